@@ -1,5 +1,6 @@
 """The command that writes the report of a release."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -104,13 +105,17 @@ def _told(out: Path, facts: "Facts", *, as_json: bool) -> None:
     holds, private = facts.audit.holds, facts.private is not None
     if as_json:
         found = {"report": str(out), "holds": holds, "private": private}
-        console.as_json({**found, "promised_by": facts.promised_by})
+        seal = asdict(facts.audit.seal)
+        console.as_json({**found, "promised_by": facts.promised_by, "seal": seal})
     else:
         said = (
             "keep it to yourself: it shows originals" if private else "for the public"
         )
         console.line(f"Report        {out}  ({said})")
         console.line(f"Promises      stated by {facts.promised_by}")
+        console.line(
+            f"Seal          {facts.audit.seal.state}: {facts.audit.seal.heading}"
+        )
         if not holds:
             console.line("What was promised DOES NOT HOLD: see there.", "bold red")
     if not holds:

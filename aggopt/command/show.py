@@ -9,7 +9,7 @@ from rich.table import Table
 
 from aggopt.command import console
 from aggopt.command.console import add_row, line, out
-from aggopt.command.show_release import certificates, said
+from aggopt.command.show_release import amber, certificates, said
 from aggopt.core.plural import many
 from aggopt.input.formats import like
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from aggopt.output.places import Files
     from aggopt.output.release import Release
     from aggopt.pipeline.reassess import Review
+
+STYLES = {"WARNING": "bold red", "AMBER": "bold yellow"}  # by the first word of a line
 
 _SHOWN = {
     "highest_risk": "highest re-identification risk (1 / smallest group)",
@@ -50,7 +52,9 @@ def finished(written: "Release", files: "Files", *, as_json: bool) -> None:
 def release(release: "Release", files: "Files") -> None:
     """Print what was released, how risky it is and what is proven."""
     for text in said(release, files):
-        line(text, style="bold red" if text.startswith("WARNING") else None)
+        line(
+            text, style=next((s for w, s in STYLES.items() if text.startswith(w)), None)
+        )
 
 
 def review(review: "Review") -> None:
@@ -67,6 +71,8 @@ def audit(audit: "Audit") -> None:
     line(audit.verdict)
     if audit.warning:
         line(f"WARNING: {audit.warning}", style="bold red")
+    for advice in amber(audit):
+        line(advice, style=STYLES["AMBER"])
     if audit.identifiers:
         line(f"Must not be there: {', '.join(audit.identifiers)}.")
 
@@ -77,8 +83,9 @@ def _measures(measures: "Assessment | None", audit: "Audit") -> None:
         return
     rows = [("unique", audit.unique, "records alone with their combination")]
     rows += [
-        (each.short, each.count.unique, f"records alone, {each.what} known too")
+        (each.short, each.count.unique, f"records unique, {each.what} known too")
         for each in audit.beside
+        if each.count.what == "record"
     ]
     counted = [
         (name, count / audit.records, f"{says} ({count})") for name, count, says in rows

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from aggopt.core.html import as_text
 from aggopt.core.plural import many
+from aggopt.output.seal import AMBER
 
 if TYPE_CHECKING:
     from aggopt.measure import Assessment
@@ -44,11 +45,17 @@ def _reports(files: "Files") -> list[str]:
 def verdict(audit: "Audit") -> list[str]:
     """Return whether the requirements hold, what else does, and what they leave open.
 
-    That is three lines at most.
+    That is four lines at most.
     """
     of_k, *checks = audit.verdict.splitlines()
     warning = [] if audit.warning is None else [f"WARNING: {audit.warning}"]
-    return [of_k, *([" ".join(checks)] if checks else []), *warning]
+    return [of_k, *([" ".join(checks)] if checks else []), *warning, *amber(audit)]
+
+
+def amber(audit: "Audit") -> list[str]:
+    """Return what an amber seal advises; nothing of a green or a red one."""
+    seal = audit.seal
+    return [f"AMBER: {seal.advice}"] if seal.state == AMBER else []
 
 
 def figures(found: "Assessment | None") -> list[str]:

@@ -6,6 +6,11 @@ from html import escape
 from typing import Any
 
 Rows = Iterable[Sequence[Any]]
+COLOURS = {
+    "green": "#1d7a4c",
+    "amber": "#b87a00",
+    "red": "#a8281c",
+}  # as the report has
 
 
 def table(header: Sequence[str], rows: Rows) -> str:
@@ -29,6 +34,18 @@ def listed(entries: Iterable[str]) -> str:
     """Return a list in HTML, or nothing if it has no entries."""
     items = "".join(f"<li>{escape(entry)}</li>" for entry in entries)
     return f"<ul>{items}</ul>" if items else ""
+
+
+def sealed(state: str, heading: str) -> str:
+    """Return the seal of an audit in HTML, in its colour.
+
+    Examples
+    --------
+    >>> sealed("green", "k = 5 holds").removeprefix("<p style=")
+    '"border-left: 6px solid #1d7a4c; padding-left: 8px">k = 5 holds</p>'
+    """
+    border = f"border-left: 6px solid {COLOURS[state]}; padding-left: 8px"
+    return f'<p style="{border}">{escape(heading)}</p>'
 
 
 def titled(title: str, *parts: str) -> str:

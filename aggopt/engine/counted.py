@@ -14,7 +14,7 @@ from aggopt.engine.whole import held_of
 from aggopt.input.confidential import checks_of
 from aggopt.job import Job
 from aggopt.output.audit import Audit
-from aggopt.output.beside import Beside
+from aggopt.output.beside import Beside, beside
 from aggopt.output.counts import Count, codes_of, together
 from aggopt.output.missing import Holes, holes_in
 from aggopt.output.within import Within, found_within
@@ -29,8 +29,8 @@ class Counted:
     ----------
     whole
         Combinations of all quasi-identifiers.
-    others
-        The same with all columns that are published as they are, if there are any.
+    beside
+        The same with columns that are published as they are, if there are any.
     checks
         What groups have of what was promised of confidential attributes, and of the
         weights that records had.
@@ -45,7 +45,7 @@ class Counted:
     """
 
     whole: Count
-    others: Count | None
+    beside: tuple[Beside, ...]
     checks: tuple[Check, ...]
     columns: tuple[str, ...]
     within: tuple[Within, ...] = ()
@@ -61,13 +61,18 @@ def counted(rows: pa.Table, weights: Floats | None, config: Config) -> Counted:
     frame = nw.from_native(rows, eager_only=True)
     job, roles, privacy = config.job, config.job.roles, config.job.privacy
     quasi = together([codes_of(frame[name]) for name in job.combination])
-    beside = (*roles.confidential, *roles.other)
-    both = [quasi, *(codes_of(frame[name]) for name in beside)]
+    known = {name: codes_of(frame[name]) for name in roles.other}
+    unknown = {name: codes_of(frame[name]) for name in roles.confidential}
     absent = np.stack([holes_in(frame[n]) for n in roles.quasi_identifier], axis=1)
-    with_others = (*roles.combination, *beside)
     return Counted(
         whole=Count.of(roles.combination, quasi, privacy.k),
-        others=Count.of(with_others, together(both), privacy.k) if beside else None,
+        beside=beside(
+            roles.combination,
+            quasi,
+            known,
+            unknown,
+            lambda names, labels: Count.of(names, labels, privacy.k),
+        ),
         checks=(
             *checks_of(frame, job.combination, held_of(frame, config)),
             *checks_of_weights(job, weights, quasi),
@@ -83,8 +88,6 @@ def audit_of(found: Sequence[Counted], job: Job) -> Audit:
     """Return the audit of all records."""
     roles = job.roles
     whole = _all([each.whole for each in found])
-    others = [each.others for each in found if each.others is not None]
-    beside = (*roles.confidential, *roles.other)
     return Audit(
         records=whole.total,
         k=job.privacy.k,
@@ -97,7 +100,7 @@ def audit_of(found: Sequence[Counted], job: Job) -> Audit:
         strata=roles.stratum,
         weight=next(iter(job.released_roles.weight), None),
         missing=_missing(found, len(roles.quasi_identifier)),
-        beside=(Beside(beside, few=False, count=_all(others)),) if others else (),
+        beside=tuple(map(_of_all, zip(*(each.beside for each in found), strict=True))),
     )
 
 
@@ -106,6 +109,11 @@ def _missing(found: Sequence[Counted], width: int) -> Holes | None:
     cells = sum(each.cells for each in found)
     patterns = frozenset[bytes]().union(*(each.patterns for each in found))
     return Holes(cells, len(patterns - {bytes(width)})) if cells else None
+
+
+def _of_all(parts: Sequence[Beside]) -> Beside:
+    """Return the count with columns of all places."""
+    return replace(parts[0], count=_all([part.count for part in parts]))
 
 
 def _all(counts: Sequence[Count]) -> Count:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.html import as_text, lines, listed, table, titled
+from aggopt.core.html import as_text, lines, listed, sealed, table, titled
 from aggopt.output.audit import Audit
 from aggopt.solvers import Certificate
 from aggopt.solvers._certificate import HEADER, rows
@@ -71,6 +71,7 @@ class FolderRelease:
         """Return verdict, certificates and notes for a notebook."""
         return titled(
             "Release",
+            sealed(self.audit.seal.state, self.audit.seal.heading),
             lines(str(self.audit)),
             table(HEADER, rows(self.certificates)),
             listed(self.notes),

@@ -34,8 +34,8 @@ class Density:
     """
 
     edges: tuple[float, ...]
-    original: tuple[int, ...]
-    released: tuple[int, ...]
+    original: tuple[float, ...]
+    released: tuple[float, ...]
 
     @property
     def widths(self) -> tuple[float, ...]:

@@ -39,16 +39,32 @@ def rounded(figure: float, digits: int = DIGITS) -> float:
     return float(f"{figure:.{digits - 1}e}")
 
 
-def percent(share: float) -> int:
+def percent(share: float) -> float:
     """Return a share in whole percents, halves to the even one.
 
-    >>> percent(0.125), percent(0.996)
-    (12, 100)
+    0 and 100 are exactly none and all: what rounds to them is 0.5 and 99.5.
+
+    >>> percent(0.125), percent(0.004), percent(0.996), percent(1.0)
+    (12, 0.5, 99.5, 100)
     """
-    return round(100.0 * share)
+    whole = round(100.0 * share)
+    if whole == 0 and share > 0:
+        return 0.5
+    return 99.5 if whole == 100 and share < 1 else whole
 
 
-def percents(counts: npt.ArrayLike) -> tuple[int, ...]:
+def in_words(percents: float) -> str:
+    """Return percents of `percent` as people read them.
+
+    >>> in_words(12), in_words(0.5), in_words(99.5), in_words(100)
+    ('12 %', '< 1 %', '> 99 %', '100 %')
+    """
+    if 0 < percents < 1:
+        return "< 1 %"
+    return "> 99 %" if 99 < percents < 100 else f"{percents:.0f} %"
+
+
+def percents(counts: npt.ArrayLike) -> tuple[float, ...]:
     """Return each count (m,) as whole percents of their sum, which is above 0."""
     found = np.asarray(counts)
     return tuple(map(percent, (found / found.sum()).tolist()))

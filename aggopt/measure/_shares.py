@@ -30,8 +30,8 @@ class Shares:
     """
 
     levels: tuple[str, ...]
-    original: tuple[int, ...]
-    released: tuple[int, ...]
+    original: tuple[float, ...]
+    released: tuple[float, ...]
 
 
 def shares(

@@ -1,6 +1,6 @@
 """Recount a release from its values, trusting nothing that made them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +11,8 @@ from aggopt.core.validation import Labels
 from aggopt.input.confidential import checks_of, confidential_of
 from aggopt.job import AttributeSection, Privacy
 from aggopt.job._roles import Roles
-from aggopt.output.beside import beside, telling
-from aggopt.output.composition import linked, of_units
+from aggopt.output.beside import Beside, Counting, beside, telling, with_sufficient
+from aggopt.output.composition import linked, together_known
 from aggopt.output.counts import Count, codes_of, together
 from aggopt.output.dominance import most_dominated
 from aggopt.output.missing import compared, found_missing
@@ -147,7 +147,8 @@ def _counted(
     k, whole = privacy.k, shared.whole
     confidential = confidential_of(frame, roles, privacy, decimal)
     equal = (*roles.combination, *([shared.weight] if shared.weight else []))
-    others = {n: codes_of(frame[n]) for n in (*roles.confidential, *roles.other)}
+    known = {name: codes_of(frame[name]) for name in roles.other}
+    unknown = {name: codes_of(frame[name]) for name in roles.confidential}
     own = next((codes_of(frame[n]) for n in frame.columns if n == pseudonym), None)
     return Audit(
         records=len(frame),
@@ -157,16 +158,38 @@ def _counted(
         blocks=shared.counts(roles.stratum, k, units),
         identifiers=(),
         promises=checks_of(frame, equal, confidential),
-        beside=beside(roles.combination, whole, others, k),
+        beside=(*_beside(roles, whole, known, unknown, own, k),),
         notes=(
             *(note for each in confidential for note in each.notes),
-            *telling(frame, {name: others[name] for name in roles.other}),
-            *of_units(whole, [*others.values()], own, units, k),
+            *telling(frame, known),
+            *(
+                together_known(whole, units, k)
+                if units is not None and own is None
+                else ()
+            ),
         ),
         strata=roles.stratum,
         weight=shared.weight,
         linked=None if own is None else linked(roles.combination, whole, own, k),
     )
+
+
+def _beside(
+    roles: Roles,
+    whole: Labels,
+    known: Mapping[str, AnyInt],
+    unknown: Mapping[str, AnyInt],
+    pseudonyms: AnyInt | None,
+    k: int,
+) -> Iterator[Beside]:
+    """Yield what columns without protection tell of records, and of published units."""
+    counts: list[Counting] = [lambda names, labels: Count.of(names, labels, k)]
+    if pseudonyms is not None:
+        counts.append(lambda names, labels: linked(names, labels, pseudonyms, k))
+    for count in counts:
+        for each in beside(roles.combination, whole, known, unknown, count):
+            exposed = each.known and each.count.rare
+            yield with_sufficient(each, whole, known, count) if exposed else each
 
 
 def _compared(
@@ -179,7 +202,7 @@ def _compared(
     """Return an audit with what the originals say of the columns of these names."""
     same = originals.unchanged(names, groups)
     single = originals.notes(names, groups, dominance)
-    missing = compared(found.missing, originals.before, originals.after, groups)
+    missing = compared(found.missing, names, originals.before, originals.after, groups)
     found = replace(found, missing=missing)._with_missing
     notes = (*found.notes, *same.notes(found.records), *single)
     return replace(found, unchanged=same, notes=notes)

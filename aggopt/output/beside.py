@@ -1,17 +1,19 @@
 """What a promise does not cover: columns that are published as they are."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from aggopt.core.plural import join_names
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Labels
 from aggopt.output.counts import Count, together
 
-SHARED = 20  # records per value, on average: others may know such a column of a person
 NAMED = 6  # columns that a sentence lists by name
+
+Counting = Callable[[Sequence[str], Labels], Count]  # of attributes and combinations
 
 
 @dataclass(frozen=True)
@@ -21,88 +23,87 @@ class Beside:
     Attributes
     ----------
     columns
-        Published as they are, beside the quasi-identifiers.
-    few
-        Whether each of these columns has few different values, see `few`.
+        The columns that this count adds: published as they are.
+    known
+        Whether others may know them (role other), or are assumed not to (confidential).
     count
-        The combinations of all quasi-identifiers with these columns.
+        The combinations of all quasi-identifiers with these columns, and with those
+        that others may know: of records, or of the units that pseudonyms tell.
+    sufficient
+        Some of the columns, which alone give the same numbers of unique and of rare
+        records; empty where they were not looked for.
     """
 
     columns: tuple[str, ...]
-    few: bool
+    known: bool
     count: Count
-
-    def said(self, records: int, k: int) -> str:
-        """Say how many records are alone, and share with fewer than k - 1 others."""
-        alone, rare = self.count.unique, self.count.rare
-        one = "they are" if self.columns[1:] else "it is"
-        said = (
-            f"With {self._listed}, published as {one}: {alone} of {records} records "
-            f"{'is' if alone == 1 else 'are'} alone"
-        )
-        if k == 2:
-            return f"{said}."
-        shares = "shares its own" if rare == 1 else "share theirs"
-        among = {0: "", 1: " this one included,"}.get(alone, " these included,")
-        return f"{said};{among} {rare} {shares} with fewer than {k - 1} others."
+    sufficient: tuple[str, ...] = ()
 
     @property
     def short(self) -> str:
-        """A row's name: with few, or with all."""
-        return f"with {'few' if self.few else 'all'}"
+        """A row's name in the table of measures."""
+        return f"with {'other' if self.known else 'confidential'}"
 
     @property
     def what(self) -> str:
         """Which columns, in two words."""
-        return "columns of few values" if self.few else "all other columns"
+        return "other columns" if self.known else "confidential columns"
 
     @property
-    def _listed(self) -> str:
-        names = [repr(name) for name in self.columns]
-        if not self.few:
-            return f"all {len(names)} other columns" if names[1:] else names[0]
-        more = len(names) - NAMED
-        rest = f" and {more} more" if more > 0 else ""
-        return f"{', '.join(names[:NAMED])}{rest}"
-
-
-def few(records: int) -> int:
-    """Return how many different values are few.
-
-    20, or one for every 20 records: sex, region or postcode are then among what
-    others may know of a person, and an income to the cent is not.
-
-    Examples
-    --------
-    >>> few(100), few(4000)
-    (20, 200)
-    """
-    return max(20, records // SHARED)
+    def names(self) -> str:
+        """The columns, as a sentence names them: those that suffice, where known."""
+        columns = self.sufficient or self.columns
+        return join_names([repr(name) for name in columns], NAMED)
 
 
 def beside(
-    quasi: Sequence[str], published: Labels, columns: Mapping[str, AnyInt], k: int
+    attributes: Sequence[str],
+    published: Labels,
+    known: Mapping[str, AnyInt],
+    unknown: Mapping[str, AnyInt],
+    count: Counting,
 ) -> tuple[Beside, ...]:
-    """Return the counts with columns of few values, and with all; none twice.
+    """Return the counts with known columns, and with the unknown ones, too.
 
-    Where those of few values leave all records alone, the others add nothing.
-
-    `published` says which combination of `quasi` each record has, (n,), and `columns`
-    the same of each column that is published as it is.
+    Parameters
+    ----------
+    attributes, published
+        The quasi-identifiers and strata, and which combination of them each record has,
+        (n,).
+    known, unknown
+        The codes (n,) of columns that are published as they are: those that others may
+        know, and those that they are assumed not to know.
+    count
+        Counts the combinations (n,) of these attributes: of records, or of units.
     """
-    most = few(len(published))
-    common = [name for name, codes in columns.items() if codes.max() < most]
-    found: list[Beside] = []
-    for names, is_few in ((common, True), (list(columns), False)):
-        if not names or (not is_few and len(names) == len(common)):
+    counts: list[Beside] = []
+    for columns, is_known in ((known, True), (unknown, False)):
+        if not columns:
             continue
-        if found and found[0].count.unique == len(published):
-            continue  # nobody can be more alone
-        new = [name for name in names if is_few or name not in common]
-        published = together([published, *(columns[name] for name in new)])
-        count = Count.of([*quasi, *names], published, k)
-        found.append(Beside(tuple(names), is_few, count))
-    return tuple(found)
+        attributes = (*attributes, *columns)
+        published = together([published, *columns.values()])
+        found = count(attributes, published)
+        counts.append(Beside(tuple(columns), is_known, found))
+    return tuple(counts)
+
+
+def with_sufficient(
+    found: Beside,
+    published: Labels,
+    columns: Mapping[str, AnyInt],
+    count: Counting,
+) -> Beside:
+    """Return it with the columns that suffice: those of most values, until they do."""
+    target = found.count.unique, found.count.rare
+    by_values = sorted(found.columns, key=lambda name: -int(columns[name].max()))
+    chosen: list[str] = []
+    for name in by_values:
+        chosen.append(name)
+        published = together([published, columns[name]])
+        reached = count(chosen, published)
+        if (reached.unique, reached.rare) == target:
+            break
+    return replace(found, sufficient=tuple(chosen))
 
 
 def telling(frame: nw.DataFrame[Any], others: Mapping[str, AnyInt]) -> list[str]:

@@ -8,20 +8,7 @@ import numpy as np
 from aggopt.core.plural import many
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Labels
-from aggopt.output.counts import Count, together
-
-
-def of_units(
-    published: Labels,
-    others: Sequence[AnyInt],
-    pseudonyms: AnyInt | None,
-    units: Labels | None,
-    k: int,
-) -> list[str]:
-    """Return what is to be said of units (n,), or of pseudonyms that are published."""
-    if pseudonyms is not None:
-        return pseudonyms_tell(published, others, pseudonyms, k)
-    return [] if units is None else together_known(published, units, k)
+from aggopt.output.counts import Count
 
 
 def together_known(published: Labels, units: Labels, k: int) -> list[str]:
@@ -52,24 +39,6 @@ def linked(
     """
     found = Count.of(attributes, _composition(published, units), k)
     return replace(found, what="unit")
-
-
-def pseudonyms_tell(
-    published: Labels, others: Sequence[AnyInt], units: AnyInt, k: int
-) -> list[str]:
-    """Say how many units are alone with all that is published of their records.
-
-    `others` (n,) are the codes of columns that are published as they are.
-    """
-    found = linked((), together([published, *others]), units, k)
-    if not found.unique:
-        return []
-    return [
-        f"Pseudonyms tell which records are of one unit: with the columns that are "
-        f"published as they are, {found.unique} of {many(found.total, 'unit')} "
-        f"{'is' if found.unique == 1 else 'are'} alone with what their records have "
-        "together."
-    ]
 
 
 def _composition(published: Labels, units: AnyInt) -> Labels:

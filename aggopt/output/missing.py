@@ -1,7 +1,7 @@
 """What an audit finds of values that are missing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -34,6 +34,8 @@ class Holes:
         How many records share the rarest combination if what is missing equals
         anything: no promise, and never less than the promise counts.  None unless it is
         asked for.
+    suppressed_in, imputed_in
+        The same as `suppressed` and `imputed` of each quasi-identifier that has some.
     """
 
     cells: int
@@ -42,6 +44,8 @@ class Holes:
     imputed: int | None = None
     least: int | None = None
     compatible: int | None = None
+    suppressed_in: dict[str, int] = field(hash=False, default_factory=dict)
+    imputed_in: dict[str, int] = field(hash=False, default_factory=dict)
 
     @property
     def notes(self) -> list[str]:
@@ -64,7 +68,8 @@ class Holes:
             say = "is" if self.imputed == 1 else "are"
             said.append(
                 f"{many(self.imputed, 'value')} that {say} missing in the original "
-                f"{say} filled with what the group publishes; each is that of "
+                f"{say} filled with what the group publishes{_by_name(self.imputed_in)}"
+                f"; each is that of "
                 f"{self.least} records or more that have one. Means and variances are "
                 "kept, where they are, of the values that are there: over all records "
                 "they differ."
@@ -76,6 +81,11 @@ class Holes:
                 "combination: a figure, not k."
             )
         return said
+
+
+def _by_name(counts: Mapping[str, int]) -> str:
+    """Say how many values each attribute has."""
+    return "".join(f", {name!r} {count}" for name, count in counts.items())
 
 
 def holes_in(column: nw.Series[Any]) -> Bool:
@@ -122,9 +132,16 @@ def _agreeing(codes: AnyInt, which: Labels, a: int, b: int, both: Bool) -> AnyIn
 
 
 def compared(
-    found: Holes | None, before: Floats, after: Floats, groups: Sequence[Grouped]
+    found: Holes | None,
+    names: Sequence[str],
+    before: Floats,
+    after: Floats,
+    groups: Sequence[Grouped],
 ) -> Holes | None:
-    """Return it with what the originals say; None where nothing is missing."""
+    """Return it with what the originals say; None where nothing is missing.
+
+    `before` and `after` (n, d) are the values of the quasi-identifiers of these names.
+    """
     lost, made = np.isnan(after), np.isnan(before)
     if not (lost.any() or made.any()):
         return found
@@ -141,4 +158,12 @@ def compared(
         suppressed=int((lost & ~made).sum()),
         imputed=int((made & ~lost).sum()),
         least=min(behind, default=None),
+        suppressed_in=_counts(names, lost & ~made),
+        imputed_in=_counts(names, made & ~lost),
     )
+
+
+def _counts(names: Sequence[str], which: Bool) -> dict[str, int]:
+    """Return how many values of each attribute are meant, of those that have some."""
+    counts = zip(names, which.sum(axis=0).tolist(), strict=True)
+    return {name: count for name, count in counts if count}

@@ -8,7 +8,6 @@ import pandas as pd
 
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels
-from aggopt.output.beside import few
 from aggopt.output.unchanged import Grouped, Unchanged, unchanged
 
 GRID = 1e-5  # of a standard deviation: rounding to six digits of it moves half of it
@@ -75,6 +74,20 @@ class Originals:
                     codes += _impossible(name, values, y, GRID * spread[j])
             yield from _dominated(counts, labels.max() + 1, dominance)
             yield from codes
+
+
+def few(records: int) -> int:
+    """Return how many different values are few: 20, or one for every 20 records.
+
+    Whole numbers of so few different values may be codes; ages and counts of a large
+    table have more.
+
+    Examples
+    --------
+    >>> few(100), few(4000)
+    (20, 200)
+    """
+    return max(20, records // 20)
 
 
 def dominated(

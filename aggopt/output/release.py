@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from aggopt.core.equal import Fieldwise
-from aggopt.core.html import as_text, folded, lines, listed, table, titled
+from aggopt.core.html import as_text, folded, lines, listed, sealed, table, titled
 from aggopt.core.in_memory import InMemory
 from aggopt.core.plural import many
 from aggopt.core.validation import Floats, Labels
@@ -107,6 +107,7 @@ class Release(Fieldwise):
         """Return verdict, certificates, notes, measures and job for a notebook."""
         return titled(
             "Release",
+            sealed(self.audit.seal.state, self.audit.seal.heading),
             lines(str(self.audit)),
             table(HEADER, rows(self.proofs)),
             listed(self.notes),

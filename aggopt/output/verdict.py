@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from aggopt.core.html import lines, listed, titled
+from aggopt.core.html import lines, listed, sealed, titled
 from aggopt.core.plural import many
 from aggopt.errors import PrivacyError
 from aggopt.output.beside import Beside
@@ -17,6 +17,7 @@ from aggopt.output.refusal import (
     too_few,
     too_rare,
 )
+from aggopt.output.seal import Seal, amber_reason, open_risks, seal_of
 from aggopt.output.unchanged import Unchanged
 from aggopt.output.within import Within
 from aggopt.privacy._requirement import Check
@@ -44,7 +45,8 @@ class Audit:
         bounds, and what was found.
     beside
         The combinations of all quasi-identifiers with columns that are published as
-        they are, which no promise covers: those of few values, and all.
+        they are, which no requirement covers: those that others may know, and then the
+        confidential ones, too; of records, and of units that pseudonyms tell.
     unchanged
         What is published unchanged, and what is of groups whose originals are
         identical; None where the originals are not at hand.
@@ -139,8 +141,10 @@ class Audit:
             covers += [f" in each of {len(self.blocks)} blocks of attributes"]
             what = "the rarest combination of a block"
         holds = self._shared and not self.identifiers
+        but = amber_reason(self) if self.holds else None
         of_k = (
-            f"k = {self.k} {'holds' if holds else 'DOES NOT HOLD'}{','.join(covers)}: "
+            f"k = {self.k} {'holds' if holds else 'DOES NOT HOLD'}{','.join(covers)}"
+            f"{f', but {but}' if but and self.beside else ''}: "
             f"{many(self.records, 'record')}, {what} in "
             f"{many(self.smallest, self.whole.what)}."
         )
@@ -154,13 +158,17 @@ class Audit:
                 "Pseudonyms tell which records are of one unit; what these have "
                 f"together is that of {many(self.linked.rarest, 'unit')} at least."
             )
-        yield from (each.said(self.records, self.k) for each in self.beside)
-        if self.unchanged and (said := self.unchanged.said(self.records)):
-            yield said
+        yield from open_risks(self)
+
+    @property
+    def seal(self) -> Seal:
+        """Green, amber or red, and the risks that remain, in sentences."""
+        return seal_of(self)
 
     def _repr_html_(self) -> str:
         """Return the same, and the notes, for a notebook."""
-        return titled("Audit", lines(str(self)), listed(self.notes))
+        seal = sealed(self.seal.state, self.seal.heading)
+        return titled("Audit", seal, lines(str(self)), listed(self.notes))
 
     def __str__(self) -> str:
         """Return verdict and warning."""
@@ -218,4 +226,5 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
         found = ("groups", "smallest", "combination", "unique", "holds")
-        return asdict(self) | {name: getattr(self, name) for name in found}
+        counts = {name: getattr(self, name) for name in found}
+        return asdict(self) | counts | {"seal": asdict(self.seal)}

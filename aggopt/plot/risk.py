@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggopt.measure import Assessment
-from aggopt.measure._rounded import percent
+from aggopt.measure._rounded import in_words, percent
 from aggopt.plot.figure import (
     GREY,
     VERMILION,
@@ -25,9 +25,9 @@ class Attack:
     """
 
     name: str
-    succeeds: int
-    chance: int | None = None
-    limit: int | None = None
+    succeeds: float
+    chance: float | None = None
+    limit: float | None = None
 
 
 def attacks(found: Assessment) -> tuple[Attack, ...]:
@@ -60,7 +60,7 @@ def risk(found: Sequence[Attack]) -> Picture:
         linestyles="--",
     )
     for j, each in enumerate(found):
-        text = f" {each.succeeds} %"
+        text = f" {in_words(each.succeeds)}"
         panel.text(max(each.succeeds, each.limit or 0), j, text, va="center")
     names = ("attack succeeds", "by chance", "limit that k sets")
     legend(panel, (bars, thin, dashed), names)

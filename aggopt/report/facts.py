@@ -66,6 +66,11 @@ class Facts:
         When, in ISO 8601, and the version of the package: (day, version).
     loss
         The information that was lost, a share, where it alone was measured.
+    unchanged
+        How many records have all masked values as in the originals; None where that was
+        not counted.
+    filled, suppressed
+        How many missing values were filled in, and how many values left out, by column.
     stated
         What the manifest alone says of requirements: the release does not tell it.
     promised_by
@@ -86,6 +91,9 @@ class Facts:
     promised_by: str = BY_JOB
     sha256: str | None = None
     loss: float | None = None
+    unchanged: int | None = None
+    filled: Mapping[str, int] = field(default_factory=dict)
+    suppressed: Mapping[str, int] = field(default_factory=dict)
     stated: tuple[Check, ...] = ()
     private: Private | None = None
 
@@ -99,7 +107,7 @@ class Facts:
         """The same without originals and measures, where the records are too few."""
         if not self.few:
             return self
-        return replace(self, original=None, measures=None, loss=None)
+        return replace(self, original=None, measures=None, loss=None, unchanged=None)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from aggopt.report.choice import choice
 from aggopt.report.facts import Facts
+from aggopt.report.file_columns import file_columns
 from aggopt.report.intruder import intruder
 from aggopt.report.made import advice, job_text
 from aggopt.report.office import office
@@ -15,12 +16,14 @@ def report_html(facts: Facts) -> str:
     """Return the page: for the public, unless the facts have what is private."""
     facts = facts.shown
     day, version = facts.made
+    attacks = intruder(facts)
     return page(
         "report.html",
         title=facts.title,
         facts=facts,
-        verdict=verdict(facts),
-        intruder=intruder(facts),
+        verdict=verdict(facts, attacks.best),
+        intruder=attacks,
+        columns=file_columns(facts),
         use=usefulness(facts),
         proof=proof(facts),
         choice=choice(facts),

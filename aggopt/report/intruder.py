@@ -26,6 +26,8 @@ class Intruder:
     ----------
     attacks
         How often attacks succeed; None where nothing was measured.
+    best
+        The attack that succeeds most often; None where nothing was measured.
     sizes
         How many published combinations have how many records.
     limits
@@ -33,6 +35,7 @@ class Intruder:
     """
 
     attacks: Figure | None
+    best: AttackBar | None
     sizes: Figure
     limits: tuple[str, ...]
 
@@ -42,6 +45,7 @@ def intruder(facts: Facts) -> Intruder:
     rows = [*_linking(facts), *_guessing(facts)]
     return Intruder(
         attacks=_figure(rows) if rows else None,
+        best=max(rows, key=lambda row: row.share, default=None),
         sizes=_sizes(facts),
         limits=tuple(_limits(facts, rows)),
     )
@@ -124,10 +128,6 @@ def _limits(facts: Facts, rows: list[AttackBar]) -> Iterator[str]:
         )
     if facts.job.roles.confidential and not audit.promises:
         yield "No l-diversity and no t-closeness was promised of confidential values."
-    for each in audit.beside:
-        yield each.said(audit.records, audit.k)
-    if audit.warning:
-        yield audit.warning
     if facts.what == "unit":
         units = ", ".join(facts.job.roles.unit)
         yield f"k counts units ({units}): {many(audit.smallest, 'unit')} at least."

@@ -1,13 +1,17 @@
 """How a release was made, as far as the public may know, and how to use it."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from aggopt.core.plural import many
 from aggopt.job import Job
+from aggopt.measure._rounded import FEW
 from aggopt.report.facts import Facts
 
-PUBLIC = ("roles", "privacy", "strata", "weights", "partition", "aggregation")
+PUBLIC = (
+    *("roles", "attributes", "missing", "privacy", "strata", "weights"),
+    *("partition", "aggregation"),
+)
 HIDDEN = (
     "seed",
     "identifier",
@@ -17,6 +21,8 @@ HIDDEN = (
     "earlier",
     "person",
     "log",
+    "order",  # levels of categories, and their trees, may name some that are not there
+    "tree",
 )
 
 WEIGHTED = (
@@ -35,8 +41,8 @@ EMPTY = (
 )
 COMPLETE = " Attacks and losses are of the records without any missing."
 FILLED = (
-    "what was missing in the originals has what its group publishes: variances and "
-    "relations are not those of values that somebody observed."
+    "They were missing in the originals, and have what their group publishes: means, "
+    "variances and relations of these columns are not those of observed values."
 )
 SMALLER = (
     "variances of masked numbers: they are smaller than in the originals, by the "
@@ -61,6 +67,11 @@ def job_text(job: Job) -> str:
     import tomlkit
 
     sections = job.model_dump(mode="json", by_alias=True, exclude_none=True)
+    sections["attributes"] = {
+        name: section
+        for name, section in sections.get("attributes", {}).items()
+        if name in job.released_roles.published
+    }
     shown = {name: _shown(sections[name]) for name in PUBLIC if name in sections}
     return tomlkit.dumps({n: s for n, s in shown.items() if s}).strip()
 
@@ -81,7 +92,7 @@ def advice(facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield what to do with a release: one word, and what it is about."""
     if facts.columns:
         weighted = "weighted " if facts.job.roles.weight else ""
-        yield from _of_moments(facts.job.aggregation.keeps, weighted)
+        yield from _of_moments(facts, weighted)
     yield from _of_missing(facts)
     yield "With care:", SUBSETS
     if any(name not in facts.columns for name in facts.names):
@@ -98,23 +109,37 @@ def advice(facts: Facts) -> Iterator[tuple[str, str]]:
 
 def _of_missing(facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield what empty entries, or filled ones, are."""
+    yield from _of_filled(facts)
     holes = facts.audit.missing
-    if holes is None:
-        return
-    if holes.cells:
+    if holes is not None and holes.cells:
         measured = COMPLETE if facts.measures else ""
         many_are = many(holes.cells, "value")
         yield "Missing:", f"{many_are} of quasi-identifiers. {EMPTY}{measured}"
-    if holes.imputed:
-        yield "Filled:", FILLED
 
 
-def _of_moments(keeps: Collection[str], weighted: str) -> Iterator[tuple[str, str]]:
+def _of_filled(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield which columns have values that were filled in, and how many."""
+    if facts.filled:
+        counts = ", ".join(f"{n} {public_count(c)}" for n, c in facts.filled.items())
+        yield "Filled:", f"values were filled in: {counts}. {FILLED}"
+
+
+def public_count(filled: int) -> str:
+    """Return a count of originals; of fewer than ten no more than that."""
+    return f"{filled:,}" if filled >= FEW else f"fewer than {FEW}"
+
+
+def _of_moments(facts: Facts, weighted: str) -> Iterator[tuple[str, str]]:
     """Yield what may be done with means and variances, of which some are kept."""
+    keeps, moved = facts.job.aggregation.keeps, {*facts.filled, *facts.suppressed}
+    names = [name for name in facts.columns if name in moved]
+    if len(names) == len(facts.columns):
+        return
+    but = f" Not of {', '.join(names)}: see below." if names else ""
     if "variance" in keeps:
         three = "means, variances and covariances"
         kept = three if "covariance" in keeps else "means and variances"
-        yield "Safe:", f"{weighted}{kept} {UNCHANGED}"
+        yield "Safe:", f"{weighted}{kept} {UNCHANGED}{but}"
     elif "mean" in keeps:
-        yield "Safe:", f"{weighted}means {MEANS}"
+        yield "Safe:", f"{weighted}means {MEANS}{but}"
         yield "Biased:", SMALLER

@@ -60,7 +60,11 @@ def facts_of(
     `counted` is the audit of the file of that `sha256`, in place of that of the values
     in memory.
     """
-    found = release.measures
+    found, same, holes = (
+        release.measures,
+        release.audit.unchanged,
+        release.audit.missing,
+    )
     return Facts(
         title=title,
         released=release.masked,
@@ -72,6 +76,9 @@ def facts_of(
         groups=proven(release.blocks, release.job),
         made=(datetime.now(UTC).date().isoformat(), versions_of(["aggopt"])["aggopt"]),
         sha256=sha256,
+        unchanged=None if same is None else same.records,
+        filled={} if holes is None else holes.imputed_in,
+        suppressed={} if holes is None else holes.suppressed_in,
         private=_private(release) if private else None,
     )
 

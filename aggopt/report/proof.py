@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from aggopt.report.facts import Facts
 from aggopt.report.parts import DataTable
-from aggopt.report.words import MINUS, figure, share
+from aggopt.report.words import MINUS, at_most, figure
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import PROVEN
 
@@ -79,7 +79,7 @@ def _of_groups(found: Certificate, *, few: bool) -> str:
         return f"{said}; no bound is known."
     if found.objective > 0 and not few:
         less = max(found.objective - found.bound, 0.0) / found.objective
-        return f"{said}. At most {share(less)} of their squared error could be saved."
+        return f"{said}. At most {at_most(less)} of their squared error could be saved."
     return f"{said}."
 
 

@@ -1,7 +1,8 @@
-"""What a report says first: verdict, four numbers, three sentences."""
+"""What a report says first: seal, open risks, four tiles, three sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import fsum
 
 import numpy as np
 
@@ -12,12 +13,17 @@ from aggopt.output.counts import codes_of, together
 from aggopt.output.within import Within
 from aggopt.privacy._dominance import Dominance
 from aggopt.privacy._requirement import Check
+from aggopt.report.charts.bars import AttackBar
 from aggopt.report.facts import Facts
 from aggopt.report.proof import worst_gap
-from aggopt.report.words import as_share, share
+from aggopt.report.words import at_most, share
+from aggopt.solvers import Certificate
 from aggopt.solvers._certificate import PROVEN
 
 STATISTICS = ("mean", "variance", "covariance")
+SIGNS = {"green": "\N{CHECK MARK}", "amber": "!", "red": "\N{BALLOT X}"}
+TOO_FEW = "not said of fewer than 10 records"
+Card = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -26,10 +32,14 @@ class Headline:
 
     Attributes
     ----------
-    holds
-        Whether all requirements do.
-    heading, says
-        In one line, and in a few.
+    state, sign
+        "green", "amber" or "red", and the sign of it.
+    heading
+        The seal in one line.
+    risks
+        What the requirements leave open, in sentences.
+    says
+        What was counted, on what, and whether the file may be published.
     checks
         Each further requirement, and what was found of it.
     cards
@@ -38,24 +48,27 @@ class Headline:
         What was done, how the values were chosen, what it changed.
     """
 
-    holds: bool
+    state: str
+    sign: str
     heading: str
+    risks: tuple[str, ...]
     says: tuple[str, ...]
     checks: tuple[str, ...]
-    cards: tuple[tuple[str, str, str], ...]
+    cards: tuple[Card, ...]
     sentences: tuple[str, ...]
 
 
-def verdict(facts: Facts) -> Headline:
-    """Return what a report says first."""
-    audit = facts.audit
-    kept = "holds" if audit.holds else "does not hold"
+def verdict(facts: Facts, best: AttackBar | None) -> Headline:
+    """Return what a report says first; `best` is the attack of most success."""
+    audit, seal = facts.audit, facts.audit.seal
     return Headline(
-        holds=audit.holds,
-        heading=f"k = {audit.k} {kept}" if audit.holds else _broken(facts),
-        says=tuple(_says(facts)),
+        state=seal.state,
+        sign=SIGNS[seal.state],
+        heading=seal.heading,
+        risks=seal.risks,
+        says=(*_says(facts), seal.advice),
         checks=(*map(_told, audit.checks), *map(_stated, facts.stated)),
-        cards=tuple(_cards(facts)),
+        cards=(_attack(facts, best), _unchanged(facts), _loss(facts), _groups(facts)),
         sentences=tuple(_sentences(facts)),
     )
 
@@ -63,7 +76,7 @@ def verdict(facts: Facts) -> Headline:
 def _told(check: Check | Within) -> str:
     """Say what was found: of weights, which are not published, in whole percent."""
     if isinstance(check, Check) and check.promise == Dominance.model:
-        return str(replace(check, found=as_share(check.found)))
+        return str(replace(check, found=round(check.found, 2)))
     return str(check)
 
 
@@ -73,12 +86,6 @@ def _stated(check: Check) -> str:
         f"{_told(check)} So its manifest says: it is of the weights that originals "
         "had, which no release has, and was not counted again."
     )
-
-
-def _broken(facts: Facts) -> str:
-    if facts.audit.smallest < facts.audit.k:
-        return f"k = {facts.audit.k} does not hold"
-    return "What was promised does not hold"
 
 
 def _says(facts: Facts) -> Iterator[str]:
@@ -98,47 +105,76 @@ def _says(facts: Facts) -> Iterator[str]:
     yield f"What was promised is stated by {facts.promised_by}."
     if audit.identifiers:
         yield f"Columns that must not be there: {', '.join(audit.identifiers)}."
-    if audit.holds:
-        yield (
-            "As far as these requirements go, the file may be published; what they do "
-            "not cover is said below."
-        )
-    else:
-        yield "Do not publish this file."
 
 
-def _cards(facts: Facts) -> Iterator[tuple[str, str, str]]:
-    audit, found = facts.audit, facts.measures
-    of = "" if audit.scope == "combination" else " of a block"
-    shared = f"{facts.what}s share the rarest combination{of}; {audit.k} promised"
-    yield "Privacy", str(audit.smallest), shared
-    if found is None:
-        none = "not said of fewer than 10" if facts.few else "nothing was measured"
-        if facts.loss is None:
-            yield "Best attack links", "none", none
-            yield "Information lost", "none", none
-        else:
-            yield "Best attack links", "not measured", "where parts are masked"
-            yield _lost(facts.loss)
-    else:
-        best = as_share(max(found["linkage"], found["dld"]))
-        limit = share(found["linkage_limit"])
-        capped = f"of records to their own; groups cap it at {limit}"
-        yield "Best attack links", share(best), capped
-        yield _lost(found["il"])
+def _attack(facts: Facts, best: AttackBar | None) -> Card:
+    """Return the tile of the attack that succeeds most often, by its name."""
+    name = "Best attack"
+    if best is None:
+        why = TOO_FEW if facts.few else "no attack was measured"
+        return name, "none", why
+    if facts.measures is None:
+        name = "Best attack measured"
+    chance = "" if best.chance is None else f"; {share(best.chance)} by chance"
+    limit = "" if best.limit is None else f"; groups allow {share(best.limit)} at most"
+    return name, share(best.share), f"{best.name}{chance}{limit}"
+
+
+def _unchanged(facts: Facts) -> Card:
+    name = "Published unchanged"
+    if facts.unchanged is None:
+        return name, "none", TOO_FEW if facts.few else "not counted"
+    of = "of records have every masked value as in the originals"
+    return name, share(facts.unchanged / facts.audit.records), of
+
+
+def _loss(facts: Facts) -> Card:
+    name, of = "Information lost", "of the sum of squares; lower is better"
+    loss = facts.loss if facts.measures is None else facts.measures["il"]
+    if loss is None:
+        return name, "none", TOO_FEW if facts.few else "nothing was measured"
+    return name, share(loss), of
+
+
+def _groups(facts: Facts) -> Card:
+    """Return the tile of how much less other groups could lose, at most."""
+    name = "Could better groups exist?"
+    values = _of_values(facts)
+    if facts.few:
+        return name, "none", TOO_FEW
+    less = saving(facts.groups.values())
+    if less is None:
+        return name, "unknown", f"no bound on other groups is proven; {values}"
+    if less <= PROVEN:
+        return name, "no", f"proven: no groups have less squared error; {values}"
+    figure = f"at most {at_most(less)} less loss"
+    return name, figure, f"proven bound on the squared error of groups; {values}"
+
+
+def saving(groups: Iterable[Certificate]) -> float | None:
+    """Return the share of the squared error that other groups could save, at most.
+
+    None where a partition has no proven bound.
+    """
+    found = list(groups)
+    bounds = [each.bound for each in found if each.bound is not None]
+    if not found or len(bounds) < len(found):
+        return None
+    objective = fsum(each.objective for each in found)
+    less = objective - fsum(bounds)
+    return max(less, 0.0) / objective if objective > 0 else 0.0
+
+
+def _of_values(facts: Facts) -> str:
+    """Say what is proven of the values that these groups publish."""
     gap = worst_gap(facts.certificates)
     if gap is None:
-        yield "Proven within", "none", "some published values have no proven bound"
-    else:
-        shown = "10⁻⁶" if gap <= PROVEN else share(min(gap, 1.0))
-        shown = "< 1 %" if PROVEN < gap < 0.005 else shown
-        yield "Proven within", shown, "of the best values possible for these groups"
-
-
-def _lost(loss: float) -> tuple[str, str, str]:
-    lost = as_share(loss)
-    shown = "< 1 %" if lost == 0 < loss else share(lost)
-    return "Information lost", shown, "of the sum of squares; lower is better"
+        return "some published values have no proven bound"
+    if gap <= PROVEN:
+        return "for these groups the values are proven best"
+    return (
+        f"for these groups the values are within {at_most(min(gap, 1.0))} of the best"
+    )
 
 
 def _sentences(facts: Facts) -> Iterator[str]:
@@ -178,13 +214,12 @@ def _changed(facts: Facts) -> Iterator[str]:
     columns = [own[name] for name in facts.names]
     columns += [strata[name] for name in facts.job.roles.stratum]
     before = together(map(codes_of, columns))
-    alone = share(as_share(_alone(before)))
     now = facts.audit.unique
     is_or_are = "is" if now == 1 else "are"
     after = f"{many(now, 'record')} of them {is_or_are}" if now else "none is"
     yield (
-        f"Before, {alone} of the records were alone with their combination; now "
-        f"{after}."
+        f"Before, {share(_alone(before))} of the records were alone with their "
+        f"combination; now {after}."
     )
 
 

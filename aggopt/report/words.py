@@ -1,19 +1,33 @@
 """Numbers as people read them, and no finer than a page may show them."""
 
-from aggopt.measure._rounded import percent
+from math import ceil
+
+from aggopt.measure._rounded import in_words, percent
 
 MINUS = "\N{MINUS SIGN}"
 
 
 def share(part: float) -> str:
-    """Return a fraction as a whole percentage.
+    """Return a fraction as a whole percentage; 0 % and 100 % are exactly none and all.
 
     Examples
     --------
-    >>> share(0.187)
-    '19 %'
+    >>> share(0.187), share(0.004), share(0.996), share(1.0)
+    ('19 %', '< 1 %', '> 99 %', '100 %')
     """
-    return f"{whole(100 * part)} %"
+    return in_words(percent(part)).replace("-", MINUS)
+
+
+def at_most(part: float) -> str:
+    """Return an upper bound on a fraction as a whole percentage, rounded up.
+
+    Examples
+    --------
+    >>> at_most(0.361), at_most(0.36), at_most(0.0)
+    ('37 %', '36 %', '0 %')
+    """
+    rounding = 1e-9  # 100 * 0.36 may be a little more than 36
+    return f"{ceil(100 * part - rounding)} %"
 
 
 def as_share(part: float) -> float:

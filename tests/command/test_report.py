@@ -70,6 +70,7 @@ def test_a_report_of_a_written_release(here, aggopt):
     assert out.splitlines() == [
         "Report        report.html  (for the public)",
         "Promises      stated by its manifest alone, which was compared with no job",
+        "Seal          amber: k = 4 holds, but 14 of 40 records are unique with 'note'",
     ]
     public = ("report", "masked.csv", "--original", "people.csv", "--out", "2.html")
     assert aggopt(*public)[0] == 0
@@ -93,7 +94,9 @@ def test_a_release_that_does_not_hold_ends_with_code_one(here, aggopt):
     assert "k = 30 does not hold" in (here / "report.html").read_text("utf-8")
     code, out, _ = aggopt("report", "masked.csv", "--out", "2.html", "--json")
     found = {"report": "2.html", "holds": False, "private": False}
-    assert (code, json.loads(out)) == (1, {**found, "promised_by": BY_MANIFEST})
+    said = json.loads(out)
+    assert said.pop("seal")["state"] == "red"
+    assert (code, said) == (1, {**found, "promised_by": BY_MANIFEST})
 
 
 def test_a_manifest_that_promises_less_than_the_job_is_refused(here, aggopt):

@@ -88,7 +88,9 @@ def test_nothing_is_left_beside_the_two_folders(release):
 
 
 def test_a_release_prints_its_verdict_and_certificates(release):
-    assert repr(release).startswith("k = 4 holds on the masked attributes: 400 records")
+    assert repr(release).startswith(
+        "k = 4 holds on the masked attributes, but 40 of 400 records"
+    )
     assert "local search in blocks" in repr(release)
     assert "<table" in release._repr_html_()
 

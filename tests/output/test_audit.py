@@ -15,9 +15,9 @@ from aggopt.errors import JobError, PrivacyError
 from aggopt.job import AttributeSection, Privacy
 from aggopt.job._roles import Roles
 from aggopt.output.audit import audit
-from aggopt.output.beside import few
 from aggopt.output.counts import Count
 from aggopt.output.missing import Holes
+from aggopt.output.originals import few
 from aggopt.output.unchanged import Unchanged
 from aggopt.privacy._dominance import Dominance
 
@@ -31,7 +31,7 @@ def ages(*sizes):
 
 
 def counts(found, name):
-    return {each.few: getattr(each.count, name) for each in found.beside}
+    return {each.known: getattr(each.count, name) for each in found.beside}
 
 
 # --- the promise, exactly kept and broken by one
@@ -75,8 +75,12 @@ def test_pseudonyms_are_counted_as_units_with_what_stands_beside():
     found = audit(table, roles, Privacy(k=3), pseudonym="who")
     assert found.linked == Count(("age",), 3, 2, 4, 0, 10, "unit")
     assert found.linked.total == 10
-    told = "1 of 10 units is alone with what their records have together."
-    assert any(note.endswith(told) for note in found.notes)
+    records, units = found.beside
+    assert (records.count.what, records.count.unique) == ("record", 1)
+    assert (units.count.what, units.count.unique, units.count.total) == ("unit", 1, 10)
+    assert found.seal.state == "red"
+    assert "1 of 12 records is unique with 'sex'." in found.seal.risks
+    assert "1 of 10 units is unique with 'sex'." in found.seal.risks
     plain = audit(table, roles, Privacy(k=3))
     assert plain.linked is None
     assert not any("units" in note for note in plain.notes)
@@ -242,18 +246,18 @@ def test_the_verdict_counts_with_the_columns_that_are_published_as_they_are():
     found = audit(table, BESIDE, Privacy(k=3))
     assert found.holds
     assert found.verdict == (
-        "k = 3 holds on the masked attributes: 25 records, 2 published combinations, "
-        "the rarest in 3 records. With 'sex', published as it is: 1 of 25 records "
-        "is alone; this one included, 3 share theirs with fewer than 2 others. With "
-        "all 2 other columns, published as they are: 25 of 25 records are alone; these "
-        "included, 25 share theirs with fewer than 2 others."
+        "k = 3 holds on the masked attributes, but 1 of 25 records is unique with "
+        "'sex': 25 records, 2 published combinations, the rarest in 3 records. If "
+        "somebody also knew 'pay', 25 of 25 records would be unique. With 'sex', 3 of "
+        "25 records are among fewer than 3 alike, the unique ones included."
     )
-    assert [each.columns for each in found.beside] == [("sex",), ("pay", "sex")]
+    assert [each.columns for each in found.beside] == [("sex",), ("pay",)]
     assert [(each.short, each.what) for each in found.beside] == [
-        ("with few", "columns of few values"),
-        ("with all", "all other columns"),
+        ("with other", "other columns"),
+        ("with confidential", "confidential columns"),
     ]
     assert found.beside[0].count.attributes == ("age", "sex")
+    assert found.beside[1].count.attributes == ("age", "sex", "pay")
     assert found.beside[0].count.combinations == 3
     stated = found.to_dict()["beside"]
     assert [each["count"]["unique"] for each in stated] == [1, 25]
@@ -265,59 +269,96 @@ def test_a_broken_promise_is_on_the_masked_attributes_too():
     assert found.verdict.startswith("k = 3 DOES NOT HOLD on the masked attributes: 2 ")
 
 
-def test_columns_of_few_values_alone_are_said_once_and_of_many_without_a_first():
-    table = ages(21).assign(sex="m", pay=0)
-    found = audit(table, BESIDE, Privacy(k=3))
-    assert counts(found, "rare") == {True: 0}
-    assert found.verdict.endswith(
-        "With 'pay', 'sex', published as they are: 0 of 21 records are alone; 0 share "
-        "theirs with fewer than 2 others."
+@pytest.mark.parametrize(
+    ("sex", "pay", "said"),
+    [
+        ("m", 0, "If somebody also knew 'pay', no record would be among fewer than 3"),
+        ("m", np.arange(21), "also knew 'pay', 21 of 21 records would be unique."),
+        (
+            "m",
+            np.arange(21) // 2,
+            "also knew 'pay', 1 of 21 records would be unique.",
+        ),
+        (
+            ["m"] * 21,
+            [0, 0, *(1,) * 19],
+            "knew 'pay', none would be unique, and 2 of 21 records would be among "
+            "fewer than 3 alike.",
+        ),
+    ],
+)
+def test_confidential_columns_are_a_sentence_of_a_green_seal(sex, pay, said):
+    found = audit(ages(21).assign(sex=sex, pay=pay), BESIDE, Privacy(k=3))
+    assert (found.seal.state, found.seal.heading) == ("green", "k = 3 holds")
+    assert said in found.seal.risks[0]
+    assert said in found.verdict
+
+
+def test_confidential_columns_alone_are_not_known_also():
+    roles = Roles(**{"quasi-identifier": ["age"], "confidential": ["pay"]})
+    found = audit(ages(21).assign(pay=np.arange(21)), roles, Privacy(k=3))
+    assert found.seal.risks == (
+        "If somebody knew 'pay', 21 of 21 records would be unique.",
     )
-    many = Roles(**{"quasi-identifier": ["age"], "other": ["pay"]})
-    found = audit(ages(21).assign(pay=np.arange(21)), many, Privacy(k=3))
-    assert counts(found, "unique") == {False: 21}
-    assert "With 'pay', published as it is: 21 of 21 records are alone" in str(found)
-    found = audit(ages(20).assign(pay=np.arange(20)), many, Privacy(k=3))
-    assert counts(found, "unique") == {True: 20}  # twenty values are few
+
+
+def test_where_all_are_unique_confidential_columns_add_nothing():
+    table = ages(21).assign(sex=np.arange(21), pay=0)
+    found = audit(table, BESIDE, Privacy(k=3))
+    assert (found.seal.state, found.seal.risks) == ("amber", ())
+    assert found.seal.heading == (
+        "k = 3 holds, but 21 of 21 records are unique with 'sex'"
+    )
+    assert found.to_dict()["seal"]["state"] == "amber"
+    assert 'style="border-left: 6px solid #b87a00' in found._repr_html_()
 
 
 @pytest.mark.parametrize(
     ("sizes", "k", "said"),
     [
-        ((1, 2), 2, "1 of 3 records is alone."),
-        ((1, 1, 2), 2, "2 of 4 records are alone."),
-        (
-            (1, 3),
-            3,
-            "1 of 4 records is alone; this one included, 1 shares its own with",
-        ),
-        (
-            (2, 3),
-            3,
-            "0 of 5 records are alone; 2 share theirs with fewer than 2 other",
-        ),
-        (
-            (3, 4),
-            4,
-            "0 of 7 records are alone; 3 share theirs with fewer than 3 other",
-        ),
+        ((1, 2), 2, "1 of 3 records is unique with 'sex'"),
+        ((1, 1, 2), 2, "2 of 4 records are unique with 'sex'"),
+        ((1, 3), 3, "1 of 4 records is unique with 'sex'"),
+        ((2, 3), 3, "2 of 5 records are among fewer than 3 alike with 'sex'"),
     ],
 )
 def test_one_and_many_are_said_as_they_are(sizes, k, said):
     table = ages(*sizes).rename(columns={"age": "sex"}).assign(age=1)
     roles = Roles(**{"quasi-identifier": ["age"], "other": ["sex"]})
-    verdict = audit(table, roles, Privacy(k=k)).verdict
-    assert f"With 'sex', published as it is: {said}" in verdict
+    found = audit(table, roles, Privacy(k=k))
+    assert (found.seal.state, found.holds) == ("amber", True)
+    assert found.seal.heading == f"k = {k} holds, but {said}"
+    assert f"k = {k} holds on the masked attributes, but {said}: " in found.verdict
+
+
+def test_columns_that_leave_k_alike_are_green():
+    table = ages(3, 4).rename(columns={"age": "sex"}).assign(age=1)
+    roles = Roles(**{"quasi-identifier": ["age"], "other": ["sex"]})
+    found = audit(table, roles, Privacy(k=3))
+    assert (found.seal.state, found.seal.risks) == ("green", ())
+
+
+def test_the_seal_names_the_columns_that_suffice():
+    house, roof = np.arange(12) // 2, [0] * 6 + [1] * 6
+    table = ages(12).assign(roof=roof, house=house, who=[0, 1] * 6, same=0)
+    roles = Roles(
+        **{"quasi-identifier": ["age"], "other": ["same", "roof", "who", "house"]}
+    )
+    found = audit(table, roles, Privacy(k=3))
+    assert found.beside[0].columns == ("same", "roof", "who", "house")
+    assert found.seal.heading == (
+        "k = 3 holds, but 12 of 12 records are unique with 'house', 'roof' and 'who'"
+    )
 
 
 def test_six_names_are_listed_and_the_rest_is_counted():
     names = list("abcdefgh")
     for some, said in (
-        (6, "'e', 'f', published"),
-        (7, "'e', 'f' and 1 more, published"),
-        (8, "'e', 'f' and 2 more, published"),
+        (6, "'d', 'e' and 'f', no record"),
+        (7, "'e', 'f' and 1 more, no record"),
+        (8, "'e', 'f' and 2 more, no record"),
     ):
-        roles = Roles(**{"quasi-identifier": ["age"], "other": names[:some]})
+        roles = Roles(**{"quasi-identifier": ["age"], "confidential": names[:some]})
         table = ages(3).assign(**dict.fromkeys(names[:some], 1))
         found = audit(table, roles, Privacy(k=3))
         assert said in found.verdict
@@ -331,7 +372,8 @@ def test_blocks_count_the_combination_with_the_columns_beside():
     roles = Roles(**{"quasi-identifier": ["age", "pay"], "other": ["sex"]})
     found = audit(table, roles, BLOCKWISE, BLOCKS)
     assert found.verdict.startswith(
-        "k = 2 holds on the masked attributes, in each of 2 blocks of attributes: 4 rec"
+        "k = 2 holds on the masked attributes, in each of 2 blocks of attributes, but "
+        "2 of 4 records are unique with 'sex': 4 records"
     )
     assert counts(found, "unique") == {True: 2}
 
@@ -365,8 +407,8 @@ def test_every_kind_of_table_gives_the_same_counts(kind):
             "e": rng.normal(size=200),
         }
     )
-    names = list("abcde")
-    roles = Roles(**{"quasi-identifier": ["age"], "other": names})
+    columns = {"other": list("abcd"), "confidential": ["e"]}
+    roles = Roles(**{"quasi-identifier": ["age"], **columns})
     found = audit(KINDS[kind](frame), roles, Privacy(k=5))
     rows = list(zip(*(frame[n].map(repr) for n in ("age", *"abcd")), strict=True))
     sizes = np.array([rows.count(row) for row in rows])
@@ -386,7 +428,7 @@ def test_entries_in_several_chunks_are_counted_together():
 
 def test_entries_that_no_file_can_hold_are_counted_by_type_and_text():
     table = ages(4).assign(pay=np.array([1, "1", 1, [1]], dtype=object), sex="m")
-    assert counts(audit(table, BESIDE, Privacy(k=2)), "unique") == {True: 2}
+    assert counts(audit(table, BESIDE, Privacy(k=2)), "unique") == {True: 0, False: 2}
 
 
 def test_an_array_counts_like_a_table():
@@ -425,8 +467,8 @@ def test_what_leaves_all_alone_is_said_once():
     table["sex"] = np.tile(np.arange(15), 2)
     table["age"] = np.repeat([1, 2], 15)
     found = audit(table, BESIDE, Privacy(k=3))
-    assert counts(found, "unique") == {True: 30}
-    assert "all 2 other columns" not in found.verdict
+    assert counts(found, "unique") == {True: 30, False: 30}
+    assert "also knew" not in found.verdict
 
 
 def test_one_combination_of_one_record_is_no_plural():

@@ -89,6 +89,8 @@ def test_the_originals_say_what_was_lost_made_and_stands_behind():
     before = np.array([[1.0, 1.0], [2.0, np.nan], [3.0, 3.0], [np.nan, 4.0]])
     after = np.array([[1.5, np.nan], [1.5, np.nan], [3.0, 3.5], [3.0, 3.5]])
     groups = [((0, 1), np.array([0, 0, 1, 1]))]
-    found = compared(Holes(2, 1), before, after, groups)
-    assert found == Holes(2, 1, suppressed=1, imputed=1, least=1)
-    assert compared(None, before[:1], after[:1, [0, 0]], groups) is None
+    found = compared(Holes(2, 1), ("a", "b"), before, after, groups)
+    known = {"suppressed_in": {"b": 1}, "imputed_in": {"a": 1}}
+    assert found == Holes(2, 1, suppressed=1, imputed=1, least=1, **known)
+    assert any("group publishes, 'a' 1; each" in note for note in found.notes)
+    assert compared(None, ("a", "b"), before[:1], after[:1, [0, 0]], groups) is None

@@ -280,7 +280,7 @@ def test_an_audit_shows_in_a_notebook_what_it_says():
     shown = audit(people(4).assign(age=1), roles, Privacy(k=3))
     html = shown._repr_html_()
     assert ">Audit<" in html
-    assert "k = 3 holds on the masked attributes: 4 records" in html
+    assert "k = 3 holds, but 4 of 4 records are unique with &#x27;name&#x27;" in html
     assert "(other) differs in every record" in html
 
 

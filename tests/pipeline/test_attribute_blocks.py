@@ -270,7 +270,8 @@ def test_the_audit_counts_blocks_and_the_combination():
     )
     assert "2 are alone with it" in found.warning
     assert str(found).startswith(
-        "k = 3 holds on the masked attributes, in each of 3 blocks of attributes: 6 rec"
+        "k = 3 holds on the masked attributes, in each of 3 blocks of attributes, but "
+        "2 of 6 records are unique with all 5 masked columns: 6 rec"
     )
     strict = audit(table, ROLES, Privacy(k=3), blocks)
     assert (strict.smallest, strict.holds, strict.warning) == (1, False, None)

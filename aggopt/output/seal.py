@@ -1,0 +1,171 @@
+"""The seal of a release: green, amber or red, and the risks that remain, in sentences.
+
+Whatever shows a verdict (console, JSON, report, notebook) takes it from here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from aggopt.core.plural import are
+from aggopt.output.beside import Beside
+from aggopt.output.counts import Count
+from aggopt.output.unchanged import Unchanged
+
+GREEN, AMBER, RED = "green", "amber", "red"
+
+
+class Audited(Protocol):
+    """The part of an `Audit` that its seal depends on."""
+
+    @property
+    def records(self) -> int: ...  # noqa: D102
+    @property
+    def k(self) -> int: ...  # noqa: D102
+    @property
+    def smallest(self) -> int: ...  # noqa: D102
+    @property
+    def holds(self) -> bool: ...  # noqa: D102
+    @property
+    def whole(self) -> Count: ...  # noqa: D102
+    @property
+    def beside(self) -> tuple[Beside, ...]: ...  # noqa: D102
+    @property
+    def unchanged(self) -> Unchanged | None: ...  # noqa: D102
+    @property
+    def warning(self) -> str | None: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What an audit comes to.
+
+    Attributes
+    ----------
+    state
+        "green": the requirements hold.  "amber": they hold, but columns that others may
+        know single records out.  "red": a requirement does not hold.
+    heading
+        The same in one line, with counts.
+    risks
+        The risks that the requirements leave open, each a sentence.
+    advice
+        Whether the file may be published, as far as this tells.
+    """
+
+    state: str
+    heading: str
+    risks: tuple[str, ...]
+    advice: str
+
+
+def seal_of(audit: Audited) -> Seal:
+    """Return the seal of an audit."""
+    reason = amber_reason(audit)
+    risks = (*open_risks(audit), *([audit.warning] if audit.warning else []))
+    if not audit.holds:
+        what = f"k = {audit.k}" if audit.smallest < audit.k else "What was promised"
+        return Seal(RED, f"{what} does not hold", risks, "Do not publish this file.")
+    heading = f"k = {audit.k} holds"
+    if reason is not None:
+        return Seal(
+            AMBER,
+            f"{heading}, but {reason}",
+            risks,
+            "Publish this file only if nobody can know these columns of a person: "
+            "otherwise mask them as quasi-identifiers, or drop them.",
+        )
+    return Seal(
+        GREEN,
+        heading,
+        risks,
+        "As far as these requirements go, the file may be published.",
+    )
+
+
+def amber_reason(audit: Audited) -> str | None:
+    """Return whom columns that others may know single out; None if they do not.
+
+    These are columns with the role other, the records of a unit that pseudonyms tell,
+    and quasi-identifiers of different blocks.  Strata and published weights need no
+    further count: k is of them as well.
+    """
+    gravest = _gravest(audit.beside)
+    if gravest is not None:
+        return _exposed(gravest, audit.k)
+    if audit.warning is None:
+        return None
+    unique = audit.whole.unique
+    if unique:
+        of = f"{unique:,} of {audit.records:,} {audit.whole.what}s {are(unique)} unique"
+        return f"{of} with all {len(audit.whole.attributes)} masked columns"
+    rare, total = audit.whole.rare, f"{audit.records:,} {audit.whole.what}s"
+    return (
+        f"{rare:,} of {total} {are(rare)} among fewer than {audit.k} alike with all "
+        f"{len(audit.whole.attributes)} masked columns"
+    )
+
+
+def _gravest(counts: tuple[Beside, ...]) -> Beside | None:
+    """Return the count of known columns by which most are unique; None if k holds."""
+    exposed = [each for each in counts if each.known and each.count.rare]
+    return max(exposed, key=_share_unique, default=None)
+
+
+def _share_unique(each: Beside) -> tuple[float, float]:
+    return each.count.unique / each.count.total, each.count.rare / each.count.total
+
+
+def _exposed(each: Beside, k: int) -> str:
+    count, total = each.count, f"{each.count.total:,} {each.count.what}s"
+    if count.unique:
+        return (
+            f"{count.unique:,} of {total} {are(count.unique)} unique with {each.names}"
+        )
+    return (
+        f"{count.rare:,} of {total} {are(count.rare)} among fewer than {k} alike with "
+        f"{each.names}"
+    )
+
+
+def open_risks(audit: Audited) -> Iterator[str]:
+    """Yield what the requirements leave open, in sentences."""
+    known = {each.count.what: each.count for each in audit.beside if each.known}
+    for each in audit.beside:
+        first = known.get(each.count.what)
+        nobody_left = first is not None and first.unique == first.total
+        if not each.known and not nobody_left:
+            yield _with_confidential(each, audit.k, also=first is not None)
+    in_heading = _gravest(audit.beside) if audit.holds else None
+    for each in audit.beside:
+        if not (each.known and each.count.rare):
+            continue
+        if each is not in_heading:
+            yield f"{_exposed(each, audit.k)}."
+        if each.count.rare > each.count.unique > 0:
+            yield _below_k(each, audit.k)
+    if audit.unchanged and (said := audit.unchanged.said(audit.records)):
+        yield said
+
+
+def _with_confidential(each: Beside, k: int, *, also: bool) -> str:
+    """Say how many would be unique for somebody who knew the confidential columns."""
+    count, total = each.count, f"{each.count.total:,} {each.count.what}s"
+    said = f"If somebody {'also ' if also else ''}knew {each.names},"
+    if count.unique:
+        return f"{said} {count.unique:,} of {total} would be unique."
+    if count.rare:
+        fewer = f"be among fewer than {k} alike"
+        return (
+            f"{said} none would be unique, and {count.rare:,} of {total} would {fewer}."
+        )
+    return f"{said} no {count.what} would be among fewer than {k} alike."
+
+
+def _below_k(each: Beside, k: int) -> str:
+    """Say how many are below k with columns that others may know."""
+    count = each.count
+    return (
+        f"With {each.names}, {count.rare:,} of {count.total:,} {count.what}s are among "
+        f"fewer than {k} alike, the unique ones included."
+    )
