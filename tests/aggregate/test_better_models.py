@@ -64,7 +64,7 @@ def test_a_distance_that_rounding_hides_is_none(delta) -> None:
     X = np.random.default_rng(0).normal(size=(60, 1))
     groups = np.argsort(np.argsort(X[:, 0])) // 5
     none, hidden = (
-        satisfaction(X, groups, delta=d, time_limit=5).certificates[0]
+        satisfaction(X, groups, delta=d, time_limit=600).certificates[0]
         for d in (0.0, delta)
     )
     assert hidden.status is none.status is Status.OPTIMAL

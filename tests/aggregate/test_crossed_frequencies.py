@@ -118,7 +118,7 @@ def test_what_is_beside_may_be_a_table_and_numbers_count_by_fifths(kind):
     fifths = pay // 12000
     table = np.stack([pay, frame["pay"]], axis=1)
     beside = kind(table) if kind is np.asarray else kind({"a": pay, "b": frame["pay"]})
-    told = {"time_limit": 20.0, "price": 0.2}
+    told = {"time_limit": 600.0, "price": 0.2}
     found = frequencies(frame["sex"], groups, with_=beside, **told)
     same = frequencies(
         frame["sex"],

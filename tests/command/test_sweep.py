@@ -27,7 +27,7 @@ P3M = {"method": "p3m", "solver": "uno", "margin": 0}  # to compare two runs
 
 def test_every_solver_that_takes_the_model_has_a_row():
     few = people(16)
-    rows = list(compare_solvers.compare(few, job(aggregation=P3M), time_limit=20))
+    rows = list(compare_solvers.compare(few, job(aggregation=P3M), time_limit=600))
     assert [r.solver for r in rows] == [
         n for n, s in SOLVERS.items() if s.fits("p3m", "NLP")
     ]

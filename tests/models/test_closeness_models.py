@@ -104,7 +104,7 @@ def test_assign_finds_the_best_of_all_partitions(name, seed, k, t):
     require_solver(name)
     data = assigning(seed, 7, t, k)
     problem = assign.build(data, SOLVERS[name].language)
-    outcome = solve(problem, name, time_limit=60)
+    outcome = solve(problem, name, time_limit=600)
     Z, values = oracle.instance(seed, 7)
     labels = assign.labels(problem, data)
     assert oracle.holds(values, labels, k, Fraction(str(t)))

@@ -78,7 +78,7 @@ def test_the_program_finds_the_best_of_all_partitions(name, seed):
     require_solver(name)
     data = instance(seed)
     problem = model.build(data, SOLVERS[name].language)
-    outcome = solve(problem, name, time_limit=60)
+    outcome = solve(problem, name, time_limit=600)
     labels = model.labels(problem, data)
     at = model.point(data, labels)
     parts = exact.partitions(list(range(8)), 3)

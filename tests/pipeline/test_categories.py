@@ -425,7 +425,7 @@ def test_progress_of_a_comparison_moves_within_each_solver() -> None:
 
 def test_all_solvers_of_frequencies_are_compared_and_those_without_a_choice_say_so():
     job = asked(("age", "sex"), **categories(method="frequencies"))
-    rows = {row.solver: row for row in compare(mixed(), job, time_limit=5)}
+    rows = {row.solver: row for row in compare(mixed(), job, time_limit=600)}
     assert {"slots", "cvxpy:highs", "pyomo:highs"} <= set(rows)
     assert len({row.objective for row in rows.values() if not row.note}) == 1
     frame, plain = in_threes(5, sex=["f", "m"] * 7 + ["m"])
@@ -451,7 +451,7 @@ def test_solvers_of_groups_are_compared_with_categories_and_dates() -> None:
     roles = {"quasi-identifier": ["age", "sex", "day"], "other": ["school", "work"]}
     roles |= {"confidential": ["illness", "member", "region"]}
     job = aggopt.Job(
-        roles=roles, privacy={"k": 3}, partition={"method": "optimal", "time_limit": 5}
+        roles=roles, privacy={"k": 3}, partition={"method": "optimal", "time_limit": 600}
     )
     (row,) = compare(few, job, ["cvxpy:highs"])
     made = aggopt.mask(few, job)
@@ -580,7 +580,7 @@ def table_of(frame: pd.DataFrame, *names: str) -> Counter[Any]:
 
 def test_tables_of_crossed_categories_and_with_what_is_published_are_kept() -> None:
     frame = mixed()
-    how = {"cross": [["sex", "school"]], "with": ["illness"], "time_limit": 5.0}
+    how = {"cross": [["sex", "school"]], "with": ["illness"], "time_limit": 600.0}
     names = ("age", "sex", "school", "region")
     types = {**TYPES, "age": {"weight": 1e4}}  # so that ages alone make the groups
     types.pop("work")

@@ -23,7 +23,7 @@ LOOSE = [
 
 
 def asked(aggregation, solver, options):
-    wish = {"delta": 0.3, "importance": 0.5, "time_limit": 20}
+    wish = {"delta": 0.3, "importance": 0.5, "time_limit": 600}
     return aggregation(X, LABELS, solver=solver, options=options, **wish).certificates
 
 

@@ -72,7 +72,7 @@ def value(problem: Any) -> float:
 def test_a_linear_program_is_solved_to_optimality(name):
     require_solver(name)
     problem = linear(name)
-    outcome = solve(problem, name, time_limit=30)
+    outcome = solve(problem, name, time_limit=600)
     assert outcome.status is Status.OPTIMAL
     assert outcome.solver == name
     assert value(problem) == pytest.approx(3)
@@ -89,7 +89,7 @@ def test_infeasible_is_a_result(name):
 def test_a_nonlinear_program_is_solved(name):
     require_solver(name)
     problem = circle(name)
-    outcome = solve(problem, name, time_limit=30)
+    outcome = solve(problem, name, time_limit=600)
     assert value(problem) == pytest.approx(-np.sqrt(2), abs=1e-6)
     if name in LOCAL:
         assert outcome.status is Status.LOCAL
@@ -102,7 +102,7 @@ def test_a_nonlinear_program_is_solved(name):
 @pytest.mark.parametrize("name", LOCAL)
 def test_a_local_solver_cannot_prove_infeasibility(name):
     require_solver(name)
-    status = solve(circle(name, -1.0), name, time_limit=10).status
+    status = solve(circle(name, -1.0), name, time_limit=600).status
     assert not status.usable or status is Status.LIMIT
     assert status is not Status.INFEASIBLE
 
