@@ -450,9 +450,8 @@ def test_solvers_of_groups_are_compared_with_categories_and_dates() -> None:
     few = mixed(12).assign(day=pd.date_range("2020", periods=12))
     roles = {"quasi-identifier": ["age", "sex", "day"], "other": ["school", "work"]}
     roles |= {"confidential": ["illness", "member", "region"]}
-    job = aggopt.Job(
-        roles=roles, privacy={"k": 3}, partition={"method": "optimal", "time_limit": 600}
-    )
+    how = {"method": "optimal", "time_limit": 600}
+    job = aggopt.Job(roles=roles, privacy={"k": 3}, partition=how)
     (row,) = compare(few, job, ["cvxpy:highs"])
     made = aggopt.mask(few, job)
     assert row.holds
