@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation, by_attribute, group_means
+from aggopt.aggregate._together import VARIANCE
 from aggopt.core.compile_time import compile_time
 from aggopt.core.own_function import OwnFunction
 from aggopt.core.progress import Progress
@@ -16,7 +17,7 @@ from aggopt.core.types import F64, Labels
 from aggopt.core.validation import labellings, matrix
 from aggopt.errors import AggoptError, JobError
 from aggopt.solvers import Certificate, Claim, Status
-from aggopt.solvers._certificate import closed
+from aggopt.solvers._certificate import closed, size_of
 
 
 @dataclass(frozen=True)
@@ -86,17 +87,12 @@ class OwnAggregator(OwnFunction):
         lost = ((Z - scale.standardise(centroids)[labels]) ** 2).sum(axis=0)
         least = ((Z - group_means(Z, labels)[labels]) ** 2).sum(axis=0)
         found = zip(lost.tolist(), np.minimum(least, lost).tolist(), strict=True)
-        return tuple(
-            Certificate(
-                Status.OPTIMAL if closed(error, bound) else Status.HEURISTIC,
-                error,
-                bound,
-                0.0,
-                self.origin.name,
-                seconds,
-            )
-            for error, bound in found
-        )
+        return tuple(self._certificate(error, bound, seconds) for error, bound in found)
+
+    def _certificate(self, error: float, bound: float, seconds: float) -> Certificate:
+        size, by = size_of(error, VARIANCE), self.origin.name
+        status = Status.OPTIMAL if closed(error, bound, size) else Status.HEURISTIC
+        return Certificate(status, error, bound, 0.0, by, seconds, size=size)
 
     def _claimed(
         self, own: tuple[Certificate, ...], found: Any

@@ -18,7 +18,7 @@ from aggopt.models._within import snapped
 from aggopt.solvers import Certificate, Claim, Solver, Status, choose
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
-from aggopt.solvers._certificate import closed
+from aggopt.solvers._certificate import closed, size_of
 from aggopt.solvers._options import check_time_limit
 from aggopt.solvers._stiefel.run import optima_apart, put_together
 
@@ -167,11 +167,12 @@ def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certif
         status = Status.FAILED  # hard wishes: the renormalised means miss them
     objective = model.objective(data, at)
     bounds = [_apart(data), *(a.bound for a in answers)]
-    bound = _bound(bounds, objective) if status.usable else None
-    is_shown = bound is not None and closed(objective, bound)
+    size = None if abs(objective) >= 1 else size_of(objective, _unit(model, data))
+    bound = _bound(bounds, objective, size) if status.usable else None
+    is_shown = bound is not None and closed(objective, bound, size)
     if status is Status.OPTIMAL and not is_shown:
         status = Status.LIMIT  # it was content with less, or with another point
-    if status is Status.KEPT and is_shown:
+    if status in (Status.KEPT, Status.LIMIT) and is_shown:
         status = Status.OPTIMAL
     certificate = Certificate(
         status,
@@ -180,11 +181,23 @@ def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certif
         model.violation(data, at),
         how.solver.name,
         compile_time.now() - started,
-        claimed=_claim(answers, objective) if status.usable else None,
+        claimed=_claim(answers, objective, size) if status.usable else None,
         iterations=best.iterations if best else None,
         multipliers=best.multipliers if best else None,
+        size=None if bound is None else size,
     )
     return centroids, certificate
+
+
+def _unit(model: Model, data: Any) -> float:
+    """Return what a record costs where nothing is sought, at most its variance, 1.
+
+    Weights of the objective may make it tiny, and its optimum may be 0: up to this size
+    a gap is relative to it.
+    """
+    plain = np.zeros_like(data.renormalised), data.renormalised
+    costs = [abs(model.objective(data, model.point(data, c))) for c in plain]
+    return min(1.0, max(filter(np.isfinite, costs), default=0.0) / len(data.labels))
 
 
 def _given(how: ShiftOptions) -> Iterator[Answer]:
@@ -205,20 +218,26 @@ def _apart(data: Any) -> float | None:
     return sum(known) if len(known) == len(found) else None
 
 
-def _bound(bounds: Sequence[float | None], objective: float) -> float | None:
+def _bound(
+    bounds: Sequence[float | None], objective: float, size: float | None
+) -> float | None:
     """Return the best bound; none that this very objective shows to be false.
 
     One that is above it by no more than the rounding of either is the objective.
     """
     every = (bound for bound in bounds if bound is not None)
-    true = (b for b in every if b <= objective or closed(objective, b))
+    true = (b for b in every if b <= objective or closed(objective, b, size))
     return max((min(b, objective) for b in true), default=None)
 
 
-def _claim(answers: Sequence[Answer], objective: float) -> Claim | None:
+def _claim(
+    answers: Sequence[Answer], objective: float, size: float | None
+) -> Claim | None:
     """Return the best bound that code of the user's claims, if this may be true."""
     claims = (a.claimed for a in answers if a.claimed is not None)
-    possible = (c for c in claims if c.bound <= objective or closed(objective, c.bound))
+    possible = (
+        c for c in claims if c.bound <= objective or closed(objective, c.bound, size)
+    )
     return max(possible, key=lambda claim: claim.bound, default=None)
 
 

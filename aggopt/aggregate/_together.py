@@ -17,9 +17,10 @@ from aggopt.models import covariance_mean as model
 from aggopt.models._orthogonal import ROWS
 from aggopt.solvers import Certificate, Status, choose
 from aggopt.solvers._ask import answer
-from aggopt.solvers._certificate import closed
+from aggopt.solvers._certificate import closed, size_of
 
 Solve = Callable[[Floats, Labels, I64], tuple[Floats, Certificate]]
+VARIANCE = 1.0  # of a standardised attribute; errors below it may be rounding alone
 CONSTANT = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "constant attribute", 0.0)
 
 
@@ -113,13 +114,15 @@ def _nearest_to_means(data: model.Data) -> tuple[Floats, Certificate]:
     sse = _sse(at.c, data)
     within = sse - model.objective(data, at)
     bound = min(within + (found.bound or 0.0), sse)
+    size = size_of(sse, VARIANCE)
     proof = Certificate(
-        status=Status.OPTIMAL if closed(sse, bound) else Status.LIMIT,
+        status=Status.OPTIMAL if closed(sse, bound, size) else Status.LIMIT,
         objective=sse,
         bound=bound,
         violation=model.MODEL.violation(data, at),
         solver=found.solver,
         seconds=compile_time.now() - started,
+        size=size,
     )
     return at.c, proof
 

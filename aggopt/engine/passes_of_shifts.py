@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from aggopt.aggregate._margin import margins
+from aggopt.aggregate._together import VARIANCE
 from aggopt.core.types import I64, Labels
 from aggopt.core.validation import Floats
 from aggopt.engine.able import SOLVER
@@ -26,7 +27,7 @@ from aggopt.models import p3m
 from aggopt.models._shift import FARTHEST
 from aggopt.pipeline.observed import Having
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers._certificate import closed
+from aggopt.solvers._certificate import closed, size_of
 from aggopt.solvers._lagrangian.piecewise_quartics import program_of
 from aggopt.solvers._lagrangian.program import Separable
 
@@ -125,10 +126,11 @@ class ShiftEnd(NamedTuple):
     def certificate(self, missed: float) -> Certificate:
         """Return what is proven, of centroids that miss what they keep by so much."""
         bound, status = max(self.bound, 0.0), self.status
-        if status is Status.OPTIMAL and not closed(self.objective, bound):
+        size = size_of(self.objective, VARIANCE)
+        if status is Status.OPTIMAL and not closed(self.objective, bound, size):
             status = Status.LIMIT  # it was content with less
         found = status, self.objective, bound, missed, SOLVER, self.seconds
-        return Certificate(*found, iterations=self.evaluations)
+        return Certificate(*found, iterations=self.evaluations, size=size)
 
 
 def solved(j: int, config: InBlocks) -> ShiftEnd | None:

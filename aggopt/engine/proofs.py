@@ -6,14 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from aggopt.aggregate._together import CONSTANT
+from aggopt.aggregate._together import CONSTANT, VARIANCE
 from aggopt.core.validation import Floats
 from aggopt.engine.category_proofs import CategoryProofs
 from aggopt.engine.config import InBlocks
 from aggopt.engine.passes_of_shifts import ShiftEnd
 from aggopt.engine.reduced import GroupSums, PublishedSums
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers._certificate import closed
+from aggopt.solvers._certificate import closed, size_of
 
 ROUNDINGS = 1e-13  # of a sum of squares: more than its terms lose by rounding
 
@@ -116,8 +116,9 @@ class Proofs:
         bound -= ROUNDINGS * (within + n * float(spreads))
         sse = float(self.figures.exact.sum())
         bound = min(bound, sse)
-        status = Status.OPTIMAL if closed(sse, bound) else Status.LIMIT
-        return Certificate(status, sse, bound, missed, "closed form", 0.0)
+        size = size_of(sse, VARIANCE)
+        status = Status.OPTIMAL if closed(sse, bound, size) else Status.LIMIT
+        return Certificate(status, sse, bound, missed, "closed form", 0.0, size=size)
 
 
 def _of_shift(end: ShiftEnd | None, missed: float) -> Certificate:

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
+from math import copysign, inf, isfinite
 from typing import Any
 
 from aggopt.core.html import table, titled
 from aggopt.core.validation import Floats
 
-PROVEN = 1e-6  # of max(1, |objective|): the gap up to which a point is called optimal
+PROVEN = 1e-6  # the gap up to which a point is called optimal
+PLAIN = 1e-3  # a choice that costs less of the most beside the bound is nearly the best
 
 
 class Status(StrEnum):
@@ -85,6 +87,8 @@ class Certificate:
         unit by which it is loosened, 0 or more; that of an equality, for each unit by
         which its left side may exceed the right.  They tell which records a centroid
         depends on: no file of a release has them.
+    size
+        What the gap is relative to; None where this is |objective|.
     """
 
     status: Status
@@ -99,13 +103,20 @@ class Certificate:
     multipliers: Mapping[str, Floats] | None = field(
         default=None, repr=False, compare=False
     )
+    size: float | None = None
 
     @property
     def gap(self) -> float | None:
-        """(objective - bound) / max(1, |objective|); None without a bound."""
+        """(objective - bound) / |objective|, or / `size`; None without a bound.
+
+        It is 0 where both are 0, and infinite where the objective alone is.
+        """
         if self.bound is None:
             return None
-        return (self.objective - self.bound) / max(1.0, abs(self.objective))
+        away, size = self.objective - self.bound, _size(self.objective, self.size)
+        if away == 0:
+            return 0.0
+        return away / size if size else copysign(inf, away)
 
     def claiming(self, claim: Claim) -> "Certificate":
         """Return the same, and what code of the user's claims beside it."""
@@ -133,8 +144,9 @@ class Certificate:
         return titled("Certificate", table(("", "value"), self.to_dict().items()))
 
 
-# of a certificate, only where they are: code of the user's ran, or a solver told
-SOME = ("claimed", "judge", "iterations", "multipliers")
+# of a certificate, only where they are: code of the user's ran, or a solver told, or
+# the gap is not relative to the objective
+SOME = ("claimed", "judge", "iterations", "multipliers", "size")
 HEADER = ("", "status", "gap", "objective", "bound", "violation", "solver", "seconds")
 
 
@@ -158,15 +170,60 @@ def _bounds(certificate: Certificate) -> float | str | None:
     return f"{proven} proven, {claim}"
 
 
-def closed(objective: float, bound: float) -> bool:
+def closed(objective: float, bound: float, size: float | None = None) -> bool:
     """Return whether a bound shows an objective to be optimal, above or below it.
 
-    An objective that is beyond its bound by more is that of a point that is none.
+    The difference is relative to `size`, or to |objective|, as in a certificate.  An
+    objective that is beyond its bound by more is that of a point that is none.
 
-    >>> closed(3.0, 3.0 - 1e-6), closed(3.0, 2.9)
-    (True, False)
+    >>> closed(3.0, 3.0 - 1e-6), closed(3.0, 2.9), closed(3e-9, 2.9e-9)
+    (True, False, False)
     """
-    return abs(objective - bound) <= PROVEN * max(1.0, abs(objective))
+    return abs(objective - bound) <= PROVEN * _size(objective, size)
+
+
+def _size(objective: float, size: float | None) -> float:
+    return abs(objective) if size is None else size
+
+
+def size_of(objective: float, unit: float) -> float | None:
+    """Return what a gap is relative to, if not |objective|: a unit that is larger.
+
+    Of an objective that may be 0 at the optimum, up to the tolerances of solvers.
+    """
+    return unit if abs(objective) < unit else None
+
+
+def size_in_reach(
+    objective: float, bound: float, references: Iterable[float], n: int
+) -> float | None:
+    """Return what a gap is relative to, where a constant may hide in the objective.
+
+    This is what can be won, at most: by how much a plain choice costs more than the
+    bound, or less where it breaks a constraint.  Neither a constant nor a unit changes
+    the gap then.  Below that, it is |objective|, or the n-th part, if this is more.
+
+    Parameters
+    ----------
+    references
+        The costs of plain choices, such as the means.
+    n
+        Number of records.
+
+    >>> size_in_reach(1e9 + 5.0, 1e9 + 4.0, [1e9 + 100.0], 10)
+    96.0
+    >>> size_in_reach(5.0, 4.0, [100.0], 10)
+    9.6
+    >>> size_in_reach(20.0, 4.0, [100.0], 10) is None
+    True
+    """
+    beside = [cost - bound for cost in references if isfinite(cost)]
+    won = [each for each in beside if each > 0] or [-each for each in beside if each]
+    if not won:
+        return None
+    reach = min(each for each in won if each >= PLAIN * max(won))
+    size = min(max(abs(objective), reach / n), reach)
+    return None if size == abs(objective) else size
 
 
 def total_bound(certificates: Sequence[Certificate]) -> float | None:
@@ -200,6 +257,7 @@ def summed(certificates: Sequence[Certificate]) -> Certificate:
         sum(c.seconds for c in certificates),
         _claimed(certificates),
         _each(c.judge for c in certificates) or None,
+        size=_summed_size(certificates),
     )
 
 
@@ -211,6 +269,13 @@ def _claimed(certificates: Sequence[Certificate]) -> Claim | None:
     if not claims or len(bounds) < len(known):
         return None
     return Claim(sum(bounds), _each(claim.by for claim in claims))
+
+
+def _summed_size(certificates: Sequence[Certificate]) -> float | None:
+    """Return the sum of what gaps are relative to; None where all are objectives."""
+    if all(c.size is None for c in certificates):
+        return None
+    return sum(_size(c.objective, c.size) for c in certificates)
 
 
 def _each(names: Iterable[str | None]) -> str:

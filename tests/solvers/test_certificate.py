@@ -14,6 +14,8 @@ from aggopt.solvers._certificate import (
     endings,
     largest_gap,
     rows,
+    size_in_reach,
+    size_of,
     summed,
     total_bound,
 )
@@ -25,10 +27,13 @@ def certificate(objective=3.0, bound=2.0, status=Status.LOCAL):
 
 @pytest.mark.parametrize(
     ("objective", "bound", "gap"),
-    [(3.0, 2.0, 1 / 3), (0.5, 0.25, 0.25), (-4.0, -5.0, 0.25), (3.0, None, None)],
+    [
+        *((3.0, 2.0, 1 / 3), (0.5, 0.25, 0.5), (-4.0, -5.0, 0.25), (3.0, None, None)),
+        *((0.0, 0.0, 0.0), (0.0, -1e-9, np.inf), (3e-9, 2e-9, 1 / 3)),
+    ],
 )
-def test_a_gap_is_a_share_of_the_objective_or_of_one(objective, bound, gap):
-    assert certificate(objective, bound).gap == gap
+def test_a_gap_is_a_share_of_the_objective(objective, bound, gap):
+    assert certificate(objective, bound).gap == pytest.approx(gap)
 
 
 @pytest.mark.parametrize(("bound", "gap"), [(1.5, 0.5), (None, None)])
@@ -141,7 +146,9 @@ def test_a_notebook_shows_a_table_of_plain_values():
     ("objective", "bound", "is_closed"),
     [
         (-5.0, -5.0, True),
-        (0.0, -PROVEN, True),
+        (0.0, 0.0, True),
+        (0.0, -1e-15, False),
+        (1e-9, 1e-9 - 1e-12, False),
         (0.5, 0.5 - 1.5 * PROVEN, False),
         (1e3, 1e3 - 900 * PROVEN, True),
         (1e3, 1e3 - 1100 * PROVEN, False),
@@ -149,6 +156,35 @@ def test_a_notebook_shows_a_table_of_plain_values():
 )
 def test_a_gap_is_closed_within_a_millionth(objective, bound, is_closed):
     assert closed(objective, bound) is is_closed
+
+
+def test_a_gap_may_be_relative_to_what_can_be_won():
+    shifted = replace(certificate(1e9 + 5, 1e9 + 4), size=10.0)
+    assert shifted.gap == 0.1
+    assert shifted.to_dict()["size"] == 10.0
+    assert "size" not in certificate().to_dict()
+    assert closed(1e9 + 5, 1e9 + 4)
+    assert not closed(1e9 + 5, 1e9 + 4, size=10.0)
+    both = summed([shifted, certificate(20.0, 10.0)])
+    assert both.size == 30.0
+    assert both.gap == pytest.approx(11 / 30)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("constant", [-1e4, 0.0, 1e4])
+def test_neither_a_unit_nor_a_constant_changes_what_can_be_won(unit, constant):
+    moved = [unit * (value + constant) for value in (95.0, 90.0, 100.0, 95.01)]
+    objective, bound, *references = moved
+    size = size_in_reach(objective, bound, references, 20)
+    assert (unit * 5.01 if size is None else size) == pytest.approx(unit * 5.01)
+
+
+def test_what_can_be_won_may_be_unknown():
+    assert size_in_reach(2.0, 1.0, [np.nan, np.inf], 20) is None
+    assert size_in_reach(2.0, 1.0, [1.0], 20) is None
+    assert size_in_reach(2e9, 1.0, [-4.0], 20) == 5.0  # it breaks a constraint
+    assert size_of(0.5, 1.0) == 1.0
+    assert size_of(-2.0, 1.0) is None
 
 
 CLAIMED = Certificate(

@@ -1,7 +1,8 @@
 """What a solver found of a model of the user's, judged by that model."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from math import inf, isfinite, nan
 from typing import Any
 
@@ -11,12 +12,12 @@ from aggopt.aggregate._aggregation import group_means
 from aggopt.aggregate._shifted import FEASIBLE
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
-from aggopt.errors import JobError
+from aggopt.errors import AggoptError, JobError
 from aggopt.models._own import OwnModel
 from aggopt.solvers import Certificate, Solver, Status
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
-from aggopt.solvers._certificate import closed
+from aggopt.solvers._certificate import closed, size_in_reach
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,21 +76,41 @@ def solution(model: OwnModel, data: Any, how: OwnOptions) -> tuple[Floats, Certi
     if best is None:
         means = group_means(data.x[:, None], data.labels)[:, 0]
         best = Judged(means, nan, inf)
-    return best.centroids, certified(model, found, status, best, started)
+    size = None
+    if found.bound is not None and status.usable:
+        costs = _reference_costs(model, data, how)
+        size = size_in_reach(best.cost, found.bound, costs, len(data.x))
+    certificate = certified(model, found, status, best, size)
+    return best.centroids, replace(certificate, seconds=compile_time.now() - started)
+
+
+def _reference_costs(model: OwnModel, data: Any, how: OwnOptions) -> Iterator[float]:
+    """Yield what plain choices cost: the mean of all, the group means, the start.
+
+    A model may be undefined there, which says nothing of its optimum.
+    """
+    means = group_means(data.x[:, None], data.labels)[:, 0]
+    for plain in (np.zeros_like(means), means, how.start):
+        if plain is not None:
+            with suppress(AggoptError):
+                yield judged(model, data, plain).cost
 
 
 def certified(
-    model: OwnModel, found: Answer, status: Status, best: Judged, started: float
+    model: OwnModel, found: Answer, status: Status, best: Judged, size: float | None
 ) -> Certificate:
-    """Return what holds of centroids, as they were judged."""
-    bound = _true(found.bound, best.cost) if status.usable else None
+    """Return what holds of centroids, as they were judged.
+
+    `size` is what their gap is relative to, if not what they cost.
+    """
+    bound = _true(found.bound, best.cost, size) if status.usable else None
     told = status.usable and status not in (Status.FALLBACK, Status.KEPT)
-    if status in (Status.OPTIMAL, Status.LOCAL, Status.KEPT):
-        shown = bound is not None and closed(best.cost, bound)
+    if status in (Status.OPTIMAL, Status.LOCAL, Status.KEPT, Status.LIMIT):
+        shown = bound is not None and closed(best.cost, bound, size)
         weaker = Status.LIMIT if status is Status.OPTIMAL else status
         status = Status.OPTIMAL if shown else weaker
     claim = found.claimed if status.usable else None
-    if claim is not None and _true(claim.bound, best.cost) is None:
+    if claim is not None and _true(claim.bound, best.cost, size) is None:
         claim = None  # this very point shows that it is false
     return Certificate(
         status,
@@ -97,17 +118,18 @@ def certified(
         bound,
         best.violation,
         found.solver,
-        compile_time.now() - started,
+        found.seconds,
         claimed=claim,
         judge=model.judge,
         iterations=found.iterations,
         multipliers=found.multipliers if told else None,
+        size=None if bound is None else size,
     )
 
 
-def _true(bound: float | None, cost: float) -> float | None:
+def _true(bound: float | None, cost: float, size: float | None) -> float | None:
     """Return a bound that a cost does not show to be false, no higher than the cost."""
-    if bound is None or not (bound <= cost or closed(cost, bound)):
+    if bound is None or not (bound <= cost or closed(cost, bound, size)):
         return None
     return min(bound, cost)
 

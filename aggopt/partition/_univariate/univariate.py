@@ -177,7 +177,7 @@ def _evidence(solved: _Solved, spent: float) -> Evidence:
 
     def proven(found: float) -> Certificate:
         unit = _unit(data)
-        status, bound = _proof(solved, _objective(solved), unit)
+        status, bound = _proof(solved, _objective(solved))
         return Certificate(
             status,
             found,
@@ -211,16 +211,14 @@ def _unit(data: model.Data) -> float:
     return float(unit ** (2 if data.cost == "sse" else 1))
 
 
-def _proof(
-    solved: _Solved, objective: float, unit: float
-) -> tuple[Status, float | None]:
+def _proof(solved: _Solved, objective: float) -> tuple[Status, float | None]:
     """Return how it ended, and the bound, in units of the model."""
     if solved.by.language is None:
         return solved.found.status, objective  # such a method proves a path, no figure
     if solved.found.bound is None:
         return Status.LIMIT, _free(solved.data, objective)
-    bound = min(solved.found.bound, objective)
-    if closed(objective * unit, bound * unit):
+    bound = min(max(solved.found.bound, 0.0), objective)  # no cost is below 0
+    if closed(objective, bound):
         return Status.OPTIMAL, bound
     return Status.LIMIT, bound
 

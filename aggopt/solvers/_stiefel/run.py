@@ -13,7 +13,7 @@ from aggopt.models import covariance_mean
 from aggopt.models._joint_wishes import JointWishes
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
-from aggopt.solvers._certificate import PROVEN, Status, closed
+from aggopt.solvers._certificate import PROVEN, Status, closed, size_of
 from aggopt.solvers._choose import choose
 from aggopt.solvers._solver import Solver
 from aggopt.solvers._stiefel.annealing import annealed
@@ -74,7 +74,8 @@ def run(
     if best is None:
         return Answer(None, Status.FAILED, None, solver.name, clock.spent)
     status = Status.LIMIT if clock.over else Status.LOCAL
-    status = Status.OPTIMAL if closed(best.value, bound) else status
+    is_shown = closed(best.value, bound, size_of(best.value, 1.0))  # standardised
+    status = Status.OPTIMAL if is_shown else status
     return Answer(best.A / space.weight, status, bound, solver.name, clock.spent)
 
 
