@@ -74,7 +74,7 @@ def test_what_tasks_elsewhere_have_done_is_looked_up(known, monkeypatch):
 
     def wait(number, folder):
         checker(folder)(0.5)
-        assert told.wait(60)
+        assert told.wait(600)
 
     def note(share):
         shares.append(share)
@@ -237,4 +237,4 @@ def test_processes_end_with_the_one_that_began_them(tmp_path):
         worker = int(driver.stdout.readline())
         process = psutil.Process(worker)
         driver.kill()
-    assert process.wait(timeout=60) is None or not process.is_running()
+    assert process.wait(timeout=600) is None or not process.is_running()

@@ -52,7 +52,7 @@ def test_a_process_without_a_parent_ends_and_leaves_no_file(tmp_path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", ORPHAN],
         env={**os.environ, WHERE: str(folder)},
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert ended.returncode == 1
