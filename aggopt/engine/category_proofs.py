@@ -9,6 +9,7 @@ from aggopt.core.plural import many
 from aggopt.core.types import F64, I64
 from aggopt.engine.config import InBlocks
 from aggopt.engine.workspace import summed
+from aggopt.input.rare import RarePublished
 from aggopt.pipeline.aggregate_step import said_of_root
 from aggopt.pipeline.category_job import published_as
 from aggopt.solvers import Certificate, Status
@@ -89,6 +90,10 @@ class CategoryProofs:
                     "near; of these, block by block, such were published that the "
                     f"{counts} of categories differ by {differ:g} records in all."
                 )
+            k = self.config.job.privacy.k
+            rare = RarePublished.of(levels.counts, released, levels.domain, k)
+            if rare.categories:
+                yield rare.said(name, k)
             if published_as(self.config.job, name) != "leaf":
                 yield from said_of_root(name, int(released[-1]), int(released.sum()))
 

@@ -17,6 +17,7 @@ from aggopt.errors import naming
 from aggopt.pipeline.aggregate_step import require_chosen
 from aggopt.pipeline.category_job import published_as
 from aggopt.pipeline.observed import Having
+from aggopt.pipeline.rare_categories import avoided
 from aggopt.solvers import Certificate
 
 TOGETHER = "frequencies"  # which looks at all groups of a table
@@ -146,6 +147,8 @@ def _made(
     settings.pop("with_", ())
     if method.nodes:
         settings["publish"] = published_as(config.job, name)
+        if rare := avoided(config.job, name, levels.domain, levels.counts):
+            settings["avoid"] = rare
     if weights is not None:
         settings["weights"] = weights
     own = Categories(levels.domain, codes)

@@ -26,6 +26,7 @@ from aggopt.pipeline.category_job import (
     require_possible,
     require_published,
 )
+from aggopt.pipeline.rare_categories import require_categories, require_frequent
 
 
 def categories_in(schema: pa.Schema, job: Job) -> tuple[str, ...]:
@@ -115,6 +116,9 @@ def with_levels(config: Config, schema: pa.Schema) -> Config:
         require_published(job, table)
     if not job.roles.weight:  # else once it is known what records weigh
         _require_counts(made)
+    require_categories(job, frozenset(levels))
+    for name, each in levels.items():
+        require_frequent(job, name, each.domain, each.counts)
     return replace(made, job=job)
 
 

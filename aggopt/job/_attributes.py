@@ -48,6 +48,10 @@ class AttributeSection(Section):
         The least and the largest value that may be published of a number.
     integer
         Publish whole numbers.
+    rare
+        What happens to categories that fewer than k originals have: "avoid" publishes
+        none of them, but the nearest that is frequent; "publish" does.  When left out
+        they are published and counted, unless most entries are rare, which is refused.
     """
 
     kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None = None
@@ -63,6 +67,7 @@ class AttributeSection(Section):
     lower: float | None = Field(default=None, allow_inf_nan=False, strict=True)
     upper: float | None = Field(default=None, allow_inf_nan=False, strict=True)
     integer: StrictBool = False
+    rare: Literal["avoid", "publish"] | None = None
 
     @property
     def bounded(self) -> bool:

@@ -81,7 +81,8 @@ def audit(
         found = replace(found, notes=(found.warning, *found.notes))
     if originals is None:
         return found._with_missing
-    return _compared(found, names, originals, shared.grouped, privacy.dominance)
+    found = _compared(found, names, originals, shared.grouped, privacy.dominance)
+    return found.with_rare(originals.rare(names, privacy.k, units))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,8 @@ import pandas as pd
 
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels
+from aggopt.encoding import Domain
+from aggopt.input.rare import RarePublished, rare_published
 from aggopt.output.unchanged import Grouped, Unchanged, unchanged
 
 GRID = 1e-5  # of a standard deviation: rounding to six digits of it moves half of it
@@ -30,6 +32,8 @@ class Originals:
         Of dates and times of day: these have no size, and are no codes.
     durations
         Of durations, which are no codes.
+    domains
+        The levels of those that are categories, by position.
     """
 
     before: Floats = field(repr=False)
@@ -38,6 +42,7 @@ class Originals:
     numeric: tuple[int, ...] | None = None
     dates: tuple[int, ...] = ()
     durations: tuple[int, ...] = ()
+    domains: Mapping[int, Domain] = field(default_factory=dict, repr=False)
 
     @property
     def _numbers(self) -> list[int]:
@@ -48,6 +53,21 @@ class Originals:
         """Return what is published unchanged, see `unchanged`."""
         found = unchanged(names, self.before, self.after, self.step, groups)
         return found.of_members([names[j] for j in self._numbers])
+
+    def rare(
+        self, names: Sequence[str], k: int, units: Labels | None
+    ) -> dict[str, RarePublished]:
+        """Return the published categories that fewer than k originals have, by name.
+
+        With the `units` (n,) that records are of, these are counted.
+        """
+        found = {
+            names[j]: rare_published(
+                self.before[:, j], self.after[:, j], domain, k, units
+            )
+            for j, domain in self.domains.items()
+        }
+        return {name: each for name, each in found.items() if each.categories}
 
     def notes(
         self, names: Sequence[str], groups: Sequence[Grouped], dominance: float

@@ -1,12 +1,13 @@
 """What an audit found in a release: whether the promise holds, in words and counts."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from aggopt.core.html import lines, listed, sealed, titled
 from aggopt.core.plural import many
 from aggopt.errors import PrivacyError
+from aggopt.input.rare import RarePublished
 from aggopt.output.beside import Beside
 from aggopt.output.counts import Count
 from aggopt.output.missing import Holes
@@ -58,6 +59,9 @@ class Audit:
         The columns of strata: published as they are, and counted in each combination.
     weight
         That of published sampling weights, which are counted, too; None without.
+    rare
+        Published categories that fewer than k originals have, by attribute; none
+        where the originals are not at hand.
     linked
         Units by what their records have together, where pseudonyms tell which records
         are of one; else None.
@@ -78,6 +82,7 @@ class Audit:
     strata: tuple[str, ...] = ()
     weight: str | None = None
     linked: Count | None = None
+    rare: Mapping[str, RarePublished] = field(default_factory=dict, hash=False)
 
     @property
     def groups(self) -> int:
@@ -196,6 +201,11 @@ class Audit:
         """It with what is to be said of values that are missing."""
         said = self.missing.notes if self.missing else []
         return replace(self, notes=(*self.notes, *said))
+
+    def with_rare(self, rare: Mapping[str, RarePublished]) -> "Audit":
+        """Return it with rare categories that are published, and a note on each."""
+        said = (each.said(name, self.k) for name, each in rare.items())
+        return replace(self, rare=rare, notes=(*said, *self.notes))
 
     def require(self) -> None:
         """Refuse the release unless the promise holds.

@@ -27,6 +27,7 @@ from aggopt.pipeline.category_job import by_block, published_as, wishes_of_categ
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.observed import Having, combined, nodes_of
 from aggopt.pipeline.partition_step import Progress
+from aggopt.pipeline.rare_categories import avoided_in
 from aggopt.solvers import Certificate, Status
 
 
@@ -126,6 +127,8 @@ def _chosen(
     else:
         if method.nodes:
             settings["publish"] = published_as(given.job, *names)
+            if rare := avoided_in(given.job, given.table, names[0]):
+                settings["avoid"] = rare
         made = (method.function(attributes[0], label, **settings),)
     require_chosen(made[0], settings.get("weights"))
     return tuple(made)

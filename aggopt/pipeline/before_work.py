@@ -37,6 +37,7 @@ from aggopt.pipeline.holes import require_covered, require_patterns, require_val
 from aggopt.pipeline.infeasibility import forced
 from aggopt.pipeline.observed import require_alone
 from aggopt.pipeline.pseudonyms import require_linkable
+from aggopt.pipeline.rare_categories import require_rare
 from aggopt.pipeline.sampling_weights import require_weighed
 from aggopt.pipeline.strata import require_there, require_twice, require_within
 from aggopt.pipeline.units import require_said, require_units
@@ -84,6 +85,7 @@ def before_work(
     yield partial(require_scope, job, columns)
     yield partial(require_numbers, job, table, columns)
     yield partial(require_together, job, table, columns)
+    yield partial(require_rare, job, table)
     yield partial(require_weights, job, table, columns)
     yield partial(require_guarantees, job)
     yield partial(require_risk, table, job)

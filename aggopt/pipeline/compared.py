@@ -5,6 +5,7 @@ import pyarrow as pa
 
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
+from aggopt.encoding import Domain
 from aggopt.encoding._clock import Clock
 from aggopt.input.table import Table
 from aggopt.job import Output
@@ -31,7 +32,15 @@ def compared(
         ]
     lengths = {j for j, clock in clocks.items() if pa.types.is_duration(clock.type)}
     dates = tuple(sorted({*clocks} - lengths))
-    return Originals(before, after, steps, tuple(places), dates, tuple(lengths))
+    domains = {} if table is None else _domains(table)
+    return Originals(
+        before, after, steps, tuple(places), dates, tuple(lengths), domains
+    )
+
+
+def _domains(table: Table) -> dict[int, Domain]:
+    names = table.roles.quasi_identifier
+    return {names.index(name): domain for name, domain in table.domains.items()}
 
 
 def _clocks(table: Table) -> dict[int, Clock]:

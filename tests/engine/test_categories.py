@@ -345,6 +345,50 @@ def test_counts_that_no_groups_keep_are_refused(folder, tmp_path):
         masked(folder, asked(k=120, aggregation=how), tmp_path / "out")
 
 
+def rare_towns() -> pd.DataFrame:
+    """Persons of whom three of four neighbours in age share a town of their own."""
+    frame = persons(200)[["name", "age"]]
+    frame["age"] = np.arange(200) // 4 * 1000.0
+    frame["town"] = np.random.default_rng(1).choice([*"abcd"], 200)
+    for first in range(0, 40, 4):
+        frame.loc[first : first + 2, "town"] = f"village {first}"
+    return frame
+
+
+@pytest.mark.parametrize("how", [{}, {"rare": "avoid"}])
+def test_rare_categories_of_a_folder_are_counted_or_avoided(tmp_path, how):
+    frame = rare_towns()
+    roles = {"quasi-identifier": ["age", "town"], "drop": ["name"]}
+    attributes = {"town": how} if how else {}
+    made = masked(
+        put(tmp_path / "in", frame),
+        job(k=4, roles=roles, attributes=attributes),
+        tmp_path / "out",
+    )
+    had = frame["town"].value_counts()
+    published = read(made.path)["town"].value_counts()
+    rare = [name for name in published.index if had[name] < 4]
+    said = [note for note in made.notes if "of fewer than k = 4 originals" in note]
+    assert bool(rare) == (not how)
+    if how:
+        assert said == []
+        return
+    (note,) = said
+    categories, records = len(rare), int(published[rare].sum())
+    assert note.startswith(
+        f"'town': {categories} published categories of {records} records"
+    )
+    assert "village" not in note
+
+
+def test_a_folder_of_mostly_rare_categories_is_refused(tmp_path):
+    frame = rare_towns()
+    frame["town"] = [f"village {i // 3}" for i in range(len(frame))]
+    roles = {"quasi-identifier": ["age", "town"], "drop": ["name"]}
+    with pytest.raises(TableError, match="200 of 200 entries"):
+        masked(put(tmp_path / "in", frame), job(k=4, roles=roles), tmp_path / "out")
+
+
 def test_a_section_of_categories_wants_some(tmp_path):
     folder = put(tmp_path / "in", persons(20))
     how = {"method": "mean", "categories": {"method": "plurality"}}

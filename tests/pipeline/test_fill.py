@@ -250,6 +250,7 @@ def test_one_group_that_keeps_no_variance_is_made():
             privacy={"k": 6, "scope": "blocks"},
             partition={"method": "mdav", "attributes": blocks},
             aggregation=KEEPING[1],
+            attributes={"sex": {"rare": "publish"}},
             **FILL,
         )
         release = aggopt.mask(frame, job)

@@ -123,7 +123,7 @@ def test_a_date_may_move_by_half_of_its_step(clocked):
     table = Table.of(frame, job.roles, job.attributes)
     if clocked:
         table = SimpleNamespace(
-            places=[0], clocks={"a": clock}, roles=table.roles, types={}
+            places=[0], clocks={"a": clock}, roles=table.roles, types={}, domains={}
         )
     output = Output(digits=2)
     steps = compared(x, x, output, table).step

@@ -249,7 +249,7 @@ def test_nothing_is_said_of_few_originals(known):
     frame = persons()[["age", "income", "town"]].head(60)
     frame.loc[known:, ["income", "town"]] = None
     names = ["age", "income", "town"]
-    kinds = {"town": {"kind": "nominal"}}
+    kinds = {"town": {"kind": "nominal", "rare": "publish"}}
     job = asked(names, attributes=kinds, missing={"policy": "patterns"})
     job = job.model_copy(
         update={"roles": job.roles.model_copy(update={"confidential": ()})}

@@ -1,7 +1,7 @@
 """The category of each group that is nearest to its records' own."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
 from math import fsum
 from typing import Any, ClassVar, Literal
 
@@ -40,6 +40,7 @@ def plurality(
     time_limit: float | None = None,
     seed: int = 0,
     weights: npt.ArrayLike | None = None,
+    avoid: Collection[Hashable] = (),
 ) -> PublishedCategories:
     """Return the category of each group with the least total distance from its records.
 
@@ -68,6 +69,8 @@ def plurality(
     weights : (n,)
         Sampling weights, above 0, of any scale: distances and counts are weighted, by
         weights of mean 1.
+    avoid
+        Categories that no group publishes, as those that few records have.
 
     Returns
     -------
@@ -81,7 +84,8 @@ def plurality(
     ------
     JobError
         Groups that are none; an order or a tree that cannot be used, or both; "node" or
-        "ancestor" without a tree; a seed below 0, a time limit not above 0.
+        "ancestor" without a tree; a seed below 0, a time limit not above 0; all
+        that a group may publish is to be avoided.
     TableError
         Values are missing, of several types, or not in the order or tree; weights that
         are not one number above 0 for each record.
@@ -115,7 +119,9 @@ def plurality(
     known = of_mean_one(sampling_weights(weights, len(label)))
     turn = permutation(seeded(seed), "symmetric groups", int(label.max()) + 1)
     candidates = _candidates(categories, turn[label], publish, known)
-    losses = np.where(_allowed(candidates, publish), candidates.losses, np.inf)
+    allowed = _allowed(candidates, publish) & ~_avoided(candidates, avoid)
+    _require_left(allowed)
+    losses = np.where(allowed, candidates.losses, np.inf)
     least = losses.min(axis=1)
     total = fsum(least) / candidates.unit
     proof = Certificate(Status.OPTIMAL, total, total, 0.0, "closed form", clock.spent)
@@ -168,6 +174,24 @@ def _allowed(candidates: Candidates, publish: str) -> Bool:
     counts = categories.counts(candidates.labels)
     covered = counts @ categories.domain.above.astype(np.int64)
     return np.asarray(covered == counts.sum(axis=1)[:, None])
+
+
+def _avoided(candidates: Candidates, avoid: Collection[Hashable]) -> Bool:
+    """Return which candidates (1, q) are to be avoided."""
+    (categories,) = candidates.of
+    names, gone = categories.domain.nodes, frozenset(avoid)
+    return np.array([[names[node] in gone for node in candidates.nodes[:, 0]]])
+
+
+def _require_left(allowed: Bool) -> None:
+    lacking = int((~allowed.any(axis=1)).sum())
+    if lacking:
+        raise JobError(
+            f"All categories that {many(lacking, 'group')} may publish are to be "
+            "avoided.",
+            fix='avoid fewer; or of a tree set publish = "node", which may publish its '
+            "root.",
+        )
 
 
 class Plurality(CategorySection):
