@@ -82,7 +82,7 @@ def init(
     with Staging() as staging:
         staging.write(out, lambda to: to.write_text(made.text, encoding="utf-8"))
         staging.commit(out, public=out, overwrite=overwrite)
-    show.written(table, out, made.undecided, as_json=as_json)
+    show.written(table, out, made, as_json=as_json)
 
 
 @app.command()

@@ -2,15 +2,17 @@
 
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 import pyarrow as pa
 
 from aggopt.command.policies import FILLED, REFUSED, Policy, proposed_policy
 from aggopt.command.proposal import (
     WIDTH,
+    Proposal,
     commented,
     proposals,
     role_lines,
@@ -24,6 +26,7 @@ from aggopt.errors import TableError
 from aggopt.input.dialect import as_found
 from aggopt.input.formats import is_csv
 from aggopt.input.look import looks, names_among_entries
+from aggopt.input.structure import Structure
 from aggopt.job import Job
 
 NOTHING_TO_MASK = Obstacle(
@@ -38,6 +41,23 @@ class Draft:
 
     text: str
     undecided: tuple[Obstacle, ...]
+    proposed: tuple[Proposal, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is proposed and undecided, ready for JSON."""
+        open_ = {each.column for each in self.undecided}
+        return {
+            "columns": [
+                {
+                    "name": each.look.name,
+                    "role": None if each.look.name in open_ else each.role,
+                    "type": each.look.type,
+                    "reason": each.reason,
+                }
+                for each in self.proposed
+            ],
+            "undecided": [asdict(each) for each in self.undecided],
+        }
 
 
 def draft(
@@ -56,7 +76,13 @@ def draft(
     """
     table, how = as_found(path, separator, decimal)
     _require_header(path, table)
-    proposed = proposals(looks(table, how if is_csv(path) else None))
+    seen = looks(table, how if is_csv(path) else None)
+    proposed = proposals(seen, Structure.of(table))
+    questions = tuple(
+        Obstacle(f"{each.look.name!r}: {each.reason}.", each.question, each.look.name)
+        for each in proposed
+        if each.question
+    )
 
     def text(undecided: Sequence[Obstacle], policy: Policy) -> str:
         return template(
@@ -72,14 +98,17 @@ def draft(
 
     masked = [each.look for each in proposed if each.role == "quasi-identifier"]
     if not masked:
-        return Draft(text([NOTHING_TO_MASK], REFUSED), (NOTHING_TO_MASK,))
+        open_points = (NOTHING_TO_MASK, *questions)
+        return Draft(text(open_points, REFUSED), open_points, proposed)
     asked = FILLED if any(look.missing for look in masked) else REFUSED
-    whole = Job(**tomllib.loads(text((), asked)))
-    found = obstacles(path, table, whole)
+    parsed = tomllib.loads(text(questions, asked))
+    parsed["roles"]["drop"] += [str(each.column) for each in questions]
+    whole = Job(**parsed)
+    found = (*questions, *obstacles(path, table, whole))
     open_ = {each.column for each in found}
     holed = [look for look in masked if look.missing and look.name not in open_]
     policy = proposed_policy(path, dropped(whole, open_), holed)
-    return Draft(text(found, policy), found)
+    return Draft(text(found, policy), found, proposed)
 
 
 def _require_header(path: Path, table: pa.Table) -> None:

@@ -6,22 +6,54 @@ not be given away, and is published as it is, no table says.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 
+from aggopt.command.column_words import Words
 from aggopt.command.readiness import Obstacle
 from aggopt.core.plural import many
 from aggopt.input.look import (
+    CATEGORIES,
     DATES,
+    FEW_SHARE,
     NAMES,
     NOTHING,
+    OTHER,
     OTHER_DATES,
     RANKED,
     SPELLED_DATES,
+    TEXT,
+    WHOLE,
     Look,
 )
+from aggopt.input.structure import Structure
 
 WIDTH, COLUMN = 88, 27  # of a line; where explanations begin
+LEVELS = 3  # entries that differ: two are an answer, yes or no
+UNITS = 20  # entries that may be units though nothing but a name says so
+DATED = (DATES, SPELLED_DATES, OTHER_DATES)
+DROP_OR_MASK = (
+    "identifier, if it numbers persons or things: it is dropped; quasi-identifier, if "
+    "it measures something."
+)
+WEIGHT_OR_MASK = (
+    "weight, if it says how many of the population a record stands for; "
+    "quasi-identifier, if it measures something."
+)
+WHICH_WEIGHT = "one column is the weight; drop the others, which tell who is who."
+UNIT_OR_MASK = (
+    "unit, if it numbers what records are of, as households: k then counts these; "
+    "identifier, which drops it; quasi-identifier, if it measures something."
+)
+WHICH_UNIT = "one column is the unit that k counts; drop the others."
+SPELL_DATES = (
+    "spell them as 2020-12-31, list it as quasi-identifier, and write kind = "
+    '"date" under [attributes.NAME]; or identifier, which drops it.'
+)
+DROP_OR_NAMES = (
+    "identifier, if anybody wrote it of a person: it is dropped; quasi-identifier, if "
+    'it names what many share, with rare = "avoid" under [attributes.NAME].'
+)
 ROLES = {
     "identifier": "names a record by itself; dropped from the release",
     "quasi-identifier": "known to others, together telling; masked",
@@ -31,44 +63,202 @@ ROLES = {
     "unit": "what records are of, as households: k counts them; dropped",
     "weight": "how many each record stands for; published as its group's mean",
     "wish": "how far a record asks to be moved; dropped from the release",
+    "drop": "of no use in a release, as empty columns; dropped from it",
 }
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A role for a column, and why; or nothing, and what is to be decided."""
+    """What is proposed for a column, and why.
+
+    Attributes
+    ----------
+    role
+        None where a person must decide.
+    kind
+        What [attributes] says of a quasi-identifier; None where its type says it.
+    avoids
+        Whether its rare categories are to be kept out.
+    question
+        What is to be decided, and how; "" if nothing.
+    """
 
     look: Look
-    role: str
+    role: str | None
     reason: str
+    kind: str | None = None
+    avoids: bool = False
+    question: str = ""
 
 
-def proposals(looks: Iterable[Look]) -> tuple[Proposal, ...]:
-    """Return a role for each column."""
-    return tuple(Proposal(look, *_role(look)) for look in looks)
+def proposals(
+    looks: Iterable[Look], structure: Structure | None = None
+) -> tuple[Proposal, ...]:
+    """Return a role for each column, or a question.
+
+    `structure` is what the columns say of each other.
+    """
+    seen = tuple(looks)
+    found = structure or Structure()
+    made = [_proposal(look, Words.of(look.name, look.label), found) for look in seen]
+    return tuple(_once(_once(made, "weight", WHICH_WEIGHT), "unit", WHICH_UNIT))
 
 
-def _role(look: Look) -> tuple[str, str]:
+def _once(made: Sequence[Proposal], role: str, question: str) -> list[Proposal]:
+    """Return proposals with a question in place of a role that several would have."""
+    several = sum(each.role == role for each in made) > 1
+    return [
+        replace(each, role=None, question=question)
+        if several and each.role == role
+        else each
+        for each in made
+    ]
+
+
+def _proposal(look: Look, words: Words, structure: Structure) -> Proposal:
+    """Return what is proposed for a column, by its entries, its name and others."""
+    if look.type in (NOTHING, OTHER):
+        empty = look.type == NOTHING
+        return Proposal(look, "drop", "it is empty" if empty else "no table has it")
+    if look.constant and words.sampling_weight:
+        return _asked(look, "its name is that of weights, of one value", WEIGHT_OR_MASK)
     if look.constant:
-        says = "" if look.type == NOTHING else "one value "
-        return "other", f"{says}tells nothing of a record"
-    if look.names_records:
-        return "identifier", "each entry is of one record"
-    if look.may_number_records:
-        return "identifier", (
-            "nearly each is of one record, as a number of it; if they measure "
-            "something, as incomes do, list it as quasi-identifier"
-        )
-    kind = "date" if look.type in (DATES, SPELLED_DATES) else "numeric"
-    if look.type in NAMES and look.type != SPELLED_DATES:
-        kind = "ordinal" if look.type == RANKED else "nominal"
+        return Proposal(look, "other", "one value tells nothing of a record")
+    for rule in (_number_of_a_record, _weight, _unit, _text, _doubtful):
+        found = rule(look, words, structure)
+        if found is not None:
+            return found
+    return _masked(look, words)
+
+
+def _number_of_a_record(
+    look: Look, words: Words, structure: Structure
+) -> Proposal | None:
+    """Return what is proposed for a column of which each entry is of one record."""
+    there, different = look.records - look.missing, look.different or 0
+    apart = different == there > 1
+    if look.names_records and not (words.time and look.type == WHOLE):
+        return Proposal(look, "identifier", "each entry is of one record")
+    if look.numbers is not None and not look.whole:
+        return None  # decimals number nothing
+    if words.personal:
+        return Proposal(look, "identifier", "its name is that of personal data")
+    called = words.numbers_records or (words.may_number and not words.quantity)
+    if apart and called and look.type not in DATED:
+        return Proposal(look, "identifier", "its name, and each entry is of one record")
+    if look.numbered:
+        return _asked(look, "it counts the records, or the years", DROP_OR_MASK)
+    return None
+
+
+def _weight(look: Look, words: Words, structure: Structure) -> Proposal | None:
+    """Return what is proposed for numbers that may be sampling weights."""
+    numbers = look.numbers
+    if numbers is None or (look.different or 0) < LEVELS:
+        return None
+    usable = numbers.least > 0 and not look.missing
+    to_one = abs(numbers.mean - 1) < 1e-3
+    if words.sampling_weight and usable:
+        return Proposal(look, "weight", "its name, and all are above 0")
+    if words.weight and to_one and usable:
+        return Proposal(look, "weight", "its name, and their mean is 1")
+    if words.sampling_weight or words.weight:
+        return _asked(look, "its name may be that of weights", WEIGHT_OR_MASK)
+    if look.whole or not usable or words.quantity or words.time:
+        return None
+    repeated = 4 * (look.different or 0) <= look.records and numbers.least >= 1
+    if to_one or (repeated and numbers.fine):
+        says = "their mean is 1" if to_one else "at least 1, long decimals that repeat"
+        return _asked(look, f"{says}, as of sampling weights", WEIGHT_OR_MASK)
+    return None
+
+
+def _unit(look: Look, words: Words, structure: Structure) -> Proposal | None:
+    """Return what is proposed for a column that may number what records are of."""
+    there, different = look.records - look.missing, look.different or 0
+    names = look.whole or look.type in (TEXT, CATEGORIES)
+    if not names or different < LEVELS or 2 * different < look.rare(2):
+        return None
+    constant = structure.constant.get(look.name, ())
+    panel = structure.panel.get(look.name, ())
+    called = words.numbers_records or words.names_unit or words.may_number
+    if words.time or (words.quantity and not words.numbers_records):
+        return None
+    shared = there - different
+    if words.numbers_records and shared:
+        says = "its name, and entries stand in several records"
+        if different >= UNITS or constant or panel:
+            return _of_units(look, says)
+        return _asked(look, says, UNIT_OR_MASK)
+    if called and constant:
+        return _of_units(look, f"its name, and {_others(constant)} constant in it")
+    if panel and called:
+        return _of_units(look, "its name, and each has each time once")
+    if words.names_unit and different >= UNITS:
+        return _asked(look, "its name may be that of units", UNIT_OR_MASK)
+    if constant and look.whole:
+        return _asked(look, f"{_others(constant)} constant in it", UNIT_OR_MASK)
+    if panel:
+        return _asked(look, "with another column it names each record", UNIT_OR_MASK)
+    return None
+
+
+def _others(names: Sequence[str]) -> str:
+    return f"{many(len(names), 'column')} {'is' if len(names) == 1 else 'are'}"
+
+
+def _of_units(look: Look, reason: str) -> Proposal:
+    """Return the role of units, or a question where some record has none."""
+    if look.missing:
+        return _asked(look, f"{reason}; records without it", UNIT_OR_MASK)
+    return Proposal(look, "unit", reason)
+
+
+def _text(look: Look, words: Words, structure: Structure) -> Proposal | None:
+    """Return a question of text that may be what somebody wrote of one person."""
+    if not look.free:
+        return None
     if look.type == OTHER_DATES:
-        kind += '; for dates spell them as 2020-12-31, and write kind = "date"'
-    if look.may_be_codes:
-        kind += '; if they are codes, write kind = "nominal" below'
+        return _asked(look, "in a spelling that is not known", SPELL_DATES)
+    rare = look.rare(FEW_SHARE)
+    says = f"{rare} of {look.different} entries are of fewer than {FEW_SHARE} records"
+    return _asked(look, says, DROP_OR_NAMES)
+
+
+def _doubtful(look: Look, words: Words, structure: Structure) -> Proposal | None:
+    """Return a question of whole numbers that may name something."""
+    if not look.looks_as_numbering or words.quantity:
+        return None
+    return _asked(look, "nearly each is of one record", DROP_OR_MASK)
+
+
+def _masked(look: Look, words: Words) -> Proposal:
+    """Return a quasi-identifier, as numbers, dates or categories."""
+    reason, kind = "numeric", None
+    if look.type in (DATES, SPELLED_DATES):
+        reason = "date"
+        kind = "date" if look.type == SPELLED_DATES else None
+    elif look.type == OTHER_DATES:
+        reason = "nominal; for dates spell them as 2020-12-31, and write "
+        reason += 'kind = "date"'
+    elif look.type in NAMES:
+        reason = "ordinal" if look.type == RANKED else "nominal"
+    elif look.may_be_codes and (look.different == 2 or not words.quantity):
+        reason = "nominal: few whole numbers may be codes"
+        if look.different != 2:
+            reason += '; if they count something, write kind = "numeric" below'
+        kind = "nominal"
     if look.thousands:
-        kind += "; each comma stands before three digits: thousands?"
-    return "quasi-identifier", kind
+        reason += "; each comma stands before three digits: thousands?"
+    category = kind == "nominal" or reason[:7] in ("nominal", "ordinal")
+    rare = int((look.counts < FEW_SHARE).sum()) if look.counts is not None else 0
+    if category and rare:
+        reason += f"; {rare} of {look.different} are rare, and not published"
+    return Proposal(look, "quasi-identifier", reason, kind, bool(category and rare))
+
+
+def _asked(look: Look, reason: str, question: str) -> Proposal:
+    return Proposal(look, None, reason, question=question)
 
 
 def role_lines(
@@ -82,23 +272,35 @@ def role_lines(
         yield from commented(begin, says)
         for each in own:
             name = f"    {toml_text(each.look.name)},"
-            yield from commented(name, f"{each.look}: {each.reason}")
+            yield from commented(name, described(each))
         if own:
             yield "]"
-    seen = {each.look.name: f"{each.look}: {each.reason}" for each in proposed}
+    seen = {each.look.name: described(each) for each in proposed}
     yield from _decisions([each for each in undecided if each.column in seen], seen)
+
+
+def described(proposal: Proposal) -> str:
+    """Return what a column looks like, what a file calls it, and why it has a role."""
+    label = proposal.look.label
+    called = f"{label!r}, " if label else ""
+    return f"{called}{proposal.look}: {proposal.reason}"
 
 
 def type_lines(
     proposed: Sequence[Proposal], undecided: Sequence[Obstacle]
 ) -> Iterator[str]:
-    """Yield the sections of quasi-identifiers whose text spells dates."""
+    """Yield the sections of quasi-identifiers of which types do not say all."""
     open_ = {each.column for each in undecided}
+    says = {"date": "text that spells dates or times", "nominal": "codes"}
     for each in proposed:
         masked = each.role == "quasi-identifier" and each.look.name not in open_
-        if masked and each.look.type == SPELLED_DATES:
-            yield f"\n[attributes.{toml_text(each.look.name)}]"
-            yield 'kind = "date"             # text that spells dates or times'
+        if not masked or not (each.kind or each.avoids):
+            continue
+        yield f"\n[attributes.{toml_text(each.look.name)}]"
+        if each.kind:
+            yield from commented(f'kind = "{each.kind}"', says[each.kind])
+        if each.avoids:
+            yield from commented('rare = "avoid"', "no category of few is published")
 
 
 def _decisions(undecided: Sequence[Obstacle], seen: Mapping[str, str]) -> Iterator[str]:

@@ -1,7 +1,6 @@
 """What the command prints of a release, for people."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,13 +8,14 @@ from rich.table import Table
 
 from aggopt.command import console
 from aggopt.command.console import add_row, line, out
+from aggopt.command.show_check import NAME
 from aggopt.command.show_release import amber, certificates, said
 from aggopt.core.plural import many
 from aggopt.input.formats import like
 
 if TYPE_CHECKING:
     from aggopt.command.demo import Shown
-    from aggopt.command.readiness import Obstacle
+    from aggopt.command.draft import Draft
     from aggopt.measure import Assessment
     from aggopt.output.audit import Audit
     from aggopt.output.places import Files
@@ -113,22 +113,36 @@ def _count_or_percent(figure: int | float) -> str:
     return str(figure) if isinstance(figure, int) else f"{100 * figure:.2f}"
 
 
-def written(
-    table: Path, job: Path, undecided: "Sequence[Obstacle]", *, as_json: bool
-) -> None:
-    """Print what to do with a job that was written for a table."""
+def written(table: Path, job: Path, made: "Draft", *, as_json: bool) -> None:
+    """Print what is proposed for the columns of a table, and what to do with the job.
+
+    No entry of the table is shown.
+    """
     if as_json:
-        console.as_json(
-            {"job": str(job), "undecided": [asdict(each) for each in undecided]}
-        )
+        console.as_json({"job": str(job), **made.to_dict()})
         return
-    points = len(undecided)
+    line("\n".join(_proposed(made)))
+    points = len(made.undecided)
     if points:
         line(f"Wrote {job}. Decide on {many(points, 'point')} said there, then run")
     else:
         line(f"Wrote {job}. Look at the roles that are proposed in it, then run")
     line(f"    aggopt check {table} {job}")
     line(f"    aggopt mask {table} {job} --out masked{like(table)}")
+
+
+def _proposed(made: "Draft") -> Iterator[str]:
+    """Yield a line for each column: its role, or that it is open, and the reason."""
+    from aggopt.command.proposal import described
+
+    open_ = {each.column for each in made.undecided}
+    rows = [
+        (repr(each.look.name), "?" if each.look.name in open_ else each.role, each)
+        for each in made.proposed
+    ]
+    wide = min(NAME, max((len(name) for name, _, _ in rows), default=0))
+    for name, role, each in rows:
+        yield f"  {name:<{wide}}  {role:<16}  {described(each)}"
 
 
 def _notes(notes: Iterable[str], audit: "Audit") -> None:

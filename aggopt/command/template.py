@@ -38,6 +38,8 @@ _TEXT = """\
 # missing = "own value"    # one more level; left out, [missing] decides
 # lower = 0                # of a number: the least that may be published; upper alike
 # integer = true           # publish whole numbers
+# rare = "avoid"           # of categories: publish none that fewer than k originals
+#                          have; or "publish", if most entries are of such
 
 [missing]
 {missing}

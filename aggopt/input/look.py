@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aggopt.core.types import I64
+from aggopt.core.types import F64, I64, Bool
 from aggopt.encoding._encode import perhaps_codes
 from aggopt.encoding._iso import spells_dates
+from aggopt.input.codebook import codebook_of
 from aggopt.input.dialect import may_be_thousands
 from aggopt.input.spelled import parsed
 from aggopt.input.spelling import stripped
@@ -23,6 +24,9 @@ OTHER_DATES = "dates, not as ISO 8601 spells them"
 CATEGORIES, RANKED = "categories", "categories in an order"
 NAMES = (TRUTH, TEXT, SPELLED_DATES, OTHER_DATES, CATEGORIES, RANKED)
 MANY, NEARLY_ALL = 50, 0.9  # records, and what of them ages and years never fill
+FEW_SHARE = 5  # records: the k of a job that is written for a table
+ALIKE = 0.7  # of numbers drawn at random nine of ten have all digits; some are 0
+DENSE = 0.1  # of the numbers between the ends: those of a register with gaps
 _TIME = r"([T ]\d{1,2}:\d\d(:\d\d)?)?$"
 _OTHER_DATE = "|".join(  # 31.12.2020, 12/31/20, 2020/12/31
     rf"^\d{{1,2}}{by}\d{{1,2}}{by}(\d{{2}}|\d{{4}}){_TIME}" for by in (r"\.", "/", "-")
@@ -50,6 +54,14 @@ class Look:
         Whether it counts the records: whole numbers, each one more than another.
     thousands
         Whether each decimal comma stands where thousands may be separated.
+    label
+        What a statistical file calls the column, in words; "" if nothing.
+    coded
+        Whether its entries are texts that such a file has for codes.
+    blank : (different,)
+        Which entries of text, in the order of `counts`, have blanks or digits.
+    numbers
+        What its numbers are like; None of what are none.
     """
 
     name: str
@@ -61,6 +73,10 @@ class Look:
     whole: bool = False
     numbered: bool = False
     thousands: bool = False
+    label: str = ""
+    coded: bool = False
+    blank: Bool | None = field(default=None, repr=False)
+    numbers: "NumberLook | None" = field(default=None, repr=False)
 
     @property
     def different(self) -> int | None:
@@ -90,9 +106,37 @@ class Look:
         return self.whole and there >= MANY and apart
 
     @property
+    def looks_as_numbering(self) -> bool:
+        """Whether whole numbers may number records, and amounts would look otherwise.
+
+        These have more digits or fewer.
+        """
+        alike = self.numbers is None or self.numbers.alike
+        return self.may_number_records and alike
+
+    @property
+    def mostly_rare(self) -> bool:
+        """Whether most of its different entries are each of one record or two."""
+        return self.counts is not None and 2 * self.rare(FEW_SHARE) > len(self.counts)
+
+    @property
+    def free(self) -> bool:
+        """Whether text may be what somebody wrote, and not a name of many records.
+
+        It has entries of few records, and most are such, or these have blanks or
+        digits.
+        """
+        if self.type not in (TEXT, CATEGORIES, OTHER_DATES) or self.counts is None:
+            return False
+        few = self.counts < FEW_SHARE
+        odd = False if self.blank is None else bool((self.blank & few).any())
+        return self.mostly_rare or (odd and not self.coded)
+
+    @property
     def may_be_codes(self) -> bool:
         """Whether whole numbers are so few that they may be codes."""
-        return self.whole and perhaps_codes(self.different or 0, self.records)
+        there = self.records - self.missing
+        return self.whole and perhaps_codes(self.different or 0, there)
 
     def rare(self, k: int) -> int:
         """Return how many names fewer than k records have; 0 of what is no name."""
@@ -107,11 +151,47 @@ class Look:
         )
 
 
+@dataclass(frozen=True)
+class NumberLook:
+    """What the numbers of a column are like.
+
+    Attributes
+    ----------
+    least, mean
+        Of those that are there.
+    alike
+        Whether they may number something: most have as many digits, or they leave few
+        numbers out, and none is below 0.
+    fine
+        Whether most have more than two decimals.
+    """
+
+    least: float
+    mean: float
+    alike: bool
+    fine: bool
+
+    @classmethod
+    def of(cls, x: F64, *, different: int) -> "NumberLook":
+        """Return that of numbers (n,), of which so many differ."""
+        least = float(x.min())
+        span = float(x.max()) - least  # a float of Python's is inf without a warning
+        digits = np.floor(np.log10(np.maximum(np.abs(x), 1)))
+        same = np.unique(digits, return_counts=True)[1].max() >= ALIKE * len(x)
+        dense = different >= DENSE * (span + 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            cents, mean = 100 * x, float(x.mean())
+            fine = (np.abs(cents - np.rint(cents)) > 1e-6 * np.abs(x)).mean() > 0.5
+        return cls(least, mean, least >= 0 and bool(same or dense), bool(fine))
+
+
 def looks(table: pa.Table, how: Input | None = None) -> Iterator[Look]:
     """Yield what each column looks like; with `how`, that of text in a CSV file."""
-    for name in table.column_names:
-        column = table[name]
-        yield _look(name, column) if how is None else _of_text(name, column, how)
+    for field_ in table.schema:
+        name, column, book = field_.name, table[field_.name], codebook_of(field_)
+        look = _look(name, column) if how is None else _of_text(name, column, how)
+        coded = bool(book.texts) and look.type in (CATEGORIES, RANKED)
+        yield replace(look, label=book.label, coded=coded)
 
 
 def names_among_entries(table: pa.Table) -> int:
@@ -128,7 +208,8 @@ def _of_text(name: str, text: pa.ChunkedArray, how: Input) -> Look:
         kind = _of_words(pc.unique(entries))
         missing = entries.null_count
         words = min(words, parsed(text, _other_point(how))[1])
-        return Look(name, kind, len(text), missing, _counts(entries), words)
+        counts, blank = _counts(entries), _blank(entries)
+        return Look(name, kind, len(text), missing, counts, words, blank=blank)
     thousands = how.decimal == "," and may_be_thousands(text)
     return _look(name, column, thousands=thousands)
 
@@ -158,7 +239,30 @@ def _look(name: str, column: pa.ChunkedArray, *, thousands: bool = False) -> Loo
     if says == TEXT:
         says = _of_words(pc.unique(column.drop_null()))
     found = Look(name, says, n, missing, counts, whole=_is_whole(column))
-    return replace(found, numbered=numbered, thousands=thousands)
+    numbers = None
+    if says in (WHOLE, NUMBERS) and counts is not None:
+        x = column.drop_null().to_numpy().astype(np.float64)
+        finite = x[np.isfinite(x)]
+        if len(finite):
+            numbers = NumberLook.of(finite, different=len(counts))
+    return replace(
+        found,
+        numbered=numbered,
+        thousands=thousands,
+        blank=_blank(column),
+        numbers=numbers,
+    )
+
+
+def _blank(column: pa.ChunkedArray) -> Bool | None:
+    """Return which entries of text have blanks or digits, as `_counts` counts them."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return None
+    entries = pc.value_counts(column.drop_null()).field("values")
+    found = pc.match_substring_regex(entries, r"\s|\d")
+    return np.asarray(found.to_numpy(zero_copy_only=False), bool)
 
 
 def type_of(kind: Any) -> str:

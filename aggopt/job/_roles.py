@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from aggopt.core.names import numbers_among
 from aggopt.errors import JobError, TableError
 
+DROPPED = ("identifier", "unit", "wish", "drop")  # roles that no release holds
+
 
 class Roles(BaseModel):
     """Which attribute plays which role; every attribute plays exactly one.
@@ -40,6 +42,8 @@ class Roles(BaseModel):
     wish
         How far a record asks to be moved, or how much it insists; numeric.  Read by
         an aggregation that the job tells to, dropped from every release.
+    drop
+        Columns without use in a release, as empty or nested ones.  Dropped from it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -52,6 +56,7 @@ class Roles(BaseModel):
     unit: tuple[str, ...] = ()
     weight: tuple[str, ...] = ()
     wish: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
 
     @field_validator("*", mode="before")
     @classmethod
@@ -74,7 +79,7 @@ class Roles(BaseModel):
     @property
     def dropped(self) -> tuple[str, ...]:
         """Attributes that no release holds."""
-        return (*self.identifier, *self.unit, *self.wish)
+        return tuple(name for role in DROPPED for name in getattr(self, role))
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -99,7 +104,8 @@ class Roles(BaseModel):
     @property
     def released(self) -> "Roles":
         """The roles that are left in a release."""
-        return self.model_copy(update={"identifier": (), "unit": (), "wish": ()})
+        gone: dict[str, tuple[str, ...]] = dict.fromkeys(DROPPED, ())
+        return self.model_copy(update=gone)
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse unless each of `columns` plays exactly one role and no more exist.
@@ -130,7 +136,7 @@ class Roles(BaseModel):
             raise TableError(
                 f"No role is declared for {_listed(undeclared)}.",
                 fix="name each in one of [roles] identifier, quasi-identifier, "
-                "confidential, other, stratum, unit, weight, wish.",
+                "confidential, other, stratum, unit, weight, wish, drop.",
             )
 
 

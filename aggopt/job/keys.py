@@ -25,6 +25,7 @@ RoleKeys = TypedDict(
         "stratum": Columns,
         "unit": Columns,
         "wish": Columns,
+        "drop": Columns,
         "weight": str,
     },
     total=False,
@@ -44,6 +45,7 @@ class AttributeKeys(TypedDict, total=False):
     lower: float | None
     upper: float | None
     integer: bool
+    rare: Literal["avoid", "publish"] | None
 
 
 class MissingKeys(TypedDict, total=False):

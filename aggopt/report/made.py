@@ -17,6 +17,7 @@ HIDDEN = (
     "identifier",
     "unit",
     "wish",
+    "drop",
     "keep_groups",
     "earlier",
     "person",

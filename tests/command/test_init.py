@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyreadstat
 import pytest
 from command.test_check import HOSTILE
 from command.test_cli import here  # noqa: F401
@@ -14,7 +15,7 @@ from tables import people, smallest
 from aggopt import Job
 from aggopt.command.draft import draft
 from aggopt.input.dialect import as_found
-from aggopt.input.look import looks
+from aggopt.input.look import FEW_SHARE, looks
 
 INIT = ("init", "people.csv", "--out", "new.toml")
 
@@ -81,12 +82,12 @@ def test_dates_are_masked_as_dates(here, aggopt):  # noqa: F811
 
 
 def test_entries_that_span_lines_are_to_be_decided(here, aggopt):  # noqa: F811
-    remark = ["two\nlines", *["one"] * 39]
+    remark = [*["two\nlines"] * 8, *["one"] * 32]
     numbers().assign(remark=remark).to_csv("people.csv", index=False)
     assert aggopt(*INIT)[0] == 0
     text = Path("new.toml").read_text()
     said = " ".join(text.split("\n# "))
-    assert "To be decided before: 1 entry of people.csv spans several lines" in said
+    assert "To be decided before: 8 entries of people.csv span several lines" in said
     assert aggopt("check", "people.csv", "new.toml")[0] == 2
     decided = text.replace("multiline = false", "multiline = true")
     Path("new.toml").write_text(decided)
@@ -132,6 +133,7 @@ def holed(**missing: int) -> pd.DataFrame:
     return frame
 
 
+CODES = {"kind": "nominal"}
 POLICIES = {  # what is missing, the policy, and why
     "nothing": ({}, "refuse", "no value of a quasi-identifier is missing"),
     "as many as k share": (
@@ -161,8 +163,9 @@ def test_a_job_masks_columns_with_holes_as_it_stands(here, aggopt, case, ending)
     assert reason in re.sub(r"\s+# ", " ", text)
     assert "DECIDE" not in text
     assert found["attributes"]["born"] == {"kind": "date"}
-    hint = 'if they are codes, write kind = "nominal" below'
-    assert re.sub(r"\s+# ", " ", text).count(hint) == 2  # of sex and zone
+    assert found["attributes"]["sex"] == found["attributes"]["zone"] == CODES
+    hint = 'if they count something, write kind = "numeric" below'
+    assert re.sub(r"\s+# ", " ", text).count(hint) == 1  # two values count nothing
     assert set(roles()["quasi-identifier"]) >= {"born", "sex", "town", "zone"}
     assert aggopt("check", f"people.{ending}", "new.toml")[0] == 0
     masked = f"masked.{ending}"
@@ -176,7 +179,7 @@ def test_a_policy_is_proposed_of_the_columns_that_are_decided(here, aggopt):  # 
     assert "# DECIDE on 1 column, to put into a list:" in text
     assert tomllib.loads(text)["missing"]["policy"] == "patterns"
     assert "8 values of 1 column missing: they stay so" in text
-    assert "attributes" not in tomllib.loads(text)
+    assert tomllib.loads(text)["attributes"] == {"sex": CODES, "zone": CODES}
 
 
 def test_dates_of_another_spelling_are_to_be_respelled(here, aggopt):  # noqa: F811
@@ -185,13 +188,14 @@ def test_dates_of_another_spelling_are_to_be_respelled(here, aggopt):  # noqa: F
     numbers().assign(**spelled).to_csv("people.csv", index=False)
     aggopt(*INIT)
     text = re.sub(r"\n#\s+", " ", Path("new.toml").read_text())
-    assert "DECIDE on 1 column" in text
-    says = "dates, not as ISO 8601 spells them, 40 different: nominal; for dates spell"
+    assert "DECIDE on 2 columns" in text
+    says = "dates, not as ISO 8601 spells them, 40 different: in a spelling that is not"
     for name in spelled:
-        assert f'"{name}": {says} them as 2020-12-31, and write kind = "date"' in text
+        assert f'"{name}": {says} known' in text
+    assert "To mask: spell them as 2020-12-31" in text
 
 
-def test_whole_numbers_that_nearly_all_differ_are_proposed_to_be_dropped(tmp_path):
+def test_whole_numbers_that_nearly_all_differ_are_to_be_decided(tmp_path):
     path = tmp_path / "people.csv"
     numbers_of = np.random.default_rng(0).permutation(10**6)[:100]
     frame = pd.DataFrame({"card": numbers_of, "most": numbers_of, "age": range(100)})
@@ -202,11 +206,158 @@ def test_whole_numbers_that_nearly_all_differ_are_proposed_to_be_dropped(tmp_pat
     frame.loc[50:, "holes"] = numbers_of[50:]
     frame.loc[51:, "few"] = numbers_of[51:]
     frame.to_csv(path, index=False)
+    made = draft(path, tmp_path / "job.toml")
+    found = tomllib.loads(made.text)["roles"]
+    assert [each.column for each in made.undecided] == ["card", "most", "holes"]
+    assert found["quasi-identifier"] == ["age", "less", "few"]
+    assert "100 different: nearly each is of one record" in made.text
+
+
+def survey(homes: int = 100) -> pd.DataFrame:
+    """Households of two persons with codes, spending, weights and what is of no use."""
+    rng = np.random.default_rng(5)
+    n = 2 * homes
+    return pd.DataFrame(
+        {
+            "hhid": np.repeat(rng.permutation(homes) + 700, 2),
+            "region": np.repeat(rng.integers(1, 5, homes), 2),
+            "relationship": rng.integers(1, 8, n),
+            "age": rng.integers(18, 90, n),
+            "spending": rng.lognormal(10, 1, n).round().astype(int),
+            "income": rng.lognormal(10, 1, n),
+            "sampling_weight": np.repeat(rng.gamma(2, 40, homes) + 1, 2),
+            "nothing": np.full(n, np.nan),
+        }
+    )
+
+
+def test_the_roles_of_a_household_survey(here, aggopt):  # noqa: F811
+    survey().to_csv("people.csv", index=False)
+    code, out, _ = aggopt(*INIT)
+    assert code == 0
+    assert roles() == {
+        "quasi-identifier": ["region", "relationship", "age", "spending", "income"],
+        "unit": ["hhid"],
+        "weight": ["sampling_weight"],
+        "drop": ["nothing"],
+    }
+    found = tomllib.loads(Path("new.toml").read_text())["attributes"]
+    assert found == {"region": CODES, "relationship": CODES}
+    rows = {row.split()[0]: row for row in out.splitlines() if row.startswith("  '")}
+    assert (
+        "unit              whole numbers, 100 different: its name, and"
+        in (rows["'hhid'"])
+    )
+    assert aggopt("check", "people.csv", "new.toml")[0] == 0
+    assert aggopt("mask", "people.csv", "new.toml", "--out", "m.csv")[0] == 0
+    assert set(pd.read_csv("m.csv")["relationship"]) <= set(range(1, 8))
+
+
+def test_a_column_of_which_others_are_constant_is_asked_for(tmp_path):
+    path = tmp_path / "people.csv"
+    survey().rename(columns={"hhid": "v17"}).to_csv(path, index=False)
+    made = draft(path, tmp_path / "job.toml")
+    (asked,) = made.undecided
+    assert asked.column == "v17"
+    assert "2 columns are constant in it" in asked.problem
+    assert asked.fix.startswith("unit, if it numbers what records are of")
+
+
+def test_of_two_weights_a_person_names_one(tmp_path):
+    path = tmp_path / "people.csv"
+    frame = survey()
+    frame["final_weight"] = frame["sampling_weight"] * 1.1
+    frame.to_csv(path, index=False)
+    made = draft(path, tmp_path / "job.toml")
+    assert [each.column for each in made.undecided] == [
+        "sampling_weight",
+        "final_weight",
+    ]
+    assert all(
+        each.fix.startswith("one column is the weight") for each in made.undecided
+    )
+
+
+def test_labels_of_a_statistical_file_are_read(tmp_path):
+    path = tmp_path / "people.sav"
+    frame = survey().drop(columns="nothing")
+    labels = {"hhid": "Household number", "sampling_weight": "Sampling weight"}
+    numbered = {name: f"v{j}" for j, name in enumerate(frame.columns)}
+    pyreadstat.write_sav(
+        frame.rename(columns=numbered),
+        str(path),
+        column_labels=[labels.get(name, "") for name in frame.columns],
+    )
     text = draft(path, tmp_path / "job.toml").text
     found = tomllib.loads(text)["roles"]
-    assert found["identifier"] == ["card", "most", "holes"]
-    assert found["quasi-identifier"] == ["age", "less", "few"]
-    assert "100 different: nearly each is of one record" in text
+    assert (found["unit"], found["weight"]) == (["v0"], ["v6"])
+    assert "'Household number', whole numbers, 100 different" in text
+
+
+def test_nested_columns_are_dropped_and_the_job_masks(here, aggopt):  # noqa: F811
+    numbers().assign(seen=[[1, 2]] * 40).to_parquet("people.parquet")
+    aggopt("init", "people.parquet", "--out", "new.toml")
+    assert roles()["drop"] == ["seen"]
+    assert aggopt("check", "people.parquet", "new.toml")[0] == 0
+    command = ("mask", "people.parquet", "new.toml", "--out", "m.parquet")
+    assert aggopt(*command)[0] == 0
+    assert "seen" not in pd.read_parquet("m.parquet").columns
+
+
+def with_remarks(n: int = 400) -> pd.DataFrame:
+    """Patients, of whom 32 have a remark of their own, and places of few."""
+    rng = np.random.default_rng(6)
+    remark = rng.choice(["none", "seen"], n).astype(object)
+    own = rng.choice(n, 32, replace=False)
+    remark[own] = [f"call 0{number} after 5" for number in range(32)]
+    place = rng.choice(["Ulm", "Bonn", "Jena"], n).astype(object)
+    place[:6] = ["Au", "Au", "Ems", "Ems", "Hof", "Hof"]
+    ages = rng.integers(20, 90, n)
+    return pd.DataFrame({"age": ages, "place": place, "remark": remark})
+
+
+def test_no_remark_that_one_person_has_is_published(here, aggopt):  # noqa: F811
+    frame = with_remarks()
+    frame.to_csv("people.csv", index=False)
+    aggopt(*INIT)
+    text = Path("new.toml").read_text()
+    assert "remark" not in str(roles())
+    assert "32 of 34 entries are of fewer than 5 records" in text
+    mask = ("mask", "people.csv", "new.toml", "--out", "m.csv", "--overwrite")
+    assert aggopt(*mask)[0] == 2  # undecided
+    assert not Path("m.csv").exists()
+    masked_too = text.replace("quasi-identifier = [", 'quasi-identifier = ["remark",')
+    for decided in (
+        text.replace("\nidentifier = []", '\nidentifier = ["remark"]'),
+        masked_too + AVOID,
+    ):
+        Path("new.toml").write_text(decided)
+        assert aggopt(*mask)[0] == 0
+        masked = pd.read_csv("m.csv")
+        for name in set(masked) - {"age"}:
+            had = frame[name].value_counts()
+            assert had[masked[name].unique()].min() >= 5
+
+
+AVOID = """
+[attributes.remark]
+rare = "avoid"
+"""
+
+
+def test_rare_categories_are_proposed_to_be_avoided(tmp_path):
+    path = tmp_path / "people.csv"
+    with_remarks()[["age", "place"]].to_csv(path, index=False)
+    text = draft(path, tmp_path / "job.toml").text
+    assert tomllib.loads(text)["attributes"] == {"place": {"rare": "avoid"}}
+    assert "3 of 6 are rare, and not published" in re.sub(r"\s+#\s+", " ", text)
+
+
+def test_k_of_the_job_is_the_one_that_rare_is_of(tmp_path):
+    path = tmp_path / "people.csv"
+    numbers().to_csv(path, index=False)
+    text = draft(path, tmp_path / "job.toml").text
+    assert Job(**tomllib.loads(text)).privacy.k == FEW_SHARE
 
 
 def test_it_says_how_to_check_and_to_mask(here, aggopt):  # noqa: F811

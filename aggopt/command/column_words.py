@@ -1,0 +1,144 @@
+"""What the name of a column, or its label in a statistical file, says of its role.
+
+A name decides nothing by itself: `aggopt.command.proposal` looks at the entries, too.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+
+def _listed(words: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(words.split())
+
+
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z\u00df-\u00ff]+|\d+")
+IDENTIFIERS = _listed(
+    """
+    id ids idno idnum idnr idcode ident identifier uuid guid caseid serial ssn
+    nin passport iban email mail phone telephone telefon tel fax address adresse
+    street strasse name names surname lastname firstname vorname nachname nom
+    prenom licence license plate url seqn mrn kennung ausweis matricule dni
+    docno
+    """
+)
+PERSONAL = _listed(
+    """
+    email mail phone telephone telefon tel fax address adresse street strasse
+    surname lastname firstname vorname nachname prenom ssn passport iban
+    """
+)
+NUMBERING = _listed(
+    """
+    nr no num number nummer key obs case record index rank
+    """
+)
+_NOT_ID = _listed(  # other words that end so
+    """
+    acid paid unpaid aid steroid thyroid fluid covid hybrid solid kid bid did
+    mid valid invalid liquid grid rapid lipid medicaid void avoid rigid humid
+    """
+)
+UNITS = _listed(
+    """
+    household households hh hhid hid haushalt family families familie fam hogar
+    menage cluster psu dwelling school schule class classroom klasse firm
+    company enterprise establishment hospital clinic subject patient person
+    individual respondent participant couple dyad farm litter
+    """
+)
+WEIGHTS = _listed(
+    """
+    weights pw pwt perwt hhwt pweight dweight anweight pspwght pspweight finalwt
+    finalwgt fnlwgt afnlwgt wtssall gewichtung hochrechnungsfaktor expansion
+    """
+)
+_SAMPLED = _listed(
+    """
+    sampling sample survey household households hh person design population
+    final frequency grossing calibration stichprobe haushalt
+    """
+)
+_WEIGHS = re.compile(r"(weight|wght|wgt|wt|gewicht|poids|pond)\d*$")
+_MEASURED = re.compile(r"(size|age|years|income|count|anzahl)$")
+TIMES = _listed(
+    """
+    year years jahr month monat day days tag week quarter wave visit occasion
+    period time date datum round age
+    """
+)
+QUANTITIES = _listed(
+    """
+    age alter years yrs year count anzahl size children kids kinder persons
+    rooms days weeks months hours cars score income salary wage price amount
+    balance expend expenditure expenses spending sales assets debt debts savings
+    tax value cost costs profit profits revenue money loan limit rating turnover
+    budget einkommen ausgaben lohn umsatz
+    """
+)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a name and its label, in small letters."""
+
+    parts: frozenset[str]
+
+    @classmethod
+    def of(cls, name: str, label: str = "") -> "Words":
+        """Return them: `hhIncome`, `hh_income` and `HH.INCOME` have the same two."""
+        found = [part.lower() for part in _PARTS.findall(f"{name} {label}")]
+        plain = re.sub(r"[^a-z0-9]", "", name.lower())
+        return cls(frozenset({*found, plain}))
+
+    @property
+    def numbers_records(self) -> bool:
+        """Whether it is called as numbers or names of persons are."""
+        return self._has(IDENTIFIERS) or any(map(_ends_as_id, self.parts))
+
+    @property
+    def personal(self) -> bool:
+        """Whether it is called as what reaches a person is: a telephone number."""
+        return self._has(PERSONAL)
+
+    @property
+    def may_number(self) -> bool:
+        """Whether it is called as any numbers are."""
+        return self._has(NUMBERING)
+
+    @property
+    def names_unit(self) -> bool:
+        """Whether it is called as what records are of, and measures nothing of it."""
+        return self._has(UNITS) and not self.quantity
+
+    @property
+    def sampling_weight(self) -> bool:
+        """Whether it is called as sampling weights are."""
+        return self._has(WEIGHTS) or (self._has(_SAMPLED) and self.weight)
+
+    @property
+    def weight(self) -> bool:
+        """Whether it is called as a weight: of a record, or of a body."""
+        return any(_WEIGHS.search(part) for part in self.parts)
+
+    @property
+    def time(self) -> bool:
+        """Whether it is called as times are."""
+        return self._has(TIMES)
+
+    @property
+    def quantity(self) -> bool:
+        """Whether it is called as what is measured or counted."""
+        counted = {"number", "of"} <= self.parts
+        measured = any(map(_MEASURED.search, self.parts))
+        return self._has(QUANTITIES) or counted or measured
+
+    def _has(self, words: Collection[str]) -> bool:
+        return not self.parts.isdisjoint(words)
+
+
+def _ends_as_id(word: str) -> bool:
+    """Whether a word ends as `utilityid` and `utilname` do."""
+    named = word.endswith("name") and len(word) > len("name")
+    return named or (word.endswith("id") and word not in _NOT_ID and len(word) > 2)

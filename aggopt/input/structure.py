@@ -1,0 +1,110 @@
+"""Which columns number units: others are constant in their entries, or complete them.
+
+No name of a column has a part in it, and no entry is handed on.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.core.types import I64
+
+LEAST = 6  # entries of a column that numbers units: fewer are groups of a study
+SHARED = 10  # records that share an entry with another: fewer are alike by chance
+CHANCE = 1e-9  # that a column is constant within entries that have no part in it
+WIDE = 300  # columns: pairs of more take too long to look at
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What columns say of each other.
+
+    Attributes
+    ----------
+    constant
+        The columns that are constant within the entries of each, by its name: as those
+        of a household are; none where there are none.
+    panel
+        The columns that have each entry of another once, as years of firms, by the
+        name of either.
+    """
+
+    constant: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    panel: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, table: pa.Table) -> "Structure":
+        """Return what the columns of a table say; nothing of very many columns."""
+        if not 0 < table.num_columns <= WIDE:
+            return cls()
+        coded = {name: _codes(table[name]) for name in table.column_names}
+        there = {name: each for name, each in coded.items() if each is not None}
+        different = {name: int(each.max()) + 1 for name, each in there.items()}
+        constant: dict[str, list[str]] = {}
+        panel: dict[str, list[str]] = {}
+        n = len(table)
+        for name, other in permutations(there, 2):
+            of, values = there[name], there[other]
+            m, width = different[name], different[other]
+            if not LEAST <= m <= n - SHARED:
+                continue
+            if width > 1 and _is_constant(of, values, m):
+                constant.setdefault(name, []).append(other)
+            elif n <= m * width <= 2 * n and width < n and _pairs(of, values) == n:
+                panel.setdefault(name, []).append(other)
+        return cls(constant, panel)
+
+
+def _codes(column: pa.ChunkedArray) -> I64 | None:
+    """Return the number of each entry (n,) in their order; None if one is missing."""
+    if column.null_count or not len(column):
+        return None
+    if not pa.types.is_dictionary(column.type):
+        try:
+            column = column.dictionary_encode()
+        except pa.ArrowException:  # nested entries; the message may quote one
+            return None
+    whole = column.unify_dictionaries().combine_chunks()
+    places = _in_order(whole.dictionary)
+    codes = np.asarray(whole.indices, np.int64)
+    return np.unique(places[codes], return_inverse=True)[1].astype(np.int64)
+
+
+def _in_order(entries: pa.Array) -> I64:
+    """Return the place of each entry in their order; of text that of numbers, if so."""
+    try:
+        numbers = pc.cast(entries, pa.float64())
+    except pa.ArrowException:
+        numbers = entries
+    order = np.asarray(pc.array_sort_indices(numbers), np.int64)
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places
+
+
+def _pairs(one: I64, other: I64) -> int:
+    return len(np.unique(one * (int(other.max()) + 1) + other))
+
+
+def _is_constant(of: I64, values: I64, m: int) -> bool:
+    """Whether values (n,) are constant in m units, and neither by chance nor derived.
+
+    Values that are derived, as groups of ages are, go up or down with what they are
+    derived from.
+    """
+    first = np.zeros(m, np.int64)
+    first[of[::-1]] = values[::-1]
+    if (first[of] != values).any():
+        return False
+    shares = np.bincount(values) / len(values)
+    by_chance = (len(of) - m) * np.log((shares**2).sum())
+    steps = np.diff(first)
+    return bool(by_chance < np.log(CHANCE) and not _monotone(steps))
+
+
+def _monotone(steps: I64) -> bool:
+    return bool((steps >= 0).all() or (steps <= 0).all())
