@@ -1,7 +1,8 @@
-"""What `aggopt mask` prints: its release in fifteen lines at most.
+"""What `aggopt mask` prints: its release in fifteen lines, and all urgent notes.
 
-All else that is known of a release is in its manifest, which `--json` prints, too; and
-`aggopt assess` measures it again.
+These tell what persons may lose, and which values are impossible.  All else that is
+known of a release is in its manifest, which `--json` prints, too; and `aggopt assess`
+measures it again.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from aggopt.solvers import Certificate
 
 PROOFS = 4  # lines of certificates, beside their header
-NOTES = 3  # lines of notes
+NOTES = 3  # lines of notes that are not urgent
 NAME = 40  # characters of the names that a certificate is of
 HEADER = ("attribute", "solver", "status", "objective", "bound", "gap", "violation")
 
@@ -127,14 +128,15 @@ def _rest(certificates: list["Certificate"]) -> str:
 
 
 def notes(release: "Release", files: "Files") -> list[str]:
-    """Return the notes, or the first of them and where the others are."""
-    listed = [*_of_categories(release), *release.notes]
-    listed = [note for note in listed if note != release.audit.warning]
-    if len(listed) > NOTES:
-        more = len(listed) - NOTES + 1
-        rest = [f"{many(more, 'more note')}: see notes in {files.manifest}."]
-        return [*(f"Note: {note}" for note in listed[: NOTES - 1]), *rest]
-    return [f"Note: {note}" for note in listed]
+    """Return the urgent notes, some of the others, and where the rest of them is."""
+    last = len(release.notes) - release.trivial
+    urgent = release.notes[: release.urgent]
+    others = [*_of_categories(release), *release.notes[release.urgent : last]]
+    shown = others if len(others) <= NOTES else others[: NOTES - 1]
+    more = len(others) - len(shown)
+    listed = [note for note in (*urgent, *shown) if note != release.audit.warning]
+    rest = [f"{many(more, 'more note')}: see notes in {files.manifest}."]
+    return [*(f"Note: {note}" for note in listed), *(rest if more else [])]
 
 
 def _of_categories(release: "Release") -> list[str]:

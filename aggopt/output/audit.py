@@ -70,6 +70,7 @@ def audit(
     gone = roles.dropped if dropped is None else dropped
     shared = Combinations.of(frame, roles, parts)
     found = _counted(frame, roles, privacy, shared, decimal, units, pseudonym)
+    found = replace(found, notes=(*found.disclosures, *found.notes))
     found = replace(
         found,
         identifiers=tuple(n for n in gone if n in frame.columns),
@@ -78,7 +79,8 @@ def audit(
         missing=found_missing(frame, shared.coded, compatible=compatible),
     )
     if found.warning:
-        found = replace(found, notes=(found.warning, *found.notes))
+        first = found.warning, *found.disclosures
+        found = replace(found, disclosures=first, notes=(found.warning, *found.notes))
     if originals is None:
         return found._with_missing
     found = _compared(found, names, originals, shared.grouped, privacy.dominance)
@@ -160,8 +162,7 @@ def _counted(
         identifiers=(),
         promises=checks_of(frame, equal, confidential),
         beside=(*_beside(roles, whole, known, unknown, own, k),),
-        notes=(
-            *(note for each in confidential for note in each.notes),
+        disclosures=(
             *telling(frame, known),
             *(
                 together_known(whole, units, k)
@@ -169,6 +170,7 @@ def _counted(
                 else ()
             ),
         ),
+        notes=tuple(note for each in confidential for note in each.notes),
         strata=roles.stratum,
         weight=shared.weight,
         linked=None if own is None else linked(roles.combination, whole, own, k),
@@ -202,8 +204,10 @@ def _compared(
 ) -> Audit:
     """Return an audit with what the originals say of the columns of these names."""
     same = originals.unchanged(names, groups)
-    single = originals.notes(names, groups, dominance)
+    dominated, impossible = originals.notes(names, groups, dominance)
     missing = compared(found.missing, names, originals.before, originals.after, groups)
     found = replace(found, missing=missing)._with_missing
-    notes = (*found.notes, *same.notes(found.records), *single)
-    return replace(found, unchanged=same, notes=notes)
+    more = *found.disclosures, *dominated, *same.disclosures(found.records)
+    rest = [note for note in found.notes if note not in found.disclosures]
+    notes = (*more, *rest, *same.notes(), *impossible)
+    return replace(found, unchanged=same, disclosures=more, notes=notes)

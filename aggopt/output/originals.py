@@ -71,16 +71,20 @@ class Originals:
 
     def notes(
         self, names: Sequence[str], groups: Sequence[Grouped], dominance: float
-    ) -> Iterator[str]:
-        """Yield what is to be known of single attributes: counts and names."""
+    ) -> tuple[list[str], list[str]]:
+        """Return what is to be known of single attributes: counts and names.
+
+        That is where one record dominates its group, which discloses it; and which
+        whole numbers became impossible values.
+        """
+        disclosures, impossible = list[str](), list[str]()
         numbers = self._numbers
         if not numbers:
-            return
+            return disclosures, impossible
         spreads = Scale.of(self.before[:, numbers]).spread.tolist()
         spread = dict(zip(numbers, spreads, strict=True))
         for columns, labels in groups:
             counts: dict[str, int] = {}
-            codes: list[str] = []
             for j in filter(spread.__contains__, columns):
                 both = ~(np.isnan(self.before[:, j]) | np.isnan(self.after[:, j]))
                 x, y, name = self.before[both, j], self.after[both, j], repr(names[j])
@@ -91,9 +95,9 @@ class Originals:
                 timed = j in self.dates or j in self.durations
                 whole = not timed and (x == np.rint(x)).all()
                 if whole and len(values) <= few(len(x)):
-                    codes += _impossible(name, values, y, GRID * spread[j])
-            yield from _dominated(counts, labels.max() + 1, dominance)
-            yield from codes
+                    impossible += _impossible(name, values, y, GRID * spread[j])
+            disclosures += _dominated(counts, labels.max() + 1, dominance)
+        return disclosures, impossible
 
 
 def few(records: int) -> int:

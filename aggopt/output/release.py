@@ -58,7 +58,11 @@ class Release(Fieldwise):
         What was found in, and measured on, the values of the release.  Measures are
         of all quasi-identifiers; None where none of them varies.
     notes
-        What a reader of the release should know.
+        What a reader of the release should know, the gravest first: what persons may
+        lose, values outside the range of the originals, all else.
+    urgent, trivial
+        How many of the notes, the first ones, are printed in any case; and how many,
+        the last ones, are for the manifest alone.
     job, source
         What was asked, and of what.
     secret
@@ -95,6 +99,8 @@ class Release(Fieldwise):
     units: Labels | None = field(default=None, repr=False)
     original: InMemory[Table] = field(default_factory=InMemory, repr=False)
     weights: Floats | None = field(default=None, repr=False)
+    urgent: int = 0
+    trivial: int = 0
 
     def __repr__(self) -> str:
         """Return verdict, certificates and how many notes there are."""

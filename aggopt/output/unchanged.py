@@ -71,8 +71,8 @@ class Unchanged:
             "group is identical in every quasi-identifier."
         )
 
-    def notes(self, records: int) -> Iterator[str]:
-        """Yield how many values of each attribute are unchanged or a member's own."""
+    def disclosures(self, records: int) -> Iterator[str]:
+        """Yield how many values of each attribute are unchanged, or nearly."""
         if any(self.cells.values()):
             yield (
                 f"Published unchanged, of {records} values each, because their group "
@@ -88,6 +88,9 @@ class Unchanged:
                 f"there: {_listed(moved)}. The possible value nearest to what is "
                 "published may be the original."
             )
+
+    def notes(self) -> Iterator[str]:
+        """Yield in how many groups of each attribute a value is a member's own."""
         for name, count in self.own.items():
             if count > MANY * self.differing[name]:
                 yield (

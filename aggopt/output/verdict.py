@@ -55,6 +55,8 @@ class Audit:
         Values of quasi-identifiers that are missing; None where none is.
     notes
         What a data steward should look at; counts and names, no values.
+    disclosures
+        Those of them, the first ones, that tell what persons may lose.
     strata
         The columns of strata: published as they are, and counted in each combination.
     weight
@@ -79,6 +81,7 @@ class Audit:
     unchanged: Unchanged | None = None
     missing: Holes | None = None
     notes: tuple[str, ...] = ()
+    disclosures: tuple[str, ...] = ()
     strata: tuple[str, ...] = ()
     weight: str | None = None
     linked: Count | None = None

@@ -123,13 +123,17 @@ def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
     after = given.of_numbers(both.after)
     drift = rounding.drifts(given, given.of_numbers(masked.values), after)
     measures = measured_if_any(given.table, released, given.asked, job.measures.own)
+    urgent = *found.disclosures, *_beyond(given, after)
+    trivial = *given.reasons, *_index(given)
     notes = (
-        *found.notes,
+        *urgent,
+        *(note for note in found.notes if note not in found.disclosures),
         *masked.notes,
         *_of_groups(given, certificates, after),
         *_spanning(released, job),
         *_incomplete(complete(given.whole, both.after), measures),
         *rounding.notes(given, masked.values, both.after, drift),
+        *trivial,
     )
     return Release(
         masked=released,
@@ -147,6 +151,8 @@ def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
         units=given.units.of if given.units else None,
         original=InMemory(_quasi_identifiers(given.table)),
         weights=given.weights_of_values,
+        urgent=len(urgent),
+        trivial=len(trivial),
     )
 
 
@@ -165,12 +171,10 @@ def _of_groups(
     """
     yield from margins.notes(given)
     yield from margins.nearer(given, Y)
-    yield from given.reasons
     yield from given.strata.notes if given.strata else ()
     yield from by_stratum.notes(given.job, given.strata)
     yield from sampling_weights.notes(given.job, given.weights)
     yield from _notes(given, certificates)
-    yield from _beyond(given, Y)
 
 
 def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
@@ -193,12 +197,17 @@ def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
         for name, certificate in (of_groups | certificates).items()
         if certificate.claimed
     ]
-    if given.table.keeps_index:
-        notes.append(
-            "The index of the pandas table is kept in release.table, with all that it "
-            "says of records; written files have none."
-        )
     return [*notes, *_one_group(given, constant)]
+
+
+def _index(given: Grouped) -> list[str]:
+    """Say that the index of a pandas table is kept, if it is."""
+    if not given.table.keeps_index:
+        return []
+    return [
+        "The index of the pandas table is kept in release.table, with all that it says "
+        "of records; written files have none."
+    ]
 
 
 def _one_group(given: Grouped, constant: Bool) -> list[str]:
@@ -246,11 +255,29 @@ def _spanning(released: Table, job: Job) -> list[str]:
 
 
 def _beyond(given: Grouped, Y: Floats) -> list[str]:
-    """Say what a certificate does not: values Y (n, p) beyond the originals' range."""
-    X = given.X
-    beyond = ((np.fmin.reduce(X) > Y) | (np.fmax.reduce(X) < Y)).sum(axis=0)
-    return [
-        f"{name!r}: {beyond[j]} released values lie outside the range of the originals."
+    """Say which values Y (n, p) lie outside the originals' range, and how none does."""
+    lowest, highest = np.fmin.reduce(given.X), np.fmax.reduce(given.X)
+    counts = ((lowest > Y) | (highest < Y)).sum(axis=0)
+    if not counts.any():
+        return []
+    beyond = ", ".join(
+        f"{name!r} {count}"
+        for name, count in zip(given.names, counts, strict=True)
+        if count
+    )
+    said = (
+        f"Released values outside the range of the originals, of {len(Y)} each: "
+        f"{beyond}."
+    )
+    clocks = given.table.clocks
+    negative = [
+        name
         for j, name in enumerate(given.names)
-        if beyond[j]
+        if name not in clocks and lowest[j] >= 0 and (Y[:, j] < 0).any()
     ]
+    if negative:
+        said += (
+            f" Below 0, where no original is: {', '.join(map(repr, negative))}; "
+            "lower = 0 under [attributes.NAME] keeps values from 0 up."
+        )
+    return [said]

@@ -3,11 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from tables import job, people, promising, salaried, wide, wide_job
 
 import aggopt
 from aggopt.command.show_release import certificates, figures, said
+from aggopt.job import AttributeSection, Job, Mean
 from aggopt.output.places import Files
 from aggopt.solvers import Certificate, Status
 
@@ -85,14 +88,64 @@ def test_a_release_is_said_in_lines(release) -> None:
 
 
 def test_notes_that_are_too_many_are_counted(release) -> None:
-    three = replace(release, notes=("one", "two", "three"))
+    plain = replace(release, urgent=0, trivial=0)
+    three = replace(plain, notes=("one", "two", "three"))
     assert [x for x in said(three, FILES) if x.startswith("Note")] == [
         "Note: one", "Note: two", "Note: three",
     ]  # fmt: skip
-    four = replace(release, notes=("one", "two", "three", "four"))
+    four = replace(plain, notes=("one", "two", "three", "four"))
     shown = said(four, FILES)[-5:-2]
     more = "2 more notes: see notes in masked.manifest.json."
     assert shown == ["Note: one", "Note: two", more]
+
+
+def test_urgent_notes_are_all_printed_and_trivial_ones_never(release) -> None:
+    letters = tuple("abcdefgh")
+    many = replace(release, notes=letters, urgent=5, trivial=1)
+    shown = [line for line in said(many, FILES) if line.startswith("Note")]
+    assert shown == [f"Note: {letter}" for letter in "abcdefg"]
+    more = replace(release, notes=(*letters, "i", "j"), urgent=5, trivial=1)
+    shown = said(more, FILES)
+    assert "Note: g" in shown
+    assert not any(line in ("Note: h", "Note: j") for line in shown)
+    assert any(line.startswith("2 more notes: see notes in") for line in shown)
+
+
+def test_what_persons_may_lose_is_noted_first() -> None:
+    rng = np.random.default_rng(1)
+    amounts = np.append(rng.lognormal(0.0, 0.2, 59), 5000.0)
+    frame = pd.DataFrame({"amount": amounts, "id": range(60)})
+    asked = Job(
+        roles={"quasi-identifier": ["amount"], "other": ["id"]},
+        privacy={"k": 3},
+        partition={"method": "mdav"},
+    )
+    release = aggopt.mask(frame, asked)
+    telling, dominance = release.notes[: release.urgent]
+    assert telling == "'id' (other) differs in every record: is it an identifier?"
+    assert dominance.startswith("'amount': in 1 of ")
+
+
+def test_values_below_zero_are_printed_with_the_bound_that_avoids_them() -> None:
+    frame = pd.DataFrame({"amount": np.random.default_rng(0).gamma(0.7, 1.0, 60)})
+    asked = Job(
+        roles={"quasi-identifier": ["amount"]},
+        privacy={"k": 6},
+        partition={"method": "mdav"},
+        aggregation=Mean(keep="variance"),
+    )
+    release = aggopt.mask(frame, asked)
+    (beyond,) = release.notes[: release.urgent]
+    assert (release.table["amount"] < 0).any()
+    assert beyond.startswith(
+        "Released values outside the range of the originals, of 60"
+    )
+    assert "Below 0, where no original is: 'amount'; lower = 0 under" in beyond
+    assert f"Note: {beyond}" in said(release, FILES)
+    bounds = {"amount": AttributeSection(lower=0.0)}
+    bounded = aggopt.mask(frame, asked.model_copy(update={"attributes": bounds}))
+    assert (bounded.table["amount"] >= 0).all()
+    assert not any("Below 0" in note for note in bounded.notes)
 
 
 def test_the_worst_case_has_fifteen_lines() -> None:
@@ -103,7 +156,8 @@ def test_the_worst_case_has_fifteen_lines() -> None:
     )
     release = aggopt.mask(wished, asked)
     assert release.audit.warning
-    lines = said(replace(release, notes=tuple("abcde")), FILES)
+    plain = replace(release, notes=tuple("abcde"), urgent=0, trivial=0)
+    lines = said(plain, FILES)
     assert len(lines) == MOST
     assert sum(line.startswith("WARNING") for line in lines) == 1
     assert all("\n" not in line for line in lines)

@@ -524,7 +524,9 @@ def test_values_outside_the_original_range_are_counted():
     release = aggopt.mask(pd.DataFrame({"x": x}), asked)
     count = int((release.table["x"] < 0).sum() + (release.table["x"] > 9).sum())
     assert count
-    assert any(f"'x': {count} released values lie outside" in n for n in release.notes)
+    beyond = release.notes[release.urgent - 1]
+    assert beyond.startswith("Released values outside the range of the originals")
+    assert f"'x' {count}" in beyond
 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas-arrow", "polars", "pandas"])
@@ -638,7 +640,7 @@ def test_roles_are_complete():
 
 def test_a_pandas_index_is_noted_as_kept():
     named = people().rename_axis("person")
-    assert aggopt.mask(named, job()).notes[0] == (
+    assert aggopt.mask(named, job()).notes[-1] == (
         "The index of the pandas table is kept in release.table, with all that it "
         "says of records; written files have none."
     )
@@ -685,13 +687,19 @@ def test_one_group_is_explained_by_the_promise_that_asks_for_it(promise, notes):
 
 def test_only_values_beyond_the_range_of_their_own_attribute_are_noted():
     X = np.array([[0.0, 10.0], [4.0, 20.0], [2.0, 15.0]])
-    given = SimpleNamespace(X=X, names=job().roles.quasi_identifier)
+    table = SimpleNamespace(clocks={})
+    given = SimpleNamespace(X=X, names=job().roles.quasi_identifier, table=table)
 
     def noted(*last):
         released = np.vstack([X[:2], last])  # the ends themselves are within
         return mask._beyond(given, released)
 
-    said = "1 released values lie outside the range of the originals."
-    assert noted(5.0, 9.5) == [f"'age': {said}", f"'income': {said}"]
-    assert noted(3.0, 20.5) == [f"'income': {said}"]
+    said = "Released values outside the range of the originals, of 3 each:"
+    assert noted(5.0, 9.5) == [f"{said} 'age' 1, 'income' 1."]
+    assert noted(3.0, 20.5) == [f"{said} 'income' 1."]
     assert noted(3.0, 11.0) == []
+    below = "Below 0, where no original is: 'age'; lower = 0 under [attributes.NAME]"
+    assert below in noted(-1.0, 11.0)[0]
+    assert "'income'; lower" not in noted(-1.0, 9.5)[0]
+    given.table.clocks["age"] = None  # below its origin a date is a date
+    assert "Below 0" not in noted(-1.0, 11.0)[0]

@@ -79,9 +79,10 @@ def test_an_index_is_said_to_be_kept_and_groups_to_be_one(monkeypatch):
         "says of records; written files have none."
     )
     one = "'a', 'b': all 8 records form one group."
-    assert mask._notes(given, {}) == [constant, kept, one]
-    given.table.keeps_index = False
     assert mask._notes(given, {}) == [constant, one]
+    assert mask._index(given) == [kept]
+    given.table.keeps_index = False
+    assert mask._index(given) == []
 
 
 def test_one_group_is_said_where_originals_differ():
