@@ -5,7 +5,7 @@ so that no end of a bin is an end of the originals.  Neighbours are joined until
 bin holds ten originals or more, or none, and shares are whole percents.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import ceil, floor
 
@@ -31,16 +31,30 @@ class Density:
         last all from the last but one on.
     original, released : (m,)
         Shares in whole percents: of originals, each of ten records or more, or of none.
+    reach : (2,)
+        The least and the largest released value, where they lie outside of the edges:
+        so far the open bins go.  The edges themselves when left out.
     """
 
     edges: tuple[float, ...]
     original: tuple[float, ...]
     released: tuple[float, ...]
+    reach: tuple[float, float] | None = field(default=None, compare=False, repr=False)
 
     @property
     def widths(self) -> tuple[float, ...]:
-        """How wide the bins are drawn, (m,): of the open ones, to their edge."""
-        return tuple(high - low for low, high in pairwise(self.edges))
+        """How wide the bins are, (m,), by which shares are divided for their density.
+
+        Of the open ones it is the width up to the furthest released value: with less,
+        what lies far away would seem to be crowded at the edge.
+        """
+        first, last = self.reach or (self.edges[0], self.edges[-1])
+        ends = (
+            min(first, self.edges[0]),
+            *self.edges[1:-1],
+            max(last, self.edges[-1]),
+        )
+        return tuple(high - low for low, high in pairwise(ends))
 
 
 def density(
@@ -61,7 +75,8 @@ def density(
     ends = round_edges(y) if edges is None else np.asarray(edges, np.float64)
     ends = _joined(ends, _counts(x, ends))
     shares = (percents(_counts(values, ends)) for values in (x, y))
-    return Density(tuple(ends.tolist()), *shares)
+    reach = float(y.min()), float(y.max())
+    return Density(tuple(ends.tolist()), *shares, reach)
 
 
 def round_edges(released: npt.ArrayLike) -> F64:

@@ -1,6 +1,6 @@
 """How a quasi-identifier of a table is distributed before and after masking."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -103,7 +103,11 @@ def _of_moments(original: Table, released: Table, name: str) -> Distribution | N
         return None
     ticks, days = spelled(found.edges), LONG["days"]
     in_days = tuple(edge / days for edge in found.edges)
-    return Distribution(name, Density(in_days, found.original, found.released), ticks)
+    reach = (
+        None if found.reach is None else (found.reach[0] / days, found.reach[1] / days)
+    )
+    what = replace(found, edges=in_days, reach=reach)
+    return Distribution(name, what, ticks)
 
 
 def unit_of(seconds: F64) -> str:

@@ -26,7 +26,8 @@ def distributed(name: str, original: Table | None, released: Table) -> Figure | 
     own = None if original is None else before
     if isinstance(found.what, Density):
         label, edges = f"Distribution of {name}", found.what.edges
-        chart = densities.density(label, edges, found.ticks, own, after)
+        widths = found.what.widths
+        chart = densities.density(label, edges, widths, found.ticks, own, after)
         return Figure(chart, name, _table(name, _bins(found), own, after))
     levels = found.what.levels
     chart = bars.pairs(f"Categories of {name}", levels, own, after)

@@ -125,6 +125,27 @@ def test_what_is_outside_is_in_the_open_bins() -> None:
     assert (found.original, found.released) == ((25, 75), (75, 25))
 
 
+def test_open_bins_are_as_wide_as_the_released_values_that_they_hold() -> None:
+    after = [-30.0] * 10 + [0.5] * 10 + [1.5] * 10 + [2.5] * 10 + [22.0] * 10
+    found = density(after, after, [0, 1, 2, 3])
+    assert (found.released, found.widths) == ((40, 20, 40), (31, 1, 20))
+    heights = np.array(found.released) / found.widths
+    assert heights.argmax() == 1  # no bin at an edge seems the fullest
+
+
+def test_a_tail_that_is_cut_makes_no_column_at_the_edge() -> None:
+    values = np.random.default_rng(0).standard_t(1.5, 4000)
+    found = density(values, values)
+    heights = np.array(found.released) / found.widths
+    assert heights[0] < heights[1:-1].max() / 10
+    assert heights[-1] < heights[1:-1].max() / 10
+
+
+def test_no_share_rounds_to_none_or_all() -> None:
+    found = density([0.0] * 20 + [3.0] * 9980, [0.0] + [3.0] * 999, [0, 1, 2, 4])
+    assert (found.original, found.released) == ((0.5, 0, 99.5), (0.5, 0, 99.5))
+
+
 def test_missing_values_are_left_out() -> None:
     holes = [float("nan")] * 5
     found = density([1.0] * 10 + holes, [1.0, *holes], [0, 2])

@@ -22,14 +22,15 @@ def names(chart):
 @pytest.mark.parametrize("length", LENGTHS)
 def test_names_below_an_axis_do_not_touch(length, edges):
     ticks, shares = ["9" * length] * len(edges), [0.1] * (len(edges) - 1)
-    placed = names(density("income", list(edges), ticks, None, shares))
+    widths = [1.0] * len(shares)
+    placed = names(density("income", list(edges), widths, ticks, None, shares))
     assert placed
     assert all(end < begin for (_, end), (begin, _) in pairwise(placed))
 
 
 def test_short_names_are_all_there():
     ticks = list("abcdef")
-    assert len(names(density("age", range(6), ticks, None, [0.2] * 5))) == 4
+    assert len(names(density("age", range(6), [1] * 5, ticks, None, [0.2] * 5))) == 4
 
 
 @pytest.mark.parametrize(

@@ -11,22 +11,26 @@ from aggopt.report.charts import svg
 WIDTH, HEIGHT = 330, 170
 LEFT, RIGHT, TOP, BOTTOM = 10, 10, 10, 28
 CHARACTER = 7.6  # width of one below the axis, about
+FAINT = 0.55  # how opaque open bins are, so that they are seen to be others
 BETWEEN = 8  # from one name to the next, at least
 
 
 def density(
     label: str,
     edges: Sequence[float],
+    widths: Sequence[float],
     ticks: Sequence[str],
     before: Sequence[float] | None,
     after: Sequence[float],
 ) -> Markup:
     """Return densities of shares in two bins or more, between `edges` of these names.
 
-    The outer bins are open: their outer edges have no name below the axis.
+    The outer bins are open: their outer edges have no name below the axis, and their
+    areas are fainter.  Heights are shares by `widths`, which for open bins may be more
+    than what is drawn of them.
     """
     ends = list(pairwise(edges))
-    areas = [_heights(after, ends), _heights(before or (), ends)]
+    areas = [_heights(after, widths), _heights(before or (), widths)]
     most = max(max(part) for part in areas if part) or 1.0
     ground = HEIGHT - BOTTOM
 
@@ -37,10 +41,13 @@ def density(
     def y(height: float) -> float:
         return ground - (ground - TOP) * height / most
 
-    body = [
-        svg.rect(x(low) + 0.7, y(high), x(up) - x(low) - 1.4, ground - y(high), "rel")
-        for (low, up), high in zip(ends, areas[0], strict=True)
-    ]
+    def area(number: int) -> Markup:
+        (low, up), top = ends[number], y(areas[0][number])
+        fill = FAINT if number in (0, len(ends) - 1) else 1.0
+        size = x(up) - x(low) - 1.4, ground - top
+        return svg.rect(x(low) + 0.7, top, *size, "rel", fill=fill)
+
+    body = [area(number) for number in range(len(ends))]
     if before is not None:
         steps = [(x(edges[0]), float(ground))]
         for (low, up), high in zip(ends, areas[1], strict=True):
@@ -64,7 +71,5 @@ def _apart(named: Sequence[tuple[float, str]]) -> Iterator[tuple[float, str]]:
             yield at, name
 
 
-def _heights(
-    shares: Sequence[float], ends: Sequence[tuple[float, float]]
-) -> list[float]:
-    return [share / (up - low) for share, (low, up) in zip(shares, ends, strict=False)]
+def _heights(shares: Sequence[float], widths: Sequence[float]) -> list[float]:
+    return [share / width for share, width in zip(shares, widths, strict=False)]
