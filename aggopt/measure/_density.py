@@ -74,9 +74,9 @@ def density(
         return None
     ends = round_edges(y) if edges is None else np.asarray(edges, np.float64)
     ends = _joined(ends, _counts(x, ends))
-    shares = (percents(_counts(values, ends)) for values in (x, y))
+    original, shown = (percents(_counts(values, ends)) for values in (x, y))
     reach = float(y.min()), float(y.max())
-    return Density(tuple(ends.tolist()), *shares, reach)
+    return Density(tuple(ends.tolist()), original, shown, reach)
 
 
 def round_edges(released: npt.ArrayLike) -> F64:
