@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from aggopt.report.charts.bars import fitting
+from aggopt.report.charts.bars import AttackBar, attacks, fitting
 from aggopt.report.charts.densities import CHARACTER, density
 
 LENGTHS = [1, 3, 7, 12]
@@ -38,3 +38,17 @@ def test_short_names_are_all_there():
 )
 def test_columns_leave_room_for_their_counts(most, columns):
     assert fitting(most) == columns
+
+
+def test_attacks_are_drawn_for_broad_pages_and_for_narrow_ones():
+    rows = [AttackBar("Nearest record", "knows", 1.0, 0.02, 0.5)]
+    charts = re.findall(
+        '<svg class="chart (\\w+)" viewBox="0 0 (\\d+) .*?</svg>', attacks(rows)
+    )
+    assert charts == [("broad", "760"), ("narrow", "330")]
+    for chart, (_, width) in zip(attacks(rows).split("</svg>"), charts, strict=False):
+        at, percent = re.findall(
+            r'<text x="([\d.]+)"[^>]*class="value"[^>]*>([^<]+)', chart
+        )[0]
+        assert percent == "100 %"
+        assert float(at) + CHARACTER * len(percent) <= int(width)

@@ -24,32 +24,57 @@ class AttackBar:
 
 
 def attacks(rows: Sequence[AttackBar]) -> Markup:
-    """Return how often attacks succeed, one row each."""
-    left, right, top, row = 300, 58, 26, 58
-    height = top + row * len(rows) + 8
+    """Return how often attacks succeed, one row each: a broad chart and a narrow one.
+
+    A page shows the one that it has room for.
+    """
+    return _attacks(rows, BROAD) + _attacks(rows, SLIM)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the parts of a row stand: what is said of the attack, and its bars."""
+
+    only: str
+    width: int
+    left: int
+    right: int
+    row: int
+    bar: int
+    marks: tuple[float, ...]
+
+
+BROAD = _Layout("broad", WIDE, 300, 58, 58, 8, (0.0, 0.25, 0.5, 0.75, 1.0))
+SLIM = _Layout("narrow", NARROW, 4, 46, 98, 48, (0.0, 0.5, 1.0))  # words above bars
+
+
+def _attacks(rows: Sequence[AttackBar], at: _Layout) -> Markup:
+    top, label = 26, "How often attacks succeed"
+    height = top + at.row * len(rows) + 8
 
     def x(part: float) -> float:
-        return left + (WIDE - left - right) * part
+        return at.left + (at.width - at.left - at.right) * part
 
     body = []
-    for mark in (0.0, 0.25, 0.5, 0.75, 1.0):
+    for mark in at.marks:
         body.append(svg.line(x(mark), top - 4, x(mark), height - 8, "grid"))
-        body.append(svg.text(x(mark), 14, share(mark), "tick", anchor="middle"))
+        anchor = "start" if at is SLIM and mark == 0 else "middle"
+        body.append(svg.text(x(mark), 14, share(mark), "tick", anchor=anchor))
     for number, attack in enumerate(rows):
-        y = top + number * row
-        body.append(svg.name(0, y + 18, attack.name, 36))
-        body.append(svg.text(0, y + 36, attack.says, "hint"))
-        body.append(svg.rect(x(0), y + 8, x(attack.share) - x(0), 22, "risk"))
+        first = top + number * at.row
+        y = first + at.bar
+        body.append(svg.name(0, first + 18, attack.name, 36))
+        body.append(svg.text(0, first + 36, attack.says, "hint"))
+        body.append(svg.rect(x(0), y, x(attack.share) - x(0), 22, "risk"))
         if attack.limit is not None:
-            body.append(
-                svg.line(x(attack.limit), y + 2, x(attack.limit), y + 36, "limit")
-            )
+            limit = x(attack.limit)
+            body.append(svg.line(limit, y - 6, limit, y + 28, "limit"))
         if attack.chance is not None:
             wide = max(x(attack.chance) - x(0), 1.5)
-            body.append(svg.rect(x(0), y + 33, wide, 6, "base"))
+            body.append(svg.rect(x(0), y + 25, wide, 6, "base"))
         beside = x(max(attack.share, attack.limit or 0)) + 7
-        body.append(svg.text(beside, y + 24, share(attack.share), "value"))
-    return svg.canvas(WIDE, height, "How often attacks succeed", body, wide=True)
+        body.append(svg.text(beside, y + 16, share(attack.share), "value"))
+    return svg.canvas(at.width, height, label, body, only=at.only)
 
 
 def pairs(
