@@ -110,7 +110,9 @@ OF_UNITS = {"attributes": ["age", "income"]}
 UNITED = {**ROLES, "other": [], "unit": ["note"]}
 
 
-def united(count: int, alike: int = 0, lacking: int = 0, **sections: Any) -> Case:
+def united(
+    count: int, alike: int = 0, lacking: int = 0, holes: int = 0, **sections: Any
+) -> Case:
     """Return records of so many units, the first of them `alike` within each."""
     of = np.arange(len(frame)) % count
     of[0] = 1  # a unit of one record, and one of three
@@ -120,6 +122,7 @@ def united(count: int, alike: int = 0, lacking: int = 0, **sections: Any) -> Cas
         of[same], OF_UNITS["attributes"]
     ].to_numpy()
     made.loc[made.index < lacking, "note"] = None
+    made.loc[made.index < holes, "income"] = np.nan
     return lambda _: (made, job(**{"roles": UNITED, **sections}))
 
 
@@ -661,7 +664,9 @@ CASES: dict[str, Case] = {
         20, alike=36, units=OF_UNITS
     ),
     "a record without a unit": united(20, lacking=1),
-    "holes of records to be filled, and k counts units": united(20, missing=FILLING),
+    "holes of records to be filled, and k counts units": united(
+        20, holes=4, missing=FILLING
+    ),
     "fewer units than k": united(2),
     "some attributes of units": united(20, units={"attributes": ["age"]}),
     "attributes of units and of records, k of each kind": united(

@@ -18,6 +18,7 @@ from aggopt.input.files import as_written
 from aggopt.input.formats import is_csv
 from aggopt.input.look import OTHER_DATES, SPELLED_DATES, Look, looks
 from aggopt.input.spelled import reads_as_missing
+from aggopt.input.units import Repeated
 from aggopt.job import Job
 from aggopt.job._engine import Engine
 from aggopt.job._of_release import job_of_release
@@ -98,6 +99,7 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
             *_notes(look, role, k, said.get(look.name)),
             *_of_dates(look, role, said.get(look.name), refused),
             *_of_no_role(look, role, job.missing.policy),
+            *_repeated(look, role, job),
         )
     )
     notes += tuple(policies(path, table, job, found, seen))
@@ -188,6 +190,13 @@ def _of_dates(
             'them as 2020-12-31 and write kind = "date" under [attributes.NAME], and '
             "it is masked as dates."
         )
+
+
+def _repeated(look: Look, role: str | None, job: Job) -> Iterator[str]:
+    """Yield how many entries of an identifier stand in several records, if any do."""
+    if role == "identifier" and not job.roles.unit and look.counts is not None:
+        several = Repeated.of(look.name, look.counts)
+        yield from [] if several is None else [str(several)]
 
 
 def _of_no_role(look: Look, role: str | None, policy: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Records by unit, as by household: which are of one, and what is the same in it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from aggopt.core.types import F64, I64, Bool, Labels
 from aggopt.core.validation import numbered
 from aggopt.encoding._typed_column import NAME, TypedColumn
 from aggopt.errors import JobError, TableError, naming
+from aggopt.input.spelling import MISSING
 from aggopt.input.table import Table
 from aggopt.job import Job
 
@@ -154,6 +155,59 @@ def unsaid(table: Table) -> tuple[str, Labels] | None:
         if not any(_differs(x, of, first).any() for x in X.T):
             return name, of
     return None
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Entries of an identifier that stand in several records.
+
+    Attributes
+    ----------
+    entries, records, most
+        How many there are, in how many records, and in how many one of them stands.
+    """
+
+    name: str
+    entries: int
+    records: int
+    most: int
+
+    @classmethod
+    def of(cls, name: str, counts: I64) -> "Repeated | None":
+        """Return it by how often each entry of a column stands; None if once each."""
+        several = counts[counts > 1]
+        if not len(several):
+            return None
+        return cls(name, len(several), int(several.sum()), int(several.max()))
+
+    def __str__(self) -> str:
+        stand = "entry stands" if self.entries == 1 else "entries stand"
+        return (
+            f"{self.name!r}: {self.entries} {stand} in several records, {self.records} "
+            f"in all and up to {self.most} each: k counts records, and a group may "
+            f'have those of one alone; with unit = ["{self.name}"] under [roles] k '
+            "counts these."
+        )
+
+
+def repeated_identifiers(table: Table) -> Iterator[Repeated]:
+    """Yield the identifiers of which entries stand in several records, without units.
+
+    What is missing is no entry.
+    """
+    for name in () if table.roles.unit else table.roles.identifier:
+        column = table.frame[name]
+        if column.dtype.is_nested() or column.dtype == nw.Object:
+            continue
+        found = TypedColumn(column, NAME)
+        codes = found.coded[0]
+        if column.dtype == nw.String:  # of a CSV file nothing is an empty entry
+            empty = column.str.strip_chars().is_in(["", *MISSING]).to_numpy()
+            codes = np.where(empty.astype(bool), -1, codes)
+        counts = np.bincount(codes[codes >= 0]).astype(np.int64)
+        several = Repeated.of(name, counts)
+        if several is not None:
+            yield several
 
 
 def _perhaps_units(column: nw.Series[Any]) -> Labels | None:

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from aggopt.core.types import F64, I64, Bool
+from aggopt.core.validation import Labels
 from aggopt.privacy._requirement import Requirement
 
 
@@ -13,7 +14,8 @@ from aggopt.privacy._requirement import Requirement
 class Observed(Requirement):
     """Each group has `least` records whose value is `there` (n,).
 
-    A union of groups that satisfy this satisfies it.
+    With the `units` (n,) of these records, it is records of so many units.  A union of
+    groups that satisfy this satisfies it.
     """
 
     model: ClassVar[str] = "observed"
@@ -21,6 +23,7 @@ class Observed(Requirement):
     attribute: str
     there: Bool = field(repr=False)
     least: int
+    units: Labels | None = field(default=None, repr=False)
 
     @property
     def n(self) -> int:
@@ -39,7 +42,13 @@ class Observed(Requirement):
 
     def found(self, records: I64, starts: I64) -> F64:
         """Return how many values each group has, (groups,)."""
-        return np.add.reduceat(self.there[records].astype(np.float64), starts[:-1])
+        own = self.there[records]
+        if self.units is None:
+            return np.add.reduceat(own.astype(np.float64), starts[:-1])
+        groups = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        pairs = np.stack([groups[own], self.units[records[own]]])
+        distinct = np.unique(pairs, axis=1)[0]
+        return np.bincount(distinct, minlength=len(starts) - 1).astype(np.float64)
 
     def broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group has fewer than that, (groups,)."""

@@ -83,7 +83,7 @@ def audit(
         found = replace(found, disclosures=first, notes=(found.warning, *found.notes))
     if originals is None:
         return found._with_missing
-    found = _compared(found, names, originals, shared.grouped, privacy.dominance)
+    found = _compared(found, names, originals, shared.grouped, privacy.dominance, units)
     return found.with_rare(originals.rare(names, privacy.k, units))
 
 
@@ -201,11 +201,13 @@ def _compared(
     originals: Originals,
     groups: Sequence[Grouped],
     dominance: float,
+    units: Labels | None,
 ) -> Audit:
     """Return an audit with what the originals say of the columns of these names."""
     same = originals.unchanged(names, groups)
     dominated, impossible = originals.notes(names, groups, dominance)
-    missing = compared(found.missing, names, originals.before, originals.after, groups)
+    values = originals.before, originals.after
+    missing = compared(found.missing, names, *values, groups, units)
     found = replace(found, missing=missing)._with_missing
     more = *found.disclosures, *dominated, *same.disclosures(found.records)
     rest = [note for note in found.notes if note not in found.disclosures]

@@ -137,10 +137,12 @@ def compared(
     before: Floats,
     after: Floats,
     groups: Sequence[Grouped],
+    units: Labels | None = None,
 ) -> Holes | None:
     """Return it with what the originals say; None where nothing is missing.
 
     `before` and `after` (n, d) are the values of the quasi-identifiers of these names.
+    With the `units` (n,) of these records, those that have a value are counted by them.
     """
     lost, made = np.isnan(after), np.isnan(before)
     if not (lost.any() or made.any()):
@@ -149,7 +151,7 @@ def compared(
         int(counts[shown].min())
         for columns, labels in groups
         for j in columns
-        for counts in [np.bincount(labels, ~made[:, j])]
+        for counts in [_behind(labels, ~made[:, j], units)]
         for shown in [np.bincount(labels, ~lost[:, j]) > 0]
         if shown.any()
     ]
@@ -161,6 +163,15 @@ def compared(
         suppressed_in=_counts(names, lost & ~made),
         imputed_in=_counts(names, made & ~lost),
     )
+
+
+def _behind(labels: Labels, there: Bool, units: Labels | None) -> AnyInt:
+    """Return how many records of each group have a value, or units of such."""
+    size = int(labels.max()) + 1
+    own = labels[there]
+    if units is not None:
+        own = np.unique(np.stack([own, units[there]]), axis=1)[0]
+    return np.bincount(own, minlength=size)
 
 
 def _counts(names: Sequence[str], which: Bool) -> dict[str, int]:

@@ -207,8 +207,9 @@ class Audit:
 
     def with_rare(self, rare: Mapping[str, RarePublished]) -> "Audit":
         """Return it with rare categories that are published, and a note on each."""
-        said = (each.said(name, self.k) for name, each in rare.items())
-        return replace(self, rare=rare, notes=(*said, *self.notes))
+        said = tuple(each.said(name, self.k) for name, each in rare.items())
+        first, notes = (*said, *self.disclosures), (*said, *self.notes)
+        return replace(self, rare=rare, disclosures=first, notes=notes)
 
     def require(self) -> None:
         """Refuse the release unless the promise holds.

@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from aggopt.core.deadline import Deadline
+from aggopt.core.plural import many
 from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, numbered
+from aggopt.core.validation import Floats, Labels, numbered
 from aggopt.encoding import Encoded
 from aggopt.encoding._incomplete import filled
 from aggopt.errors import InfeasibleInputError
@@ -57,12 +60,14 @@ def by_policy(
     strata: Stratified | None = None,
     weights: Floats | None = None,
     require: Require = require_published,
+    units: Labels | None = None,
 ) -> Holed:
     """Return the groups of records with holes, as the job's policy makes them.
 
     With `repair`, its progress callback, they satisfy all that the job requires.  They
     lie within `strata`, if there are any.  Records may have `weights` (n,).  What they
-    keep is looked at by `require`.
+    keep is looked at by `require`.  Where k counts `units` (n,), the values that are
+    there are counted by these, too.
 
     Raises
     ------
@@ -72,7 +77,7 @@ def by_policy(
     """
     if job.missing.policy == "fill":
         asked = incomplete, columns, how, job, held, repair, strata, weights
-        return by_imputed(*asked)
+        return by_imputed(*asked, units)
     names, k = job.roles.quasi_identifier, job.privacy.k
     of = k, columns, how, names, strata, job.strata.jobs, require
     blocks, kept = found = by_patterns(incomplete, *of)
@@ -92,8 +97,11 @@ def by_imputed(
     repair: Told | None,
     strata: Stratified | None = None,
     weights: Floats | None = None,
+    units: Labels | None = None,
 ) -> Holed:
     """Return groups made by imputed values, merged until k values stand behind each.
+
+    Those are values of k `units` (n,), if there are any.
 
     And, with `weights` (n,), until no record has more of the weight of those than the
     job allows.  The certificates are of the values that are there, without a bound:
@@ -102,12 +110,15 @@ def by_imputed(
     Raises
     ------
     InfeasibleInputError
-        One group is left where the variance is to be kept, or groups of several strata.
+        One group is left where the variance is to be kept, or groups of several strata;
+        or fewer than k units of a stratum have a value of an attribute.
     """
     divide, settings, told = how
     absent, k = absent_of(incomplete), job.privacy.k
     records = with_neighbours(incomplete)
     names, blocks = job.roles.quasi_identifier, []
+    if units is not None:
+        _require_units(absent, units, names, k, strata)
     for done, columns_of in enumerate(columns):
         clock = Deadline(None)
         part = partial(share_of, told, done, len(columns))
@@ -117,7 +128,7 @@ def by_imputed(
         else:
             jobs = job.strata.jobs
             (block,) = within_strata(records, strata, one, k, of, names, jobs)
-        asked = _observed(absent, columns_of, names, k, held)
+        asked = _observed(absent, columns_of, names, k, held, units)
         first = block.partition
         with kept_within(strata) as more:
             asked += more
@@ -137,14 +148,35 @@ def _observed(
     names: Sequence[str],
     k: int,
     held: Sequence[Confidential],
+    units: Labels | None,
 ) -> list[Requirement]:
     """Return what groups are to keep of the values of each attribute that are there."""
     there = [(names[j], ~absent[:, j]) for j in block if absent[:, j].any()]
-    found: list[Requirement] = [Observed(name, own, k) for name, own in there]
+    found: list[Requirement] = [Observed(name, own, k, units) for name, own in there]
     for each in requirements_of(held):
         if isinstance(each, Dominance):
             found += [replace(each, weights=each.weights * own) for _, own in there]
     return found
+
+
+def _require_units(
+    absent: Bool,
+    units: Labels,
+    names: Sequence[str],
+    k: int,
+    strata: Stratified | None,
+) -> None:
+    """Refuse attributes of which fewer than k units of a stratum have a value."""
+    within = np.zeros_like(units) if strata is None else strata.labels
+    for name, lacks in zip(names, absent.T, strict=True):
+        pairs = np.unique(np.stack([within[~lacks], units[~lacks]]), axis=1)[0]
+        least = int(np.bincount(pairs, minlength=int(within.max()) + 1).min())
+        if least < k:
+            raise InfeasibleInputError(
+                f"{name!r}: records of {many(least, 'unit')} have a value"
+                f"{' in a stratum' if strata else ''}, fewer than k = {k}.",
+                fix=f"drop {name!r}, as identifier, or choose a smaller k.",
+            )
 
 
 def _merged(

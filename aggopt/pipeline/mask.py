@@ -14,6 +14,7 @@ from aggopt.core.signals import heeded
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.input.table import Table
+from aggopt.input.units import repeated_identifiers
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.block_names import names_of, proven
@@ -123,7 +124,8 @@ def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
     after = given.of_numbers(both.after)
     drift = rounding.drifts(given, given.of_numbers(masked.values), after)
     measures = measured_if_any(given.table, released, given.asked, job.measures.own)
-    urgent = *found.disclosures, *_beyond(given, after)
+    repeated = map(str, repeated_identifiers(given.table))
+    urgent = *found.disclosures, *repeated, *_beyond(given, after)
     trivial = *given.reasons, *_index(given)
     notes = (
         *urgent,

@@ -139,7 +139,9 @@ def _by_policy(
     strata, names = given.strata, job.roles.quasi_identifier
     if given.holes is not None:
         asked = columns, how, job, held, mended, strata, given.weights
-        return Blocks(*by_policy(given.holes, *asked))
+        members = given.units
+        units = members.of if members and members.records is None else None
+        return Blocks(*by_policy(given.holes, *asked, units=units))
     blocks: tuple[Block, ...]
     if strata is not None:
         whole = cast(Encoded, given.records)  # as of any table with strata

@@ -68,8 +68,8 @@ def require_units(
     Raises
     ------
     JobError
-        Attributes of records are grouped in blocks, or have holes to be filled; another
-        repair is named; or small strata are to be merged or dropped.
+        Attributes of records are grouped in blocks; another repair is named; or small
+        strata are to be merged or dropped.
     InfeasibleInputError
         There are fewer than k units, or a stratum has records of fewer.
     """
@@ -91,13 +91,6 @@ def require_units(
         )
     if units.records is not None:
         return
-    if job.missing.policy == "fill":
-        raise JobError(
-            '[missing] policy = "fill", and k counts units: a value that fills holes '
-            "would be that of k records, which may be of one unit.",
-            fix='set policy = "patterns"; or list all quasi-identifiers as attributes '
-            "under [units], if units have one value of each.",
-        )
     if len(columns) > 1 and not job.units.apart(job.roles):
         raise JobError(
             f"k counts units, and quasi-identifiers of records are grouped in "

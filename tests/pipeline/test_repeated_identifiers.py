@@ -1,0 +1,53 @@
+"""Entries of an identifier that stand in several records are counted, and said."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import aggopt
+from aggopt import Job
+from aggopt.command.check import checked
+
+QUASI = ["age", "income"]
+SAID = "'patient': 3 entries stand in several records, 7 in all and up to 3 each"
+
+
+def twice() -> pd.DataFrame:
+    """Patients, of whom two stand twice and one three times, and two without a name."""
+    names = [*"aabbccc", *"defghi", None, ""]
+    return pd.DataFrame(
+        {"patient": names, "age": np.arange(15) // 5, "income": np.arange(15.0)}
+    )
+
+
+def job(role: str = "identifier") -> Job:
+    roles = {role: ["patient"], "quasi-identifier": QUASI}
+    return Job(roles=roles, privacy={"k": 3}, partition={"method": "mdav"})
+
+
+def said_of_patients(frame: pd.DataFrame, asked: Job) -> list[str]:
+    notes = aggopt.mask(frame, asked).notes
+    return [note for note in notes if note.startswith("'patient'")]
+
+
+def test_mask_counts_them() -> None:
+    (note,) = said_of_patients(twice(), job())
+    assert note.startswith(SAID)
+    assert 'unit = ["patient"] under [roles]' in note
+
+
+def test_nothing_is_said_where_each_stands_once_or_k_counts_units() -> None:
+    assert said_of_patients(twice().assign(patient=range(15)), job()) == []
+    assert said_of_patients(twice().fillna("j"), job("unit")) == []
+
+
+def test_check_counts_them_too(tmp_path: Path) -> None:
+    path, file = tmp_path / "people.csv", tmp_path / "job.toml"
+    twice().to_csv(path, index=False)
+    file.write_text(
+        '[roles]\nidentifier = ["patient"]\nquasi-identifier = ["age", "income"]\n'
+        "[privacy]\nk = 3\n"
+    )
+    (note,) = [note for note in checked(path, file).notes if "'patient'" in note]
+    assert note.startswith(SAID)
