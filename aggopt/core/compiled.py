@@ -8,6 +8,7 @@ import numba
 from numba.core import event
 
 from aggopt.core.compile_time import compile_time
+from aggopt.core.kernel_compiler import KernelCompiler, LinkedCache, LinkedCompiler
 from aggopt.core.signals import heeded
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,9 +36,13 @@ def made_by(function: F, **options: Any) -> F:
     """Return `function`, compiled when first called by numba with these options."""
     options |= {"nogil": True, "error_model": "numpy"}
     options["no_cfunc_wrapper"] = True  # nothing that is written in C calls it
+    is_linked = options.get("no_cpython_wrapper", False)  # only kernels call it
+    options["pipeline_class"] = LinkedCompiler if is_linked else KernelCompiler
     with heeded():  # the first kernel of all prepares the compiler
         try:
             made = numba.njit(cache=True, **options)(function)
+            if is_linked:
+                made._cache = LinkedCache(made.py_func)  # type: ignore[no-untyped-call]
         except RuntimeError:  # there is no folder that a cache could be written to
             made = numba.njit(**options)(function)
             compile_time.homeless += 1
