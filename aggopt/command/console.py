@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any, TypeVar
@@ -20,7 +20,10 @@ from aggopt.core.signals import held
 
 T = TypeVar("T")
 
-COMPILING = "compiling (once per machine)"
+COMPILING = (
+    "Compiling loops ({}) for their first use on this machine; `aggopt warm-up` "
+    "compiles those of all methods."
+)
 
 
 class _Patient(Console):
@@ -38,6 +41,7 @@ def _unheard() -> None:
 _wide = None if sys.stdout.isatty() else 110  # a file or a pipe has no width
 out = _Patient(highlight=False, width=_wide)
 _err = Console(stderr=True, highlight=False)
+_announced: set[str] = set()  # lines that a command prints once
 
 
 def hush(quiet: bool) -> None:
@@ -53,29 +57,36 @@ def progress(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
     standard output is kept for the one JSON object: what a solver prints goes to
     standard error meanwhile, and what is shown of the steps are lines.
     """
-    steps = Steps()
+    steps = Steps(working=compile_time.now)
     bar = Bar(steps, _err) if _err.is_terminal and not (quiet or out.quiet) else None
     shown = bar or (nullcontext() if out.quiet else lines(steps, _err))
-    noted = "read", 0.0
 
-    def show(step: str, share: float) -> None:
+    def tell(step: str, share: float) -> None:
+        interrupts.require_none()
         steps.tell(step, share)
         if bar:
             bar.update()
 
-    def tell(step: str, share: float) -> None:
-        nonlocal noted
-        interrupts.require_none()
-        noted = step, share
-        show(*noted)
-
-    def compiling(share: float | None) -> None:
-        show(*(noted if share is None else (COMPILING, share)))
+    def compiling(part: str | None) -> None:
+        steps.compiling = part
+        if part is not None and not out.quiet:
+            _announce_compiling(part)
+        if bar:
+            bar.update()
 
     clean = _kept_clean() if quiet else nullcontext()
     with shown, clean, compile_time.reported_to(compiling):
         yield tell
     interrupts.require_none()
+
+
+def _announce_compiling(part: str) -> None:
+    """Print, once per command, that loops are compiled."""
+    if COMPILING in _announced:
+        return
+    _announced.add(COMPILING)
+    with suppress(OSError, ValueError):  # nobody reads it any more
+        _err.print(COMPILING.format(part), markup=False, soft_wrap=True)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """How far a command is, on standard error: a bar where someone watches, else lines."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,22 +13,34 @@ EVERY = 10.0  # seconds between lines
 ENOUGH = 0.1  # share of a step that tells how fast the rest of it is
 
 
+RISE = 1.1  # how far above an earlier one an estimate of what is left may be
+
+
 class Steps:
     """The step that is being done, its share, and how long the rest of it takes.
 
     Its speed is that since its first share was told: before, processes start, and
-    compile what their tasks call.
+    compile what their tasks call.  `working` is the clock of that speed, which stands
+    still while something compiles; `compiling` names what does, or is None.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        working: Callable[[], float] | None = None,
+    ):
         self.clock, self.start = clock, clock()
+        self.working = working or clock
         self.step, self.share = "read", 0.0
-        self.begun, self.first = self.start, 0.0
+        self.begun, self.first = self.working(), 0.0
+        self.least = math.inf  # seconds that were left of the step, as shown
+        self.compiling: str | None = None
 
     def tell(self, step: str, share: float) -> None:
         """Take note of the share of a step that is done."""
         if step != self.step or share < self.share or not self.first:
-            self.begun, self.first = self.clock(), share
+            self.begun, self.first = self.working(), share
+            self.least = math.inf
         self.step, self.share = step, share
 
     @property
@@ -36,15 +49,25 @@ class Steps:
         done = self.share - self.first
         if done < ENOUGH:
             return None
-        return (self.clock() - self.begun) * (1.0 - self.share) / done
+        return (self.working() - self.begun) * (1.0 - self.share) / done
 
     def __str__(self) -> str:
         """Return step, share, seconds since the start and seconds left of the step."""
         parts = [self.step, f"{100 * self.share:.0f} %"] if self.share else [self.step]
         parts.append(f"{lasting(self.clock() - self.start)} since the start")
-        if self.left is not None:
-            parts.append(f"about {lasting(self.left)} left of this step")
+        if self.compiling is not None:
+            parts.append(f"compiling loops ({self.compiling})")
+        elif (left := self.left) is not None:
+            parts.append(f"{self._estimate(left)} left of this step")
         return ", ".join(parts)
+
+    def _estimate(self, left: float) -> str:
+        """Return the time left in words; more than what was shown is not shown."""
+        most = RISE * self.least
+        if left > most:
+            return f"more than {lasting(most)}"
+        self.least = min(self.least, left)
+        return f"about {lasting(left)}"
 
 
 def lasting(seconds: float) -> str:

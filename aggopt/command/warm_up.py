@@ -14,10 +14,40 @@ import numpy as np
 
 from aggopt.core.compile_time import compile_time
 from aggopt.core.safe_path import without_working_directory
+from aggopt.core.types import F64
 from aggopt.errors import JobError
 
 PROCESSES = 2
 LARGE = 6000  # records from which trees and forests serve: others need none
+
+COVARIANCE = {"aggregation": {"method": "mean", "keep": "covariance"}}
+FREQUENCIES = {"method": "frequencies", "slack": 10}
+JOBS: dict[str, dict[str, Any]] = {
+    "categories": {
+        "columns": ["a", "b", "sex"],
+        "aggregation": {"method": "mean", "categories": FREQUENCIES},
+    },
+    "blocks": {
+        "columns": ["a", "b", "sex"],
+        "privacy": {"scope": "blocks"},
+        "partition": {"attributes": [["a"], ["b", "sex"]]},
+    },
+    "missing values": {
+        "columns": ["a", "b", "gap"],
+        "missing": {"policy": "patterns"},
+    },
+    "units with weights": {
+        "columns": ["a", "b"],
+        "roles": {"unit": ["unit"], "weight": "weight"},
+        "weights": {"published": "drop"},
+    },
+    "covariance": {"columns": ["a", "b", "c"], **COVARIANCE},
+    "covariance with bounds": {
+        "columns": ["a", "b", "c"],
+        "attributes": {"a": {"lower": -1}},
+        **COVARIANCE,
+    },
+}
 
 Call = Callable[[], object]
 
@@ -50,13 +80,58 @@ def calls() -> dict[str, Call]:
         "mdav on one attribute of many": partial(partition.mdav, many[:, :1], 3),
         "blocked on many records": partial(partition.blocked, many, 8, jobs=1),
     }
+    few |= _weighted(X, many, settings)
     functions = {name: getattr(partition, name) for name in partition.__all__}
     functions |= {name: getattr(aggregate, name) for name in AGGREGATORS}
     for name, function in functions.items():
         needed = _required(function)
         if needed and set(needed) <= set(given):
             few[name] = partial(function, **{key: given[key] for key in needed})
-    return few | _repairs(given)
+    return few | _repairs(given) | _jobs()
+
+
+def _weighted(X: F64, many: F64, requirements: dict[str, Any]) -> dict[str, Call]:
+    """Return searches among records with weights, which have loops of their own."""
+    from aggopt import partition
+
+    weights = 1.0 + np.arange(len(many)) % 3
+    search = partial(
+        partition.local_search, X, 3, effort="fast", weights=weights[: len(X)]
+    )
+    return {
+        "local_search with weights": search,
+        "local_search with weights, under requirements": partial(
+            search, **requirements
+        ),
+        "optimal with weights": partial(
+            partition.optimal, X[:30], 3, weights=weights[:30]
+        ),
+        "blocked with weights": partial(
+            partition.blocked, many, 8, jobs=1, weights=weights
+        ),
+    }
+
+
+def _jobs() -> dict[str, Call]:
+    """Return jobs whose columns need loops that no method needs."""
+    return {f"mask, {name}": partial(_mask, **job) for name, job in JOBS.items()}
+
+
+def _mask(columns: list[str], **job: Any) -> None:
+    """Mask a small table whose columns are quasi-identifiers."""
+    import pandas as pd
+
+    import aggopt
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.random((60, 3)), columns=list("abc"))
+    frame["sex"] = rng.choice(["f", "m"], 60)
+    frame["gap"] = frame["c"].where(rng.random(60) > 0.2)
+    frame["unit"], frame["weight"] = np.arange(60) // 2, 1.0 + np.arange(60) % 3
+    roles = {"quasi-identifier": columns} | job.pop("roles", {})
+    named = [*columns, *(role for role in ("unit", "weight") if role in roles)]
+    privacy = {"k": 3} | job.pop("privacy", {})
+    aggopt.mask(frame[named], aggopt.Job(roles=roles, privacy=privacy, **job))
 
 
 def _required(function: Any) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-Listener = Callable[[float | None], None]
+Listener = Callable[[str | None], None]
 
 
 @dataclass
@@ -23,8 +23,8 @@ class CompileTime:
     homeless
         How many kernels have no folder that they could be kept in for later processes.
     listener
-        Called with the share of the kernels that are compiled as one begins, and with
-        None when nothing compiles any more.
+        Called with the part of the package whose kernel is compiled as one begins,
+        and with None when nothing compiles any more.
     """
 
     kernels: int = 0
@@ -57,11 +57,11 @@ class CompileTime:
                 if self._depth == 0:
                     self._spent += time.perf_counter() - self._began
 
-    def begin(self) -> None:
-        """Note that a kernel is compiled, not read from the cache."""
+    def begin(self, part: str) -> None:
+        """Note that a kernel of a part of the package is compiled, not read."""
         self.compiled += 1
         if self.listener is not None:
-            self.listener(min(1.0, self.compiled / max(1, self.kernels)))
+            self.listener(part)
 
     def end(self) -> None:
         """Note that it is."""

@@ -110,7 +110,7 @@ class _Heard(event.Listener):
     def on_start(self, event: Any) -> None:
         """Tell that one begins."""
         if _is_ours(event):
-            compile_time.begin()
+            compile_time.begin(_part(event))
 
     def on_end(self, event: Any) -> None:
         """Tell that one ends."""
@@ -118,9 +118,19 @@ class _Heard(event.Listener):
             compile_time.end()
 
 
-def _is_ours(event: Any) -> bool:
+def _module(event: Any) -> str:
     module: str = event.data["dispatcher"].py_func.__module__
-    return module.startswith("aggopt.")
+    return module
+
+
+def _is_ours(event: Any) -> bool:
+    return _module(event).startswith("aggopt.")
+
+
+def _part(event: Any) -> str:
+    """Return what a kernel belongs to: "partition, local search"."""
+    parts = _module(event).split(".")[1:3]
+    return ", ".join(part.strip("_").replace("_", " ") for part in parts)
 
 
 _register: Any = event.register  # which has no types

@@ -68,6 +68,51 @@ def test_what_processes_compile_is_no_speed(clock) -> None:
     assert steps.left == pytest.approx(2 * 0.85 / 0.13)
 
 
+def test_what_compiles_is_named_and_is_no_speed(clock) -> None:
+    working = Clock()
+    steps = Steps(clock, working)
+    steps.tell("partition", 0.1)
+    for now in (clock, working):
+        now.now += 10
+    steps.tell("partition", 0.5)
+    assert str(steps).endswith("10 s since the start, about 12 s left of this step")
+    steps.compiling = "partition, mdav"
+    clock.now += 60  # while the other clock stands still
+    assert str(steps).endswith("since the start, compiling loops (partition, mdav)")
+    steps.compiling = None
+    assert str(steps).endswith(
+        "1 min 10 s since the start, about 12 s left of this step"
+    )
+
+
+def test_the_time_left_never_rises_by_more_than_a_tenth(clock) -> None:
+    steps = Steps(clock)
+    steps.tell("partition", 0.01)
+    seen = []
+    for share, seconds in ((0.2, 10), (0.25, 30), (0.3, 40), (0.6, 5), (0.9, 60)):
+        clock.now += seconds
+        steps.tell("partition", share)
+        seen.append(str(steps).rpartition("since the start, ")[2])
+        clock.now += 7  # and nothing is told meanwhile
+        seen.append(str(steps).rpartition("since the start, ")[2])
+    assert seen == [
+        "about 42 s left of this step",
+        "more than 46 s left of this step",
+        "more than 46 s left of this step",
+        "more than 46 s left of this step",
+        "more than 46 s left of this step",
+        "more than 46 s left of this step",
+        "more than 46 s left of this step",
+        "more than 46 s left of this step",
+        "about 19 s left of this step",
+        "about 20 s left of this step",
+    ]
+    steps.tell("aggregate", 0.01)
+    clock.now += 500
+    steps.tell("aggregate", 0.5)
+    assert str(steps).endswith("about 8 min 30 s left of this step")  # of another step
+
+
 @pytest.mark.parametrize(
     ("seconds", "says"),
     [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min 0 s"), (3599, "59 min 59 s"),

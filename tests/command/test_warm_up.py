@@ -1,15 +1,18 @@
 """`aggopt warm-up` compiles all; the progress line says when something compiles."""
 
+import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from aggopt import partition
 from aggopt.aggregate._registry import AGGREGATORS
-from aggopt.command import console, progress, warm_up
+from aggopt.command import console, warm_up
 from aggopt.command.console import COMPILING
 from aggopt.core.compile_time import compile_time
 from aggopt.errors import JobError
@@ -29,10 +32,23 @@ def test_every_method_is_called():
     assert set(AGGREGATORS) <= called
 
 
+@pytest.mark.parametrize("name", warm_up.JOBS)
+def test_each_job_of_warm_up_makes_a_release(name):
+    warm_up.calls()[f"mask, {name}"]()
+
+
+def test_searches_with_weights_are_called_with_and_without_requirements():
+    called = set(warm_up.calls())
+    assert {
+        "local_search with weights",
+        "local_search with weights, under requirements",
+    } <= called
+
+
 def test_a_call_says_how_many_kernels_it_compiled(monkeypatch):
     def compiling():
-        compile_time.begin()
-        compile_time.begin()
+        compile_time.begin("one")
+        compile_time.begin("two")
 
     monkeypatch.setattr(warm_up, "calls", lambda: {"two": compiling, "none": int})
     assert warm_up._compiled_by("two") == 2
@@ -121,19 +137,37 @@ def test_interrupted_it_says_that_what_was_compiled_is_kept(times, said):
     assert "release" not in ended.stderr
 
 
-def test_the_progress_line_says_that_something_compiles(monkeypatch):
-    seen = []
-    monkeypatch.setattr(progress.Steps, "tell", lambda self, *told: seen.append(told))
-    monkeypatch.setattr(compile_time, "kernels", 4)
-    monkeypatch.setattr(compile_time, "compiled", 0)
-    with console.progress(quiet=True) as told:
-        told("partition", 0.25)
-        with compile_time.passing():
-            compile_time.begin()
-            compile_time.end()
-    assert seen == [("partition", 0.25), (COMPILING, 0.25), ("partition", 0.25)]
-    compile_time.begin()
-    assert len(seen) == 3
+@pytest.mark.parametrize("terminal", [True, False])
+def test_one_line_says_what_is_compiled_and_how_to_do_it_beforehand(
+    monkeypatch, terminal
+):
+    shown = io.StringIO()
+    to = Console(file=shown, force_terminal=terminal, width=200, highlight=False)
+    monkeypatch.setattr(console, "_err", to)
+    monkeypatch.setattr(console, "_announced", set())
+    for _ in range(2):
+        with console.progress() as told:
+            told("partition", 0.25)
+            with compile_time.passing():
+                compile_time.begin("partition, mdav")
+                compile_time.begin("solvers, lagrangian")
+                compile_time.end()
+    compile_time.begin("unheard")
+    said = COMPILING.format("partition, mdav")
+    assert "`aggopt warm-up`" in said
+    assert shown.getvalue().count(said) == 1
+    assert shown.getvalue().count("for their first use") == 1
+
+
+def test_a_quiet_command_says_nothing_of_what_compiles(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(console, "_err", Console(file=shown))
+    monkeypatch.setattr(console, "_announced", set())
+    monkeypatch.setattr(console.out, "quiet", True)
+    with console.progress(), compile_time.passing():
+        compile_time.begin("partition, mdav")
+        compile_time.end()
+    assert shown.getvalue() == ""
 
 
 @pytest.mark.slow  # compiles what is not compiled yet: minutes
@@ -142,3 +176,25 @@ def test_the_second_time_nothing_is_left_to_compile():
     subprocess.run(command, check=True)
     again = subprocess.run(command, check=True, capture_output=True, text=True)
     assert again.stdout == "All kernels are compiled already.\n"
+
+
+OFFICE = """
+import sys
+sys.path.insert(0, {benchmarks!r})
+from _cold_start_office import mask_office_table, office_jobs
+from aggopt.core.compile_time import compile_time
+for name in office_jobs():
+    mask_office_table(name)
+print(compile_time.compiled)
+"""
+
+
+@pytest.mark.slow  # compiles all in an empty cache: minutes
+def test_after_warm_up_no_job_of_an_office_compiles(tmp_path):
+    benchmarks = str(Path(__file__).parents[2] / "benchmarks")
+    kept = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "aggopt", "warm-up"]
+    subprocess.run(command, check=True, env=kept)
+    masked = [sys.executable, "-c", OFFICE.format(benchmarks=benchmarks)]
+    ended = subprocess.run(masked, check=True, env=kept, capture_output=True, text=True)
+    assert ended.stdout == "0\n"

@@ -117,13 +117,14 @@ def test_there_is_no_other_clock():
     assert asking == {"compile_time.py"}
 
 
-def test_who_asks_hears_the_share_and_the_end():
+def test_a_listener_hears_what_compiles_and_the_end():
     own, heard = CompileTime(kernels=4), []
     with own.reported_to(heard.append), own.passing():
-        own.begin()
+        own.begin("outer")
         with own.passing():
-            own.begin()
+            own.begin("inner")
             own.end()  # of what the other one calls
         own.end()
-    own.begin()
-    assert heard == [0.25, 0.5, None]
+    own.begin("unheard")
+    assert heard == ["outer", "inner", None]
+    assert own.compiled == 3
