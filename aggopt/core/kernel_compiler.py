@@ -209,17 +209,16 @@ class LinkedCompiler(KernelCompiler):
 
 
 class _LinkedCacheImpl(CompileResultCacheImpl):
-    """How a compiled kernel is kept if it may have no machine code."""
+    """How a kernel without machine code is kept."""
+
+    def get_filename_base(self, fullname: str, abiflags: str) -> str:
+        """Return a name that no other cache has: numba cannot read such a file."""
+        return f"linked-{super().get_filename_base(fullname, abiflags)}"
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         """Return the kernel that a cache kept."""
-        if payload[0][1] != LINKED:
-            return super().rebuild(target_context, payload)
-        return (
-            super()
-            .rebuild(_LinkedContext(target_context), payload)
-            ._replace(target_context=target_context)
-        )
+        result = super().rebuild(_LinkedContext(target_context), payload)
+        return result._replace(target_context=target_context)
 
 
 class _LinkedContext:
