@@ -71,6 +71,8 @@ class Facts:
         not counted.
     filled, suppressed
         How many missing values were filled in, and how many values left out, by column.
+    rare
+        How many published categories fewer than k originals have, by column.
     stated
         What the manifest alone says of requirements: the release does not tell it.
     promised_by
@@ -94,6 +96,7 @@ class Facts:
     unchanged: int | None = None
     filled: Mapping[str, int] = field(default_factory=dict)
     suppressed: Mapping[str, int] = field(default_factory=dict)
+    rare: Mapping[str, int] = field(default_factory=dict)
     stated: tuple[Check, ...] = ()
     private: Private | None = None
 

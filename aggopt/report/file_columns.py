@@ -62,6 +62,9 @@ def _masking(facts: Facts, name: str) -> str:
         parts += [f"keeps {join_names(kept, len(kept))}"] if kept else []
     if name in facts.filled:
         parts.append(f"{public_count(facts.filled[name])} missing values filled in")
+    if name in facts.rare:
+        few = f"categories of fewer than k = {job.privacy.k} originals"
+        parts.append(f"{public_count(facts.rare[name])} published {few}")
     return "; ".join(parts)
 
 

@@ -79,6 +79,7 @@ def facts_of(
         unchanged=None if same is None else same.records,
         filled={} if holes is None else holes.imputed_in,
         suppressed={} if holes is None else holes.suppressed_in,
+        rare={name: each.categories for name, each in release.audit.rare.items()},
         private=_private(release) if private else None,
     )
 

@@ -3,6 +3,7 @@
 The counts are done again here from the two tables alone.
 """
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -148,3 +149,14 @@ def test_plurality_avoids_what_it_is_told() -> None:
     assert made.values.tolist() == [*"bbb", *"bbb"]
     with pytest.raises(JobError, match="All categories that 1 group"):
         aggopt.aggregate.plurality([*"abab"], [0, 0, 1, 1], avoid=[*"ab"])
+
+
+def test_a_report_counts_them_and_names_none(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    release = aggopt.mask(spread(), job())
+    release.report(page)
+    text = page.read_text("utf-8")
+    assert "published categories of fewer than k = 4 originals" in text
+    avoiding = aggopt.mask(spread(), job(**own(rare="avoid")))
+    avoiding.report(page, overwrite=True)
+    assert "published categories of fewer than" not in page.read_text("utf-8")
