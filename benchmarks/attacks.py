@@ -279,6 +279,42 @@ def dominance() -> Iterator[Line]:
     yield "dominance", "one income of 5 000 000", f"known to within {width} %"
 
 
+def published_columns() -> Iterator[Line]:
+    """Link persons among those who share a published stratum or weight.
+
+    `known` guesses at random among the candidates, `nearest` takes the nearest one and
+    `lightest` the one whose weight is nearest to the person's own.
+    """
+    rng = np.random.default_rng(3)
+    frame = persons()[KNOWN]
+    frame["region"], frame["weight"] = np.arange(N) % 20, rng.uniform(1, 9, N).round(2)
+    for columns in (["region"], ["weight"], ["region", "weight"]):
+        roles = {"quasi-identifier": KNOWN}
+        roles |= {"stratum": ["region"]} if "region" in columns else {}
+        roles |= {"weight": "weight"} if "weight" in columns else {}
+        job = aggopt.Job(roles=roles, privacy={"k": 5}, partition={"method": "mdav"})
+        release = aggopt.mask(frame[[*KNOWN, *columns]], job, secret="0" * 32)
+        table, reached = release.table, {}
+        spread = frame[KNOWN].std().to_numpy()
+        x, y = (each[KNOWN].to_numpy() / spread for each in (frame, table))
+        away = {"known": np.zeros((N, N)), "nearest": ((x[:, None] - y) ** 2).sum(2)}
+        if "weight" in columns:
+            away["lightest"] = np.subtract.outer(
+                frame["weight"].to_numpy(), table["weight"].to_numpy()
+            )
+        for name, distance in away.items():
+            distance = np.abs(distance)
+            if "region" in columns:
+                region = table["region"].to_numpy()
+                distance = np.where(np.equal.outer(region, region), distance, np.inf)
+            near = np.isclose(distance, distance.min(axis=1, keepdims=True), rtol=1e-9)
+            reached[name] = (np.diag(near) / near.sum(axis=1)).mean()
+        said = ", ".join(f"{name} {share:.1%}" for name, share in reached.items())
+        stated = max(release.measures.linkage, release.measures.dld)
+        assert stated >= max(reached.values()), "an attack beats the stated figure"
+        yield "published columns", " and ".join(columns), f"{said}; stated {stated:.1%}"
+
+
 def seeds() -> Iterator[Line]:
     """Undo the shuffle, knowing age and income of all and the seed of the job."""
     frame = persons()
@@ -309,6 +345,7 @@ def main() -> None:
         minimality,
         medians,
         dominance,
+        published_columns,
         seeds,
     ):
         for line in attack():

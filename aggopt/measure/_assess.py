@@ -12,6 +12,7 @@ from aggopt.core.validation import matrix
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError, TableError
 from aggopt.measure._assessment import Assessment
+from aggopt.measure._attacker import Attacker
 from aggopt.measure._interval import checked_safety
 from aggopt.measure._linkage import WHOLE, checked_whole, linked
 from aggopt.measure._pair import Pair
@@ -37,6 +38,8 @@ def assess(
     importance: npt.ArrayLike = 1.0,
     weights: npt.ArrayLike | None = None,
     whole: int = WHOLE,
+    known: Any = None,
+    units: Any = None,
     extra: Mapping[str, Any] | Iterable[Any] = (),
 ) -> Assessment:
     """Return every measure of a release, each computed once.
@@ -66,6 +69,11 @@ def assess(
         one's own.
     whole
         As in `linkage`.
+    known : (n,) or (n, q), optional
+        Columns that are published as they are and that an intruder knows, such as
+        strata: whoever looks for a record looks among those that share them.
+    units : (n,) or (n, q), optional
+        Unit of each record: a link is right if it reaches a record of the unit.
     extra
         Measures of your own beside: functions f(original, released) that return one
         number, by name; or a list of them, which have names themselves.  They get
@@ -100,10 +108,12 @@ def assess(
     }
     if attributes is None and _all_numbers(original):
         pair = Pair.of(original, released)
+        pair = pair.attacked(Attacker.of(pair.n, known, units))
         by_weight = None if weights is None else Pair.of(original, released, weights)
         tables = Comparison(pair, by_weight=by_weight, **given)
         return _assessed(tables, _own(own, matrix(original), matrix(released)))
-    typed = TypedComparison.of(original, released, attributes, weights=weights, **given)
+    given |= {"weights": weights, "known": known, "units": units}
+    typed = TypedComparison.of(original, released, attributes, **given)
     numeric = any(each.of.numbers is not None for each in typed.typed.attributes)
     if not numeric and max(np.size(delta), np.size(importance)) > 1:
         raise JobError(

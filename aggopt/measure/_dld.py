@@ -1,15 +1,25 @@
 """How many records are linked to their own released record."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.types import F64, Labels
+from aggopt.measure._attacker import Attacker, LinkedGroups
 from aggopt.measure._pair import Pair
 from aggopt.measure._registry import Heading, Measure
 
 _ROUNDING = 1e-13  # of the lengths that enter a distance
 
 
-def dld(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
+def dld(
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    *,
+    known: Any = None,
+    units: Any = None,
+) -> float:
     """Return the distance linkage disclosure, a fraction in [0, 1].
 
     An intruder who knows the original records links each of them to the nearest
@@ -27,10 +37,19 @@ def dld(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
     agree on groups of k whose members are all nearest to their own group, and where
     nothing is tied; the expected share does not depend on the order of the records.
 
+    Parameters
+    ----------
+    known : (n,) or (n, q), optional
+        Columns that are published as they are and that the intruder knows, such as
+        strata.  A record is linked to a released record that shares them.
+    units : (n,) or (n, q), optional
+        Unit of each record.  A link is right if it reaches a record of the unit.
+
     Raises
     ------
     TableError
-        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+        Not matrices of finite numbers, unequal shapes, or no attribute varies; known
+        or units have another number of records.
 
     Source: Domingo-Ferrer and Torra (2001).
 
@@ -39,23 +58,44 @@ def dld(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
     >>> dld([[0.0], [2.0], [4.0], [6.0]], [[1.0], [1.0], [5.0], [5.0]])
     0.5
     """
-    return dld_of(Pair.of(original, released))
+    pair = Pair.of(original, released)
+    return dld_of(pair.attacked(Attacker.of(pair.n, known, units)))
 
 
 def dld_of(pair: Pair) -> float:
     """Return `dld` of tables already paired."""
+    groups = LinkedGroups.of(pair.released, pair.attacker)
+    right = groups.certain.copy()  # as it is where a class has one group
+    order = np.argsort(groups.group, kind="stable")
+    ends = np.append(0, np.cumsum(groups.sizes))
+    for first, last in groups.spans:
+        if last - first > 1:
+            records = order[ends[first] : ends[last]]
+            right[records] = _right(pair.original, groups, records, first, last)
+    return float(right.sum() / pair.n)
+
+
+def _right(z: F64, groups: LinkedGroups, records: Labels, first: int, last: int) -> F64:
+    """Return the chance that the nearest of groups first to last is right, (p,).
+
+    `records` (p,) are those of these groups.
+    """
     from scipy.spatial import cKDTree
 
-    found = np.unique(pair.released, axis=0, return_inverse=True, return_counts=True)
-    rows, group, sizes = found[0], found[1].ravel(), found[2]
-    tree, z = cKDTree(rows), pair.original
-    nearest, second = tree.query(z, k=2)[0].T  # infinite where there is no second
-    reach = nearest + _ROUNDING * (np.linalg.norm(z, axis=1) + nearest)
-    own = np.linalg.norm(z - rows[group], axis=1) <= reach
-    there = sizes[group]
-    for i in np.flatnonzero(own & (second <= reach)):
-        there[i] = sizes[tree.query_ball_point(z[i], reach[i])].sum()
-    return float((own / there).sum() / pair.n)
+    z, rows, sizes = z[records], groups.rows, groups.sizes
+    tree = cKDTree(rows[first:last])
+    distances, places = tree.query(z, k=2)
+    nearest = first + places[:, 0]
+    reach = distances[:, 0] + _ROUNDING * (np.linalg.norm(z, axis=1) + distances[:, 0])
+    right: F64 = groups.count(records, nearest) / sizes[nearest]
+    tied = distances[:, 1] <= reach
+    if groups.units is None:  # where the own group is farther, no link is right
+        tied &= np.linalg.norm(z - rows[groups.group[records]], axis=1) <= reach
+    for i in np.flatnonzero(tied):
+        near = first + np.array(tree.query_ball_point(z[i], reach[i]))
+        same = groups.count(np.full(len(near), records[i]), near)
+        right[i] = same.sum() / sizes[near].sum()
+    return right
 
 
 DLD = Measure(

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from aggopt.core.memory import require_memory
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
+from aggopt.measure._attacker import Attacker, LinkedGroups
 from aggopt.measure._pair import TOLERANCE, Pair
 from aggopt.measure._parts import BLOCK, parted
 from aggopt.measure._parts import WHOLE as WHOLE
@@ -26,9 +27,10 @@ class Linkage:
         Expected share of records that are linked to their own, a fraction.
     limit
         What no linkage exceeds: groups / records, groups of records that are released
-        with equal values.
+        with equal values and share what is known.
     blocks
-        In how many blocks the records were assigned; 1 is all at once.
+        In how many blocks the records were assigned; 1 is all at once, or all that
+        share what is known.
     """
 
     share: float
@@ -37,7 +39,12 @@ class Linkage:
 
 
 def linkage(
-    original: npt.ArrayLike, released: npt.ArrayLike, *, whole: int = WHOLE
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    *,
+    whole: int = WHOLE,
+    known: Any = None,
+    units: Any = None,
 ) -> Linkage:
     """Return the linkage by optimal one-to-one assignment, a fraction in (0, 1].
 
@@ -67,11 +74,17 @@ def linkage(
     ----------
     whole
         Up to how many records are assigned at once, 1 or more.
+    known : (n,) or (n, q), optional
+        Columns that are published as they are and that the intruder knows, such as
+        strata.  Records that share them are assigned by themselves.
+    units : (n,) or (n, q), optional
+        Unit of each record.  A link is right if it reaches a record of the unit.
 
     Raises
     ------
     TableError
-        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+        Not matrices of finite numbers, unequal shapes, or no attribute varies; known
+        or units have another number of records.
     JobError
         whole is not a whole number of at least 1.
     InfeasibleInputError
@@ -85,23 +98,36 @@ def linkage(
     >>> linkage([[0.0], [2.0], [4.0], [6.0]], [[5.0], [5.0], [9.0], [9.0]])
     Linkage(share=0.5, limit=0.5, blocks=1)
     """
-    return linkage_of(Pair.of(original, released), checked_whole(whole))
+    most, pair = checked_whole(whole), Pair.of(original, released)
+    return linkage_of(pair.attacked(Attacker.of(pair.n, known, units)), most)
 
 
 def linkage_of(pair: Pair, whole: int = WHOLE) -> Linkage:
     """Return `linkage` of tables already paired."""
-    groups = _Groups.of(pair.released)
+    groups = LinkedGroups.of(pair.released, pair.attacker)
     most = pair.n if pair.n <= whole else min(whole, BLOCK)
-    blocks = parted(groups.rows, groups.sizes, most)
     block_of_row = np.empty(len(groups.rows), dtype=np.intp)
-    for number, rows in enumerate(blocks):
-        block_of_row[rows] = number
+    classes = blocks = 0
+    for first, last in groups.spans:
+        for part in parted(groups.rows[first:last], groups.sizes[first:last], most):
+            block_of_row[first + part] = blocks
+            blocks += 1
+        classes += 1
     block = block_of_row[groups.group]
-    records = np.split(np.argsort(block), np.cumsum(np.bincount(block))[:-1])
-    links = sum(
-        _links(pair.original[own], _Groups.of(pair.released[own])) for own in records
+    alone = (np.bincount(block_of_row) == 1)[block]  # one group: nothing to assign
+    links = groups.certain[alone].sum() + sum(
+        _links(pair, groups, records)
+        for records in _by_block(block, np.flatnonzero(~alone))
     )
-    return Linkage(float(links / pair.n), len(groups.rows) / pair.n, len(blocks))
+    split = blocks if blocks > classes else 1
+    return Linkage(float(links / pair.n), groups.limit, split)
+
+
+def _by_block(block: Labels, records: Labels) -> list[Labels]:
+    """Return these records (p,) by the block of each record (n,)."""
+    order = records[np.argsort(block[records])]
+    parts = np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
+    return [part for part in parts if len(part)]
 
 
 def checked_whole(whole: object) -> int:
@@ -131,37 +157,41 @@ class _Groups:
         return cls(rows, group.ravel(), sizes)
 
 
-def _links(original: Floats, released: _Groups) -> float:
+def _links(pair: Pair, groups: LinkedGroups, records: Labels) -> float:
     """Return the expected number of right links among the records of a block."""
-    n = len(original)
-    if len(released.rows) == 1:
-        return 1.0  # n records, each right with 1 / n
+    n = len(records)
     require_memory(2 * 8 * n * n, f"The assignment of {n} records")
-    people = _Groups.of(original)
-    right = _right(people, released)
+    people = _Groups.of(pair.original[records])
+    own = np.unique(groups.group[records])
+    right = _right(people, groups, records, own)
     from scipy.optimize import linear_sum_assignment
     from scipy.spatial.distance import cdist
 
-    costs = cdist(people.rows, released.rows, "sqeuclidean")
+    costs = cdist(people.rows, groups.rows[own], "sqeuclidean")
     there = right.tocoo()
     costs[there.row, there.col] -= TOLERANCE * costs.max() * there.data
     person = np.repeat(np.arange(len(people.rows)), people.sizes)
-    place = np.repeat(np.arange(len(released.rows)), released.sizes)
+    place = np.repeat(np.arange(len(own)), groups.sizes[own])
     taken = place[linear_sum_assignment(costs[np.ix_(person, place)])[1]]
     return float(right[person, taken].sum())
 
 
-def _right(people: _Groups, released: _Groups) -> Any:
-    """Return the chance that a link from originals p to released rows r is right.
+def _right(people: _Groups, groups: LinkedGroups, records: Labels, own: Labels) -> Any:
+    """Return the chance that a link from originals p to released groups `own` is right.
 
-    Of the s_p equal originals n_pr have row r, which s_r records have: n_pr / s_p of
-    those linked are in the row's group, and 1 / s_r of these links are right.
+    Of the s_p equal originals each is linked to group r, of s_r records, as often: the
+    link is right in the mean over them of (records of its unit in r) / s_r.
     """
-    p, r = people.group, released.group
-    chances = 1 / (people.sizes[p] * released.sizes[r])
     from scipy.sparse import csr_matrix
 
-    return csr_matrix((chances, (p, r)))
+    if groups.units is None:
+        unit = np.arange(len(records))
+    else:
+        unit = np.unique(groups.units[records], return_inverse=True)[1]
+    p, r = people.group, np.searchsorted(own, groups.group[records])
+    n, links = len(records), 1 / people.sizes[p]
+    linked = csr_matrix((links, (p, unit)), (len(people.rows), n))
+    return linked @ csr_matrix((1 / groups.sizes[own][r], (unit, r)), (n, len(own)))
 
 
 def linked(tables: Comparison) -> Linkage:

@@ -1,6 +1,6 @@
 """The two tables of every measure, checked and put on one scale."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, matrix
 from aggopt.core.weights import of_mean_one, sampling_weights
 from aggopt.errors import TableError
+from aggopt.measure._attacker import Attacker
 
 TOLERANCE = 1e-9
 """Numbers closer than this share of what they are held against count as equal."""
@@ -36,6 +37,8 @@ class Pair:
     weights : (n,)
         Sampling weights, of mean 1, by which means, deviations and sums of squares
         are; None where records have none that differ.
+    attacker
+        What an attacker knows of each record besides its attributes.
     """
 
     original: Floats = field(repr=False)
@@ -45,6 +48,7 @@ class Pair:
     published: Floats = field(repr=False)
     total: float
     weights: Floats | None = field(default=None, repr=False)
+    attacker: Attacker = field(default_factory=Attacker, repr=False)
 
     @classmethod
     def of(
@@ -76,6 +80,10 @@ class Pair:
             z, w = (scale.standardise(table)[:, varying] for table in (X, Y))
         _check_reach(difference, varying)
         return cls(z, w, difference, varying, Y, float(z.size), known)
+
+    def attacked(self, attacker: Attacker) -> "Pair":
+        """Return the pair with what an attacker knows of each record."""
+        return replace(self, attacker=attacker)
 
     @property
     def n(self) -> int:

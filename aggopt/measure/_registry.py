@@ -20,7 +20,7 @@ Found = TypeVar("Found")
 TAKEN = {  # by an `Assessment` and the arguments of `assess`
     *("n", "d", "varying", "linkage_limit", "linkage_blocks", "further", "types"),
     *("original", "released", "attributes", "safety", "delta", "importance"),
-    *("weights", "whole", "extra", "own"),
+    *("weights", "whole", "known", "units", "extra", "own"),
 }
 
 
@@ -116,11 +116,13 @@ class TypedComparison(Comparison):
         *,
         safety: float = 0.05,
         weights: npt.ArrayLike | None = None,
+        known: Any = None,
+        units: Any = None,
         **others: Any,
     ) -> "TypedComparison":
         """Return a table beside its release; raises as `TypedPair.of`."""
         given = original, released, attributes, safety
-        typed = TypedPair.of(*given)
+        typed = TypedPair.of(*given, known=known, units=units)
         weighed = None if weights is None else TypedPair.of(*given, weights)
         return cls(
             pair=typed.embedded,

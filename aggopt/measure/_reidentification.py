@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from aggopt.core.plural import many
 from aggopt.core.validation import Floats, Labels, matrix
+from aggopt.measure._attacker import LinkedGroups
 from aggopt.measure._pair import Pair
 from aggopt.measure._registry import Comparison, Heading, Measure
 
@@ -105,8 +106,11 @@ def group_sizes(released: Floats) -> Labels:
 
 
 def sizes_of(pair: Pair) -> Labels:
-    """Return the same of a pair: all attributes, in the units that are released."""
-    return group_sizes(pair.published)
+    """Return the same of a pair: all attributes, in the units that are released.
+
+    Records of a group share the columns that an attacker knows.
+    """
+    return LinkedGroups.of(pair.published, pair.attacker).sizes
 
 
 def highest_of(sizes: Labels) -> float:

@@ -1,7 +1,10 @@
 """Risk and loss in one number."""
 
+from typing import Any
+
 import numpy.typing as npt
 
+from aggopt.measure._attacker import Attacker
 from aggopt.measure._dld import DLD, dld_of
 from aggopt.measure._pair import Pair
 from aggopt.measure._pil import MIRRORED, PIL, pil_of
@@ -10,16 +13,28 @@ from aggopt.measure._sdid import SDID, sdid_of
 
 
 def dr(
-    original: npt.ArrayLike, released: npt.ArrayLike, *, safety: float = 0.05
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    *,
+    safety: float = 0.05,
+    known: Any = None,
+    units: Any = None,
 ) -> float:
     """Return the disclosure risk (DLD + SDID) / 2, a fraction in [0, 1].
 
     Lower is better; see `dld` and `sdid` for both parts and for the edges.
 
+    Parameters
+    ----------
+    safety
+        As in `sdid`.
+    known, units
+        As in `dld`.
+
     Raises
     ------
     TableError
-        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+        As in `dld`.
     JobError
         safety is not a number, not finite or negative.
 
@@ -31,21 +46,34 @@ def dr(
     0.75
     """
     pair = Pair.of(original, released)
+    pair = pair.attacked(Attacker.of(pair.n, known, units))
     return mean_of_two(dld_of(pair), sdid_of(pair, safety))
 
 
 def si(
-    original: npt.ArrayLike, released: npt.ArrayLike, *, safety: float = 0.05
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    *,
+    safety: float = 0.05,
+    known: Any = None,
+    units: Any = None,
 ) -> float:
     """Return the scoring index (DR + PIL) / 2, a fraction in [0, 1].
 
     Lower is better.  Releasing the original scores 1/2, all risk and no loss.  See
     `dr` and `pil` for both parts and for the edges.
 
+    Parameters
+    ----------
+    safety
+        As in `sdid`.
+    known, units
+        As in `dld`.
+
     Raises
     ------
     TableError
-        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+        As in `dld`.
     JobError
         safety is not a number, not finite or negative.
 
@@ -58,6 +86,7 @@ def si(
     0.5
     """
     pair = Pair.of(original, released)
+    pair = pair.attacked(Attacker.of(pair.n, known, units))
     risk = mean_of_two(dld_of(pair), sdid_of(pair, safety))
     return mean_of_two(risk, pil_of(pair).pil)
 

@@ -13,6 +13,7 @@ from aggopt.core.weights import of_mean_one, sampling_weights, weighted
 from aggopt.encoding import Categories, Encoded, EncodedAttribute, encode
 from aggopt.encoding._released import released_values
 from aggopt.errors import JobError, TableError
+from aggopt.measure._attacker import Attacker
 from aggopt.measure._pair import FARTHEST, Pair
 
 Found = TypeVar("Found")
@@ -112,12 +113,15 @@ class TypedPair:
     weights : (n,)
         Sampling weights, of mean 1, by which moments and sums of squares are; None
         where records have none that differ.
+    attacker
+        What an attacker knows of each record besides its attributes.
     """
 
     attributes: tuple[AttributePair, ...]
     published: F64 = field(repr=False)
     alike: Labels = field(repr=False)
     weights: F64 | None = field(default=None, repr=False)
+    attacker: Attacker = field(default_factory=Attacker, repr=False)
 
     @classmethod
     def of(
@@ -127,6 +131,8 @@ class TypedPair:
         attributes: Types = None,
         safety: float = 0.05,
         weights: npt.ArrayLike | None = None,
+        known: Any = None,
+        units: Any = None,
     ) -> "TypedPair":
         """Return a table, or what `aggopt.encode` made of it, beside its release.
 
@@ -144,16 +150,17 @@ class TypedPair:
             )
         if not isinstance(original, Encoded):
             original = encode(original, attributes, sampling_weights=weights)
-        known = of_mean_one(sampling_weights(weights, len(original)))
+        shares = of_mean_one(sampling_weights(weights, len(original)))
         values = released_values(original, released)
         rows = np.column_stack([column.astype(np.float64) for column in values])
         alike = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
         pairs = [
-            AttributePair(of, column, alike, safety, known)
+            AttributePair(of, column, alike, safety, shares)
             for of, column in zip(original.attributes, values, strict=True)
         ]
         _require_reach(pairs)
-        return cls(tuple(pairs), rows, alike, known)
+        attacker = Attacker.of(len(alike), known, units)
+        return cls(tuple(pairs), rows, alike, shares, attacker)
 
     @property
     def n(self) -> int:
@@ -179,9 +186,8 @@ class TypedPair:
             one = other = np.zeros((self.n, 1))
         varying = np.array([pair.varies for pair in self.attributes])
         total = sum(pair.total for pair in self.attributes)
-        return Pair(
-            one, other, other - one, varying, self.published, total, self.weights
-        )
+        tables = one, other, other - one, varying, self.published, total
+        return Pair(*tables, self.weights, self.attacker)
 
     @cached_property
     def numbers(self) -> Pair | None:

@@ -9,11 +9,13 @@ import numpy as np
 
 from aggopt.core.standardise import in_plain_spreads
 from aggopt.core.types import Bool
-from aggopt.core.validation import Floats
+from aggopt.core.validation import Floats, Labels
 from aggopt.errors import TableError
 from aggopt.input.table import Table
+from aggopt.input.units import members_of
 from aggopt.input.weights import known_in
 from aggopt.measure import WHOLE, Assessment, Measure, assess
+from aggopt.output.counts import codes_of, together
 
 AT_ONCE = 1000  # records that are linked at once where a release is only tried: .1 s
 
@@ -59,6 +61,21 @@ def _without_holes(
     return one, other, {name: wish[rows] for name, wish in asked.items()}
 
 
+def known_of(released: Table) -> Labels | None:
+    """Return the class of each record (n,): those that share all known columns.
+
+    An attacker knows the strata and the sampling weights as they are published.
+    Confidential and other columns are assumed unknown; the audit counts how many
+    records are unique if they are known.  None if no such column is published.
+    """
+    columns = released.frame.columns
+    weights = [name for name in released.roles.weight if name in columns]
+    names = [*released.roles.stratum, *weights]
+    if not names:
+        return None
+    return together([codes_of(released.frame[name]) for name in names])
+
+
 def measured(
     original: Table,
     released: Table,
@@ -76,6 +93,9 @@ def measured(
     one table can be compared.  More than `whole` records are linked in blocks: see
     `aggopt.measure.linkage`.  Records that miss a quasi-identifier are left out.
 
+    An attacker knows the strata and the weights that are published, and looks among the
+    records that share them; where records are of units, a link to a unit is right.
+
     Raises
     ------
     TableError
@@ -84,6 +104,7 @@ def measured(
     """
     original, released, asked = _without_holes(original, released, asked)
     given: dict[str, Any] = {"whole": whole, "extra": extra}
+    given |= {"known": known_of(released), "units": members_of(original)}
     weights, X = known_in(original), original.matrix()
     if asked:
         importance = asked["importance"]

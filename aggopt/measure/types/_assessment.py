@@ -3,8 +3,6 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-
 from aggopt.core.html import as_text, lines
 from aggopt.core.json_text import json_text
 from aggopt.core.plural import many
@@ -12,7 +10,7 @@ from aggopt.errors import require_known
 from aggopt.measure._interval import checked_safety
 from aggopt.measure._linkage import WHOLE, checked_whole, linked
 from aggopt.measure._registry import Heading, TypedComparison
-from aggopt.measure._reidentification import average_of, highest_of
+from aggopt.measure._reidentification import average_of, highest_of, sizes_of
 from aggopt.measure._typed_pair import Types
 from aggopt.measure.types._registry import TYPED, Figure, TypedMeasure
 
@@ -57,7 +55,7 @@ class TypedAssessment:
     def of(cls, tables: TypedComparison) -> "TypedAssessment":
         """Return what the measures of typed attributes find of a comparison."""
         pair, linkage = tables.typed, tables.once(linked)
-        sizes = np.bincount(pair.alike)
+        sizes = sizes_of(tables.pair)
         return cls(
             highest_risk=highest_of(sizes),
             average_risk=average_of(sizes),
@@ -165,6 +163,8 @@ def assess_types(
     *,
     safety: float = 0.05,
     whole: int = WHOLE,
+    known: Any = None,
+    units: Any = None,
 ) -> TypedAssessment:
     """Return what a release loses and discloses, by attribute, of any types.
 
@@ -181,6 +181,8 @@ def assess_types(
         As in `aggopt.encode`; None of what is encoded.
     safety, whole
         As in `aggopt.measure.types.sdid` and `linkage`.
+    known, units
+        As in `aggopt.measure.assess`.
 
     Raises
     ------
@@ -206,6 +208,12 @@ def assess_types(
     """
     width, most = checked_safety(safety), checked_whole(whole)
     tables = TypedComparison.of(
-        original, released, attributes, safety=width, whole=most
+        original,
+        released,
+        attributes,
+        safety=width,
+        whole=most,
+        known=known,
+        units=units,
     )
     return TypedAssessment.of(tables)

@@ -9,12 +9,20 @@ from aggopt.measure._typed_pair import TypedPair, Types
 from aggopt.measure.types._registry import TypedMeasure
 
 
-def dld(original: Any, released: Any, attributes: Types = None) -> float:
+def dld(
+    original: Any,
+    released: Any,
+    attributes: Types = None,
+    *,
+    known: Any = None,
+    units: Any = None,
+) -> float:
     """Return the distance linkage disclosure in the coordinates of the types, 0..1.
 
     As `aggopt.measure.dld`: each original record is linked to the nearest released one,
     inner nodes of a tree having coordinates too, and of several nearest, which are the
-    rule among levels, each is as likely.  Lower is better.
+    rule among levels, each is as likely.  `known` and `units` are as there.  Lower is
+    better.
 
     Source: Domingo-Ferrer and Torra (2001); of mixed types Domingo-Ferrer and Torra
     (2005).
@@ -26,15 +34,23 @@ def dld(original: Any, released: Any, attributes: Types = None) -> float:
     >>> round(dld(sex, pd.DataFrame({"sex": released})), 6)
     0.416667
     """
-    return dld_of(TypedPair.of(original, released, attributes).embedded)
+    given = original, released, attributes
+    return dld_of(TypedPair.of(*given, known=known, units=units).embedded)
 
 
 def linkage(
-    original: Any, released: Any, attributes: Types = None, *, whole: int = WHOLE
+    original: Any,
+    released: Any,
+    attributes: Types = None,
+    *,
+    whole: int = WHOLE,
+    known: Any = None,
+    units: Any = None,
 ) -> Linkage:
     """Return the linkage by optimal one-to-one assignment in these coordinates, 0..1.
 
-    As `aggopt.measure.linkage`, distances being those of the types.  Lower is better.
+    As `aggopt.measure.linkage`, distances being those of the types; `whole`, `known`
+    and `units` are as there.  Lower is better.
 
     Raises
     ------
@@ -51,7 +67,9 @@ def linkage(
     Linkage(share=0.5, limit=0.5, blocks=1)
     """
     most = checked_whole(whole)
-    return linkage_of(TypedPair.of(original, released, attributes).embedded, most)
+    given = original, released, attributes
+    pair = TypedPair.of(*given, known=known, units=units)
+    return linkage_of(pair.embedded, most)
 
 
 DLD = TypedMeasure(

@@ -1,0 +1,142 @@
+"""What somebody knows who attacks a release, and which records are candidates."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.types import F64, I64, Labels
+from aggopt.errors import TableError
+from aggopt.privacy._values import groups_of
+
+
+@dataclass(frozen=True, eq=False)
+class Attacker:
+    """What an attacker knows of each record besides its masked attributes.
+
+    Attributes
+    ----------
+    known : (n,)
+        Class of each record: records are in one class if they share every published
+        column that the attacker knows.  He looks for a record in its class alone.
+        None: all records are in one class.
+    units : (n,)
+        Unit of each record.  A link is right if it reaches a record of the unit.  None:
+        each record is a unit.
+    """
+
+    known: Labels | None = field(default=None, repr=False)
+    units: Labels | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, n: int, known: Any = None, units: Any = None) -> "Attacker":
+        """Return what is known of n records, from columns of any type.
+
+        Raises
+        ------
+        TableError
+            It is no column or table, or has another number of records.
+        """
+        return cls(_labels("known", known, n), _labels("units", units, n))
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedGroups:
+    """Groups of released records that an attacker cannot distinguish.
+
+    Attributes
+    ----------
+    rows : (m, v)
+        Released values of each group; groups of one class follow each other.
+    classes : (m,)
+        Class of each group, in ascending order.
+    group : (n,)
+        Group of each record.
+    sizes : (m,)
+        Number of records of each group.
+    units : (n,)
+        As in `Attacker`.
+    """
+
+    rows: F64 = field(repr=False)
+    classes: Labels = field(repr=False)
+    group: Labels = field(repr=False)
+    sizes: I64 = field(repr=False)
+    units: Labels | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, released: F64, attacker: Attacker) -> "LinkedGroups":
+        """Return the groups of released records (n, v) of equal values and class."""
+        known, columns = attacker.known, released
+        if known is not None:
+            columns = np.column_stack([known.astype(np.float64), released])
+        rows, group, sizes = np.unique(
+            columns, axis=0, return_inverse=True, return_counts=True
+        )
+        if known is None:
+            classes = np.zeros(len(rows), np.intp)
+        else:
+            classes, rows = rows[:, 0].astype(np.intp), rows[:, 1:]
+        return cls(rows, classes, group.ravel(), sizes, attacker.units)
+
+    @property
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """Yield the first group of each class, and the first after it."""
+        ends = [*np.flatnonzero(np.diff(self.classes)) + 1, len(self.rows)]
+        yield from zip([0, *ends], map(int, ends), strict=False)
+
+    @cached_property
+    def first_of_class(self) -> Labels:
+        """The first group of each record's class, (n,)."""
+        return np.searchsorted(self.classes, self.classes[self.group])
+
+    @cached_property
+    def certain(self) -> F64:
+        """Chance that a record of each record's own group is the right one, (n,)."""
+        everybody = np.arange(len(self.group))
+        return self.count(everybody, self.group) / self.sizes[self.group]
+
+    @cached_property
+    def limit(self) -> float:
+        """Share of right links that no linkage exceeds.
+
+        Without units this is groups / records.  A unit may have records in several
+        groups of a class: the group in which its share is largest counts.
+        """
+        if self.units is None:
+            return len(self.rows) / len(self.group)
+        place = self.units * len(self.rows) + self.first_of_class
+        targets, target = np.unique(place, return_inverse=True)
+        best = np.zeros(len(targets))
+        np.maximum.at(best, target, self.certain)
+        return float(best[target].mean())
+
+    def count(self, records: Labels, groups: Labels) -> F64:
+        """Return how many records of each record's unit (p,) each group (p,) has."""
+        if self.units is None:
+            return (self.group[records] == groups).astype(np.float64)
+        keys, counts = self._of_units
+        key = self.units[records] * len(self.rows) + groups
+        place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+        return np.asarray(np.where(keys[place] == key, counts[place], 0), np.float64)
+
+    @cached_property
+    def _of_units(self) -> tuple[I64, I64]:
+        """Pairs of a unit and a group that has records of it, and their number."""
+        keys = np.asarray(self.units) * len(self.rows) + self.group
+        found = np.unique(keys, return_counts=True)
+        return found[0], found[1]
+
+
+def _labels(name: str, columns: Any, n: int) -> Labels | None:
+    if columns is None:
+        return None
+    labels = groups_of(columns)
+    if len(labels) != n:
+        raise TableError(
+            f"{name} has {len(labels)} records, and the tables have {n}.",
+            fix="pass one entry per record, in the order of the tables.",
+        )
+    return labels

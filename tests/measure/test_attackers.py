@@ -1,0 +1,128 @@
+"""What an attacker reaches who knows published strata, weights and units."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import aggopt
+from aggopt import measure
+from aggopt.errors import TableError
+from aggopt.pipeline.reassess import review
+from tests.measure.recounted import attacks
+
+NAMES = ["a", "b", "c"]
+WAYS = ("strata", "weights", "both", "both, as they are")
+
+
+def drawn(seed: int) -> tuple[pd.DataFrame, dict, dict]:
+    """Return a table, and the roles and sections of its job."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(60, 130))
+    frame = pd.DataFrame(rng.normal(size=(n, 3)).round(3), columns=NAMES)
+    way = WAYS[seed % len(WAYS)]
+    roles, sections = {"quasi-identifier": NAMES}, {}
+    if way != "weights":
+        frame["region"] = rng.permutation(np.arange(n) % 4)
+        roles["stratum"] = ["region"]
+    if way == "both, as they are":
+        frame["weight"] = rng.permutation(np.arange(n) % 2) + 1.5
+        sections["weights"] = {"published": "as is"}
+    elif way != "strata":
+        frame["weight"] = rng.uniform(1, 9, n).round(2)
+    if "weight" in frame:
+        roles["weight"] = ["weight"]
+    return frame, roles, sections
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_attacks_equal_a_recount_by_pandas_and_numpy(seed) -> None:
+    frame, roles, sections = drawn(seed)
+    release = aggopt.mask(frame, aggopt.Job(roles=roles, privacy={"k": 3}, **sections))
+    found = release.measures
+    columns = [c for c in ("region", "weight") if c in release.table]
+    expected = attacks(frame, release.table, NAMES, columns)
+    for name, share in expected.items():
+        assert getattr(found, name) == pytest.approx(share, abs=1e-9), name
+    assert found.linkage_limit == pytest.approx(found.average_risk, abs=1e-9)
+
+
+def test_functions_take_what_is_known() -> None:
+    frame, roles, _ = drawn(0)
+    table = aggopt.mask(frame, aggopt.Job(roles=roles, privacy={"k": 3})).table
+    X, Y, known = frame[NAMES], table[NAMES], table[["region"]]
+    expected = attacks(frame, table, NAMES, ["region"])
+    typed = measure.types
+    for of in (measure, typed):
+        linked = of.linkage(X, Y, known=known)
+        assert linked.share == pytest.approx(expected["linkage"], abs=1e-9)
+        assert linked.limit == pytest.approx(expected["linkage_limit"], abs=1e-9)
+        assert of.dld(X, Y, known=known) == pytest.approx(expected["dld"], abs=1e-9)
+    risk = (expected["dld"] + expected["sdid"]) / 2
+    assert measure.dr(X, Y, known=known["region"]) == pytest.approx(risk, abs=1e-9)
+    score = (risk + measure.pil(X, Y)) / 2
+    assert measure.si(X, Y, known=known["region"]) == pytest.approx(score, abs=1e-9)
+    found = measure.assess(X, Y, known=known)
+    assert found.reidentifications == len(table.drop_duplicates([*NAMES, "region"]))
+    by_type = typed.assess_types(X, Y, known=known)
+    assert by_type["linkage"] == pytest.approx(expected["linkage"], abs=1e-9)
+    assert by_type.reidentifications == found.reidentifications
+
+
+def test_known_columns_have_an_entry_for_each_record() -> None:
+    with pytest.raises(TableError, match="known has 1 records"):
+        measure.dld([[0.0], [1.0]], [[0.0], [1.0]], known=["north"])
+    with pytest.raises(TableError, match="units has 3 records"):
+        measure.assess([[0.0], [1.0]], [[0.0], [1.0]], units=[1, 2, 3])
+
+
+def test_who_knows_a_region_finds_its_records() -> None:
+    """1200 records in 60 regions: nearly the limit is reached, not one in a hundred."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(1200, 3)), columns=NAMES)
+    frame["region"] = np.arange(1200) % 60
+    roles = {"quasi-identifier": NAMES, "stratum": ["region"]}
+    release = aggopt.mask(frame, aggopt.Job(roles=roles, privacy={"k": 5}))
+    table = release.table
+    assert release.measures.linkage == pytest.approx(0.2)
+    assert release.measures.dld > 0.18
+    assert measure.linkage(frame[NAMES], table[NAMES]).share < 0.03
+
+
+def test_a_written_release_is_attacked_as_it_was_in_memory(tmp_path) -> None:
+    frame, roles, sections = drawn(2)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    job = aggopt.Job(roles=roles, privacy={"k": 3}, **sections)
+    release = aggopt.mask(tmp_path / "people.csv", job)
+    release.write(tmp_path / "masked.csv")
+    again = review(tmp_path / "people.csv", tmp_path / "masked.csv", job).measures
+    assert again is not None
+    for name in ("linkage", "linkage_limit", "dld", "dr", "si"):
+        assert getattr(again, name) == pytest.approx(getattr(release.measures, name))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_link_is_right_if_it_reaches_the_unit(seed) -> None:
+    rng = np.random.default_rng(seed)
+    n = 90
+    frame = pd.DataFrame(rng.normal(size=(n, 3)).round(3), columns=NAMES)
+    frame["household"] = np.sort(rng.integers(0, 40, n))
+    frame[NAMES] += 0.01 * rng.normal(size=(40, 3))[frame["household"]]
+    roles = {"quasi-identifier": NAMES, "unit": ["household"]}
+    columns = []
+    if seed % 2:
+        frame["region"], columns = frame["household"] % 2, ["region"]
+        roles["stratum"] = columns
+    release = aggopt.mask(frame, aggopt.Job(roles=roles, privacy={"k": 3}))
+    expected = attacks(frame, release.table, NAMES, columns, ["household"])
+    for name, share in expected.items():
+        assert getattr(release.measures, name) == pytest.approx(share, abs=1e-9), name
+
+
+def test_records_in_blocks_stay_in_their_class() -> None:
+    frame, roles, _ = drawn(0)
+    table = aggopt.mask(frame, aggopt.Job(roles=roles, privacy={"k": 3})).table
+    X, Y, known = frame[NAMES], table[NAMES], table["region"]
+    at_once = measure.linkage(X, Y, known=known)
+    by_class = measure.linkage(X, Y, known=known, whole=len(X) - 1)
+    assert (by_class.share, by_class.blocks) == (at_once.share, at_once.blocks == 1)
+    assert measure.linkage(X, Y, known=known, whole=10).blocks > 4
