@@ -116,7 +116,7 @@ class LinkedGroups:
     def count(self, records: Labels, groups: Labels) -> F64:
         """Return how many records of each record's unit (p,) each group (p,) has."""
         if self.units is None:
-            return (self.group[records] == groups).astype(np.float64)
+            return np.asarray(self.group[records] == groups, np.float64)
         keys, counts = self._of_units
         key = self.units[records] * len(self.rows) + groups
         place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
