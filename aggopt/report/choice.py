@@ -55,7 +55,8 @@ def choice(facts: Facts) -> OtherK:
     """Return where a release stands among others that could have been made.
 
     Others are means of MDAV's groups, within strata if there are any: quick to make,
-    and no better than what a search finds.
+    and no better than what a search finds.  Their figures are those that the release
+    has, of values that could be published.
     """
     k, found = facts.audit.k, facts.measures
     why = _why_not(facts)
@@ -75,6 +76,10 @@ def _why_not(facts: Facts) -> str | None:
         return "Without the originals, or where nothing varies, nothing is compared."
     if facts.job.roles.unit:
         return "Where k counts units, no other k is tried here."
+    if facts.original.domains:  # a mean of coordinates is no category
+        return "Where categories are published, no other k is tried here."
+    if facts.job.roles.weight:
+        return "Where records have sampling weights, no other k is tried here."
     if facts.audit.scope == "blocks" and len(facts.groups) > 1:
         return "Where attributes are grouped in blocks, no other k is tried here."
     size = facts.original.frame.shape[0] * len(facts.names)
@@ -86,6 +91,9 @@ def _tried(facts: Facts) -> Iterator[_Tried]:
 
     X, strata = _coordinates(facts)
     total = ((X - X.mean(axis=0)) ** 2).sum()
+    stratum = np.empty(len(X), np.intp)
+    for number, rows in enumerate(strata):
+        stratum[rows] = number
     for k in sorted({*TRIED, facts.audit.k}):
         if total == 0 or min(map(len, strata)) < k or len(X) < 2 * k:
             continue
@@ -96,29 +104,27 @@ def _tried(facts: Facts) -> Iterator[_Tried]:
             sums = np.array([np.bincount(labels, x) for x in X[rows].T]).T
             Y[rows], groups = (sums / sizes[:, None])[labels], groups + len(sizes)
         loss = as_share(float(((X - Y) ** 2).sum() / total))
-        linked = as_share(linkage(X, Y).share) if len(X) <= LINKED else None
+        linked = None
+        if len(X) <= LINKED:
+            linked = as_share(linkage(X, Y, known=stratum).share)
         yield _Tried(k, loss, linked, groups / len(X))
 
 
 def _coordinates(facts: Facts) -> tuple[F64, list[Labels]]:
-    """Return complete records in the coordinates of groups, and rows by stratum."""
+    """Return the z-scores of complete records, and their rows by stratum."""
     table = cast(Table, facts.original)  # as of any report with this part
-    encoded = table.encoded("variance") if table.domains else None
-    if encoded is None:
-        plain = table.matrix()
-        X = Scale.of(plain).standardise(plain)
-    else:
-        X = np.asarray(encoded, np.float64)
-    there = ~np.isnan(X).any(axis=1)
+    plain = table.matrix()
+    there = ~np.isnan(plain).any(axis=1)
+    X = Scale.of(plain[there]).standardise(plain[there])
     names = facts.job.roles.stratum
     rows = np.flatnonzero(there)
     if not names:
-        return X[rows], [np.arange(len(rows))]
+        return X, [np.arange(len(rows))]
     frame = facts.released.frame  # has strata as they are published
     labels = together(codes_of(frame[name]) for name in names)[rows]
     ends = np.cumsum(np.bincount(labels))[:-1]
     parts = np.split(np.argsort(labels, kind="stable"), ends)
-    return X[rows], [part for part in parts if len(part)]
+    return X, [part for part in parts if len(part)]
 
 
 def _figure(tried: list[_Tried], here: _Tried) -> Figure:
