@@ -52,7 +52,7 @@ class Declaration(OwnFunction):
     data: ClassVar[tuple[str, ...]] = ("x", "labels", "sizes")
     given: ClassVar[tuple[str, ...]] = ()
 
-    def told(self, x: Floats, labels: Labels, **settings: Any) -> DeclaredData:
+    def told(self, x: Floats, labels: Labels, /, **settings: Any) -> DeclaredData:
         """Return what the function is told."""
         return DeclaredData(x, labels, settings)
 

@@ -202,7 +202,12 @@ def _taken(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _told(
-    origin: Origin, kind: Callable[..., Any], x: Floats, labels: Labels, **settings: Any
+    origin: Origin,
+    kind: Callable[..., Any],
+    x: Floats,
+    labels: Labels,
+    /,
+    **settings: Any,
 ) -> Any:
     """Return data of one attribute, made of copies of x and labels, each (n,).
 

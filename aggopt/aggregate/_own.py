@@ -34,6 +34,7 @@ class OwnAggregator(OwnFunction):
         self,
         X: npt.ArrayLike,
         labels: npt.ArrayLike,
+        /,
         *,
         progress: Progress | None = None,
         **settings: Any,

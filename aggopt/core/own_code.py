@@ -86,7 +86,7 @@ class Origin:
             "package": self.package,
         }
 
-    def run(self, function: Callable[..., Found], *args: Any, **how: Any) -> Found:
+    def run(self, function: Callable[..., Found], /, *args: Any, **how: Any) -> Found:
         """Return what its code returns.
 
         Raises

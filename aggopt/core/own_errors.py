@@ -18,6 +18,7 @@ def run(
     name: str,
     file: str | None,
     function: Callable[..., Found],
+    /,
     *args: Any,
     **how: Any,
 ) -> Found:

@@ -136,7 +136,7 @@ class OwnFunction:
             fix=f"leave {name!r} out.",
         )
 
-    def run(self, *data: Any, **settings: Any) -> Any:
+    def run(self, /, *data: Any, **settings: Any) -> Any:
         """Return what it returns; of what is `given` it gets what it takes.
 
         Raises

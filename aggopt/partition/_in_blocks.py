@@ -233,7 +233,7 @@ def _ended(found: object) -> Status:
 
 
 def _of_one(
-    method: Partitioner, X: Floats | Encoded, k: int, **settings: Any
+    method: Partitioner, X: Floats | Encoded, k: int, /, **settings: Any
 ) -> Partition:
     """Return the groups of the one attribute of a block (n, 1)."""
     if _width(X) > 1:
@@ -257,7 +257,7 @@ def _require_sizes(blocks: Sequence[Block], k: int) -> None:
         )
 
 
-def called(step: Callable[..., Any], *data: Any, **settings: Any) -> Any:
+def called(step: Callable[..., Any], /, *data: Any, **settings: Any) -> Any:
     """Call a step, with `progress` among its settings only if it can take it."""
     if "progress" not in signature(step).parameters:
         settings.pop("progress", None)

@@ -110,7 +110,7 @@ TAKEN = {  # by jobs, and by what else `aggopt.partition` has
 
 def _adopted(thing: object, origin: Origin) -> Partitioner:
     """Return the method that a function of the user's is: groups of k are counted."""
-    taken = frozenset({*Grouping.model_fields, "scale"})
+    taken = frozenset({*Grouping.model_fields, "X", "k", "scale"})
     return Partitioner(
         name=origin.name,
         when="a method of your own",

@@ -32,6 +32,7 @@ from aggopt.solvers._solve import class_of
 def by_model(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
+    /,
     model: Any,
     *,
     solver: Any = None,
