@@ -32,6 +32,7 @@ class OwnPartitioner(OwnFunction):
 
     def __call__(
         self,
+        /,
         X: npt.ArrayLike,
         k: int,
         *,
