@@ -99,11 +99,18 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _FOLDERS:
-        return import_module(f"aggopt.{name}")
-    if name in _HOMES:
-        return getattr(import_module(f"aggopt.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'aggopt' has no attribute {name!r}")
+    home = name if name in _FOLDERS else _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'aggopt' has no attribute {name!r}")
+    try:
+        module = import_module(f"aggopt.{home}")
+    except ImportError as error:
+        from aggopt.core.dependencies import explanation
+
+        if (said := explanation(error)) is None:
+            raise
+        raise ImportError("{}\nTo fix: {}".format(*said), name=error.name) from error
+    return module if name in _FOLDERS else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from aggopt import __version__
 from aggopt.command import console, show, show_solvers
 from aggopt.command.arguments import (
     AsJson,
@@ -33,6 +34,7 @@ from aggopt.command.masking import mask, repeat
 from aggopt.command.quiet import Commands
 from aggopt.command.report import report
 from aggopt.command.watch import watched
+from aggopt.core import dependencies
 from aggopt.core.own_code import names_file
 from aggopt.errors import AggoptError, PrivacyError
 
@@ -46,6 +48,23 @@ app = Commands(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"aggopt {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _of_all(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_say_version, is_eager=True
+        ),
+    ] = False,
+) -> None: ...
 
 
 app.command()(mask)
@@ -235,8 +254,19 @@ def _run() -> int:
         if hasattr(error, "format_message"):  # of the words on the command line
             _refuse(code, error.format_message(), "see aggopt COMMAND --help.")
         else:
-            _refuse(code, console.defect(error), "report this line.")
+            _refuse(code, *_of_defect(error))
     return code
+
+
+def _of_defect(error: Exception) -> tuple[str, str]:
+    """Return what is said of a defect; versions that do not fit may be its cause."""
+    if isinstance(error, ImportError):  # it holds no record
+        return dependencies.explanation(error) or (f"{error}.", "report this line.")
+    found = dependencies.misfits()
+    if not found:
+        return console.defect(error), "report this line."
+    said = f"{console.defect(error)} {dependencies.stated(found)}"
+    return said, dependencies.advice(found)
 
 
 def _refuse(code: int, problem: str, fix: str) -> None:

@@ -115,6 +115,11 @@ def error(problem: str, fix: str) -> None:
     _err.print(f"To fix: {fix}", markup=False, soft_wrap=True)
 
 
+def note(text: str) -> None:
+    """Print a line that changes nothing, on standard error."""
+    _err.print(text, markup=False, soft_wrap=True)
+
+
 def defect(error: Exception) -> str:
     """Return where a defect struck, and not its message, which may quote a record."""
     frame = extract_tb(error.__traceback__)[-1]

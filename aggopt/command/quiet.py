@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from aggopt.command import console
+from aggopt.command.environment import report_misspelt
 from aggopt.errors import JobError
 
 Quiet = Annotated[
@@ -40,6 +41,8 @@ def _hushed(function: Callable[..., Any]) -> Callable[..., Any]:
                 fix="leave one of them out.",
             )
         console.hush(quiet)
+        if not quiet:
+            report_misspelt()
         return function(**given)
 
     own = inspect.signature(function)

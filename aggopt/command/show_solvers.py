@@ -28,6 +28,10 @@ def solvers(solvers: Sequence["Solver"]) -> None:
     for solver in solvers:
         line(f"{solver.name}: {solver.when}.")
     for solver in solvers:
+        versions = [f"{name} {version}" for name, version in solver.versions.items()]
+        if solver.installed and versions:
+            line(f"{solver.name}: {', '.join(versions)}")
+    for solver in solvers:
         if not solver.installed:
             line(f"{solver.name}: {solver.install}")
 
@@ -40,6 +44,7 @@ def solver_facts(solver: "Solver") -> dict[str, Any]:
         "finds": solver.finds,
         "when": solver.when,
         "installed": solver.installed,
+        "versions": solver.versions,
         "install": solver.install,
     }
 

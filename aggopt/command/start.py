@@ -7,6 +7,7 @@ which Ctrl-C would else end in a traceback.
 import sys
 
 EXIT = 130
+BAD = 2
 
 
 def main() -> None:
@@ -16,14 +17,20 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
-        _say("Interrupted.", "run it again; no release was written.")
-        sys.exit(EXIT)
+        _say("Interrupted.", "run it again; no release was written.", EXIT)
+    except ImportError as error:
+        from aggopt.core.dependencies import explanation
+
+        problem, fix = explanation(error) or (f"{error}.", "report this line.")
+        _say(problem, fix, BAD)
 
 
-def _say(problem: str, fix: str) -> None:
+def _say(problem: str, fix: str, code: int) -> None:
+    """Print what was wrong and what to do, and end with an exit code."""
     if "--json" in sys.argv:
         import json
 
-        print(json.dumps({"error": problem, "fix": fix, "exit": EXIT}))
+        print(json.dumps({"error": problem, "fix": fix, "exit": code}))
     else:
         print(f"Error: {problem}\nTo fix: {fix}", file=sys.stderr)
+    sys.exit(code)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
+from aggopt.core.dependencies import versions_of
 from aggopt.core.registry import Method
 from aggopt.core.validation import is_number
 
@@ -63,6 +64,11 @@ class Solver(Method):
     def installed(self) -> bool:
         """Whether all it needs is there."""
         return self.lacks is None
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The version of each package that it needs; looks, without importing."""
+        return versions_of(self.needs)
 
     @property
     def is_global(self) -> bool:

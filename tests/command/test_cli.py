@@ -6,14 +6,18 @@ import re
 import runpy
 import signal
 import sys
+from importlib.metadata import version
+from pathlib import Path
 
 import pandas as pd
 import pytest
 import typer
 from tables import ROLES_AND_K, people, put_partitioner, smallest
 
+from aggopt import __version__
 from aggopt import job as job_module
 from aggopt.command import cli, show
+from aggopt.command.environment import VARIABLES
 from aggopt.output import release as release_module
 from aggopt.output import staging
 from aggopt.pipeline import audit_values, partition_step
@@ -364,6 +368,40 @@ def test_solvers_says_what_is_here_and_how_to_get_the_rest(aggopt):
     for name, solver in SOLVERS.items():
         assert f"{name}: {solver.when}." in out.splitlines()
         assert table[name]["when"] == solver.when
+
+
+def test_solvers_says_the_version_of_each_package(aggopt):
+    table = json.loads(aggopt("solvers", "--json")[1])
+    _, out, _ = aggopt("solvers")
+    for name in ("cvxpy:highs", "pyomo:highs"):
+        assert table[name]["versions"] == {"highspy": version("highspy")}
+        assert f"{name}: highspy {version('highspy')}" in out.splitlines()
+    assert table["procrustes"]["versions"] == {}
+
+
+def test_the_version_is_that_of_the_package(aggopt):
+    assert aggopt("--version") == (0, f"aggopt {version('aggopt')}\n", "")
+    assert __version__ == version("aggopt")
+
+
+def test_a_misspelt_variable_is_named_with_the_nearest(aggopt, monkeypatch):
+    monkeypatch.setenv("AGGOPT_DAAT", "x")
+    code, out, err = aggopt("solvers", "--json")
+    assert code == 0
+    assert json.loads(out)
+    assert "the variable AGGOPT_DAAT. Did you mean AGGOPT_DATA?" in err
+    assert aggopt("solvers", "--quiet") == (0, "", "")
+
+
+def test_every_variable_that_is_read_is_known():
+    files = [*Path(cli.__file__).parents[1].rglob("*.py")]
+    files += Path(__file__).parents[1].rglob("*.py")
+    read = {
+        name
+        for file in files
+        for name in re.findall(r'environ[^\n]*"(AGGOPT_\w+)"', file.read_text("utf-8"))
+    }
+    assert {"AGGOPT_DATA", "AGGOPT_REQUIRE_IPOPT"} <= read <= VARIABLES.keys()
 
 
 def test_demo_masks_patients_and_leaves_three_files_and_a_picture(here, aggopt):
