@@ -3,13 +3,10 @@
 import gc
 import inspect
 import os
-import pickle
 import signal
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import typer
@@ -25,10 +22,10 @@ from aggopt.checks import (
     _solvers,
 )
 from aggopt.command import cli
-from aggopt.errors import AggoptError
+from aggopt.core import guardian
 from aggopt.output import manifest
-from aggopt.solvers import SOLVERS, _child
-from aggopt.solvers._answer import answer_here
+from aggopt.solvers import SOLVERS, _pool
+from aggopt.solvers._worker import inside
 
 # a slow machine fails no law: examples have no deadline, and may be drawn slowly
 settings.register_profile(
@@ -87,23 +84,12 @@ def reference_data():
         os.environ["AGGOPT_DATA"] = str(SHARED)
 
 
-def answered_here(words, *, input, **_):
-    """Answer as `python -m aggopt.solvers._child`, which takes a second to start."""
-    _, model, data, name, *rest = pickle.loads(input)
-    solver = SOLVERS.get(name) or _child.of_language(name)
-    try:
-        said = answer_here(model, data, solver, *rest)
-    except AggoptError as refusal:
-        said = refusal
-    return subprocess.CompletedProcess(words, 0, pickle.dumps(said))
-
-
 @pytest.fixture(scope="session", autouse=True)
 def solvers_in_this_process():
-    """Ask those solvers here that have a process; `own_process` gives it back."""
-    here = SimpleNamespace(**{**vars(subprocess), "run": answered_here})
+    """Run solvers here, as in a process of theirs; `own_process` gives that back."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_child, "subprocess", here)
+        patch.setattr(inside, "is_worker", True)
+        patch.setattr(guardian._state, "wanted", False)
         yield
 
 
@@ -121,8 +107,12 @@ def asked_once():
 
 @pytest.fixture
 def own_process(monkeypatch):
-    """Start a process for each solver that has one of its own."""
-    monkeypatch.setattr(_child, "subprocess", subprocess)
+    """Run solvers in processes of their own, which end with the test."""
+    monkeypatch.setattr(inside, "is_worker", False)
+    monkeypatch.setattr(guardian._state, "wanted", True)
+    yield
+    _pool.end_all()
+    guardian.stop()
 
 
 @pytest.fixture(scope="session")

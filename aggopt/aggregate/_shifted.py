@@ -245,6 +245,8 @@ def _failure(seen: set[Status]) -> Status:
     """Return how solves ended that left no point to publish."""
     if Status.INFEASIBLE in seen:
         return Status.INFEASIBLE
+    if Status.UNANSWERED in seen:
+        return Status.UNANSWERED
     return Status.FALLBACK if seen <= {Status.LIMIT} else Status.FAILED
 
 

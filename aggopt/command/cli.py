@@ -29,7 +29,7 @@ from aggopt.command.engines import EngineName
 from aggopt.command.experiment import experiment
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.exported import export, import_solution
-from aggopt.command.interrupt import EXIT, interrupts
+from aggopt.command.interrupt import EXIT, NO_RELEASE, interrupts
 from aggopt.command.masking import mask, repeat
 from aggopt.command.quiet import Commands
 from aggopt.command.report import report
@@ -226,6 +226,7 @@ def main() -> None:
     """Run the command; turn what went wrong into a message and an exit code."""
     interrupts.listen()
     with watched(interrupts.heard, interrupts.cut_off):
+        interrupts.outcome = NO_RELEASE
         code = _run()
     sys.exit(code)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from math import inf
 from types import FrameType
 
+from aggopt.core import guardian
 from aggopt.output.staging import remove_all
 
 EXIT = 130
@@ -28,15 +29,23 @@ class Interrupts:
     ----------
     count
         How often it came.
-    outcome
-        What is true of an interrupted command, to be said to its user.
     heard
         When the handler of each signal last ran, by time.monotonic().
     """
 
     def __init__(self) -> None:
-        self.count, self.outcome = 0, NO_RELEASE
+        self.count, self._outcome = 0, NO_RELEASE
         self.heard: dict[int, float] = {}
+
+    @property
+    def outcome(self) -> str:
+        """What is true of an interrupted command; the guardian would say it, too."""
+        return self._outcome
+
+    @outcome.setter
+    def outcome(self, outcome: str) -> None:
+        self._outcome = outcome
+        guardian.tell("sentence", os.fsdecode(_sentence("Interrupted", outcome)))
 
     def listen(self) -> None:
         """Heed what ends a command from here on, so that files are tidied.
@@ -89,9 +98,13 @@ class Interrupts:
 def _end(why: str, outcome: str) -> None:
     """End here and now; no file of a release stays."""
     remove_all()
-    shown = _SHOWN if sys.stderr.isatty() else b""
-    os.write(2, shown + f"{why}: ended at once, {outcome}.\n".encode())
+    os.write(2, _sentence(why, outcome))
     os._exit(EXIT)
+
+
+def _sentence(why: str, outcome: str) -> bytes:
+    shown = _SHOWN if sys.stderr.isatty() else b""
+    return shown + f"{why}: ended at once, {outcome}.\n".encode()
 
 
 interrupts = Interrupts()

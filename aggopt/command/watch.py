@@ -1,20 +1,24 @@
 """A second pair of ears: signals that come while a solver does not return to Python.
 
-Python runs a handler between its own instructions, and a solver's library may take
-minutes for one of them.  The number of each signal is written to a socket at once, and
-a thread that reads it ends the process where no handler ran.
+Python runs a handler between its own instructions, and a library may take minutes for
+one of them.  The number of each signal is written to a pipe at once.  The guardian
+reads it and hands it on to a thread, which ends the process where no handler ran.
+Where a library keeps the interpreter's lock that thread cannot run either, and the
+guardian kills the process.
 """
 
+import os
 import signal
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
+from aggopt.core import guardian
 from aggopt.core.signals import Waiting
 
 GRACE = 1.0  # seconds in which Python runs a handler, unless a library keeps it
+STEP = 0.02  # seconds between looks at whether one ran
 
 
 @contextmanager
@@ -29,17 +33,30 @@ def watched(
     if threading.current_thread() is not threading.main_thread():
         yield  # which alone may say where numbers are written
         return
-    reads, written = socket.socketpair()
-    written.setblocking(False)
+    reads, forward = os.pipe()
+    wakeups, written = os.pipe()
+    os.set_blocking(written, False)
+    os.set_blocking(forward, False)
+    if guardian.start(wakeups, forward):
+        numbers = reads
+        os.close(wakeups)
+        os.close(forward)
+    else:  # the thread reads what Python writes
+        numbers = wakeups
+        os.close(reads)
+        os.close(forward)
     over = threading.Event()
-    before = signal.set_wakeup_fd(written.fileno(), warn_on_full_buffer=False)
+    before = signal.set_wakeup_fd(written, warn_on_full_buffer=False)
 
     def listen() -> None:
-        with reads:
-            while number := reads.recv(1):
-                came = time.monotonic()
-                if not over.wait(grace) and _lost(number[0], heard, came - grace):
+        while number := os.read(numbers, 1):
+            came = time.monotonic()
+            while _lost(number[0], heard, came - grace) and not over.wait(STEP):
+                if time.monotonic() > came + grace:
                     end(number[0])
+                    break
+            guardian.tell("confirmed")
+        os.close(numbers)
 
     threading.Thread(target=listen, daemon=True).start()
     try:
@@ -47,7 +64,8 @@ def watched(
     finally:
         over.set()
         signal.set_wakeup_fd(before)
-        written.close()
+        os.close(written)
+        guardian.stop()
 
 
 def _lost(number: int, heard: Mapping[int, float], since: float) -> bool:

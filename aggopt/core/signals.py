@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from aggopt.core import guardian
+
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 _UNHELD = (None, signal.SIG_IGN)  # not made in Python, or ignored anyway
 
@@ -73,6 +75,7 @@ def held(*, then_ignored: bool = False) -> Iterator[None]:
         yield  # signals reach the main thread only
         return
     waiting = Waiting()
+    guardian.tell("hold")
     before = {n: h for n in _numbers() if (h := signal.getsignal(n)) not in _UNHELD}
     try:
         for number in before:
@@ -83,6 +86,7 @@ def held(*, then_ignored: bool = False) -> Iterator[None]:
     finally:
         for number, handler in reversed(before.items()):
             signal.signal(number, handler)
+        guardian.tell("free")
         for number in waiting.came:
             signal.raise_signal(number)
 

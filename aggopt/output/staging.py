@@ -13,6 +13,7 @@ from hashlib import file_digest
 from pathlib import Path
 from types import TracebackType
 
+from aggopt.core import guardian
 from aggopt.core.leftovers import file_prefix, remove_left
 from aggopt.core.signals import held
 from aggopt.errors import TableError
@@ -122,6 +123,7 @@ class Staging:
             for aside in (*self._staged.values(), *self._lost.values()):
                 aside.unlink(missing_ok=True)
                 _aside_now.discard(aside)
+                guardian.tell("removed", aside.absolute())
 
     def write(self, final: Path, writer: Callable[[Path], object]) -> Path:
         """Return where `writer` wrote what will become `final`; same ending."""
@@ -218,6 +220,7 @@ def _aside(known: dict[Path, Path], final: Path, prefix: str) -> Path:
         os.close(handle)
         known[final] = Path(name)
         _aside_now.add(known[final])
+        guardian.tell("file", known[final].absolute())
     return known[final]
 
 

@@ -40,6 +40,7 @@ from aggopt.pipeline.partition_step import (
 from aggopt.pipeline.units_and_records import of_both
 from aggopt.solvers import Certificate, Status
 
+CUT_SHORT = (Status.GAP, Status.LIMIT, Status.FALLBACK, Status.UNANSWERED)
 NAMES = (nw.String, nw.Categorical, nw.Enum)  # types of which entries may span lines
 
 
@@ -192,7 +193,7 @@ def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
         f"{name!r}: {certificate.solver} {certificate.status}."
         f"{why_stopped(certificate, given.job)}"
         for name, certificate in (of_groups | certificates).items()
-        if certificate.status in (Status.GAP, Status.LIMIT, Status.FALLBACK)
+        if certificate.status in CUT_SHORT
     ]
     notes += [
         f"{name!r}: the bound {certificate.claimed}, and is not proven."

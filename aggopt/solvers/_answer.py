@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from aggopt.core.deadline import LONGEST
 from aggopt.core.validation import Floats
-from aggopt.solvers._certificate import Claim
+from aggopt.solvers._certificate import Claim, Status
 from aggopt.solvers._found import Answer as Answer
 from aggopt.solvers._log import heard
 from aggopt.solvers._options import native_options
@@ -27,6 +28,8 @@ def answer_here(
         return answered
     if solver.language is None:
         native = native_options(solver, time_limit, options)
+        if solver.is_foreign:
+            native.setdefault(str(solver.time_limit), LONGEST)
         own = import_module(f"aggopt.solvers.{solver.native}")
         with heard(solver.name):
             found: Answer = own.run(data, solver, native, start)
@@ -34,7 +37,7 @@ def answer_here(
     begin = {} if start is None else {"start": start}
     problem = model.build(data, solver.language, **begin)
     outcome = solve(problem, solver, time_limit=time_limit, options=options)
-    if not outcome.status.usable:
+    if not outcome.status.usable or outcome.status is Status.UNANSWERED:
         return Answer(None, outcome.status, None, outcome.solver, outcome.seconds)
     stated = _own_bound(model, problem, data)
     origin = getattr(model, "origin", None)  # None of ours, whose proof is one

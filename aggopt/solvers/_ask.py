@@ -1,4 +1,7 @@
-"""Ask a solver for one model's data, here or in a process of its own."""
+"""Ask a solver for one model's data, here or in a process of its own.
+
+This package's own methods run here; all other code may never return.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +27,7 @@ def answer(
     options: Mapping[str, Any] | None = None,
 ) -> Answer:
     """Return what `solver` finds for `data` of `model`, setting out from `start`."""
-    ask = answer_apart if solver.aborts else answer_here
+    ask = answer_apart if solver.is_foreign else answer_here
     with heeded():
         return ask(model, data, solver, start, time_limit, options)
 

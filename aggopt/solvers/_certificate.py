@@ -23,6 +23,7 @@ class Status(StrEnum):
     LIMIT = "stopped at a limit, best point kept"
     INTERRUPTED = "interrupted, best point kept"
     FALLBACK = "stopped at a limit, renormalised means kept"
+    UNANSWERED = "stopped at a limit: the solver did not answer"
     KEPT = "nothing better found, input kept"
     INFEASIBLE = "infeasible"
     FAILED = "failed"

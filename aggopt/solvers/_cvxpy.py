@@ -73,6 +73,40 @@ def is_installed(name: str) -> bool:
     return name in cp.installed_solvers()
 
 
+def sent(problem: cp.Problem) -> Any:
+    """Return what `received` makes the same problem of, in another process."""
+    from cvxpy.lin_ops.lin_utils import ID_COUNTER
+
+    return problem.objective, problem.constraints, ID_COUNTER.count
+
+
+def received(parts: Any) -> cp.Problem:
+    """Return the problem of another process; its numbers stay those of that process."""
+    from cvxpy.lin_ops.lin_utils import ID_COUNTER
+
+    objective, constraints, count = parts
+    ID_COUNTER.count = max(ID_COUNTER.count, count)  # what is made here has others
+    return cp.Problem(objective, constraints)
+
+
+def state_of(problem: cp.Problem) -> Any:
+    """Return what a solve left in a problem."""
+    solution, told = problem.solution, problem.solver_stats
+    if solution is not None:
+        solution.attr.pop(settings.EXTRA_STATS, None)  # objects of the solver
+    if told is not None:
+        told.extra_stats = None
+    return solution, told
+
+
+def restore(problem: cp.Problem, state: Any) -> None:
+    """Put into a problem what a solve in another process left."""
+    _forget_multipliers(problem)
+    solution, problem._solver_stats = state
+    if solution is not None:
+        problem.unpack(solution)
+
+
 class CvxpySolution(NamedTuple):
     """A bound, as a problem of minimising, if it is proven, and the linear program.
 

@@ -30,8 +30,8 @@ def logged(file: str | Path) -> Iterator[None]:
     **It may hold values of records**, standardised: solvers print numbers of the
     programs that they are given.  The file has mode 0600, no manifest and no release
     has any of it, and no release is written into its folder.  Each solve begins with
-    the solver's name; solvers of this package's own print nothing.  Whatever else the
-    process prints while a solver runs is in it, too.
+    the solver's name; solvers of this package's own print nothing.  Of one call 64 MiB
+    are kept.
 
     Parameters
     ----------
@@ -114,20 +114,20 @@ def log_of(solver: str) -> Iterator[TextIO | None]:
 @contextmanager
 def _streams(log: TextIO) -> Iterator[None]:
     """Have what compiled code prints in the log."""
-    _flush()
+    flush()
     before = os.dup(1), os.dup(2)
     try:
         for stream in (1, 2):
             os.dup2(log.fileno(), stream)
         yield
     finally:
-        _flush()
+        flush()
         for stream, own in zip((1, 2), before, strict=True):
             os.dup2(own, stream)
             os.close(own)
 
 
-def _flush() -> None:
+def flush() -> None:
     """Let go of what is printed and waits: it belongs where it was printed to."""
     sys.stdout.flush()
     sys.stderr.flush()

@@ -24,6 +24,28 @@ _LANGUAGE = (  # arguments of cvxpy, not options of a solver
     "best_of",
 )
 
+# options that change the program: what counts as 0 or as infinite, and its scale
+_CHANGING = frozenset(
+    {
+        "small_matrix_value",  # HiGHS
+        "large_matrix_value",
+        "infinite_cost",
+        "infinite_bound",
+        "user_objective_scale",
+        "user_cost_scale",
+        "user_bound_scale",
+        "qp_regularization_value",
+        "numerics/epsilon",  # SCIP
+        "numerics/sumepsilon",
+        "numerics/infinity",
+        "numerics/hugeval",
+        "nlp_lower_bound_inf",  # Ipopt, and those with its options
+        "nlp_upper_bound_inf",
+        "obj_scaling_factor",  # a negative one maximises
+        "fixed_variable_treatment",
+    }
+)
+
 
 def native_options(
     solver: Solver, time_limit: float | None, options: Mapping[str, Any] | None
@@ -33,18 +55,14 @@ def native_options(
     Raises
     ------
     JobError
-        The time limit is not positive, or given twice, or an option makes the solver
-        print or write: what it writes holds values of records.
+        The time limit is not positive, or given twice; an option makes the solver
+        print or write, and what it writes holds values of records; or an option changes
+        the program that is solved.
     """
     _require_mapping(options)
     if solver.run is not None:  # of the user's, which takes what it says
         check_time_limit(time_limit)
         return dict(options or {})
-    if solver.time_limit is None and solver.language and time_limit is not None:
-        raise JobError(
-            f"It is not known here what {solver.name} calls a limit of time.",
-            fix="leave time_limit out, and state it under options by its own name.",
-        )
     listed = solver.time_limit is not None or solver.language is not None
     if not listed and (options or time_limit is not None):
         given = ["time_limit"] * (time_limit is not None) + sorted(options or ())
@@ -53,6 +71,7 @@ def native_options(
             fix="leave them out, or name another solver.",
         )
     _require_silent(options or {})
+    _require_same_program(options or {})
     native = {**solver.fixed, **(options or {})}
     check_time_limit(time_limit)
     if time_limit is not None and solver.time_limit in (options or {}):
@@ -82,6 +101,18 @@ def _require_silent(options: Mapping[str, Any]) -> None:
                 f"The option {name!r} is not allowed: it is not a solver "
                 "option, or enables logging, which would write record values to disk.",
                 fix="leave it out.",
+            )
+
+
+def _require_same_program(options: Mapping[str, Any]) -> None:
+    """Refuse options by which an answer would be one of another program."""
+    for name in _names(options):
+        if name.lower() in _CHANGING:
+            raise JobError(
+                f"The option {name!r} is not allowed: it changes the program that is "
+                "solved, and not how it is solved.",
+                fix="leave it out; state the program itself in other units if its "
+                "numbers are too large or too small.",
             )
 
 

@@ -36,6 +36,8 @@ from aggopt.solvers._pyomo_parts import missed, multipliers_by_name, objective
 from aggopt.solvers._pyomo_program import problem_class as problem_class
 from aggopt.solvers._pyomo_program import program_of
 from aggopt.solvers._pyomo_scale import scale_of_problem
+from aggopt.solvers._pyomo_state import restore as restore
+from aggopt.solvers._pyomo_state import state_of as state_of
 from aggopt.solvers._scratch import scratch
 from aggopt.solvers._solver import CLASSES, Solver
 
@@ -77,6 +79,16 @@ def is_installed(name: str) -> bool:
             return bool(pyo.SolverFactory(name).available(exception_flag=False))
         except (ApplicationError, RuntimeError, OSError, TypeError):
             return False  # some look for their program by running it
+
+
+def sent(problem: Any) -> Any:
+    """Return what `received` makes the same problem of, in another process."""
+    return problem.model(), problem  # a block may have variables outside
+
+
+def received(parts: Any) -> Any:
+    """Return the problem of another process."""
+    return parts[1]
 
 
 def run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> Ended:

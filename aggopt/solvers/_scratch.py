@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
+from aggopt.core import guardian
 from aggopt.core.leftovers import folder_prefix, remove_left
 
 WHERE = "AGGOPT_SCRATCH"  # a process of ours tells its child to work in its own folder
@@ -21,7 +22,11 @@ def scratch() -> Iterator[Path]:
     parent = scratch_parent()
     remove_left(parent)
     with TemporaryDirectory(dir=parent, prefix=folder_prefix()) as name:
-        yield Path(name)
+        guardian.tell("file", name)
+        try:
+            yield Path(name)
+        finally:
+            guardian.tell("removed", name)
 
 
 def scratch_parent() -> Path:

@@ -9,13 +9,17 @@ from aggopt.core.deadline import LONGEST
 from aggopt.core.html import Listed
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
+from aggopt.solvers._apart import run_apart
 from aggopt.solvers._by_language import LANGUAGES
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._choose import choose
-from aggopt.solvers._ended import judged
+from aggopt.solvers._ended import Ended, judged
 from aggopt.solvers._log import heard
 from aggopt.solvers._options import native_options
+from aggopt.solvers._pool import is_here
 from aggopt.solvers._solver import Solver
+
+LEAST = 0.1  # seconds of a second attempt
 
 
 @dataclass(frozen=True)
@@ -64,11 +68,10 @@ def solve(
         whose word proves nothing; the first installed one of `SOLVERS` that takes
         problems of this class in this language when omitted.
     time_limit
-        Seconds; when omitted, 600 where the solver branches (integer programs, and
-        any with SCIP), and none elsewhere.  The solver watches it, so handing a large
-        problem over comes on top, and HiGHS may overrun it by far on numbers like
-        1e12, where it branches without looking at its clock; only a process that is
-        ended from outside ends for certain.
+        Seconds; 600 when omitted.  The solver runs in a process of its own, which is
+        killed 2.5 seconds after its limit: the status then says that the solver did not
+        answer, and the problem's variables are as they were.  Handing the problem over
+        counts; starting the process and compiling do not.
     options
         Handed to the solver under its own names.  With one that may make its bound
         false, such as a tolerance, only a bound that is recomputed is returned.
@@ -93,15 +96,14 @@ def solve(
     kind = language.problem_class(problem)
     chosen = choose(solver, kind, language=language.NAME)
     native = native_options(chosen, time_limit, options)
-    if chosen.time_limit is not None and chosen.branches(kind):
+    if chosen.time_limit is not None:
         native.setdefault(chosen.time_limit, LONGEST)
-    with heard(chosen.name):
-        ended = language.run(problem, chosen, native, kind)
+    ended = _run(language, problem, chosen, native, kind, time_limit)
     loosened = chosen.loosened.get(kind, frozenset()) - (options or {}).keys()
     if ended.status is Status.FAILED and loosened:
         native = {name: v for name, v in native.items() if name not in loosened}
-        with heard(chosen.name):
-            ended = language.run(problem, chosen, native, kind)
+        left = None if time_limit is None else max(time_limit - ended.seconds, LEAST)
+        ended = _run(language, problem, chosen, native, kind, left)
     status, bound = judged(ended, chosen, careful=chosen.is_careful(native))
     return Outcome(
         status,
@@ -111,6 +113,23 @@ def solve(
         ended.iterations,
         ended.multipliers if status.usable else None,
     )
+
+
+def _run(
+    language: Any,
+    problem: Any,
+    solver: Solver,
+    native: Mapping[str, Any],
+    kind: str,
+    time_limit: float | None,
+) -> Ended:
+    """Return how `solver` ended, in a process of its own unless this is one."""
+    if not is_here():
+        limit = native.get(solver.time_limit or "", time_limit)
+        return run_apart(language, problem, solver, native, kind, limit)
+    with heard(solver.name):
+        ended: Ended = language.run(problem, solver, native, kind)
+        return ended
 
 
 def class_of(problem: object) -> str:

@@ -15,6 +15,8 @@ CLASSES = ("LP", "QP", "SOCP", "SDP", "MILP", "MIQP", "NLP", "MINLP")
 BRANCHING = frozenset({"MILP", "MIQP", "NLP", "MINLP"})  # to prove an optimum of one
 OPTIMUM, LOCAL_OPTIMUM = "the optimum", "a local optimum"
 
+_CALLING = ("_reduced",)  # modules here that call a solver of another package
+
 
 @dataclass(frozen=True, kw_only=True)
 class Solver(Method):
@@ -38,7 +40,6 @@ class Solver(Method):
     # options with which it prints, where that is kept and its language does not say so
     loud: Mapping[str, Any] = field(default_factory=dict)
     boxes: bool = True  # keeps values within bounds that a model's data state
-    aborts: bool = False  # may crash the process: it runs in a subprocess
     # of a class, options among `fixed` without which it is asked again where it fails
     loosened: Mapping[str, frozenset[str]] = field(default_factory=dict)
     # (model, data, start, time_limit, options) to an answer, of one of the user's
@@ -69,6 +70,11 @@ class Solver(Method):
     def versions(self) -> dict[str, str]:
         """The version of each package that it needs; looks, without importing."""
         return versions_of(self.needs)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether its code is not of this package: it may never return, or abort."""
+        return bool(self.run or self.language or self.native in _CALLING)
 
     @property
     def is_global(self) -> bool:

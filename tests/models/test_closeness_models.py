@@ -234,7 +234,6 @@ LOOSE = [
     {"mip_feasibility_tolerance": 0.4},
     {"dual_feasibility_tolerance": 10.0},
     {"primal_feasibility_tolerance": 0.1},
-    {"small_matrix_value": 0.5},
 ]
 
 

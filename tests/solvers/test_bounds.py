@@ -23,7 +23,6 @@ LOOSE: dict[str, list[dict[str, Any]]] = {
         {"dual_feasibility_tolerance": 10.0},
         {"primal_feasibility_tolerance": 0.1},
         {"mip_feasibility_tolerance": 0.4},
-        {"small_matrix_value": 0.5},
         {"mip_max_nodes": 1},
         {"objective_bound": -1e3},
         {"run_crossover": "off", "ipm_optimality_tolerance": 0.1},
@@ -41,7 +40,6 @@ LOOSE: dict[str, list[dict[str, Any]]] = {
         {"limits/nodes": 1},
         {"numerics/feastol": 1e-3},
         {"numerics/dualfeastol": 1e-3},
-        {"numerics/epsilon": 1e-3, "numerics/sumepsilon": 1e-3},
     ],
 }
 ROUNDED = 1e-9
@@ -303,7 +301,7 @@ def test_what_is_infeasible_by_a_loose_tolerance_is_not_said_to_be():
     x = cp.Variable(integer=True)
     problem = cp.Problem(cp.Minimize(x), [x >= 0.4, x <= 0.6])
     assert solve(problem, "cvxpy:highs").status is Status.INFEASIBLE
-    options = {"small_matrix_value": 1e-5}
+    options = {"primal_feasibility_tolerance": 1e-5}
     assert solve(problem, "cvxpy:highs", options=options).status is Status.FAILED
 
 

@@ -1,59 +1,69 @@
-"""A solver's process: what it says, and how it ends."""
+"""A solver's process: what it refuses, and that its folder goes with its parent."""
 
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 from conftest import require_solver
 
+from aggopt.core import guardian
 from aggopt.errors import AggoptError
 from aggopt.models import univariate
-from aggopt.solvers import SOLVERS, Status, _child
-from aggopt.solvers._scratch import WHERE
+from aggopt.solvers import SOLVERS, _child
 
-ORPHAN = "from aggopt.solvers._child import _end_with; _end_with(parent=-1)"
-
-
-def asked(time_limit=None, options=None):
-    data = univariate.Data(np.arange(6.0) ** 2, 2, "sse")
-    scip = SOLVERS["pyomo:scip"]
-    return _child.answer_apart(univariate.MODEL, data, scip, None, time_limit, options)
+ORPHAN = """
+import subprocess, sys, time
+from aggopt.core import guardian
+guardian.start()
+program = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+guardian.tell("group", program.pid)
+guardian.tell("file", sys.argv[1])
+print(program.pid, flush=True)
+time.sleep(1000)
+"""
 
 
 @pytest.mark.usefixtures("own_process")
 def test_a_refusal_there_is_one_here() -> None:
     require_solver("pyomo:scip")
+    data = univariate.Data(np.arange(6.0) ** 2, 2, "sse")
+    scip, options = SOLVERS["pyomo:scip"], {"nonsense": 1}
     with pytest.raises(AggoptError, match="nonsense"):
-        asked(options={"nonsense": 1})
+        _child.answer_apart(univariate.MODEL, data, scip, None, None, options)
 
 
-@pytest.mark.usefixtures("own_process")
-@pytest.mark.parametrize(
-    ("does", "status"), [("exit 3", Status.FAILED), ("exec sleep 9", Status.LIMIT)]
-)
-def test_one_that_aborts_has_failed_and_one_that_takes_too_long_is_ended(
-    tmp_path, monkeypatch, does, status
-) -> None:
-    program = tmp_path / "python"
-    program.write_text(f"#!/bin/sh\n{does}\n")
-    program.chmod(0o700)
-    monkeypatch.setattr(sys, "executable", str(program))
-    monkeypatch.setattr(_child, "GRACE", 0.1)
-    found = asked(time_limit=0.1)
-    assert (found.reading, found.status) == (None, status)
-
-
-def test_a_process_without_a_parent_ends_and_leaves_no_file(tmp_path) -> None:
+def test_what_a_killed_process_left_ends_and_goes(tmp_path) -> None:
     folder = tmp_path / "aggopt-x"
     folder.mkdir()
     (folder / "program.nl").write_text("values")
-    ended = subprocess.run(
-        [sys.executable, "-c", ORPHAN],
-        env={**os.environ, WHERE: str(folder)},
-        timeout=600,
-        check=False,
-    )
-    assert ended.returncode == 1
-    assert not folder.exists()
+    words = [sys.executable, "-c", ORPHAN, str(folder)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as killed:
+        assert killed.stdout is not None
+        program = int(killed.stdout.readline())
+        killed.kill()
+    gone = time.monotonic() + 600
+    while folder.exists() or is_there(program):
+        assert time.monotonic() < gone
+
+
+def is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with open(f"/proc/{pid}/stat") as stat:
+        return stat.read().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_fork_has_no_guardian(own_process) -> None:
+    assert guardian.start()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(guardian._state.pipe is not None)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    guardian.tell("sentence", "it lives")
+    assert guardian._state.process is not None
+    assert guardian._state.process.poll() is None

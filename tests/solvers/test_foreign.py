@@ -161,11 +161,11 @@ def test_a_limit_of_time_is_given_once():
     [
         (True, "pyomo:highs", None, 600),
         (True, "pyomo:highs", {"time_limit": 5}, 5),
-        (False, "pyomo:highs", None, None),
+        (False, "pyomo:highs", None, 600),
         (False, "pyomo:scip", None, 600),
     ],
 )
-def test_who_branches_has_a_limit(monkeypatch, whole, name, options, limit):
+def test_every_solver_has_a_limit(monkeypatch, whole, name, options, limit):
     require_solver(name)
     seen, real = [], in_pyomo.run
 

@@ -1,7 +1,5 @@
 """A solver of integer programs that is ended with its limit, and one of the user's."""
 
-import os
-import sys
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
@@ -9,7 +7,8 @@ import numpy as np
 import pytest
 
 from aggopt.errors import JobError
-from aggopt.solvers import SOLVERS, Status, _ask, _child
+from aggopt.models import univariate
+from aggopt.solvers import SOLVERS, Status, _ask, _pool
 from aggopt.solvers._options import require_limited
 
 OURS = SOLVERS["cvxpy:highs"]
@@ -72,20 +71,10 @@ def test_a_limit_that_code_does_not_take_is_refused():
     require_limited(replace(OURS, time_limit=None), 5.0)
 
 
-def test_a_solver_that_only_its_language_knows_is_asked_apart(monkeypatch):
-    sent = []
-
-    def run(words, *, input, timeout, env, **how):
-        assert words[1:] == ["-P", "-m", "aggopt.solvers._child"]
-        assert env["PYTHONPATH"].split(os.pathsep) == [p for p in sys.path if p]
-        sent.append((_child.pickle.loads(input), timeout))
-        return SimpleNamespace(returncode=1)
-
-    monkeypatch.setattr(_child.subprocess, "run", run)
-    unknown = replace(OURS, name="cvxpy:SCIPY", time_limit=None)
-    assert _child.answer_apart("m", "d", unknown, None, 2.0, None).status == "failed"
-    _child.answer_apart("m", "d", OURS, None, 2.0, None)
-    assert [(asked[3], asked[5], ended) for asked, ended in sent] == [
-        ("cvxpy:SCIPY", None, 2.0 + _child.GRACE),  # which is ended all the same
-        ("cvxpy:highs", 2.0, 2.0 + _child.GRACE),
-    ]
+@pytest.mark.usefixtures("own_process")
+def test_a_solver_whose_limit_has_no_name_here_is_killed_at_its_limit(monkeypatch):
+    monkeypatch.setattr(_pool, "GRACE", -2.0)  # before it can answer
+    data = univariate.Data(np.arange(6.0) ** 2, 2, "sse")
+    unknown = replace(SOLVERS["cvxpy:highs"], name="cvxpy:SCIPY", time_limit=None)
+    found = _ask.answer(univariate.MODEL, data, unknown, None, time_limit=2.0)
+    assert (found.reading, found.status) == (None, Status.UNANSWERED)

@@ -10,8 +10,7 @@ from conftest import require_solver
 
 from aggopt.errors import JobError, TableError
 from aggopt.experiments._processes import require_jobs
-from aggopt.solvers import SOLVERS, _child, _log, logged, solve
-from aggopt.solvers._answer import Answer
+from aggopt.solvers import _log, logged, solve
 
 
 def small(language):
@@ -74,19 +73,14 @@ def test_what_was_printed_before_and_after_stays_where_it_was(tmp_path, capfd):
     assert capfd.readouterr().out.split() == ["before", "within", "raw", "after"]
 
 
-def test_a_process_of_its_own_prints_into_the_log(tmp_path, monkeypatch):
-    def ran(command, *, stderr, input, **how):
-        os.write(stderr.fileno(), b"SCIP says\n")
-        asked.append(_child.pickle.loads(input))
-        return _child.subprocess.CompletedProcess(command, 1, b"")
-
-    asked = []
-    monkeypatch.setattr(_child.subprocess, "run", ran)
+@pytest.mark.usefixtures("own_process")
+def test_a_process_of_its_own_prints_into_the_log(tmp_path, capfd):
     with logged(tmp_path / "solver.log"):
-        ended = _child.answer_apart(None, None, SOLVERS["pyomo:scip"], None, None, {})
-    assert isinstance(ended, Answer)
-    assert (tmp_path / "solver.log").read_text() == "--- pyomo:scip\nSCIP says\n"
-    assert asked[0][0] is True
+        assert solve(small("cvxpy"), "highs").status.usable
+    said = (tmp_path / "solver.log").read_text()
+    assert said.startswith("--- cvxpy:highs\n")
+    assert "HiGHS" in said
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_process_of_ours_prints_where_it_is(capfd):

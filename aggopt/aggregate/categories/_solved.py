@@ -26,8 +26,10 @@ def certified(
     near = bound is not None and closed(objective, bound, size)
     if not status.usable or (bound is not None and bound > objective and not near):
         bound = None
-    if status in (Status.OPTIMAL, Status.LIMIT):
-        status = Status.OPTIMAL if near else Status.LIMIT
+    if status is Status.OPTIMAL and not near:
+        status = Status.LIMIT
+    if status in (Status.LIMIT, Status.UNANSWERED) and near:
+        status = Status.OPTIMAL
     proven = None if bound is None else min(bound, objective) / unit
     by = found.solver
     figures = (objective / unit, proven, missed, by, seconds)

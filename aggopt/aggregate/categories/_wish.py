@@ -194,7 +194,9 @@ def _better(data: model.Data, found: Answer, start: Any) -> tuple[Any, Answer]:
         if missed <= FEASIBLE and model.objective(data, at) <= known:
             return found.reading, found
     usable = found.bound if found.status.usable else None
-    kept = Answer(start, Status.LIMIT, usable, found.solver, found.seconds)
+    none = found.status is Status.UNANSWERED
+    status = Status.UNANSWERED if none else Status.LIMIT
+    kept = Answer(start, status, usable, found.solver, found.seconds)
     return start, kept
 
 

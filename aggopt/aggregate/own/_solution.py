@@ -19,6 +19,9 @@ from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
 from aggopt.solvers._certificate import closed, size_in_reach
 
+# of a solve at its limit without a point, how the model's own fallback is kept
+_KEPT = {Status.LIMIT: Status.FALLBACK, Status.UNANSWERED: Status.UNANSWERED}
+
 
 @dataclass(frozen=True, eq=False)
 class OwnOptions:
@@ -66,9 +69,10 @@ def solution(model: OwnModel, data: Any, how: OwnOptions) -> tuple[Floats, Certi
         status = status if best.fit else Status.FAILED
     elif status.usable:
         status = Status.FAILED
-    if status is Status.FAILED and found.status is Status.LIMIT and model.fallback:
+    kept = _KEPT.get(found.status)
+    if status is Status.FAILED and kept is not None and model.fallback:
         best = judged(model, data, model.fallback(data))
-        status = Status.FALLBACK if best.fit else Status.FAILED
+        status = kept if best.fit else Status.FAILED
     if how.start is not None:
         given = judged(model, data, how.start)
         if given.fit and not (best and best.fit and best.cost <= given.cost):
@@ -104,7 +108,8 @@ def certified(
     `size` is what their gap is relative to, if not what they cost.
     """
     bound = _true(found.bound, best.cost, size) if status.usable else None
-    told = status.usable and status not in (Status.FALLBACK, Status.KEPT)
+    others = (*_KEPT.values(), Status.KEPT)  # points that the solver did not find
+    told = status.usable and status not in others
     if status in (Status.OPTIMAL, Status.LOCAL, Status.KEPT, Status.LIMIT):
         shown = bound is not None and closed(best.cost, bound, size)
         weaker = Status.LIMIT if status is Status.OPTIMAL else status

@@ -34,5 +34,4 @@ SOLVER = Solver(
     time_limit="limits/time",
     harmless=_OF_SCIP,
     tolerances={"numerics/feastol": 1e-6, "numerics/dualfeastol": 1e-7},
-    aborts=True,  # SCIP 10 did, on the attribute sex of the demo's patients
 )

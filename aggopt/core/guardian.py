@@ -1,0 +1,98 @@
+"""The guardian of this process ends what this process leaves or cannot end.
+
+`aggopt.core.guardian_process` says what it does.  There is one for each process that
+starts solvers, and one for the command.  Windows has none.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+_PROGRAM = Path(__file__).with_name("guardian_process.py")
+GRACE = 1.5  # seconds: a thread of the command ends it after 1 s where it can run
+
+
+class _State:
+    """The pipe to the guardian, if there is one, and its process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()  # a signal's handler may write, too
+        self.pipe: int | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+        self.wanted = os.name == "posix"
+
+
+_state = _State()
+
+
+def start(wakeups: int = -1, forward: int = -1, grace: float = GRACE) -> bool:
+    """Start the guardian unless there is one; return whether there is one.
+
+    Parameters
+    ----------
+    wakeups
+        The end of a pipe from which it reads the numbers of signals.
+    forward
+        The end of a pipe to which it hands them on.
+    grace
+        Seconds in which this process must confirm a signal.
+    """
+    with _state.lock:
+        if _state.pipe is not None:
+            return wakeups < 0  # it reads no other signals
+        if not _state.wanted or not sys.executable:
+            return False
+        reads, _state.pipe = os.pipe()
+        words = [sys.executable, "-I", "-S", str(_PROGRAM), str(os.getpid())]
+        try:
+            _state.process = subprocess.Popen(
+                [*words, str(wakeups), str(forward), str(grace)],
+                stdin=reads,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[fd for fd in (wakeups, forward) if fd >= 0],
+                start_new_session=True,  # Ctrl-C is not for it
+            )
+        except OSError:
+            os.close(_state.pipe)
+            _state.pipe = None
+        finally:
+            os.close(reads)
+        return _state.pipe is not None
+
+
+def tell(word: str, rest: object = "") -> None:
+    """Send a message to the guardian; nothing without one."""
+    with _state.lock:
+        if _state.pipe is not None:
+            with suppress(OSError):  # it was killed: there is no guardian any more
+                os.write(_state.pipe, os.fsencode(f"{word} {rest}") + b"\0")
+
+
+def stop() -> None:
+    """End the guardian; it first ends what is left."""
+    with _state.lock:
+        if _state.pipe is not None:
+            os.close(_state.pipe)
+            _state.pipe = None
+        if _state.process is not None:
+            _state.process.wait()
+            _state.process = None
+
+
+def _forget() -> None:
+    """Have no guardian after a fork: it is the parent's."""
+    if _state.pipe is not None:
+        os.close(_state.pipe)
+        with suppress(ValueError):  # signals of the child are not the parent's
+            signal.set_wakeup_fd(-1)
+    if _state.process is not None:
+        _state.process.returncode = 0  # so that it is not waited for
+    _state.__init__()  # type: ignore[misc]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,107 @@
+"""Solve a declared problem in a process of its own, and bring back what it left."""
+
+import sys
+import threading
+from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from aggopt.core.validation import is_number
+from aggopt.solvers import _pool
+from aggopt.solvers._certificate import Status
+from aggopt.solvers._ended import Ended
+from aggopt.solvers._solver import Solver
+
+_ONE = threading.Lock()  # what is pickled by value is a setting of the whole process
+_ENDLESS = 1e9  # seconds: 30 years are no limit
+
+
+def run_apart(
+    language: Any,
+    problem: Any,
+    solver: Solver,
+    native: Mapping[str, Any],
+    kind: str,
+    time_limit: object,
+) -> Ended:
+    """Return what `language.run` returns, run in another process.
+
+    Where there is no answer the problem is as it was.
+    """
+    try:
+        ended, state = _pool.call(
+            _run,
+            language.__name__,
+            language.sent(problem),
+            solver,
+            dict(native),
+            kind,
+            solver=solver.name,
+            limit=seconds_of(time_limit),
+            modules=(language.__name__,),
+            dumps=dumps,
+        )
+    except _pool.NoAnswer as none:
+        return Ended(unanswered(none), seconds=none.seconds)
+    language.restore(problem, state)
+    found: Ended = ended
+    return found
+
+
+def _run(
+    language: str, sent: Any, solver: Solver, native: Mapping[str, Any], kind: str
+) -> tuple[Ended, Any]:
+    spoken = import_module(language)
+    problem = spoken.received(sent)
+    ended = spoken.run(problem, solver, native, kind)
+    return ended, spoken.state_of(problem)
+
+
+def unanswered(none: _pool.NoAnswer) -> Status:
+    """Return how a solve ended that left no answer: killed at its limit, or aborted."""
+    return Status.UNANSWERED if none.at_limit else Status.FAILED
+
+
+def seconds_of(limit: object) -> float | None:
+    """Return a limit in seconds; None where an option states none that is finite."""
+    if is_number(limit) and 0 < limit < _ENDLESS:  # type: ignore[operator]
+        return float(limit)  # type: ignore[arg-type]
+    return None
+
+
+def dumps(thing: object, own: Any = None) -> bytes:
+    """Return a pickle, which may hold functions of a notebook or of a script.
+
+    The module of a function `own`, passed as an object, is sent by value: the other
+    process could find no module of its name, or an older version of it.
+    """
+    cloudpickle = _cloudpickle()
+    module = _module_of(own)
+    with _ONE:
+        if module is None:
+            return bytes(cloudpickle.dumps(thing))
+        cloudpickle.register_pickle_by_value(module)
+        try:
+            return bytes(cloudpickle.dumps(thing))
+        finally:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _module_of(own: Any) -> ModuleType | None:
+    """Return the module in which a function of the user's is written, if any."""
+    if own is None or own.origin.where != "object":
+        return None  # a file is read again there, and a package is installed
+    function = own.function
+    while hasattr(function, "func"):  # functools.partial
+        function = function.func
+    name = getattr(function, "__module__", None)
+    return None if name in (None, "__main__") else sys.modules.get(name)
+
+
+def _cloudpickle() -> Any:
+    try:
+        import cloudpickle  # type: ignore[import-untyped]
+    except ImportError:  # joblib before 1.6 has its own
+        from joblib.externals import cloudpickle
+    return cloudpickle

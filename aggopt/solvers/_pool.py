@@ -1,0 +1,354 @@
+"""The processes in which solvers run, each ready for the next call.
+
+A solver that does not return cannot be stopped from within its process.  Here it is
+killed after its limit and a grace, with the programs that it started.  One that aborts
+takes no other process with it.
+"""
+
+import atexit
+import os
+import pickle
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from typing import Any, TextIO
+
+from aggopt.core import guardian
+from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import LONGEST
+from aggopt.core.memory import available
+from aggopt.errors import JobError, SolverError
+from aggopt.solvers._log import is_logged, log_of
+from aggopt.solvers._scratch import scratch
+from aggopt.solvers._worker import (
+    COMPILED,
+    COMPILES,
+    RAISED,
+    READY,
+    RETURNED,
+    Request,
+    inside,
+    unpack,
+)
+
+GRACE = 2.5  # seconds after its time limit in which a solver may come to an end
+START = 120.0  # seconds in which a process must have imported what it needs
+HEARS = 0.2  # seconds: another thread may have had the signal that is for this one
+LOGGED = 64 << 20  # bytes of a log that one call may print
+MOST = 1 << 16  # bytes that are read at once
+_CUT = "\n--- aggopt keeps no more of what this solver prints\n"
+
+
+class NoAnswer(Exception):  # it is an outcome, and no error of a user
+    """A call ended without an answer."""
+
+    def __init__(self, seconds: float, *, at_limit: bool) -> None:
+        super().__init__(seconds)
+        self.seconds, self.at_limit = seconds, at_limit
+
+
+def is_here() -> bool:
+    """Whether solvers run in this process: it is one of those, or on Windows."""
+    return inside.is_worker or os.name != "posix"
+
+
+def call(
+    function: Callable[..., Any],
+    *arguments: Any,
+    solver: str,
+    limit: float | None,
+    modules: tuple[str, ...] = (),
+    dumps: Callable[[Any], bytes] = pickle.dumps,
+) -> Any:
+    """Return what a function returns, or raise what it raises, in another process.
+
+    Parameters
+    ----------
+    function
+        Of a module, so that it can be sent by its name.
+    solver
+        Its name, for the log.
+    limit
+        Seconds from when `modules` are imported; 600 when None.
+
+    Raises
+    ------
+    NoAnswer
+        The process did not answer in time, or ended.
+    JobError
+        An argument cannot be sent.
+    """
+    packed = _packed(dumps, function, arguments)
+    # the folder is made here, so that it goes even if the process is killed
+    with log_of(solver) as log, scratch() as folder:
+        memory = available()
+        request = Request(modules, packed, is_logged(), str(folder), memory)
+        worker = _taken()
+        try:
+            answer = worker.answer(request, limit or LONGEST, log)
+        except BaseException:
+            worker.kill()
+            raise
+        _give_back(worker)
+    kind, content = answer
+    said = pickle.loads(content)
+    if kind == RAISED:
+        raise said
+    return said
+
+
+def _packed(
+    dumps: Callable[[Any], bytes], function: Callable[..., Any], arguments: Any
+) -> bytes:
+    try:
+        return dumps((function, arguments))
+    except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
+        kind = type(error).__name__
+    raise JobError(
+        "Solvers run in a process of their own, and what this one is asked cannot be "
+        f"sent there ({kind}).",
+        fix="let code of yours make within itself what it needs and cannot be pickled, "
+        "such as open files, locks and connections.",
+    )
+
+
+class _Clock:
+    """The time that a call has: to start, then its limit, less what compiles."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self.began = time.monotonic()
+        self.due = self.began + START
+        self.paused: float | None = None  # what was left then
+
+    def begin(self) -> None:
+        """Let the limit begin: all that is needed is imported."""
+        self.began = time.monotonic()
+        self.due = self.began + self.limit + GRACE
+
+    def left(self) -> float:
+        """Return the seconds until it must be looked at again.
+
+        Raises
+        ------
+        NoAnswer
+            The time is up.
+        """
+        left = self.due - time.monotonic()
+        if left <= 0:
+            raise self.none(at_limit=True)
+        return min(left, HEARS)
+
+    def none(self, *, at_limit: bool) -> NoAnswer:
+        """Return that there is no answer."""
+        return NoAnswer(time.monotonic() - self.began, at_limit=at_limit)
+
+    def pause(self) -> bool:
+        """Let a kernel compile, which no limit counts; return whether none did."""
+        if self.paused is not None:
+            return False
+        self.paused = self.due - time.monotonic()
+        self.due = time.monotonic() + LONGEST
+        return True
+
+    def go_on(self) -> None:
+        """Count again."""
+        if self.paused is not None:
+            self.due, self.paused = time.monotonic() + self.paused, None
+
+
+class _Kept:
+    """What a solver prints, in the log as far as it has room."""
+
+    def __init__(self, log: TextIO | None) -> None:
+        self.log, self.room = log, LOGGED
+
+    def read(self, printed: int) -> None:
+        """Read what was printed into the log."""
+        with suppress(BlockingIOError):
+            while text := os.read(printed, MOST):
+                if self.log is not None and self.room > 0:
+                    self.log.write(text[: self.room].decode(errors="replace"))
+                    self.room -= len(text)
+                    if self.room <= 0:
+                        self.log.write(_CUT)
+                    self.log.flush()
+                if len(text) < MOST:
+                    break
+
+
+class _Worker:
+    """One process, and what has been read of its answers."""
+
+    def __init__(self) -> None:
+        guardian.start()
+        self.place = _place()
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "aggopt.solvers._worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                env={**os.environ, **_same_path()},
+                start_new_session=True,  # Ctrl-C is for its parent, which ends it
+            )
+        except OSError as error:
+            raise SolverError(
+                f"No process can be started for solvers: {error.strerror}.",
+                fix="end other programs, or allow more processes.",
+            ) from None
+        guardian.tell("group", self.process.pid)
+        streams = (self.process.stdin, self.process.stdout, self.process.stderr)
+        self.streams = [stream for stream in streams if stream is not None]
+        self.requests, self.answers, self.printed = (s.fileno() for s in self.streams)
+        for each in self.streams:
+            os.set_blocking(each.fileno(), False)
+        self.unread = bytearray()
+
+    def answer(
+        self, request: Request, limit: float, log: TextIO | None
+    ) -> tuple[bytes, bytes]:
+        """Return the kind of an answer and its content.
+
+        Raises
+        ------
+        NoAnswer
+            There is none in time, or the process ended.
+        """
+        clock, kept = _Clock(limit), _Kept(log)
+        packed = pickle.dumps(tuple(request))
+        unsent = memoryview(len(packed).to_bytes(8, "big") + packed)
+        with selectors.DefaultSelector() as waiting, ExitStack() as compiling:
+            waiting.register(self.requests, selectors.EVENT_WRITE)
+            waiting.register(self.answers, selectors.EVENT_READ)
+            waiting.register(self.printed, selectors.EVENT_READ)
+            while True:
+                ready = {key.fd for key, _ in waiting.select(clock.left())}
+                if self.requests in ready:
+                    unsent = unsent[self._send(unsent) :]
+                    if not unsent:
+                        waiting.unregister(self.requests)
+                if self.printed in ready:
+                    kept.read(self.printed)
+                if self.answers not in ready:
+                    continue
+                for kind, content in self._received(clock):
+                    if kind == READY:
+                        clock.begin()
+                    elif kind == COMPILES:
+                        if clock.pause():
+                            compiling.enter_context(compile_time.passing())
+                    elif kind == COMPILED:
+                        clock.go_on()
+                        compiling.close()
+                    elif kind in (RETURNED, RAISED):
+                        kept.read(self.printed)
+                        return kind, content
+                    else:
+                        raise clock.none(at_limit=False)
+
+    def _send(self, unsent: memoryview) -> int:
+        try:
+            return os.write(self.requests, unsent[: 1 << 20])
+        except BlockingIOError:
+            return 0
+        except BrokenPipeError:
+            return len(unsent)  # it ended, which its other pipe says
+
+    def _received(self, clock: "_Clock") -> Iterator[tuple[bytes, bytes]]:
+        """Yield the messages that are there."""
+        received = os.read(self.answers, MOST)
+        if not received:
+            raise clock.none(at_limit=False)
+        self.unread += received
+        while message := unpack(self.unread):
+            kind, content, end = message
+            del self.unread[:end]
+            yield kind, content
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether it lives, and began in the surroundings that this process has now."""
+        return self.place == _place() and self.process.poll() is None
+
+    def kill(self) -> None:
+        """End it, and all that it started."""
+        with suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            else:
+                self.process.kill()
+        guardian.tell("ended", self.process.pid)
+        for stream in self.streams:
+            with suppress(OSError):
+                stream.close()
+        self.process.wait()
+
+
+def _same_path() -> dict[str, str]:
+    """Return what lets a process import what this one does, and no file beside us."""
+    return {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def _place() -> tuple[object, ...]:
+    """Return what a process has from its parent when it starts."""
+    return sys.executable, tuple(sys.path), os.getcwd(), dict(os.environ)
+
+
+class _Pool:
+    """The workers without work."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.idle: list[_Worker] = []
+
+
+_pool = _Pool()
+
+
+def _taken() -> _Worker:
+    """Return a worker without work, or a new one."""
+    while True:
+        with _pool.lock:
+            worker = _pool.idle.pop() if _pool.idle else None
+        if worker is None:
+            return _Worker()
+        if worker.is_fit:
+            return worker
+        worker.kill()
+
+
+def _give_back(worker: _Worker) -> None:
+    with _pool.lock:
+        if len(_pool.idle) < (os.cpu_count() or 1):
+            _pool.idle.append(worker)
+            return
+    worker.kill()
+
+
+def end_all() -> None:
+    """End the workers without work."""
+    with _pool.lock:
+        idle, _pool.idle = _pool.idle, []
+    for worker in idle:
+        worker.kill()
+
+
+def _forget() -> None:
+    """Have no workers after a fork: they are the parent's."""
+    for worker in _pool.idle:
+        worker.process.returncode = 0  # so that it is not waited for
+        for stream in worker.streams:
+            stream.close()
+    _pool.__init__()  # type: ignore[misc]
+
+
+atexit.register(end_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

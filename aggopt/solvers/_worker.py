@@ -1,0 +1,180 @@
+"""A process in which solvers run: it answers one request after another.
+
+Requests and answers go through pipes, so that no file holds them.  What a solver
+prints goes nowhere, or through a pipe of its own into the log.
+"""
+
+import os
+import pickle
+import tempfile
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+READY, COMPILES, COMPILED = b"R", b"C", b"c"  # messages without content
+RETURNED, RAISED, FAILED = b"A", b"E", b"F"
+_LENGTH = 8  # bytes of a message's length
+_THREAD = 1 << 27  # bytes that a thread reserves, and does not use
+
+
+class Request(NamedTuple):
+    """A call, and how it is made.
+
+    Attributes
+    ----------
+    modules
+        What is imported before the limit of time begins.
+    call
+        A pickled pair: a function and its arguments.
+    logged
+        Whether what the solver prints is kept.
+    folder
+        Where the solver may write files.
+    memory
+        Bytes that the call may allocate.
+    """
+
+    modules: tuple[str, ...]
+    call: bytes
+    logged: bool
+    folder: str
+    memory: int
+
+
+class _Inside:
+    """Whether this process is a worker: then solvers run here."""
+
+    is_worker = False
+
+
+inside = _Inside()
+
+
+def pack(kind: bytes, content: bytes = b"") -> bytes:
+    """Return a message: its kind, the length of its content, and that."""
+    return kind + len(content).to_bytes(_LENGTH, "big") + content
+
+
+def unpack(received: bytes | bytearray) -> tuple[bytes, bytes, int] | None:
+    """Return kind and content of the first message and its length; None if cut off."""
+    begin = 1 + _LENGTH
+    if len(received) < begin:
+        return None
+    end = begin + int.from_bytes(received[1:begin], "big")
+    if len(received) < end:
+        return None
+    return bytes(received[:1]), bytes(received[begin:end]), end
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    inside.is_worker = True
+    null = os.open(os.devnull, os.O_RDWR)
+    requests, replies, printed = os.dup(0), os.dup(1), os.dup(2)
+    for stream in (0, 1, 2):  # programs that a solver starts have these, too
+        os.dup2(null, stream)
+    with os.fdopen(requests, "rb") as asked, os.fdopen(replies, "wb", 0) as answers:
+        while length := asked.read(_LENGTH):
+            request = Request(*pickle.loads(asked.read(int.from_bytes(length, "big"))))
+            _prints_into(printed if request.logged else null)
+            try:
+                message = _answer(request, answers)
+            finally:
+                _prints_into(null)
+            answers.write(message)
+
+
+def _prints_into(descriptor: int) -> None:
+    from aggopt.solvers._log import flush
+
+    flush()
+    for stream in (1, 2):
+        os.dup2(descriptor, stream)
+
+
+def _answer(request: Request, answers: BinaryIO) -> bytes:
+    from aggopt.core.compile_time import compile_time
+    from aggopt.solvers._log import logged_here
+    from aggopt.solvers._scratch import WHERE
+
+    os.environ[WHERE] = tempfile.tempdir = request.folder
+
+    def listen(share: float | None) -> None:
+        answers.write(pack(COMPILED if share is None else COMPILES))
+
+    try:
+        for module in request.modules:
+            import_module(module)
+        _allow(request.memory)
+        answers.write(pack(READY))
+        function, arguments = _loaded(request.call)
+        with (
+            logged_here() if request.logged else nullcontext(),
+            compile_time.reported_to(listen),
+        ):
+            return pack(RETURNED, _dumped(function(*arguments)))
+    except MemoryError:
+        return pack(FAILED)
+    except Exception as error:
+        with suppress(Exception):
+            return pack(RAISED, _dumped(error.with_traceback(None)))
+        return pack(FAILED)
+
+
+def _loaded(call: bytes) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return a function and its arguments.
+
+    Raises
+    ------
+    JobError
+        They cannot be loaded here.
+    """
+    from aggopt.errors import AggoptError, JobError
+
+    try:
+        function, arguments = pickle.loads(call)
+    except (AggoptError, MemoryError):
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        raise JobError(
+            "Solvers run in a process of their own, and what this one is asked cannot "
+            f"be loaded there ({kind}).",
+            fix="put code of yours into a module that can be imported, or into a file "
+            "that you trust.",
+        ) from None
+    return function, arguments
+
+
+def _dumped(thing: object) -> bytes:
+    try:
+        return pickle.dumps(thing)
+    except Exception:
+        import cloudpickle  # type: ignore[import-untyped]
+
+        packed: bytes = cloudpickle.dumps(thing)
+        return packed
+
+
+def _allow(memory: int) -> None:
+    """Let this process allocate so many bytes more; the system would swap."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        threads = (os.cpu_count() or 1) * _THREAD
+        most = pages * resource.getpagesize() + memory + threads
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if hard != resource.RLIM_INFINITY:
+            most = min(most, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+if __name__ == "__main__":
+    from aggopt.solvers._worker import main as _main  # `inside` has one place
+
+    _main()
