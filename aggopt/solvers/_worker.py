@@ -101,8 +101,8 @@ def _answer(request: Request, answers: BinaryIO) -> bytes:
 
     os.environ[WHERE] = tempfile.tempdir = request.folder
 
-    def listen(share: float | None) -> None:
-        answers.write(pack(COMPILED if share is None else COMPILES))
+    def listen(kernel: str | None) -> None:
+        answers.write(pack(COMPILED if kernel is None else COMPILES))
 
     try:
         for module in request.modules:
