@@ -7,6 +7,8 @@ import numpy as np
 
 WHOLE = ("MILP", "MIQP", "MINLP")
 LINEAR = ("LP", "MILP", "QP")  # those that can be unbounded in a known way
+# How far from 0 these optima are: solvers keep absolute tolerances, a gap is relative.
+APART = 4.0
 
 
 def best_of(kind: str, a: float) -> float:
@@ -16,8 +18,8 @@ def best_of(kind: str, a: float) -> float:
     room = (1 - 2 * (0.5 - a) ** 2) / 2
     found: dict[str, Callable[[], float]] = {
         "LP": lambda: -4 * a,
-        "QP": lambda: 2 * (0.5 - a) ** 2,
-        "SOCP": lambda: 0.5 - float(np.sqrt(room)),
+        "QP": lambda: APART + 2 * (0.5 - a) ** 2,
+        "SOCP": lambda: 0.5 - APART - float(np.sqrt(room)),
         "SDP": lambda: 2 * a,
         "MILP": lambda: -4 * a,
         "MIQP": lambda: min(whole),
@@ -108,12 +110,14 @@ def _known_cvxpy(kind: str, a: float, sign: int) -> Any:
     x = cp.Variable(2, integer=kind in WHOLE, bounds=[-5, 5], value=[3.0, -2.0])
     rows = [cp.sum(x) == 1]
     cost: Any = a * x[0]
-    if kind in ("QP", "MIQP"):
+    if kind == "QP":
+        cost = cp.sum_squares(x - a) + APART
+    elif kind == "MIQP":
         cost = cp.sum_squares(x - a)
     elif kind in ("NLP", "MINLP"):
         cost = x[0] * x[1] + a * x[0]
     elif kind == "SOCP":
-        cost = x[0]
+        cost = x[0] - APART
         rows.append(cp.sum_squares(x - a) <= 1)
     elif kind == "SDP":
         z = cp.Variable((2, 2), PSD=True)
@@ -132,12 +136,14 @@ def _known_pyomo(kind: str, a: float, sign: int) -> Any:
     square = (x[0] - a) ** 2 + (x[1] - a) ** 2
     problem.one = pyo.Constraint(expr=x[0] + x[1] == 1)
     cost = a * x[0]
-    if kind in ("QP", "MIQP"):
+    if kind == "QP":
+        cost = square + APART
+    elif kind == "MIQP":
         cost = square
     elif kind in ("NLP", "MINLP"):
         cost = x[0] * x[1] + a * x[0]
     elif kind == "SOCP":
-        cost = x[0]
+        cost = x[0] - APART
         problem.ball = pyo.Constraint(expr=square <= 1)
     sense = pyo.minimize if sign > 0 else pyo.maximize
     problem.cost = pyo.Objective(expr=sign * cost, sense=sense)

@@ -250,12 +250,14 @@ def test_without_any_the_error_says_how_to_get_one(absent):
         choose(None, "NLP")
 
 
-def test_gap_is_relative_to_the_objective_and_at_least_to_one():
+def test_the_gap_is_relative_to_the_objective():
     def gap(objective, bound):
         return Certificate(Status.OPTIMAL, objective, bound, 0, "s", 0).gap
 
     assert gap(200.0, 100.0) == 0.5
-    assert gap(0.5, 0.25) == 0.25
+    assert gap(0.5, 0.25) == 0.5
+    assert gap(5e-10, 2.5e-10) == 0.5
+    assert gap(0.0, 0.0) == 0.0
     assert gap(1.0, None) is None
 
 
