@@ -18,7 +18,8 @@ from aggopt.errors import JobError, SolverError
 from aggopt.models import Model
 from aggopt.models._own import OwnModel
 from aggopt.solvers import SOLVERS, Solver, choose, solve
-from aggopt.solvers._answer import Answer, answer_here
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._ask import answer
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._solver import BRANCHING
 
@@ -136,7 +137,7 @@ class TriedModel:
         )
         limit = LIMIT if branches else None
         begin = start if starts else None
-        return answer_here(self.model, self.data, solver, begin, limit, None)
+        return answer(self.model, self.data, solver, begin, time_limit=limit)
 
     @cached_property
     def known(self) -> Any:

@@ -1,7 +1,7 @@
 """A function that solves, with data whose ends are known, as its laws see it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
@@ -13,10 +13,12 @@ from aggopt.core.own_code import of_object
 from aggopt.errors import AggoptError
 from aggopt.models import MODELS, Model
 from aggopt.models._own import adopted as adopted_model
-from aggopt.solvers import SOLVERS, Solver
-from aggopt.solvers._answer import Answer, answer_here
+from aggopt.solvers import SOLVERS, Solver, Status
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._ask import answer
 from aggopt.solvers._own import OwnSolving
 from aggopt.solvers._own import adopted as adopted_solver
+from aggopt.solvers._pool import is_here
 
 SHIFTING = ("p3m", "p3m_onesided", "satisfaction")  # models of a job's attribute
 
@@ -38,6 +40,7 @@ class TriedSolverFunction:
     function: Callable[..., Any]
     settings: Mapping[str, Any]
     excused: Mapping[str, str]
+    _unanswered: set[str] = field(default_factory=set, init=False, repr=False)
 
     @cached_property
     def solver(self) -> Solver:
@@ -53,11 +56,24 @@ class TriedSolverFunction:
         return isinstance(run, OwnSolving) and run.takes(name)
 
     def answer(self, posed: Posed, **how: Any) -> Answer:
-        """Return what it finds, `start`, `time_limit` and `options` as given."""
+        """Return what it finds, `start`, `time_limit` and `options` as given.
+
+        Broken if it does not answer within its limit and is killed; it is then not
+        called again, as each later law would wait for it as long.
+        """
+        silent = "it does not answer within its limit, and is killed"
+        require(not self._unanswered, f"{', '.join(self._unanswered)}: {silent}")
         told = {"start": None, "time_limit": None, "options": None, **how}
         start = getattr(posed.data, "means", None)
         told["start"] = start if told["start"] is None else told["start"]
-        return answer_here(posed.model, posed.data, self.solver, **told)
+        if told["time_limit"] is None and not is_here():
+            told["time_limit"] = LIMIT  # of its process, if it takes none
+        begin = told.pop("start")
+        found = answer(posed.model, posed.data, self.solver, begin, **told)
+        if found.status is Status.UNANSWERED:
+            self._unanswered.add(posed.name)
+            require(False, f"{posed.name}: {silent}")
+        return found
 
     @cached_property
     def answers(self) -> list[tuple[Posed, Answer]]:

@@ -1,5 +1,6 @@
 """Functions that solve wrongly, each caught by the law that it breaks."""
 
+import os
 import time
 from functools import partial
 from pathlib import Path
@@ -8,9 +9,10 @@ import numpy as np
 import pytest
 from checks.tried import by, caught
 
-from aggopt.checks import Ending, _solver_functions, report
+from aggopt.checks import Ending, _solver_function, _solver_functions, report
 from aggopt.core.own_code import load
 from aggopt.core.trust import trusting
+from aggopt.solvers import _pool
 
 STRETCH = Path(__file__).parents[2] / "examples" / "own" / "stretch.py"
 
@@ -173,3 +175,20 @@ def test_settings_reach_the_function():
 
     assert by("known_optima_are_found", moved).ending is Ending.KEPT
     caught("known_optima_are_found", partial(moved, by=0.1))
+
+
+def hanging(model, data):
+    with Path(os.environ["AGGOPT_TEST_OF_HANGING"]).open("a") as calls:
+        calls.write("called\n")
+    time.sleep(1e6)
+
+
+@pytest.mark.usefixtures("own_process")
+def test_one_that_hangs_is_killed_and_not_called_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(_solver_function, "LIMIT", 0.2)
+    monkeypatch.setattr(_pool, "GRACE", 0.3)
+    monkeypatch.setenv("AGGOPT_TEST_OF_HANGING", str(tmp_path / "calls"))
+    endings = {verdict.ending: verdict.why for verdict in report(hanging)}
+    assert "it does not answer within its limit" in endings[Ending.BROKEN]
+    assert Ending.KEPT not in endings
+    assert (tmp_path / "calls").read_text() == "called\n"
