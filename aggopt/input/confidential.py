@@ -4,6 +4,7 @@ The same table in memory and in a file gives the same: entries are compared as t
 numbers they are or spell, and otherwise as text.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from aggopt.input.entries import (
     is_doubtful,
     tree_of,
 )
+from aggopt.input.unicode import fold
 from aggopt.job import Privacy, Treatment
 from aggopt.job._roles import Roles
 from aggopt.privacy import groups_of
@@ -117,7 +119,16 @@ def attribute_of(
     concerned = (model for model in privacy.models if model.concerns(name))
     made = (model.requirement for model in concerned)
     asked = tuple(require(of, privacy) for require in made if require is not None)
-    return Confidential(name, codes, asked, _notes(name, values))
+    alike = _count_alike(values.distinct)
+    if alike and asked:
+        raise TableError(
+            f"{alike} of {len(values.distinct)} different entries differ from another "
+            "one only in case, in invisible characters or in how Unicode writes them, "
+            "and a requirement would count them as different values.",
+            fix="spell each value in one way; if they do differ in meaning, recode "
+            "them in different words.",
+        )
+    return Confidential(name, codes, asked, _notes(name, values, alike))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,11 +221,24 @@ def _require_numbers(values: Values) -> None:
         )
 
 
-def _notes(name: str, values: Values) -> tuple[str, ...]:
-    count = values.count(is_doubtful)
-    if not count:
-        return ()
-    return (
-        f"{name!r}: {count} entries are text that often stands for what is missing "
-        '("-", "unknown", "inf", ...); they count as values of their own.',
-    )
+def _count_alike(distinct: Entries) -> int:
+    """Return how many texts look like another one: their folded form is equal."""
+    folded = Counter(fold(value) for value in distinct if isinstance(value, str))
+    return sum(count for count in folded.values() if count > 1)
+
+
+def _notes(name: str, values: Values, alike: int) -> tuple[str, ...]:
+    notes = []
+    if alike:
+        notes.append(
+            f"{name!r}: {alike} of {len(values.distinct)} different entries differ "
+            "from another one only in case, in invisible characters or in how Unicode "
+            "writes them; they count as different values."
+        )
+    doubtful = values.count(is_doubtful)
+    if doubtful:
+        notes.append(
+            f"{name!r}: {doubtful} entries are text that often stands for what is "
+            'missing ("-", "unknown", "inf", ...); they count as values of their own.'
+        )
+    return tuple(notes)

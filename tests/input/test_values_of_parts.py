@@ -62,6 +62,13 @@ def test_one_value_spelled_in_two_ways_in_two_parts_is_refused():
         WholeAttribute.of("ill", together, Privacy(k=2, l=2), ".")
 
 
+def test_values_that_look_alike_in_two_parts_are_refused():
+    parts = map(occurring, (column(["HIV"]), column(["hiv"])))
+    together = occurring_in_all(parts, "ill")
+    with pytest.raises(TableError, match="'ill': 2 of 2 different entries"):
+        WholeAttribute.of("ill", together, Privacy(k=2, l=2), ".")
+
+
 def test_more_values_than_processes_hold_are_refused(monkeypatch):
     monkeypatch.setattr(values_of_parts, "MOST", 2)
     parts = [occurring(column([1, 2])), occurring(column([3]))]
