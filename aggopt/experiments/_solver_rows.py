@@ -66,11 +66,17 @@ def _taken(solver: Solver, limit: float) -> float | None:
     return None if solver.origin and not solver.limited else limit
 
 
+def _limit_of(solver: Solver, limit: float) -> float | None:
+    """Return a limit, None for a solver that takes none and has no language."""
+    return limit if solver.limited or solver.language else None
+
+
 def of_aggregation(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     how = cast(Solved, given.job.aggregation)  # as was looked at before
     named = _passed(solver)
     settings = {**how.settings, **program(given), "solver": named, "options": {}}
-    settings |= {"time_limit": limit if solver.limited else None, "progress": told}
+    within = _limit_of(solver, limit)
+    settings |= {"time_limit": within, "progress": told}
     if solver.is_global:
         for of_local in ("start", "starts", "seed"):
             settings.pop(of_local, None)
@@ -78,7 +84,8 @@ def of_aggregation(given: Grouped, solver: Solver, limit: float, told: Share) ->
         few, groups = np.arange(9.0)[:, None] ** 2, np.arange(9) // 3
         combine = AGGREGATORS[how.method].function
         keep = "covariance" if how.joint else "variance"
-        combine(few, groups, solver=named, keep=keep)  # compiles: not timed
+        first = {"solver": named, "keep": keep, "time_limit": within}
+        combine(few, groups, **first)  # loads, compiles: not timed
     started = compile_time.now()
     masked = combined(given, settings)
     seconds = compile_time.now() - started
@@ -117,11 +124,13 @@ def of_categories(given: Grouped, solver: Solver, limit: float, told: Share) -> 
 def of_partition(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     how, names = given.job.partition, given.job.roles.quasi_identifier
     settings = {**how.settings, "solver": _passed(solver), "options": {}}
-    settings["time_limit"] = limit if solver.language else None
-    univariate(np.arange(9.0), 3, solver=_passed(solver))  # loads, compiles: not timed
+    settings["time_limit"] = within = _limit_of(solver, limit)
     columns = [block.columns for block in given.blocks]
-    k, started = given.job.privacy.k, compile_time.now()
+    first = {"solver": _passed(solver), "time_limit": within}
+    k = given.job.privacy.k
     try:
+        univariate(np.arange(9.0), 3, **first)  # loads, compiles: not timed
+        started = compile_time.now()
         blocks = divided(given.X, k, columns, how.function, settings, told, names)
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)

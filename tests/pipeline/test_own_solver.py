@@ -118,3 +118,24 @@ def test_a_limit_that_it_does_not_take_is_refused_before_work(paid):
             solver=choose,
             time_limit=9.0,
         )
+
+
+@pytest.mark.parametrize(
+    ("section", "method"), [("aggregation", "p3m"), ("partition", "univariate")]
+)
+def test_each_call_of_a_comparison_has_a_limit(section, method):
+    limits = []
+
+    def noting(model, data, *, time_limit=None):
+        limits.append(time_limit)
+        if section == "aggregation":
+            return data.renormalised
+        return answer_here(model, data, SOLVERS["dynamic"], None, None, None).reading
+
+    roles = {"quasi-identifier": ["age"], "other": ["name", "income", "illness"]}
+    roles["other"].append("note")
+    how = {"method": method, "solver": noting, "time_limit": 2.0}
+    row = next(compare(people(24), job(roles=roles, **{section: how})))
+    assert row.solver == "noting"
+    assert limits
+    assert all(limit is not None and limit <= 2 for limit in limits)
