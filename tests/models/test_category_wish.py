@@ -66,10 +66,11 @@ def test_the_best_of_all_choices_is_found(name, seed):
     data = stated(seed)
     problem = model.build(data, SOLVERS[name].language)
     outcome, best = solve(problem, name), least(data)
-    assert outcome.status is (
-        Status.OPTIMAL if np.isfinite(best) else Status.INFEASIBLE
-    )
-    if outcome.status.usable:
+    if not np.isfinite(best):
+        assert outcome.status is Status.INFEASIBLE
+    else:  # a small optimum is found, though no absolute tolerance shows it
+        assert outcome.status in (Status.OPTIMAL, Status.LIMIT)
+        assert best - 1e-6 <= outcome.bound <= best + 1e-9
         at = model.point(data, model.categories(problem, data))
         assert model.objective(data, at) == pytest.approx(best, abs=1e-6)
         assert model.MODEL.violation(data, at) < 1e-9

@@ -460,7 +460,7 @@ def test_units_whose_squares_are_no_floats_do_not_matter(unit):
 
 def test_many_records_and_little_time_are_not_priced(ticking):
     X = records(27, 4000, 3)
-    found = optimal(X, 3, time_limit=0.05).certificate
+    found = optimal(X, 3, time_limit=0.1).certificate
     assert found.solver == "local search"
     assert found.status is Status.LIMIT
     assert found.objective < 0.9 * optimal(X, 3, time_limit=0).certificate.objective

@@ -110,4 +110,4 @@ def test_bounds_of_groups_found_on_the_way_are_in_units_of_their_own(spread):
     groups = [np.flatnonzero(found.labels == g) for g in range(found.labels.max() + 1)]
     assert all((np.ptp(np.sign(X[group]), axis=0) == 0).all() for group in groups)
     assert found.certificate.objective == pytest.approx(float(lost(X, groups)))
-    assert 0 < found.certificate.gap <= 0.01 * found.certificate.objective
+    assert 0 < found.certificate.gap <= 0.01

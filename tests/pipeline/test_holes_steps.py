@@ -205,7 +205,7 @@ def test_a_repair_of_imputed_values_hears_of_strata(monkeypatch):
 
 def test_what_is_counted_bears_the_attribute_s_name():
     absent = HOLED.isna().to_numpy()
-    found = fill._observed(absent, (0, 1), NUMBERS, 2, ())
+    found = fill._observed(absent, (0, 1), NUMBERS, 2, (), None)
     assert [type(each) for each in found] == [Observed, Observed]
     assert [each.attribute for each in found] == NUMBERS
 

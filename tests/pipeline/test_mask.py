@@ -633,7 +633,7 @@ def test_relative_wishes_follow_the_z_scores():
 
 
 def test_roles_are_complete():
-    assert {*ROLES, "stratum", "unit", "weight", "wish"} == {
+    assert {*ROLES, "drop", "stratum", "unit", "weight", "wish"} == {
         name for name, _ in job().roles
     }
 

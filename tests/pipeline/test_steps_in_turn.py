@@ -27,7 +27,11 @@ class Noted:
 def heard(monkeypatch):
     """Put steps that note what they are given in the place of all; return the notes."""
     said = []
-    audit = SimpleNamespace(notes=("of the audit",), require=Noted(said, "require", 0))
+    audit = SimpleNamespace(
+        notes=("of disclosures", "of the audit"),
+        disclosures=("of disclosures",),
+        require=Noted(said, "require", 0),
+    )
     released = SimpleNamespace(matrix=lambda: "published")
     masked = SimpleNamespace(
         values="values", certificates="proofs", notes=("of categories",)
@@ -51,7 +55,9 @@ def heard(monkeypatch):
         "as_counted": "counted",
         "risks_of": "risks",
         "_notes": ["of certificates"],
+        "repeated_identifiers": ["of identifiers"],
         "_beyond": ["of bounds"],
+        "_index": [],
         "_spanning": ["of lines"],
         "_incomplete": ["of holes"],
         "_quasi_identifiers": "originals",
@@ -88,9 +94,9 @@ def grouped(**others):
 
 
 SAID = (
-    *("of the audit", "of categories", "of margins", "of distances", "of reasons"),
-    *("of each stratum", "of weights", "of certificates", "of bounds", "of lines"),
-    *("of holes", "of rounding"),
+    *("of disclosures", "of identifiers", "of bounds", "of the audit"),
+    *("of categories", "of margins", "of distances", "of each stratum", "of weights"),
+    *("of certificates", "of lines", "of holes", "of rounding", "of reasons"),
 )
 
 
@@ -158,7 +164,7 @@ def test_a_release_knows_strata_and_units_and_may_have_no_measures(heard) -> Non
     assert made["weights"] == "weights"
     assert ("sampling_weights.notes", given.job, "known") in said
     assert (made["measures"], made["strata"], made["units"]) == (None, strata, "units")
-    assert made["notes"] == (*SAID[:5], "of small strata", *SAID[5:])
+    assert made["notes"] == (*SAID[:7], "of small strata", *SAID[7:])
     assert ("by_stratum.notes", said[0][1].job, strata) in said
     assert ("_incomplete", "rows", None) in said
 

@@ -154,7 +154,7 @@ def test_dominance_is_asked_of_the_values_that_are_there() -> None:
     absent[0, 1] = True
     dominance = Dominance(weights, 0.6, "w")
     held = (Confidential("w", np.arange(6), (dominance,)),)
-    found = _observed(absent, (0, 1), ["age", "income"], 2, held)
+    found = _observed(absent, (0, 1), ["age", "income"], 2, held, None)
     assert [type(each) for each in found] == [Observed] * 2 + [Dominance] * 2
     assert [each.weights.tolist() for each in found[2:]] == [
         [1.0, 2, 3, 4, 0, 0],
