@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / ".ci" / "lock"
@@ -64,3 +66,15 @@ def test_the_lock_has_what_is_declared(wanted):
     found = versions.get(canonicalize_name(wanted.name), [])
     assert found, "To fix: make lock"
     assert all(wanted.specifier.contains(version) for version in found)
+
+
+def test_the_oldest_versions_are_the_lower_bounds():
+    oldest = locked("oldest.txt")
+    project = PROJECT["project"]
+    texts = [*project["dependencies"]]
+    for extra, more in project["optional-dependencies"].items():
+        texts += more if extra != "ipopt" else []  # it has no wheel
+    for wanted in map(Requirement, texts):
+        (version,) = oldest[canonicalize_name(wanted.name)]
+        (bound,) = (s.version for s in wanted.specifier if s.operator == ">=")
+        assert Version(version) in SpecifierSet(f"=={bound}.*"), wanted.name
