@@ -71,6 +71,7 @@ def tampered(url: str, file: Path, _: object) -> None:
     Path(file).write_bytes(b"another table")
 
 
+@pytest.mark.smoke
 @every_table
 @pytest.mark.usefixtures("connect")
 def test_read_from_a_folder_of_one_s_own(
@@ -105,6 +106,7 @@ def test_published_attributes_are_the_utility_and_all_from_the_sixth_on(
     assert ["UTILITYID", *attributes[5:]] == datasets.EIA_PUBLISHED
 
 
+@pytest.mark.smoke
 @every_table
 @pytest.mark.parametrize("own_folder", ["unset", "without the file"])
 def test_fetched_once_then_cached(

@@ -17,6 +17,7 @@ X = rng.gamma(2.0, size=(60, 3)) * [1, 1e-9, 1e9] + [0, 0, 1e9]
 LABELS = np.argsort(np.argsort(X[:, 0])) // 3
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("solver", LOCAL)
 def test_mean_and_variance_are_kept_and_certified(solver):
     require_solver(solver)

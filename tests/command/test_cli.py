@@ -47,6 +47,7 @@ GIVEN = {"people.csv", "job.toml"}
 MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")
 
 
+@pytest.mark.smoke
 def test_mask_writes_an_audited_release(here, aggopt):
     (here / "job.toml").write_text(UNO)
     code, out, err = aggopt(*MASK)

@@ -35,6 +35,7 @@ def run(folder, *words):
     )
 
 
+@pytest.mark.smoke
 def test_a_package_that_is_too_old_is_named_by_the_command(old):
     (needed,) = [t for t in metadata.requires("aggopt") if t.startswith("narwhals")]
     ended = run(old, "-m", "aggopt", "demo", "--json")

@@ -60,6 +60,7 @@ def test_whoever_stops_early_is_not_warned_of_it(monkeypatch):
     made.close()
 
 
+@pytest.mark.smoke
 def test_processes_import_nothing_from_where_we_are(monkeypatch):
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     monkeypatch.setattr(joblib, "Parallel", Here)

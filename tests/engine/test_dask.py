@@ -112,6 +112,7 @@ def test_a_cluster_gives_the_same_bytes_though_a_worker_is_killed(tmp_path):
     assert digest(one.path) == digest(two.path) == digest(third.path)
 
 
+@pytest.mark.smoke
 @pytest.mark.slow
 def test_workers_of_its_own_are_begun_and_ended(tmp_path):
     folder = put(tmp_path / "in", persons(60))

@@ -48,6 +48,7 @@ TYPES = [
 ]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("entries", "kind", "expected"), TYPES)
 def test_a_column_has_the_type_of_its_entries(
     tmp_path, entries, kind, expected

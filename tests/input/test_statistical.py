@@ -40,6 +40,7 @@ def settled(path, quasi="x", other=(), **said):
     return read(path, roles(quasi, other), Input(), about)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("ending", WRITERS)
 def test_types_are_those_of_the_values(tmp_path, ending) -> None:
     frame = pd.DataFrame(
@@ -95,6 +96,7 @@ def test_codes_that_all_have_a_text_are_these_texts(tmp_path) -> None:
     assert column.chunk(0).dictionary.to_pylist() == ["low", "middle", "high"]
 
 
+@pytest.mark.smoke
 def test_an_ordinal_column_has_the_order_of_all_codes(tmp_path) -> None:
     path = sav(
         tmp_path,
@@ -268,6 +270,7 @@ def test_files_that_cannot_be_read_are_refused_without_quoting_them(
     assert said.value.__cause__ is None
 
 
+@pytest.mark.smoke
 def test_a_file_that_ends_early_is_refused(tmp_path) -> None:
     path = sav(tmp_path, {"x": np.arange(100.0)})
     path.write_bytes(path.read_bytes()[:-80])

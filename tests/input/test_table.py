@@ -33,6 +33,7 @@ def column(table, name):
     return list(table[name].to_pylist() if isinstance(table, pa.Table) else table[name])
 
 
+@pytest.mark.smoke
 def test_the_kind_that_comes_in_goes_out(table):
     checked = Table.of(table, roles)
     values = np.round(checked.matrix())
@@ -64,6 +65,7 @@ def test_a_pandas_index_is_kept_even_with_duplicate_labels():
     assert native["age"].tolist() == (frame["age"] + 1).tolist()
 
 
+@pytest.mark.smoke
 def test_types_are_kept():
     frame = people(4).astype({"income": "float32"})
     native = Table.of(frame, roles).masked(np.full((4, 2), 0.1)).native
@@ -216,6 +218,7 @@ def test_a_table_that_cannot_be_used_is_refused(case):
     assert str(SECRET) not in str(refusal.value)
 
 
+@pytest.mark.smoke
 def test_missing_and_infinite_entries_are_counted_per_column():
     frame = people(5).assign(
         age=[1, np.nan, 3, 4, 5.0], income=[np.inf, np.nan, 1, 2, 3]

@@ -38,6 +38,7 @@ def test_a_section_survives_being_written(how: dict[str, Any], tmp_path: Any) ->
     assert not {"cross", "occurring"} & set(found.settings)
 
 
+@pytest.mark.smoke
 def test_with_is_the_key_of_a_file(tmp_path: Any) -> None:
     job = asked({"method": "frequencies", "with": ["pay"]})
     assert 'with = ["pay"]' in job.to_toml()

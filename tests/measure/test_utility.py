@@ -36,6 +36,7 @@ def noisy(scale: float = 0.3) -> pd.DataFrame:
 # --- propensity
 
 
+@pytest.mark.smoke
 def test_pmse_is_that_of_an_unpenalised_logistic_regression() -> None:
     from sklearn.linear_model import LogisticRegression
 
@@ -111,6 +112,7 @@ def test_a_tree_tells_apart_what_it_can_in_leaves_of_twenty() -> None:
     assert utility.pmse_tree(one, one) == 0.0
 
 
+@pytest.mark.smoke
 def test_a_tree_repeats_by_its_seed() -> None:
     one, other = TABLE[["a", "b"]], noisy(0.05)[["a", "b"]]
     found = {utility.pmse_tree(one, other, leaf=2, seed=s) for s in (0, 0, 0)}
@@ -204,6 +206,7 @@ def test_a_number_of_one_record_does_not_vary() -> None:
 # --- regressions
 
 
+@pytest.mark.smoke
 def test_intervals_overlap_by_what_they_have_in_common() -> None:
     statsmodels = pytest.importorskip("statsmodels.api", reason=EXTRA)
     fits = []

@@ -26,6 +26,7 @@ def written(folder, columns):
     )
 
 
+@pytest.mark.smoke
 def test_entries_of_every_type_come_back(tmp_path) -> None:
     moment = dt.datetime(2020, 1, 1, 12, 30, 15)
     columns = {

@@ -31,6 +31,7 @@ def written(folder, ending, columns, books=None):
     return READERS[ending](path, output_format="dict", **declares)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("ending", READERS)
 def test_entries_of_every_type_come_back(tmp_path, ending) -> None:
     columns = {

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from tables import job
 
 import aggopt
@@ -43,6 +44,7 @@ def test_names_of_series_are_text_too() -> None:
     figure.draw_without_rendering()
 
 
+@pytest.mark.smoke
 def test_panels_stand_in_rows() -> None:
     figure, grid = panels(4, across=3, wide=2.0, high=1.0)
     assert isinstance(figure, Picture)
@@ -90,6 +92,7 @@ def test_many_blocks_and_attributes_are_said_to_be_more() -> None:
     assert not figure.axes[0].texts
 
 
+@pytest.mark.smoke
 def test_dates_and_lengths_are_drawn_as_what_they_are() -> None:
     days = pd.date_range("2001-02-03", periods=40, freq="100D")
     frame = pd.DataFrame({"born": days, "stay": pd.to_timedelta(range(40), unit="h")})

@@ -26,6 +26,7 @@ def points(*series: str) -> list[Point]:
     ]
 
 
+@pytest.mark.smoke
 def test_a_title_is_escaped_and_a_page_without_script_runs_none():
     made = page("base.html", title=NASTY)
     assert "<script" not in made
@@ -121,6 +122,7 @@ def test_series_of_a_map_have_marks_and_colours_of_their_own():
     assert "nan" not in flat
 
 
+@pytest.mark.smoke
 def test_a_chart_has_its_table_behind_it():
     table = DataTable("Points", ["name", "lost"], [[NASTY, "3 %"]], (1,), ["p1"])
     chart = scatter(points("a"), title="Map", x="lost", y="linked")

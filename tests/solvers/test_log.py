@@ -24,6 +24,7 @@ def small(language):
     return problem
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("solver", "word"),
     [("cvxpy:highs", "HiGHS"), ("cvxpy:clarabel", "Clarabel"), ("pyomo:highs", "iGHS")],

@@ -68,6 +68,7 @@ def value(problem: Any) -> float:
     )
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", LINEAR)
 def test_a_linear_program_is_solved_to_optimality(name):
     require_solver(name)
@@ -79,12 +80,14 @@ def test_a_linear_program_is_solved_to_optimality(name):
     assert outcome.bound == pytest.approx(3)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", LINEAR)
 def test_infeasible_is_a_result(name):
     require_solver(name)
     assert solve(linear(name, 3, 2), name).status is Status.INFEASIBLE
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", NONLINEAR)
 def test_a_nonlinear_program_is_solved(name):
     require_solver(name)
@@ -107,6 +110,7 @@ def test_a_local_solver_cannot_prove_infeasibility(name):
     assert status is not Status.INFEASIBLE
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", DECLARED)
 def test_an_unknown_option_is_refused_by_name(name):
     require_solver(name)
