@@ -15,14 +15,16 @@ Counts = dict[str, int]
 
 @dataclass(frozen=True)
 class Unchanged:
-    """Cells and records of groups that are identical, and what is published of them.
+    """Records that are published unchanged, and records of identical groups.
 
     Attributes
     ----------
     records
-        How many have all their quasi-identifiers unchanged that are not missing.
+        How many records have their original value, up to rounding, in every
+        quasi-identifier that is not missing, whatever the rest of their group has.
     cells
-        How many values of each quasi-identifier are unchanged.
+        How many values of each quasi-identifier are unchanged because their group is
+        identical there.
     identical
         How many records are of a group that is identical in all quasi-identifiers,
         whatever is published for it.
@@ -55,20 +57,14 @@ class Unchanged:
 
     def said(self, records: int) -> str | None:
         """Say how many records are unchanged, or of identical groups, if any is."""
-        if self.identical > self.records:
-            are, groups = _are(self.identical, "a group", "groups")
-            published = "is" if self.records == 1 else "are"
-            return (
-                f"{self.identical} of {records} records {are} in {groups} whose "
-                f"originals are identical in every quasi-identifier; {self.records} of "
-                f"them {published} published unchanged."
-            )
-        if not self.records:
+        if not (self.records or self.identical):
             return None
-        are, whose = _are(self.records, "its", "their")
+        said = f"{_counted(self.records, records)} published unchanged"
+        if not self.identical:
+            return f"{said}."
         return (
-            f"{self.records} of {records} records {are} published unchanged: {whose} "
-            "group is identical in every quasi-identifier."
+            f"{said}; {_counted(self.identical, records)} in identical groups, whose "
+            "originals are equal in every quasi-identifier."
         )
 
     def disclosures(self, records: int) -> Iterator[str]:
@@ -100,8 +96,8 @@ class Unchanged:
                 )
 
 
-def _are(count: int, one: str, more: str) -> tuple[str, str]:
-    return ("is", one) if count == 1 else ("are", more)
+def _counted(count: int, records: int) -> str:
+    return f"{count} of {records} records {'is' if count == 1 else 'are'}"
 
 
 def _listed(counts: Counts) -> str:
@@ -117,9 +113,10 @@ def unchanged(
 ) -> Unchanged:
     """Return what of X (n, d) is published unchanged, or nearly so, in Y (n, d).
 
-    A value is unchanged when its group has one original there, and that is published,
-    up to what rounding may do: `step` (d,).  `groups` are those of each block.  What is
-    missing, nan, is no value: a group has one original if those there are equal.
+    A record is unchanged when each of its values is published as it was, up to what
+    rounding may do: `step` (d,).  A cell counts when its group has one original there,
+    too.  `groups` are those of each block.  What is missing, nan, is no value: a group
+    has one original if those there are equal.
     """
     near: Bool = np.abs(Y - X) <= step
     same = np.empty_like(near)
@@ -135,7 +132,7 @@ def unchanged(
     missing, both = np.isnan(X), same & near
     some = ~missing.all(axis=1)
     return Unchanged(
-        records=int((some & (both | missing).all(axis=1)).sum()),
+        records=int((some & (near | missing).all(axis=1)).sum()),
         cells=_counts(names, both),
         identical=int((some & (same | missing).all(axis=1)).sum()),
         identical_cells=_counts(names, same & ~np.isnan(Y)),

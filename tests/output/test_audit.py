@@ -65,7 +65,8 @@ def test_published_weights_and_pseudonyms_are_in_the_verdict():
         "k = 3 holds with the weights 'w': 7 records, 2 published combinations, the "
         "rarest in 3 records. Pseudonyms tell which records are of one unit; what "
         "these have together is that of 4 units at least. 3 of 7 records are "
-        "published unchanged: their group is identical in every quasi-identifier."
+        "published unchanged; 3 of 7 records are in identical groups, whose originals "
+        "are equal in every quasi-identifier."
     )
 
 

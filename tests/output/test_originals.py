@@ -59,8 +59,8 @@ def test_cells_and_records_of_identical_groups_are_unchanged():
     assert found.unchanged.records == 4
     assert found.verdict == (
         "k = 2 holds: 6 records, 3 published combinations, the rarest in 2 records. "
-        "4 of 6 records are published unchanged: their group is identical in every "
-        "quasi-identifier."
+        "4 of 6 records are published unchanged; 4 of 6 records are in identical "
+        "groups, whose originals are equal in every quasi-identifier."
     )
     assert (
         "Published unchanged, of 6 values each, because their group is identical "
@@ -88,10 +88,7 @@ def test_one_record_is_said_as_one():
     found = audited(column(1, 2, 2), column(1, 2, 2))
     assert found.unchanged.records == 3
     said = found.unchanged.__class__(1, {"a": 1}).said(3)
-    assert said == (
-        "1 of 3 records is published unchanged: its group is identical in every "
-        "quasi-identifier."
-    )
+    assert said == "1 of 3 records is published unchanged."
     assert found.unchanged.__class__(0, {"a": 0}).said(3) is None
     assert not list(found.unchanged.__class__(0, {"a": 0}).disclosures(3))
 
@@ -100,7 +97,8 @@ def test_a_mean_that_meets_a_members_value_is_no_identical_group():
     found = audited(column(1, 2, 3, 8, 9), column(2, 2, 2, 8.5, 8.5))
     assert found.unchanged.cells == {"a": 0}
     assert not any("unchanged" in note for note in found.notes)
-    assert "unchanged" not in found.verdict
+    assert found.unchanged.identical == 0
+    assert found.verdict.endswith("1 of 5 records is published unchanged.")
 
 
 def test_an_attribute_of_one_value_is_unchanged():
@@ -182,23 +180,23 @@ def test_household_attributes_on_person_records_are_published_unchanged():
 @pytest.mark.parametrize(
     ("after", "unchanged"),
     [
-        ((1.4, 1.4, 5, 5, 9.2, 9.2), "0 of them are"),
-        ((1, 1, 5, 5, 9.2, 9.2), "2 of them are"),
+        ((1.4, 1.4, 5, 5, 9.2, 9.2), 0),
+        ((1, 1, 5, 5, 9.2, 9.2), 2),
     ],
 )
 def test_records_of_identical_groups_are_counted_however_moved(after, unchanged):
     found = audited(column(1, 1, 4, 6, 9, 9), column(*after))
     assert found.unchanged.identical == 4
     assert found.unchanged.identical_cells == {"a": 4}
-    assert found.unchanged.records == int(unchanged[0])
+    assert found.unchanged.records == unchanged
     assert found.verdict.endswith(
-        "4 of 6 records are in groups whose originals are identical in every "
-        f"quasi-identifier; {unchanged} published unchanged."
+        f"{unchanged} of 6 records are published unchanged; 4 of 6 records are in "
+        "identical groups, whose originals are equal in every quasi-identifier."
     )
     (note,) = [note for note in found.notes if note.startswith("Moved")]
     assert note == (
         f"Moved, of 6 values each, though their group is identical there: 'a' "
-        f"{4 - int(unchanged[0])}. The possible value nearest to what is published may "
+        f"{4 - unchanged}. The possible value nearest to what is published may "
         "be the original."
     )
 
@@ -227,11 +225,11 @@ def test_own_values_are_looked_for_behind_an_attribute_of_two_values():
 def test_one_record_of_an_identical_group_is_said_as_one():
     one = audited(column(1, 2), column(1, 2)).unchanged.__class__
     assert one(0, {"a": 0}, 1).said(9) == (
-        "1 of 9 records is in a group whose originals are identical in every "
-        "quasi-identifier; 0 of them are published unchanged."
+        "0 of 9 records are published unchanged; 1 of 9 records is in identical "
+        "groups, whose originals are equal in every quasi-identifier."
     )
-    assert "2 of 9 records are in groups" in one(1, {"a": 1}, 2).said(9)
-    assert one(1, {"a": 1}, 2).said(9).endswith("1 of them is published unchanged.")
+    assert "2 of 9 records are in identical groups" in one(1, {"a": 1}, 2).said(9)
+    assert one(1, {"a": 1}, 2).said(9).startswith("1 of 9 records is published ")
 
 
 @pytest.mark.parametrize(
@@ -254,7 +252,7 @@ def test_no_method_hides_that_groups_are_identical(aggregation, tmp_path):
     release = masked(frame, aggregation=aggregation)
     assert 90 <= release.audit.unchanged.identical <= 100
     assert release.audit.unchanged.records < 10
-    assert "records are in groups whose originals are identical" in str(release.audit)
+    assert "records are in identical groups" in str(release.audit)
     files = release.write(tmp_path / "masked.csv")
     stated = json.loads(files.manifest.read_text())["audit"]["unchanged"]
     assert stated["identical"] == release.audit.unchanged.identical
