@@ -1,4 +1,4 @@
-"""A pipeline of numba that compiles many small kernels in half the time.
+"""A pipeline of numba that compiles many small kernels in less time.
 
 Numba optimises each function and makes machine code of it before it is copied into
 its callers, which are optimised again.  A kernel that only kernels call needs neither:
