@@ -204,7 +204,7 @@ def _solve_cones(
     data, chain, inverse = problem.get_problem_data(solver.native, solver_opts=given)
     raw = chain.solve_via_data(problem, data, False, is_logged(), dict(native))
     solution = chain.invert(raw, inverse)
-    if solution.status in settings.ERROR:
+    if solution.status not in (*settings.SOLUTION_PRESENT, *settings.INF_OR_UNB):
         raise cp.SolverError("failed")
     problem.unpack(solution)
     took = solution.attr.get(settings.NUM_ITERS)
