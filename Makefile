@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 IPOPT := $(VENV)/ipopt-tried
 
-.PHONY: help demo test slow mutants lint docs lock pictures bench clean
+.PHONY: help demo test slow environments newest mutants lint docs lock pictures bench clean
 
 help: ## say what each target does (this)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -25,6 +25,12 @@ slow: export PYTHONDONTWRITEBYTECODE =
 slow: $(IPOPT) ## run the tests marked slow, which take minutes and are none of make test
 	@$(BIN)/python -m pytest -m "slow and not alone" --numprocesses 2 --dist loadfile
 	@$(BIN)/python -m pytest -m "slow and alone"
+
+environments: $(READY) ## try a wheel with the oldest versions, and with the newest Python of this machine
+	@$(BIN)/python .ci/environments.py oldest python
+
+newest: $(READY) ## try a wheel with the newest version of every package, before make lock
+	@$(BIN)/python .ci/environments.py newest
 
 mutants: $(IPOPT) ## list small changes of the code that no test notices; ONLY="aggopt.privacy*" tries some
 	@$(BIN)/python .ci/mutants.py $(ONLY)
