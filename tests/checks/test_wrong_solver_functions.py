@@ -178,7 +178,7 @@ def test_settings_reach_the_function():
 
 
 def hanging(model, data):
-    with Path(os.environ["AGGOPT_TEST_OF_HANGING"]).open("a") as calls:
+    with Path(os.environ["TEST_OF_HANGING"]).open("a") as calls:
         calls.write("called\n")
     time.sleep(1e6)
 
@@ -187,7 +187,7 @@ def hanging(model, data):
 def test_one_that_hangs_is_killed_and_not_called_again(tmp_path, monkeypatch):
     monkeypatch.setattr(_solver_function, "LIMIT", 0.2)
     monkeypatch.setattr(_pool, "GRACE", 0.3)
-    monkeypatch.setenv("AGGOPT_TEST_OF_HANGING", str(tmp_path / "calls"))
+    monkeypatch.setenv("TEST_OF_HANGING", str(tmp_path / "calls"))
     endings = {verdict.ending: verdict.why for verdict in report(hanging)}
     assert "it does not answer within its limit" in endings[Ending.BROKEN]
     assert Ending.KEPT not in endings
