@@ -103,6 +103,7 @@ def passes(name: str, folder: Path, wheel: Path) -> bool:
         return False
     if name == "newest":
         built = install_newest(python, wheel, folder)
+        list_changes(python)
     else:
         files = ("oldest",) if name == "oldest" else ("all", "pounce", "ripopt", "scip")
         built = install_locked(python, *files) and pip_install(
@@ -118,6 +119,24 @@ def passes(name: str, folder: Path, wheel: Path) -> bool:
         and run(binary / "aggopt", "demo", folder=work, **cache)
         and run(binary / "pytest", *tests, *marked_files(), folder=work, **cache)
     )
+
+
+def list_changes(python: Path) -> None:
+    """Print the packages whose versions differ from those of the lock."""
+    words = ("uv", "--no-config", "pip", "freeze", "--python", str(python))
+    ended = subprocess.run(
+        [sys.executable, "-m", *words], stdout=subprocess.PIPE, text=True
+    )
+    locked: dict[str, set[str]] = {}
+    for file in LOCK.glob("*.txt"):
+        if file.stem != "oldest":
+            pinned = re.findall(r"^([\w.-]+)==(\S+)", file.read_text("utf-8"), re.M)
+            for name, version in pinned:
+                locked.setdefault(name, set()).add(version)
+    print("Other versions than in the lock:")
+    for name, version in re.findall(r"^([\w.-]+)==(\S+)", ended.stdout, re.M):
+        if version not in locked.get(name, {version}):
+            print(f"  {name} {version} (locked: {', '.join(sorted(locked[name]))})")
 
 
 def marked_files() -> list[Path]:

@@ -43,7 +43,8 @@ def test_a_package_that_is_too_old_is_named_by_the_command(old):
     assert ended.returncode == said["exit"] == 2
     assert "No module named 'narwhals." in said["error"]
     assert f"narwhals 0.1.0 is installed; aggopt needs {needed}." in said["error"]
-    assert said["fix"] == f"pip install '{needed}'"
+    assert said["fix"].startswith("pip install '")
+    assert f"'{needed}'" in said["fix"]  # the newest of others may not fit, too
 
 
 def test_a_package_that_is_too_old_is_named_by_the_package(old):
