@@ -315,6 +315,68 @@ def published_columns() -> Iterator[Line]:
         yield "published columns", " and ".join(columns), f"{said}; stated {stated:.1%}"
 
 
+def published_values() -> Iterator[Line]:
+    """Guess an income from ages, and an illness, with published strata and weights.
+
+    `linked` takes the income of the record whose age is nearest among the candidates,
+    `shared` the most frequent illness of the others that share all published columns,
+    and `known` that of the others that share the region.
+    """
+    rng = np.random.default_rng(3)
+    frame = persons()
+    frame["region"], frame["weight"] = np.arange(N) % 20, rng.uniform(1, 9, N).round(2)
+    everybody = np.ones((N, N), bool)
+    for columns in (["region"], ["weight"], ["region", "weight"]):
+        roles = {"quasi-identifier": KNOWN, "confidential": ["illness"]}
+        roles |= {"stratum": ["region"]} if "region" in columns else {}
+        roles |= {"weight": "weight"} if "weight" in columns else {}
+        job = aggopt.Job(
+            roles=roles,
+            privacy={"k": 5},
+            partition={"method": "mdav"},
+            risk={"target": ["illness"]},
+        )
+        given = frame[[*KNOWN, "illness", *columns]]
+        release = aggopt.mask(given, job, secret="0" * 32)
+        table, codes = release.table, frame["illness"].to_numpy()
+        same = {name: np.equal.outer(*[table[name].to_numpy()] * 2) for name in table}
+        among = np.logical_and.reduce([same[name] for name in columns])
+        apart = np.abs(
+            np.subtract.outer(*(t["age"].to_numpy() for t in (frame, table)))
+        )
+        apart = np.where(among, apart, np.inf)
+        near = apart <= apart.min(axis=1, keepdims=True) + 1e-9
+        off = np.abs(
+            np.subtract.outer(*(t["income"].to_numpy() for t in (frame, table)))
+        )
+        hits = off <= 0.05 * frame["income"].std()
+        linked = ((near & hits).sum(axis=1) / near.sum(axis=1)).mean()
+        own = np.diag(hits).mean()
+        assert own >= linked, "an attack beats the stated share of incomes"
+        shared = _guessed(codes, among & same["age"] & same["income"])
+        known = _guessed(codes, same["region"] if "region" in columns else everybody)
+        found = release.risks.totals["attribution"]["illness"]
+        pairs = (shared, found["share"]), (known, found["chance"])
+        assert all(reached <= said + 1e-9 for reached, said in pairs)
+        yield (
+            "published values",
+            " and ".join(columns),
+            f"income: linked {linked:.1%}, stated {own:.1%}; illness: shared "
+            f"{shared:.1%}, known {known:.1%}; stated {found['share']:.1%}, by chance "
+            f"{found['chance']:.1%}",
+        )
+
+
+def _guessed(codes: npt.NDArray[np.object_], same: npt.NDArray[np.bool_]) -> float:
+    """Return how often the most frequent value of the others (n, n) is right."""
+    right = []
+    for i, others in enumerate(same):
+        others = others & (np.arange(N) != i)
+        modes = pd.Series(codes[others]).mode()
+        right.append((codes[i] in list(modes)) / len(modes))
+    return float(np.mean(right))
+
+
 def seeds() -> Iterator[Line]:
     """Undo the shuffle, knowing age and income of all and the seed of the job."""
     frame = persons()
@@ -346,6 +408,7 @@ def main() -> None:
         medians,
         dominance,
         published_columns,
+        published_values,
         seeds,
     ):
         for line in attack():

@@ -39,6 +39,7 @@ def assess(
     weights: npt.ArrayLike | None = None,
     whole: int = WHOLE,
     known: Any = None,
+    added: Any = None,
     units: Any = None,
     extra: Mapping[str, Any] | Iterable[Any] = (),
 ) -> Assessment:
@@ -72,6 +73,9 @@ def assess(
     known : (n,) or (n, q), optional
         Columns that are published as they are and that an intruder knows, such as
         strata: whoever looks for a record looks among those that share them.
+    added : (n,) or (n, q), optional
+        Columns that the release adds to its groups, as their mean weight.  The intruder
+        looks among records that share them, too; chance is within `known` alone.
     units : (n,) or (n, q), optional
         Unit of each record: a link is right if it reaches a record of the unit.
     extra
@@ -108,11 +112,11 @@ def assess(
     }
     if attributes is None and _all_numbers(original):
         pair = Pair.of(original, released)
-        pair = pair.attacked(Attacker.of(pair.n, known, units))
+        pair = pair.attacked(Attacker.of(pair.n, known, units, added))
         by_weight = None if weights is None else Pair.of(original, released, weights)
         tables = Comparison(pair, by_weight=by_weight, **given)
         return _assessed(tables, _own(own, matrix(original), matrix(released)))
-    given |= {"weights": weights, "known": known, "units": units}
+    given |= {"weights": weights, "known": known, "units": units, "added": added}
     typed = TypedComparison.of(original, released, attributes, **given)
     numeric = any(each.of.numbers is not None for each in typed.typed.attributes)
     if not numeric and max(np.size(delta), np.size(importance)) > 1:
@@ -154,6 +158,7 @@ def _assessed(tables: Comparison, mine: tuple[tuple[str, Any], ...]) -> Assessme
     return Assessment(
         **{name: found[name] for name in found if name in own},
         linkage_limit=linkage.limit,
+        linkage_chance=pair.attacker.chance(pair.n),
         linkage_blocks=linkage.blocks,
         n=pair.n,
         d=len(pair.varying),

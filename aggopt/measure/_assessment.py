@@ -25,9 +25,10 @@ class Assessment:
     highest_risk, average_risk, reidentifications
         Chance that a record is re-identified in its group, and how many are in
         expectation; lower is better.
-    linkage, linkage_limit, linkage_blocks
-        Records linked by the best one-to-one assignment, what no linkage exceeds, and
-        in how many blocks it was sought; lower is better.
+    linkage, linkage_limit, linkage_chance, linkage_blocks
+        Records linked by the best one-to-one assignment, what no linkage exceeds, what
+        a guess among the records that share known columns reaches, and in how many
+        blocks it was sought; lower is better.
     dld
         Records linked to the nearest; lower is better.
     sdid, sdid_chance
@@ -67,6 +68,7 @@ class Assessment:
     reidentifications: int
     linkage: float
     linkage_limit: float
+    linkage_chance: float
     linkage_blocks: int
     dld: float
     sdid: float

@@ -25,21 +25,46 @@ class Attacker:
     units : (n,)
         Unit of each record.  A link is right if it reaches a record of the unit.  None:
         each record is a unit.
+    before : (n,)
+        Class of each record by the columns that are known without the release, as
+        strata are: chance is within these classes.  `known` has columns that the
+        release adds, too, as the mean weight of a group.  None: one class.
     """
 
     known: Labels | None = field(default=None, repr=False)
     units: Labels | None = field(default=None, repr=False)
+    before: Labels | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, n: int, known: Any = None, units: Any = None) -> "Attacker":
+    def of(
+        cls, n: int, known: Any = None, units: Any = None, added: Any = None
+    ) -> "Attacker":
         """Return what is known of n records, from columns of any type.
+
+        `added` are known columns that the release adds to its groups.
 
         Raises
         ------
         TableError
             It is no column or table, or has another number of records.
         """
-        return cls(_labels("known", known, n), _labels("units", units, n))
+        before, marks = _labels("known", known, n), _labels("added", added, n)
+        given = [labels for labels in (before, marks) if labels is not None]
+        both = groups_of(np.column_stack(given)) if len(given) == 2 else None
+        candidates = both if both is not None else next(iter(given), None)
+        return cls(candidates, _labels("units", units, n), before)
+
+    def chance(self, n: int) -> float:
+        """Return the share of right links of n records, each drawn from its class."""
+        classes = np.zeros(n, np.intp) if self.before is None else self.before
+        sizes = np.bincount(classes)
+        if self.units is None:
+            return len(sizes) / n
+        pairs = np.stack([self.units, classes])
+        _, place, counts = np.unique(
+            pairs, axis=1, return_inverse=True, return_counts=True
+        )
+        return float((counts[place.ravel()] / sizes[classes]).mean())
 
 
 @dataclass(frozen=True, eq=False)

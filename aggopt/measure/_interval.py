@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from aggopt.core.types import F64, Bool
+from aggopt.core.types import F64, I64, Bool, Labels
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE
 
@@ -34,12 +34,33 @@ def within(distances: F64, width: float) -> Bool:
     return np.asarray(distances <= width * (1 + TOLERANCE))
 
 
-def pairs_within(x: F64, y: F64, width: float) -> int:
-    """Return how many pairs of an x (n,) and a y (m,) are at most the width apart.
+def chance_within(x: F64, y: F64, width: float, classes: Labels | None = None) -> float:
+    """Return the chance that an x (n,) and a y (n,) are at most the width apart.
 
-    >>> pairs_within(np.array([0.0, 2.0]), np.array([0.0, 1.0, 9.0]), 1.0)
-    3
+    The mean over all x and, for each, all y; with the classes (n,) of records, all y of
+    its class.
+
+    >>> x, y = np.array([0.0, 2.0]), np.array([0.0, 1.0])
+    >>> chance_within(x, y, 1.0), chance_within(x, y, 1.0, np.array([0, 1]))
+    (0.75, 1.0)
     """
-    there, reach = np.sort(y), width * (1 + TOLERANCE)
-    upto = np.searchsorted(there, x + reach, side="right")
-    return int((upto - np.searchsorted(there, x - reach, side="left")).sum())
+    reach = width * (1 + TOLERANCE)
+    if classes is None:
+        there = np.sort(y)
+        upto = np.searchsorted(there, x + reach, side="right")
+        near = upto - np.searchsorted(there, x - reach, side="left")
+        return float(near.sum() / len(x) ** 2)
+    above = _places(y, x + reach, classes, after_equal=True)
+    near = above - _places(y, x - reach, classes, after_equal=False)
+    return float((near / np.bincount(classes)[classes]).mean())
+
+
+def _places(y: F64, x: F64, classes: Labels, *, after_equal: bool) -> I64:
+    """Return how many of y (n,) are before each of x (n,), by class and then value."""
+    is_x = np.repeat([False, True], len(y))
+    tie = is_x if after_equal else ~is_x
+    order = np.lexsort((tie, np.concatenate([y, x]), np.tile(classes, 2)))
+    before = np.cumsum(~is_x[order])
+    places = np.empty(2 * len(y), np.int64)
+    places[order] = before
+    return places[len(y) :]

@@ -18,9 +18,18 @@ from aggopt.measure._typed_pair import TypedPair, Types
 
 Found = TypeVar("Found")
 TAKEN = {  # by an `Assessment` and the arguments of `assess`
-    *("n", "d", "varying", "linkage_limit", "linkage_blocks", "further", "types"),
+    *(
+        "n",
+        "d",
+        "varying",
+        "linkage_limit",
+        "linkage_chance",
+        "linkage_blocks",
+        "further",
+        "types",
+    ),
     *("original", "released", "attributes", "safety", "delta", "importance"),
-    *("weights", "whole", "known", "units", "extra", "own"),
+    *("weights", "whole", "known", "added", "units", "extra", "own"),
 }
 
 
@@ -118,11 +127,12 @@ class TypedComparison(Comparison):
         weights: npt.ArrayLike | None = None,
         known: Any = None,
         units: Any = None,
+        added: Any = None,
         **others: Any,
     ) -> "TypedComparison":
         """Return a table beside its release; raises as `TypedPair.of`."""
         given = original, released, attributes, safety
-        typed = TypedPair.of(*given, known=known, units=units)
+        typed = TypedPair.of(*given, known=known, units=units, added=added)
         weighed = None if weights is None else TypedPair.of(*given, weights)
         return cls(
             pair=typed.embedded,

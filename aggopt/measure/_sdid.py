@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.measure._interval import checked_safety, pairs_within, within
+from aggopt.measure._attacker import Attacker
+from aggopt.measure._interval import chance_within, checked_safety, within
 from aggopt.measure._pair import Pair
 from aggopt.measure._registry import Comparison, Heading, Measure, TypedComparison
 from aggopt.measure.types._disclosure import disclosed, disclosed_by_chance
@@ -47,7 +48,11 @@ def sdid(
 
 
 def sdid_chance(
-    original: npt.ArrayLike, released: npt.ArrayLike, *, safety: float = 0.05
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    *,
+    safety: float = 0.05,
+    known: Any = None,
 ) -> float:
     """Return what `sdid` would be by chance, a fraction in [0, 1].
 
@@ -62,11 +67,15 @@ def sdid_chance(
     ----------
     safety
         As in `sdid`.
+    known : (n,) or (n, q), optional
+        Columns that are published as they are and that the intruder knows, such as
+        strata.  Released values are then permuted among the records that share them.
 
     Raises
     ------
     TableError
-        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+        Not matrices of finite numbers, unequal shapes, or no attribute varies; or
+        known has another number of records.
     JobError
         safety is not a number, not finite or negative.
 
@@ -77,7 +86,8 @@ def sdid_chance(
     >>> sdid_chance([[0.0], [2.0], [4.0], [6.0]], [[0.0], [1.0], [5.0], [6.0]])
     0.125
     """
-    return sdid_chance_of(Pair.of(original, released), safety)
+    pair = Pair.of(original, released)
+    return sdid_chance_of(pair.attacked(Attacker.of(pair.n, known)), safety)
 
 
 def sdid_of(pair: Pair, safety: float) -> float:
@@ -90,8 +100,8 @@ def sdid_chance_of(pair: Pair, safety: float) -> float:
     """Return `sdid_chance` of tables already paired."""
     width = checked_safety(safety) * pair.sample_deviation
     columns = zip(pair.original.T, pair.released.T, strict=True)
-    inside = sum(pairs_within(x, y, width) for x, y in columns)
-    return inside / (pair.n * pair.original.size)
+    known = pair.attacker.before
+    return float(np.mean([chance_within(x, y, width, known) for x, y in columns]))
 
 
 def _found(tables: Comparison) -> float:

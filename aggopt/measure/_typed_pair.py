@@ -37,6 +37,8 @@ class AttributePair:
         See `sdid`.
     weights : (n,)
         Sampling weights, of mean 1, by which sums of squares are; None without.
+    known : (n,)
+        Class of each record within which chance is: see `Attacker.before`.
     """
 
     of: EncodedAttribute
@@ -44,6 +46,7 @@ class AttributePair:
     alike: Labels = field(repr=False)
     safety: float
     weights: F64 | None = field(default=None, repr=False)
+    known: Labels | None = field(default=None, repr=False)
 
     @property
     def n(self) -> int:
@@ -133,6 +136,7 @@ class TypedPair:
         weights: npt.ArrayLike | None = None,
         known: Any = None,
         units: Any = None,
+        added: Any = None,
     ) -> "TypedPair":
         """Return a table, or what `aggopt.encode` made of it, beside its release.
 
@@ -154,12 +158,12 @@ class TypedPair:
         values = released_values(original, released)
         rows = np.column_stack([column.astype(np.float64) for column in values])
         alike = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+        attacker = Attacker.of(len(alike), known, units, added)
         pairs = [
-            AttributePair(of, column, alike, safety, shares)
+            AttributePair(of, column, alike, safety, shares, attacker.before)
             for of, column in zip(original.attributes, values, strict=True)
         ]
         _require_reach(pairs)
-        attacker = Attacker.of(len(alike), known, units)
         return cls(tuple(pairs), rows, alike, shares, attacker)
 
     @property

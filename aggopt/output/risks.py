@@ -185,7 +185,9 @@ def _dominance(tables: _Both, weights: Floats) -> tuple[Totals, Floats]:
 
 def _guessed(tables: _Both, name: str) -> Totals:
     target = column_of(tables.original, name, tables.job)
-    found = risk.attribution(tables.groups[AFTER], target)
+    names = tables.job.within
+    known = _groups(tables.released, names) if names else None
+    found = risk.attribution(tables.groups[AFTER], target, known=known)
     return {
         "share": found.share,
         "chance": found.chance,

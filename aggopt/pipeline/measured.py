@@ -61,19 +61,29 @@ def _without_holes(
     return one, other, {name: wish[rows] for name, wish in asked.items()}
 
 
-def known_of(released: Table) -> Labels | None:
-    """Return the class of each record (n,): those that share all known columns.
+def known_of(original: Table, released: Table) -> dict[str, Labels | None]:
+    """Return what an attacker knows of each record besides its masked attributes.
 
-    An attacker knows the strata and the sampling weights as they are published.
-    Confidential and other columns are assumed unknown; the audit counts how many
-    records are unique if they are known.  None if no such column is published.
+    `known` is the class (n,) of records that share the strata, and the sampling weight
+    where it is published as it is; `added` of those that share the weight that the
+    release has, as the mean of a group; `units` of those of a unit.  None where no such
+    column is published.  Confidential and other columns are assumed unknown; the audit
+    counts how many records are unique if they are known.
     """
+    strata = [codes_of(released.frame[name]) for name in released.roles.stratum]
     columns = released.frame.columns
     weights = [name for name in released.roles.weight if name in columns]
-    names = [*released.roles.stratum, *weights]
-    if not names:
-        return None
-    return together([codes_of(released.frame[name]) for name in names])
+    marks = [codes_of(released.frame[name]) for name in weights]
+    as_is = all(
+        np.array_equal(original.numbers(name), released.numbers(name))
+        for name in weights
+    )
+    before, added = ([*strata, *marks], []) if as_is else (strata, marks)
+    return {
+        "known": together(before) if before else None,
+        "added": together(added) if added else None,
+        "units": members_of(original),
+    }
 
 
 def measured(
@@ -104,7 +114,7 @@ def measured(
     """
     original, released, asked = _without_holes(original, released, asked)
     given: dict[str, Any] = {"whole": whole, "extra": extra}
-    given |= {"known": known_of(released), "units": members_of(original)}
+    given |= known_of(original, released)
     weights, X = known_in(original), original.matrix()
     if asked:
         importance = asked["importance"]

@@ -30,7 +30,7 @@ from aggopt.solvers._certificate import Claim
 
 MEASURED = (
     *("n", "il", "safety", "sdid", "sdid_chance"),
-    *("dld", "linkage", "linkage_limit"),
+    *("dld", "linkage", "linkage_limit", "linkage_chance"),
 )  # what a report says of measures
 PROMISED = ("roles", "privacy", "strata", "units", "weights")  # sections of a job
 NAMES = AttributeSection(kind="nominal")  # without the originals their levels are names

@@ -32,7 +32,7 @@ class Attack:
 
 def attacks(found: Assessment) -> tuple[Attack, ...]:
     """Return the attacks that were measured on a release."""
-    limit, alone = percent(found.linkage_limit), percent(1 / found.n)
+    limit, alone = percent(found.linkage_limit), percent(found.linkage_chance)
     within = f"value within {found.safety:g} standard deviations (SDID)"
     return (
         Attack("linked one to one", percent(found.linkage), alone, limit),

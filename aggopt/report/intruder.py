@@ -8,6 +8,7 @@ import numpy as np
 
 from aggopt.core.plural import many
 from aggopt.measure.risk import attribution
+from aggopt.output.counts import codes_of, together
 from aggopt.report.charts import bars
 from aggopt.report.charts.bars import AttackBar
 from aggopt.report.facts import Facts
@@ -55,7 +56,7 @@ def _linking(facts: Facts) -> Iterator[AttackBar]:
     found = facts.measures
     if found is None:
         return
-    limit, blind = found["linkage_limit"], as_share(1 / found["n"])
+    limit, blind = found["linkage_limit"], as_share(found["linkage_chance"])
     every = "knows all masked attributes of"
     nearest = as_share(found["dld"])
     yield AttackBar("Nearest record", f"{every} one person", nearest, blind, limit)
@@ -69,11 +70,13 @@ def _linking(facts: Facts) -> Iterator[AttackBar]:
 def _guessing(facts: Facts) -> Iterator[AttackBar]:
     """Yield what groups give away of confidential values, which all can see."""
     frame = facts.released.frame
+    before = [codes_of(frame[name]) for name in facts.job.within]
+    known = together(before) if before else None
     for name in facts.job.roles.confidential[:GUESSED]:
         values: Any = facts.outcomes.get(name)
         if values is None:
             values = np.array([str(v) for v in frame[name].to_list()], dtype=object)
-        found = attribution(facts.labels, values)
+        found = attribution(facts.labels, values, known=known)
         if found.share is not None and found.chance is not None:
             shown = as_share(found.share), as_share(found.chance)
             yield AttackBar(f"Guess of {name}", "guesses it from the group", *shown)
@@ -119,12 +122,14 @@ def _sizes(facts: Facts) -> Figure:
 def _limits(facts: Facts, rows: list[AttackBar]) -> Iterator[str]:
     audit = facts.audit
     guesses = [row for row in rows if row.name.startswith("Guess of ")]
+    within = " and ".join(facts.job.within)
+    all_of = f"records of equal {within}" if within else "the whole table"
     for row in guesses:
         yield (
             f"Whoever finds the right group learns what its members have in common: "
             f"{row.name.removeprefix('Guess of ')} is guessed right in "
             f"{share(row.share)} of cases from the group, and in "
-            f"{share(row.chance or 0.0)} from the whole table."
+            f"{share(row.chance or 0.0)} from {all_of}."
         )
     if facts.job.roles.confidential and not audit.promises:
         yield "No l-diversity and no t-closeness was promised of confidential values."

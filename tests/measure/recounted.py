@@ -12,11 +12,13 @@ def attacks(
     masked: Sequence[str],
     known: Sequence[str] = (),
     unit: Sequence[str] = (),
+    before: Sequence[str] = (),
 ) -> dict[str, float]:
     """Return linkage, its limit, DLD and SDID of numbers, records in the same order.
 
     An attacker knows the columns `known` of the release, and looks for a record among
     those that share them.  A link is right if it reaches the unit of the record.
+    Chance is among the records that share the columns `before`, known without it.
     """
     X, Y = (table[list(masked)].to_numpy(float) for table in (original, released))
     spread, n = X.std(axis=0), len(X)
@@ -34,7 +36,48 @@ def attacks(
         near = np.sqrt(apart) <= np.sqrt(apart.min(axis=1, keepdims=True)) + 1e-11
         found["dld"] += ((mine & near).sum(axis=1) / near.sum(axis=1)).sum()
     inside = np.abs(X - Y) <= 0.05 * X.std(axis=0, ddof=1)
-    return {name: share / n for name, share in found.items()} | {"sdid": inside.mean()}
+    shares = {name: share / n for name, share in found.items()}
+    chances = {"linkage_chance": 0.0, "sdid_chance": 0.0}
+    for i, row in enumerate(_classes(released, before)):
+        chances["linkage_chance"] += same_unit[i, row].mean() / n
+        apart = np.abs(X[i] - Y[row])
+        chances["sdid_chance"] += (apart <= 0.05 * X.std(axis=0, ddof=1)).mean() / n
+    return shares | chances | {"sdid": inside.mean()}
+
+
+def attribution(
+    released: pd.DataFrame,
+    target: pd.Series,
+    combination: Sequence[str],
+    before: Sequence[str] = (),
+) -> tuple[float, float]:
+    """Return how often the others of a group tell a confidential value, and by chance.
+
+    The others share the `combination` of published columns; by chance those `before`.
+    """
+    groups, wider = (_classes(released, names) for names in (combination, before))
+    rows = [i for i in range(len(target)) if groups[i].sum() > 1]
+    return tuple(
+        float(np.mean([_guessed(target, i, sets[i]) for i in rows]))
+        for sets in (groups, wider)
+    )
+
+
+def _guessed(target: pd.Series, i: int, among: np.ndarray) -> float:
+    """Return the chance that the value of record i is guessed from the others."""
+    others = target[among & (np.arange(len(target)) != i)]
+    if pd.api.types.is_numeric_dtype(target):
+        return float(abs(others.median() - target[i]) <= 0.05 * target.std())
+    modes = list(others.mode())
+    return (target[i] in modes) / len(modes)
+
+
+def _classes(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """Return which records (n, n) share the columns of these names with each."""
+    same = np.ones((len(table), len(table)), bool)
+    for name in names:
+        same &= np.equal.outer(table[name].to_numpy(), table[name].to_numpy())
+    return same
 
 
 def assigned(costs: np.ndarray) -> np.ndarray:

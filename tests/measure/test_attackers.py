@@ -8,7 +8,7 @@ import aggopt
 from aggopt import measure
 from aggopt.errors import TableError
 from aggopt.pipeline.reassess import review
-from tests.measure.recounted import attacks
+from tests.measure.recounted import attacks, attribution
 
 NAMES = ["a", "b", "c"]
 WAYS = ("strata", "weights", "both", "both, as they are")
@@ -40,10 +40,36 @@ def test_attacks_equal_a_recount_by_pandas_and_numpy(seed) -> None:
     release = aggopt.mask(frame, aggopt.Job(roles=roles, privacy={"k": 3}, **sections))
     found = release.measures
     columns = [c for c in ("region", "weight") if c in release.table]
-    expected = attacks(frame, release.table, NAMES, columns)
+    before = [c for c in columns if c == "region" or "as they are" in WAYS[seed % 4]]
+    expected = attacks(frame, release.table, NAMES, columns, before=before)
     for name, share in expected.items():
         assert getattr(found, name) == pytest.approx(share, abs=1e-9), name
     assert found.linkage_limit == pytest.approx(found.average_risk, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_attribution_equals_a_recount_by_pandas_and_numpy(seed) -> None:
+    frame, roles, sections = drawn(seed)
+    rng = np.random.default_rng(seed)
+    near = frame["a"] + 2 * frame.get("region", 0)
+    frame["income"] = (near + rng.normal(scale=0.3, size=len(frame))).round(1) + 0.0
+    frame["illness"] = np.where(near > rng.normal(size=len(frame)), "flu", "none")
+    roles["confidential"] = ["income", "illness"]
+    sections["risk"] = {"target": roles["confidential"]}
+    release = aggopt.mask(frame, aggopt.Job(roles=roles, privacy={"k": 3}, **sections))
+    table = release.table
+    columns = [c for c in ("region", "weight") if c in table]
+    before = [c for c in columns if c == "region" or "as they are" in WAYS[seed % 4]]
+    for name, found in release.risks.totals["attribution"].items():
+        expected = attribution(table, frame[name], [*NAMES, *columns], before)
+        stated = found["share"], found["chance"]
+        assert stated == pytest.approx(expected, abs=1e-9), name
+        direct = measure.risk.attribution(
+            table[[*NAMES, *columns]],
+            frame[name],
+            known=table[before] if before else None,
+        )
+        assert (direct.share, direct.chance) == stated
 
 
 def test_functions_take_what_is_known() -> None:
@@ -66,6 +92,34 @@ def test_functions_take_what_is_known() -> None:
     by_type = typed.assess_types(X, Y, known=known)
     assert by_type["linkage"] == pytest.approx(expected["linkage"], abs=1e-9)
     assert by_type.reidentifications == found.reidentifications
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_chance_of_intervals_is_among_records_that_share_what_is_known(seed) -> None:
+    rng = np.random.default_rng(seed)
+    n, types = 40, {"size": {"order": [0, 1, 2, 3]}}
+    known = rng.integers(0, 4, n)
+    X = pd.DataFrame({"size": rng.integers(0, 4, n), "sex": rng.choice(["f", "m"], n)})
+    Y = X.iloc[rng.permutation(n)].reset_index(drop=True)
+    Y["age"], X["age"] = rng.normal(size=(2, n)).round(1)
+    same = np.equal.outer(known, known) / np.bincount(known)[known][:, None] / n
+    apart = {
+        name: np.abs(np.subtract.outer(X[name].to_numpy(), Y[name].to_numpy()))
+        for name in ("size", "age")
+    }
+    expected = {
+        "size": same[apart["size"] <= 0.5 * 3].sum(),
+        "sex": same[np.equal.outer(X["sex"].to_numpy(), Y["sex"].to_numpy())].sum(),
+        "age": same[apart["age"] <= 0.5 * X["age"].std() * (1 + 1e-9)].sum(),
+    }
+    found = measure.types.sdid_chance(X, Y, types, safety=0.5, known=known)
+    assert found == pytest.approx(expected, abs=1e-9)
+    numbers = measure.sdid_chance(X[["age"]], Y[["age"]], safety=0.5, known=known)
+    assert numbers == pytest.approx(expected["age"], abs=1e-9)
+    overall = measure.assess(X, Y, types, safety=0.5, known=known)
+    assert overall.sdid_chance == pytest.approx(
+        np.mean(list(expected.values())), abs=1e-9
+    )
 
 
 def test_known_columns_have_an_entry_for_each_record() -> None:
@@ -113,7 +167,7 @@ def test_a_link_is_right_if_it_reaches_the_unit(seed) -> None:
         frame["region"], columns = frame["household"] % 2, ["region"]
         roles["stratum"] = columns
     release = aggopt.mask(frame, aggopt.Job(roles=roles, privacy={"k": 3}))
-    expected = attacks(frame, release.table, NAMES, columns, ["household"])
+    expected = attacks(frame, release.table, NAMES, columns, ["household"], columns)
     for name, share in expected.items():
         assert getattr(release.measures, name) == pytest.approx(share, abs=1e-9), name
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aggopt.measure._interval import pairs_within, within
+from aggopt.measure._interval import chance_within, within
 
 VALUES = st.lists(st.integers(-5, 5), min_size=1, max_size=12)
 
@@ -13,8 +13,14 @@ VALUES = st.lists(st.integers(-5, 5), min_size=1, max_size=12)
 @settings(deadline=None)
 @given(VALUES, VALUES, st.integers(0, 6))
 def test_pairs_are_counted_with_both_ends(x, y, width) -> None:
-    expected = sum(abs(a - b) <= width for a in x for b in y)
-    assert pairs_within(np.array(x, float), np.array(y, float), width) == expected
+    x, y = x[: len(y)], y[: len(x)]
+    near = np.array([[abs(a - b) <= width for b in y] for a in x])
+    one, other = np.array(x, float), np.array(y, float)
+    assert chance_within(one, other, width) == pytest.approx(near.mean())
+    classes = np.arange(len(x)) // 3
+    same = np.equal.outer(classes, classes)
+    expected = ((near & same).sum(axis=1) / same.sum(axis=1)).mean()
+    assert chance_within(one, other, width, classes) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -24,4 +30,4 @@ def test_pairs_are_counted_with_both_ends(x, y, width) -> None:
 def test_the_end_is_inside_up_to_rounding(apart: float, inside: bool) -> None:
     assert within(np.array([apart]), 2.0).tolist() == [inside]
     for x, y in (([0.0], [apart]), ([apart], [0.0])):
-        assert pairs_within(np.array(x), np.array(y), 2.0) == inside
+        assert chance_within(np.array(x), np.array(y), 2.0) == inside

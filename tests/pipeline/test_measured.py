@@ -220,6 +220,7 @@ def test_numbers_alone_have_the_manifest_that_they_had() -> None:
         *("highest_risk", "average_risk", "reidentifications", "linkage"),
         *(
             "linkage_limit",
+            "linkage_chance",
             "linkage_blocks",
             "dld",
             "sdid",

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from aggopt.core.types import I64, Labels
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError
+from aggopt.measure._attacker import Attacker
 from aggopt.measure._interval import checked_safety, within
 from aggopt.privacy._columns import columns, factorized
-from aggopt.privacy._values import labels_of
+from aggopt.privacy._values import groups_of, labels_of
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Attribution:
         Of guesses from the other records of the group that are right, a fraction; None
         where no record has another beside it.
     chance
-        The same of guesses from all other records of the table.
+        The same of guesses from all other records, or all that share what is known.
     undefined
         Records of which there is no guess: no other of the group has a value.
     """
@@ -42,15 +43,18 @@ class Attribution:
         return self.share - self.chance
 
 
-def attribution(released: Any, target: Any, *, safety: float = 0.05) -> Attribution:
+def attribution(
+    released: Any, target: Any, *, safety: float = 0.05, known: Any = None
+) -> Attribution:
     """Return how often the group of a record gives its confidential value away.
 
     Each record is left out in turn, and its value guessed from the others of its group:
     numbers by their median, right within `safety` standard deviations (divisor n - 1),
     anything else by the most frequent value, of several each as likely.  What is
     learnt so holds of persons who are not in the table as well: only what exceeds the
-    same guess from the whole table is the release's doing.  The chance is of the
-    records that have a guess.  Lower is better.
+    same guess from the whole table, or from the records that share what is `known`, is
+    the release's doing.  The chance is of the records that have a guess.  Lower is
+    better.
 
     Parameters
     ----------
@@ -61,12 +65,15 @@ def attribution(released: Any, target: Any, *, safety: float = 0.05) -> Attribut
         values what is missing is one more.
     safety
         Half the width of the interval about a guess, in standard deviations, 0 or more.
+    known : (n,) or (n, q), optional
+        Columns that are published as they are and that somebody knows without the
+        release, such as strata.  Values are guessed from records that share them.
 
     Raises
     ------
     TableError, JobError
-        There are no records, or not one value of each; or safety is no number of at
-        least 0.
+        There are no records, or not one value of each, or not one entry of known; or
+        safety is no number of at least 0.
 
     Source: correct attribution probability of Elliot (2014) and Taub et al. (2018),
     each record left out.
@@ -78,6 +85,11 @@ def attribution(released: Any, target: Any, *, safety: float = 0.05) -> Attribut
     """
     width = checked_safety(safety)
     labels, values = labels_of(released), _column(target)
+    classes = Attacker.of(len(labels), known).before
+    if classes is None:
+        classes = np.zeros(len(labels), np.intp)
+    else:
+        labels = groups_of(np.column_stack([labels, classes]))
     if len(values) != len(labels):
         raise TableError(
             f"There are {len(values)} values, but {len(labels)} records.",
@@ -87,14 +99,15 @@ def attribution(released: Any, target: Any, *, safety: float = 0.05) -> Attribut
         numbers = values.astype(np.float64)
         there = ~np.isnan(numbers)
         own = np.unique(labels[there], return_inverse=True)[1]
+        classes = np.unique(classes[there], return_inverse=True)[1]
         guess = partial(_by_median, numbers[there], width=width)
     else:
         own, guess = labels, partial(_by_mode, factorized(values)[0] + 1)
-    known = np.bincount(own)[own] > 1
-    if not known.any():
+    guessed = np.bincount(own)[own] > 1
+    if not guessed.any():
         return Attribution(None, None, len(labels))
-    share, chance = guess(own)[known].mean(), guess(np.zeros_like(own))[known].mean()
-    undefined = len(labels) - int(known.sum())
+    share, chance = guess(own)[guessed].mean(), guess(classes)[guessed].mean()
+    undefined = len(labels) - int(guessed.sum())
     return Attribution(float(share), float(chance), undefined)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.types import Bool
-from aggopt.measure._interval import checked_safety, pairs_within, within
+from aggopt.measure._interval import chance_within, checked_safety, within
 from aggopt.measure._pair import Pair
 from aggopt.measure._registry import Heading
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
@@ -52,12 +52,13 @@ def sdid_chance(
     attributes: Types = None,
     *,
     safety: float = 0.05,
+    known: Any = None,
 ) -> dict[str, float]:
     """Return what `sdid` would be by chance, by attribute, 0..1.
 
     Its mean where what is released is permuted among the records: the share of all
-    pairs of an original and a released record that are so near.  It has no better or
-    worse of its own.
+    pairs of an original and a released record that are so near.  `known` is as in
+    `aggopt.measure.sdid_chance`.  It has no better or worse of its own.
 
     Raises
     ------
@@ -74,7 +75,8 @@ def sdid_chance(
     {'sex': 0.5}
     """
     width = checked_safety(safety)
-    return TypedPair.of(original, released, attributes, width).each(disclosed_by_chance)
+    pair = TypedPair.of(original, released, attributes, width, known=known)
+    return pair.each(disclosed_by_chance)
 
 
 def disclosed(pair: AttributePair) -> float:
@@ -91,16 +93,24 @@ def disclosed(pair: AttributePair) -> float:
 def disclosed_by_chance(pair: AttributePair) -> float:
     """Return `sdid_chance` of an attribute."""
     if pair.of.numbers is None:
-        near = _near(pair)
-        before = np.bincount(pair.original, minlength=len(near))
-        after = np.bincount(pair.released, minlength=len(near))
-        return float(before @ near @ after / pair.n**2)
+        near, known = _near(pair), pair.known
+        if known is None:
+            before = np.bincount(pair.original, minlength=len(near))
+            after = np.bincount(pair.released, minlength=len(near))
+            return float(before @ near @ after / pair.n**2)
+        from scipy.sparse import csr_matrix
+
+        sizes, one = np.bincount(known), np.ones(pair.n)
+        shape = len(sizes), len(near)
+        before = csr_matrix((1 / sizes[known], (known, pair.original)), shape)
+        after = csr_matrix((one, (known, pair.released)), shape)
+        return float((before @ csr_matrix(near)).multiply(after).sum() / pair.n)
     if pair.of.numbers.constant:
         return float(pair.unchanged.mean())
     column = Pair.of(pair.original[:, None], pair.released[:, None])
     width = pair.safety * column.sample_deviation
     x, y = column.original[:, 0], column.released[:, 0]
-    return pairs_within(x, y, width) / pair.n**2
+    return chance_within(x, y, width, pair.known)
 
 
 def _near(pair: AttributePair) -> Bool:
