@@ -2,16 +2,22 @@
 
 Each step's results are noted once all of its files are there.  All files of a step come
 from the job, the input, the versions of packages and the secret: a run of the same
-goes on with them, and gives the same bytes.
+goes on with them, and gives the same bytes.  Notes are JSON text: what somebody else
+wrote among them is data of the types that steps return, or damaged, and never code.
 """
 
-import pickle
+import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import GenericAlias
+from typing import Any, NamedTuple, get_type_hints
+
+from pydantic import TypeAdapter
 
 from aggopt.core.randomness import require_secret, secret
 from aggopt.engine.pieces import InputParts
+from aggopt.engine.tasks import ROUNDS, TASKS
 from aggopt.engine.workspace import appear
 from aggopt.job import Job
 from aggopt.output.manifest import versions_of
@@ -44,7 +50,7 @@ class Identity(NamedTuple):
         said["engine"] = {key: value for key, value in engine if key not in _CARRIERS}
         said["code"] = [origin.to_dict() for origin in job.code]
         states = {piece.path: piece.state for piece in parts.pieces}
-        files = [(str(path.resolve()), *state) for path, state in states.items()]
+        files = [[str(path.resolve()), *state] for path, state in states.items()]
         return cls(said, files, versions_of(["python", *PACKAGES]))
 
     def differs(self, other: "Identity") -> list[str]:
@@ -87,7 +93,7 @@ class Journal:
 
     def begin(self, run: LeftRun) -> None:
         """Say whose the steps are."""
-        _write(self.stage / SAYS, run)
+        _write(self.stage / SAYS, run, TypeAdapter(LeftRun))
 
     def end(self) -> None:
         """Say that nobody can go on with them: they are about to be removed."""
@@ -95,13 +101,57 @@ class Journal:
 
     def note(self, step: str, results: list[Any]) -> None:
         """Note what a step has returned."""
-        _write(self.work / f"{DONE}{step}", results)
+        _write(self.work / f"{DONE}{step}", results, _type_of_results(step))
 
     def results(self, step: str) -> list[Any] | None:
         """Return what a step returned; None if it is yet to be done."""
         path = self.work / f"{DONE}{step}"
-        return list(pickle.loads(path.read_bytes())) if path.exists() else None
+        return read_results(path) if path.exists() else None
 
 
-def _write(to: Path, what: object) -> None:
-    appear(to, lambda aside: aside.write_bytes(pickle.dumps(what)))
+def read_run(stage: Path) -> LeftRun:
+    """Return what is said of a run in its folder.
+
+    Raises
+    ------
+    ValueError
+        It is damaged.
+    OSError
+        It cannot be read.
+    """
+    run: LeftRun = _read(stage / SAYS, TypeAdapter(LeftRun))
+    return run
+
+
+def read_results(path: Path) -> list[Any]:
+    """Return what a step returned, from the file that `Journal.note` wrote.
+
+    Raises
+    ------
+    ValueError
+        It is damaged.
+    OSError
+        It cannot be read.
+    """
+    step = path.name.removeprefix(DONE)
+    if step.rstrip(ROUNDS) not in TASKS:
+        raise ValueError(f"There is no step {step!r}.")
+    return list(_read(path, _type_of_results(step)))
+
+
+def _type_of_results(step: str) -> TypeAdapter[Any]:
+    """Return the type of the list of what the tasks of a step return."""
+    task = TASKS[step.rstrip(ROUNDS)]
+    function = task.func if isinstance(task, partial) else task
+    returned = get_type_hints(function).get("return", Any)
+    of_all: Any = GenericAlias(list, (returned,))
+    return TypeAdapter(of_all)
+
+
+def _read(path: Path, kind: TypeAdapter[Any]) -> Any:
+    return kind.validate_python(json.loads(path.read_bytes()))
+
+
+def _write(to: Path, what: object, kind: TypeAdapter[Any]) -> None:
+    text = json.dumps(kind.dump_python(what, mode="json"))
+    appear(to, lambda aside: aside.write_text(text, encoding="ascii"))

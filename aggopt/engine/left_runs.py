@@ -1,10 +1,9 @@
 """What killed runs have left: gone on with where that is asked for, else removed."""
 
-import pickle
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from aggopt.core.leftovers import adopted, left_in, own_part, remove_left
 from aggopt.engine.journal import (
@@ -15,10 +14,14 @@ from aggopt.engine.journal import (
     Journal,
     LeftRun,
     private_of,
+    read_results,
+    read_run,
 )
 from aggopt.errors import EngineError
 
 ANEW = "begin anew: --no-resume, or resume = false, which removes it"
+
+Found = TypeVar("Found")
 
 
 def resumed(asked: LeftRun, known: str | None) -> tuple[Journal, str] | None:
@@ -39,7 +42,7 @@ def resumed(asked: LeftRun, known: str | None) -> tuple[Journal, str] | None:
         work = _work_of(stage, left)
         if work is not None:
             for done in work.glob(f"{DONE}*"):
-                _read(done)
+                _undamaged(read_results, done, done)
             journal = Journal(adopted(work), adopted(stage))
             _take_back(journal.stage, private_of(asked.out))
             return journal, left.secret
@@ -88,7 +91,7 @@ def _take_back(stage: Path, private: Path) -> None:
 
 def _left_for(out: Path) -> Iterator[tuple[Path, LeftRun]]:
     for stage in _stages(out.parent):
-        left: LeftRun = _read(stage / SAYS)
+        left = _undamaged(read_run, stage, stage / SAYS)
         if left.out == out:
             yield stage, left
 
@@ -107,20 +110,19 @@ def _work_of(stage: Path, left: LeftRun) -> Path | None:
 
 def _said(stage: Path) -> LeftRun | None:
     try:
-        found: LeftRun = _read(stage / SAYS)
-    except EngineError:  # it is removed with all else
+        return read_run(stage)
+    except (ValueError, RecursionError, OSError):  # it is removed with all else
         return None
-    return found
 
 
-def _read(path: Path) -> Any:
+def _undamaged(read: Callable[[Path], Found], path: Path, file: Path) -> Found:
     try:
-        return pickle.loads(path.read_bytes())
-    except Exception:  # pickles fail in any way
+        return read(path)
+    except (ValueError, RecursionError, OSError):  # its words may quote the file
         pass
     raise EngineError(
-        f"What a killed run has left in {path.parent} cannot be gone on with: "
-        f"{path.name} is damaged.",
+        f"What a killed run has left in {file.parent} cannot be gone on with: "
+        f"{file.name} is damaged.",
         fix=f"{ANEW}.",
     )
 

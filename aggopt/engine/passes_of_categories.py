@@ -1,5 +1,6 @@
 """Tasks that choose categories: of each block by itself, or of all by one program."""
 
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -47,7 +48,14 @@ def told_together(
     return codes if weights is None else {**codes, "weights": weights}
 
 
-def chosen(place: int, config: InBlocks) -> Certificate:
+@dataclass(frozen=True, repr=False)
+class ChoiceEnd(Certificate):
+    """How the choice of a category ended: its certificate, without multipliers."""
+
+    multipliers: None = field(default=None, compare=False)
+
+
+def chosen(place: int, config: InBlocks) -> ChoiceEnd:
     """Choose the levels of a category for all groups; write them, return the proof.
 
     Raises
@@ -78,7 +86,7 @@ def chosen(place: int, config: InBlocks) -> Certificate:
     choice = np.full(sum(config.counts), np.nan)
     choice[of.there] = made.choice
     save(config.at("chosen", place), choice=choice)
-    return made.certificate
+    return ChoiceEnd(**{**vars(made.certificate), "multipliers": None})
 
 
 def nodes_of(

@@ -1,6 +1,9 @@
 """A run that was killed is gone on with, as what it was, or not at all."""
 
+import json
 import os
+import pickle
+import re
 import shutil
 from pathlib import Path
 
@@ -143,7 +146,11 @@ def test_a_run_is_found_whatever_folder_was_for_its_files(folder, tmp_path, step
 
 @pytest.mark.usefixtures("dead")
 @pytest.mark.parametrize("name", ["run", "done-scatter"])
-@pytest.mark.parametrize("holds", [b"", b"no pickle"], ids=["empty", "other"])
+@pytest.mark.parametrize(
+    "holds",
+    [b"", b"no JSON", b"\xff", b"[" * 100_000, b'["4"]', b'[{"n": 1}]'],
+    ids=["empty", "other", "no text", "nested", "of another type", "of a class"],
+)
 def test_a_damaged_journal_is_refused_in_words(folder, tmp_path, name, holds):
     killed(folder, tmp_path / "out", "publish")
     work, stage = before = left(tmp_path)
@@ -159,6 +166,85 @@ def test_a_damaged_journal_is_refused_in_words(folder, tmp_path, name, holds):
     assert left(tmp_path) == before
     masked(folder, job(engine={"block": 30, "resume": False}), tmp_path / "out")
     assert left(tmp_path) == []
+
+
+class Code:
+    """What a pickle runs when it is read."""
+
+    def __init__(self, makes: Path) -> None:
+        self.makes = makes
+
+    def __reduce__(self):
+        """Make a folder where it is read."""
+        return os.mkdir, (str(self.makes),)
+
+
+@pytest.mark.usefixtures("dead")
+@pytest.mark.parametrize("name", ["run", "done-scatter"])
+def test_code_in_a_journal_is_not_run(folder, tmp_path, name):
+    killed(folder, tmp_path / "out", "publish")
+    work, stage = left(tmp_path)
+    code = pickle.dumps(Code(tmp_path / "made"))
+    ((stage if name == "run" else work) / name).write_bytes(code)
+    with pytest.raises(EngineError, match="damaged"):
+        aggopt.mask(folder, job(engine=AGAIN), out=tmp_path / "out")
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.usefixtures("dead")
+def test_a_step_that_no_run_has_is_damage(folder, tmp_path):
+    killed(folder, tmp_path / "out", "publish")
+    (left(tmp_path)[0] / "done-made up").write_text("[]")
+    with pytest.raises(EngineError, match="done-made up is damaged"):
+        aggopt.mask(folder, job(engine=AGAIN), out=tmp_path / "out")
+
+
+ASKED = {
+    "solve": {"aggregation": {"method": "p3m"}},
+    "keep 1": {"privacy": {"l": 2, "repair": "merge"}},
+    "choose": {
+        "roles": {
+            "quasi-identifier": ["age", "note"],
+            "drop": ["name", "height", "income", "ill"],
+        },
+        "attributes": {"note": {"kind": "nominal"}},
+        "aggregation": {
+            "method": "mean",
+            "categories": {"method": "frequencies", "slack": 5},
+        },
+    },
+}
+
+
+@pytest.mark.usefixtures("dead")
+@pytest.mark.parametrize("step", ASKED)
+def test_proofs_and_refusals_are_gone_on_with(folder, tmp_path, steps, step):
+    asked = {"engine": AGAIN, **ASKED[step]}
+    killed(folder, tmp_path / "out", "write", **ASKED[step])
+    assert step in steps
+    steps.clear()
+    found = aggopt.mask(folder, job(**asked), out=tmp_path / "out")
+    assert step not in steps
+    secret = found.manifest["output"]["secret"]
+    whole = aggopt.mask(folder, job(**asked), out=tmp_path / "b", secret=secret)
+    assert digest(found.path) == digest(whole.path)
+    assert found.audit == whole.audit
+    assert proofs(found) == proofs(whole)
+
+
+def proofs(release):
+    """Return the certificates that a manifest states, without their seconds."""
+    text = json.dumps(release.manifest["certificates"])
+    return re.sub(r'"seconds": [^,}]*', "", text)
+
+
+@pytest.mark.usefixtures("dead")
+def test_a_folder_whose_name_is_no_text_is_gone_on_with(folder, tmp_path, steps):
+    out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/o\xff"))
+    killed(folder, out, "publish")
+    steps.clear()
+    aggopt.mask(folder, job(engine=AGAIN), out=out)
+    assert steps[0] == "publish"
 
 
 @pytest.mark.usefixtures("dead")
