@@ -39,7 +39,7 @@ def test_it_says_which_tools_write(tmp_path, monkeypatch) -> None:
     asked = job(aggregation={"method": "p3m"})
     Path("job.toml").write_text(asked.to_toml(), "utf-8")
     here = set(tmp_path.iterdir())
-    given = ["job.toml", "people.csv"]
+    given = ["people.csv", "job.toml"]
     run("compare-solvers", *given, "--solvers", "lagrangian")
     assert set(tmp_path.iterdir()) == here
     run("sweep", *given, "--alpha", "0.5", "--delta", "0.1", "--jobs", "1")

@@ -43,8 +43,8 @@ Jobs = Annotated[int, typer.Option(help="Processes; -1 means one per core.")]
 
 
 def compare_solvers(
-    job: JobFile,
     table: TableFile,
+    job: JobFile,
     trust: Trust,
     solvers: Annotated[
         str, typer.Option(help="Names, separated by commas; all when left out.")
@@ -77,8 +77,8 @@ def compare_solvers(
 
 
 def sweep(
-    job: JobFile,
     table: TableFile,
+    job: JobFile,
     trust: Trust,
     alpha: Alphas = "",
     delta: Deltas = "",

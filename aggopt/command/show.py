@@ -81,7 +81,7 @@ def _measures(measures: "Assessment | None", audit: "Audit") -> None:
     """Print the measures, and among the risks what the audit counted."""
     if measures is None:
         return
-    rows = [("unique", audit.unique, "records alone with their combination")]
+    rows = [("unique", audit.unique, "records unique with their combination")]
     rows += [
         (each.short, each.count.unique, f"records unique, {each.what} known too")
         for each in audit.beside

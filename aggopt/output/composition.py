@@ -21,11 +21,10 @@ def together_known(published: Labels, units: Labels, k: int) -> list[str]:
     if not found.rare:
         return []
     return [
-        f"Units are not published. Were it known which records are of one, "
-        f"{found.unique} of {many(found.total, 'unit')} would be alone with how many "
-        f"records they have of which combinations, and {found.rare} would share that "
-        f"with fewer than {k - 1} others. If a published column tells how large a unit "
-        "is, make it a stratum."
+        "Units are not published. If somebody knew which records belong to one unit, "
+        f"the combinations of its records would make {found.unique} of "
+        f"{many(found.total, 'unit')} unique, and put {found.rare} into groups smaller "
+        f"than {k}. If a published column tells how large a unit is, make it a stratum."
     ]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from aggopt.core.plural import are
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Labels
 from aggopt.input.released import plain
@@ -42,6 +43,23 @@ class Count:
     total: int = field(default=0, compare=False)
     what: str = "record"
 
+    def rarity(self, k: int) -> str:
+        """Say how many are unique, and how many are in groups smaller than k.
+
+        Examples
+        --------
+        >>> Count(("age",), 436, 1, rare=442, unique=428, total=442).rarity(5)
+        '428 of 442 records are unique; all 442 are in groups smaller than 5'
+        """
+        of = f"of {self.total:,} {self.what}s"
+        unique = f"{self.unique:,} {of} {are(self.unique)} unique"
+        if self.rare == self.unique:
+            return unique
+        if not self.unique:
+            return f"{self.rare:,} {of} {in_small_groups(self.rare, k)}; none is unique"
+        every = "all " if self.rare == self.total else ""
+        return f"{unique}; {every}{self.rare:,} {in_small_groups(self.rare, k)}"
+
     @classmethod
     def of(
         cls,
@@ -66,6 +84,16 @@ class Count:
             total=len(labels),
             what="record" if units is None else "unit",
         )
+
+
+def in_small_groups(count: int, k: int) -> str:
+    """Return the words that follow a number of records in groups smaller than k.
+
+    >>> in_small_groups(1, 5), in_small_groups(2, 5)
+    ('is in a group smaller than 5', 'are in groups smaller than 5')
+    """
+    groups = "a group" if count == 1 else "groups"
+    return f"{are(count)} in {groups} smaller than {k}"
 
 
 def codes_of(column: nw.Series[Any]) -> AnyInt:

@@ -33,9 +33,9 @@ def too_rare(weakest: Count, k: int, scope: str) -> PrivacyError:
 def told_apart(weakest: Count, k: int) -> PrivacyError:
     """Return the error of pseudonyms that tell some units apart."""
     return PrivacyError(
-        "Pseudonyms tell which records are of one unit: what these have together is "
-        f"that of {many(weakest.rarest, 'unit')} alone in the rarest case, and k = {k} "
-        "was promised.",
+        "Pseudonyms tell which records are of one unit: the rarest combination of a "
+        f"unit's records is that of {many(weakest.rarest, 'unit')}, and k = {k} was "
+        "promised.",
         fix='nothing was written; set published = "drop" under [units].',
     )
 
@@ -43,8 +43,8 @@ def told_apart(weakest: Count, k: int) -> PrivacyError:
 def too_few(least: int, k: int) -> PrivacyError:
     """Return the error of a value that stands for `least` records, fewer than k."""
     return PrivacyError(
-        f"A published value is that of {many(least, 'record')} alone: the "
-        f"others of its group have none, and k = {k} was promised.",
+        f"A published value is made from {many(least, 'record')}: the others of its "
+        f"group have none, and k = {k} was promised.",
         fix="nothing was written; mask again, and report this if aggopt made "
         "the values.",
     )

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from aggopt.core.plural import are
 from aggopt.output.beside import Beside
-from aggopt.output.counts import Count
+from aggopt.output.counts import Count, in_small_groups
 from aggopt.output.unchanged import Unchanged
 
 GREEN, AMBER, RED = "green", "amber", "red"
@@ -99,11 +99,9 @@ def amber_reason(audit: Audited) -> str | None:
     if unique:
         of = f"{unique:,} of {audit.records:,} {audit.whole.what}s {are(unique)} unique"
         return f"{of} with all {len(audit.whole.attributes)} masked columns"
-    rare, total = audit.whole.rare, f"{audit.records:,} {audit.whole.what}s"
-    return (
-        f"{rare:,} of {total} {are(rare)} among fewer than {audit.k} alike with all "
-        f"{len(audit.whole.attributes)} masked columns"
-    )
+    rare = f"{audit.whole.rare:,} of {audit.records:,} {audit.whole.what}s"
+    small = in_small_groups(audit.whole.rare, audit.k)
+    return f"{rare} {small} with all {len(audit.whole.attributes)} masked columns"
 
 
 def _gravest(counts: tuple[Beside, ...]) -> Beside | None:
@@ -122,10 +120,8 @@ def _exposed(each: Beside, k: int) -> str:
         return (
             f"{count.unique:,} of {total} {are(count.unique)} unique with {each.names}"
         )
-    return (
-        f"{count.rare:,} of {total} {are(count.rare)} among fewer than {k} alike with "
-        f"{each.names}"
-    )
+    small = in_small_groups(count.rare, k)
+    return f"{count.rare:,} of {total} {small} with {each.names}"
 
 
 def open_risks(audit: Audited) -> Iterator[str]:
@@ -141,8 +137,8 @@ def open_risks(audit: Audited) -> Iterator[str]:
         if not (each.known and each.count.rare):
             continue
         if each is not in_heading:
-            yield f"{_exposed(each, audit.k)}."
-        if each.count.rare > each.count.unique > 0:
+            yield f"With {each.names}, {each.count.rarity(audit.k)}."
+        elif each.count.rare > each.count.unique > 0:
             yield _below_k(each, audit.k)
     if audit.unchanged and (said := audit.unchanged.said(audit.records)):
         yield said
@@ -155,17 +151,16 @@ def _with_confidential(each: Beside, k: int, *, also: bool) -> str:
     if count.unique:
         return f"{said} {count.unique:,} of {total} would be unique."
     if count.rare:
-        fewer = f"be among fewer than {k} alike"
         return (
-            f"{said} none would be unique, and {count.rare:,} of {total} would {fewer}."
+            f"{said} no {count.what} would be unique, and {count.rare:,} of {total} "
+            f"would be in groups smaller than {k}."
         )
-    return f"{said} no {count.what} would be among fewer than {k} alike."
+    return f"{said} no {count.what} would be in a group smaller than {k}."
 
 
 def _below_k(each: Beside, k: int) -> str:
     """Say how many are below k with columns that others may know."""
     count = each.count
-    return (
-        f"With {each.names}, {count.rare:,} of {count.total:,} {count.what}s are among "
-        f"fewer than {k} alike, the unique ones included."
-    )
+    of = "all" if count.rare == count.total else f"{count.rare:,} of"
+    small = in_small_groups(count.rare, k)
+    return f"With {each.names}, {of} {count.total:,} {count.what}s {small}."

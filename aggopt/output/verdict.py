@@ -189,14 +189,10 @@ class Audit:
             return None
         within = " k holds within each block only." if self.holds else ""
         with_strata = " and strata" if self.strata else ""
-        share = "shares its own" if self.whole.rare == 1 else "share theirs"
-        alone = f"of them {self.unique} {'is' if self.unique == 1 else 'are'}"
         return (
             f"NOT {self.k}-anonymous on the combination of all "
             f"{len(self.whole.attributes)} quasi-identifiers{with_strata}: "
-            f"{self.whole.rare} of "
-            f"{self.records} records {share} with fewer than "
-            f"{many(self.k - 1, 'other')}, {alone} alone with it.{within}"
+            f"{self.whole.rarity(self.k)}.{within}"
         )
 
     @property

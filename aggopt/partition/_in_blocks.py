@@ -43,7 +43,7 @@ def in_blocks(
 
     Warning: k then holds within each block only.  The more blocks, the smaller the
     loss and the higher the disclosure risk: the combination of all attributes is NOT
-    k-anonymous, and most records can be alone with theirs.  An attacker who knows
+    k-anonymous, and most records can be unique.  An attacker who knows
     attributes of several blocks intersects their groups.
 
     Parameters

@@ -72,7 +72,7 @@ def require_scope(job: Job, blocks: Columns) -> None:
             f"by itself. k = {job.privacy.k} then holds within each block, and not for "
             "the combination of all of them, which the job promises.",
             fix='promise less, with scope = "blocks" under [privacy] (a record '
-            "may then be alone with its combination); or group all together, with "
+            "may then be unique with its combination); or group all together, with "
             f"{_together(job)}.",
         )
 

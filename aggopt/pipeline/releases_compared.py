@@ -83,15 +83,14 @@ class ReleasesCompared:
     def verdict(self) -> str:
         """Say what publishing all of them leaves."""
         held = "leaves" if self.holds else "DOES NOT LEAVE"
-        found, alone = self.together, self.together.unique
+        found = self.together
         said = (
             f"Publishing all {len(self.figures)} releases {held} k = {self.k}: the "
             f"smallest group that they have in common is of "
             f"{many(found.rarest, found.what)}"
         )
         if not self.holds:
-            rare = many(found.rare, found.what)
-            said += f", {rare} are in such of fewer than {self.k}, {alone} alone"
+            said += f"; {found.rarity(self.k)}"
         return f"{said}.{self._left_out}"
 
     @property

@@ -218,11 +218,11 @@ def _changed(facts: Facts) -> Iterator[str]:
     is_or_are = "is" if now == 1 else "are"
     after = f"{many(now, 'record')} of them {is_or_are}" if now else "none is"
     yield (
-        f"Before, {share(_alone(before))} of the records were alone with their "
+        f"Before, {share(_unique(before))} of the records were unique with their "
         f"combination; now {after}."
     )
 
 
-def _alone(labels: Labels) -> float:
+def _unique(labels: Labels) -> float:
     sizes = np.bincount(labels)
     return float((sizes == 1).sum() / len(labels))

@@ -228,14 +228,14 @@ def test_blocks_are_shown_with_what_they_leave_open(here, aggopt):
     )
     assert out.count("NOT 4-anonymous") == 1
     assert warning in out.splitlines()[1]
-    assert f"{alone} are alone with it" in out
+    assert f"{alone} of 40 records are unique; all 40 are in groups smaller than 4" in out
     assert "\ngroups of age " in out
     assert "\ngroups of income " in out
     code, out, _ = aggopt(*ASSESS)
     assert code == 0
     assert warning in out.splitlines()[1]
     risks = out.split("Risk (lower is better)")[1].split("Both")[0]
-    assert f"records alone with their combination ({alone})" in risks
+    assert f"records unique with their combination ({alone})" in risks
     columns = ["age", "income", "note", "illness"]
     for size, known in ((3, "other"), (4, "confidential")):
         both = pd.read_csv("masked.csv")[columns[:size]]
@@ -456,8 +456,12 @@ def test_usage_errors_have_exit_code_2_and_can_be_json(aggopt):
             "assess TABLE MASKED JOB",
         ),
         (
-            ("compare-solvers", "PEOPLE.CSV", "job.toml"),
-            "compare-solvers JOB TABLE",
+            ("compare-solvers", "job.toml", "PEOPLE.CSV"),
+            "compare-solvers TABLE JOB",
+        ),
+        (
+            ("sweep", "job.toml", "people.csv", "--alpha", "0.5"),
+            "sweep TABLE JOB",
         ),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_broken_promise_ends_with_1_and_leaves_nothing(
 
 
 P3M = '[aggregation]\nmethod = "p3m"\nsolver = "uno"\n'
-COMPARE = ("compare-solvers", "job.toml", "people.csv", "--solvers", "uno", "--json")
+COMPARE = ("compare-solvers", "people.csv", "job.toml", "--solvers", "uno", "--json")
 GRID = ("--alpha", "0.5", "--delta", "0.1", "--jobs", "1", "--overwrite")
 
 
@@ -81,7 +81,7 @@ def test_what_is_only_tried_is_audited_too(promising, aggopt, monkeypatch):
     for holds in (True, False):
         code, out, _ = aggopt(*COMPARE)
         assert (code, json.loads(out)["cvxpy:uno"]["holds"]) == (0, holds)
-        code, out, _ = aggopt("sweep", "job.toml", "people.csv", *GRID)
+        code, out, _ = aggopt("sweep", "people.csv", "job.toml", *GRID)
         assert code == 0
         assert pd.read_csv(promising / "sweep.csv")["holds"].tolist() == [holds]
         assert ("kept" in out, "BROKEN" in out, "*" in out.split("\n", 1)[1]) == (

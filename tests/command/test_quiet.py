@@ -90,7 +90,7 @@ def test_sweep_as_json(here, aggopt, monkeypatch) -> None:
     how = '[aggregation]\nmethod = "p3m"\nsolver = "lagrangian"\n'
     (here / "job.toml").write_text(JOB + how)
     grid = ("--alpha", "0.5", "--delta", "0.1", "--jobs", "1", "--out", "s")
-    code, out, err = aggopt("sweep", "job.toml", "people.csv", *grid, "--json")
+    code, out, err = aggopt("sweep", "people.csv", "job.toml", *grid, "--json")
     said = json.loads(out)
     assert (code, err) == (0, "")
     assert said["files"] == {"table": "s.csv", "picture": "s.png"}

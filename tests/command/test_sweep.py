@@ -308,7 +308,7 @@ def test_interrupted_a_sweep_says_that_points_are_kept(aggopt, monkeypatch, tmp_
 
     monkeypatch.setattr(sweep, "sweep", points)
     code, _, err = aggopt(
-        *("sweep", "job.toml", "people.csv", "--alpha", "0.5", "--delta", "0.1")
+        *("sweep", "people.csv", "job.toml", "--alpha", "0.5", "--delta", "0.1")
     )
     assert code == 130
     said = " ".join(err.split())
@@ -318,7 +318,7 @@ def test_interrupted_a_sweep_says_that_points_are_kept(aggopt, monkeypatch, tmp_
 
 
 def test_compare_solvers_as_a_command(aggopt):
-    words = ("compare-solvers", "job.toml", "people.csv", "--solvers", "uno")
+    words = ("compare-solvers", "people.csv", "job.toml", "--solvers", "uno")
     code, out, _ = aggopt(*words)
     assert code == 0
     assert "cvxpy:uno" in out
@@ -330,7 +330,7 @@ def test_solvers_of_a_partition_are_compared_as_a_command(aggopt, tmp_path):
     path = tmp_path / "job.toml"
     text = path.read_text().split("[aggregation]")[0]
     path.write_text(text + '[partition]\nmethod = "optimal"\n')
-    words = ("compare-solvers", "job.toml", "people.csv", "--solvers", "cvxpy:highs")
+    words = ("compare-solvers", "people.csv", "job.toml", "--solvers", "cvxpy:highs")
     code, out, _ = aggopt(*words, "--time-limit", "20", "--json")
     found = json.loads(out)["cvxpy:highs"]
     assert (code, found["holds"]) == (0, True)
@@ -338,7 +338,7 @@ def test_solvers_of_a_partition_are_compared_as_a_command(aggopt, tmp_path):
 
 
 def test_sweep_as_a_command(aggopt, tmp_path):
-    words = ("sweep", "job.toml", "people.csv", "--alpha", "0.2,0.8", "--jobs", "1")
+    words = ("sweep", "people.csv", "job.toml", "--alpha", "0.2,0.8", "--jobs", "1")
     code, out, err = aggopt(*words, "--delta", "0.1")
     assert (code, err) == (0, "")
     assert len(pd.read_csv("sweep.csv")) == 2
@@ -362,7 +362,7 @@ def test_inputs_are_not_overwritten(aggopt, tmp_path):
     table, job = (tmp_path / n for n in ("people.csv", "job.toml"))
     before = table.read_bytes(), job.read_bytes()
     grid = ("--alpha", "0.5", "--delta", "0.1", "--overwrite")
-    code, _, err = aggopt("sweep", "job.toml", "people.csv", *grid, "--out", "people")
+    code, _, err = aggopt("sweep", "people.csv", "job.toml", *grid, "--out", "people")
     assert code == 2
     assert "over the input itself" in err
     code, _, err = aggopt("init", "people.csv", "--out", "people.csv", "--overwrite")

@@ -34,8 +34,8 @@ MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")
 REPEAT = ("repeat", "masked.manifest.json", "people.csv", "--out", "again.csv")
 ASSESS = ("assess", "people.csv", "masked.csv", "job.toml")
 CHECK = ("check", "people.csv", "job.toml")
-COMPARE = ("compare-solvers", "job.toml", "people.csv")
-SWEEP = ("sweep", "job.toml", "people.csv", "--alpha", "0.5", "--delta", "0.1")
+COMPARE = ("compare-solvers", "people.csv", "job.toml")
+SWEEP = ("sweep", "people.csv", "job.toml", "--alpha", "0.5", "--delta", "0.1")
 
 
 @pytest.mark.parametrize("words", [MASK, CHECK, COMPARE, SWEEP])
@@ -97,7 +97,7 @@ def test_a_sweep_goes_through_settings_of_code(here, aggopt) -> None:
     (here / "mine.py").write_text(MOVED)
     named = '"mdav"\n[aggregation]\nmethod = "mine.py:moved"'
     (here / "job.toml").write_text(JOB.replace('"mine.py:split"', named))
-    words = ("sweep", "job.toml", "people.csv", *TRUST, "--jobs", "1")
+    words = ("sweep", "people.csv", "job.toml", *TRUST, "--jobs", "1")
     code, out, err = aggopt(*words, "--over", "by=0,2.5")
     assert (code, err) == (0, "")
     assert " by " in out

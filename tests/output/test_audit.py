@@ -80,8 +80,9 @@ def test_pseudonyms_are_counted_as_units_with_what_stands_beside():
     assert (records.count.what, records.count.unique) == ("record", 1)
     assert (units.count.what, units.count.unique, units.count.total) == ("unit", 1, 10)
     assert found.seal.state == "red"
-    assert "1 of 12 records is unique with 'sex'." in found.seal.risks
-    assert "1 of 10 units is unique with 'sex'." in found.seal.risks
+    assert "With 'sex', 1 of 12 records is unique." in found.seal.risks
+    small = "With 'sex', 1 of 10 units is unique; 5 are in groups smaller than 3."
+    assert small in found.seal.risks
     plain = audit(table, roles, Privacy(k=3))
     assert plain.linked is None
     assert not any("units" in note for note in plain.notes)
@@ -143,8 +144,7 @@ def test_blocks_that_hold_although_the_combination_does_not():
     )
     assert found.warning == (
         "NOT 2-anonymous on the combination of all 2 quasi-identifiers: 2 of 6 records "
-        "share theirs with fewer than 1 other, of them 2 are alone with it. k holds "
-        "within each block only."
+        "are unique. k holds within each block only."
     )
     strict = audit(table, PAIR, Privacy(k=2), BLOCKS)
     assert (strict.smallest, strict.holds, strict.warning) == (1, False, None)
@@ -160,8 +160,7 @@ def test_the_warning_ends_where_the_combination_holds():
     found = audit(table, PAIR, three, BLOCKS)
     assert found.warning.startswith("NOT 3-anonymous on the combination of all 2")
     assert (
-        "3 of 6 records share theirs with fewer than 2 others, of them 1 "
-        in found.warning
+        "1 of 6 records is unique; 3 are in groups smaller than 3." in found.warning
     )
     assert "k holds within" not in found.warning  # pay 1 stands in two records only
     assert found.verdict.startswith("k = 3 DOES NOT HOLD in each of 2 blocks")
@@ -250,7 +249,7 @@ def test_the_verdict_counts_with_the_columns_that_are_published_as_they_are():
         "k = 3 holds on the masked attributes, but 1 of 25 records is unique with "
         "'sex': 25 records, 2 published combinations, the rarest in 3 records. If "
         "somebody also knew 'pay', 25 of 25 records would be unique. With 'sex', 3 of "
-        "25 records are among fewer than 3 alike, the unique ones included."
+        "25 records are in groups smaller than 3."
     )
     assert [each.columns for each in found.beside] == [("sex",), ("pay",)]
     assert [(each.short, each.what) for each in found.beside] == [
@@ -273,7 +272,7 @@ def test_a_broken_promise_is_on_the_masked_attributes_too():
 @pytest.mark.parametrize(
     ("sex", "pay", "said"),
     [
-        ("m", 0, "If somebody also knew 'pay', no record would be among fewer than 3"),
+        ("m", 0, "If somebody also knew 'pay', no record would be in a group smaller than 3."),
         ("m", np.arange(21), "also knew 'pay', 21 of 21 records would be unique."),
         (
             "m",
@@ -283,8 +282,8 @@ def test_a_broken_promise_is_on_the_masked_attributes_too():
         (
             ["m"] * 21,
             [0, 0, *(1,) * 19],
-            "knew 'pay', none would be unique, and 2 of 21 records would be among "
-            "fewer than 3 alike.",
+            "knew 'pay', no record would be unique, and 2 of 21 records would be in "
+            "groups smaller than 3.",
         ),
     ],
 )
@@ -320,7 +319,7 @@ def test_where_all_are_unique_confidential_columns_add_nothing():
         ((1, 2), 2, "1 of 3 records is unique with 'sex'"),
         ((1, 1, 2), 2, "2 of 4 records are unique with 'sex'"),
         ((1, 3), 3, "1 of 4 records is unique with 'sex'"),
-        ((2, 3), 3, "2 of 5 records are among fewer than 3 alike with 'sex'"),
+        ((2, 3), 3, "2 of 5 records are in groups smaller than 3 with 'sex'"),
     ],
 )
 def test_one_and_many_are_said_as_they_are(sizes, k, said):
@@ -486,12 +485,10 @@ def test_of_one_and_of_many_a_warning_speaks_rightly():
     pay = {"privacy": Privacy(k=2, scope="blocks"), "blocks": [["age"], ["pay"]]}
     one = pd.DataFrame({"age": [1, 1, 1, 2], "pay": [3, 3, 3, 3]})
     said = audit(one, PAIR, **pay).warning
-    assert "1 of 4 records shares its own" in said
-    assert "of them 1 is alone" in said
+    assert said.endswith("quasi-identifiers: 1 of 4 records is unique.")
     more = pd.DataFrame({"age": [1, 1, 4, 2], "pay": [3, 3, 3, 3]})
     said = audit(more, PAIR, **pay).warning
-    assert "2 of 4 records share theirs" in said
-    assert "of them 2 are alone" in said
+    assert said.endswith("quasi-identifiers: 2 of 4 records are unique.")
 
 
 def test_what_is_no_table_in_memory_or_no_block_is_refused_by_its_name():

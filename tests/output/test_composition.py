@@ -11,7 +11,7 @@ ALONE = np.array([7, 7, 3, 3, 5, 5])  # 5 has another value
 
 def test_units_that_would_be_alone_are_counted_in_words() -> None:
     (said,) = together_known(PUBLISHED, ALONE, 2)
-    assert "1 of 3 units would be alone" in said
+    assert "make 1 of 3 units unique" in said
     assert together_known(PUBLISHED[:4], np.array([7, 7, 3, 3]), 2) == []
 
 

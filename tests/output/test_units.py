@@ -43,13 +43,13 @@ def test_units_are_compared_by_all_of_their_records():
     units = np.array([0, 0, 1, 1, 2, 3])
     assert together_known(published, units, 1) == []
     assert together_known(published, units, 2) == [
-        "Units are not published. Were it known which records are of one, 2 of 4 units "
-        "would be alone with how many records they have of which combinations, and 2 "
-        "would share that with fewer than 1 others. If a published column tells how "
-        "large a unit is, make it a stratum."
+        "Units are not published. If somebody knew which records belong to one unit, "
+        "the combinations of its records would make 2 of 4 units unique, and put 2 "
+        "into groups smaller than 2. If a published column tells how large a unit is, "
+        "make it a stratum."
     ]
     assert "2 of 4 units" in together_known(published, units, 3)[0]
-    assert "and 4 would share" in together_known(published, units, 3)[0]
+    assert "and put 4 into" in together_known(published, units, 3)[0]
     assert together_known(published[:4], units[:4], 2) == []
     sizes = np.array([0, 0, 0, 0])
     assert "1 of 2 units" not in together_known(sizes, np.array([0, 0, 1, 1]), 3)[0]

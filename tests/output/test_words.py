@@ -24,10 +24,10 @@ WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
 
 def found(k=2, **other):
-    """An audit of three records that are all alone, but for what is named."""
+    """An audit of three records that are all unique, but for what is named."""
     kept = {"scope": "combination", "identifiers": (), "promises": ()}
     kept["blocks"] = Count(("age",), 2, 2, 0, 0), Count(("pay", "debt"), 3, 1, 3, 3)
-    whole = other.pop("whole", Count(("age", "pay", "debt"), 3, 1, 3, 3))
+    whole = other.pop("whole", Count(("age", "pay", "debt"), 3, 1, 3, 3, 3))
     return Audit(records=3, k=k, whole=whole, **(kept | other))
 
 
@@ -300,7 +300,7 @@ def test_an_audit_counts_what_is_promised_of_confidential_values():
 
 def test_the_warning_of_a_broken_block_ends_with_its_counts():
     both = found(scope="blocks")
-    assert both.warning.endswith("3 are alone with it.")
+    assert both.warning.endswith("3 of 3 records are unique.")
 
 
 def test_an_audit_refuses_blocks_that_leave_an_attribute_out():

@@ -266,9 +266,9 @@ def test_the_audit_counts_blocks_and_the_combination():
     assert found.holds
     assert found.warning in found.notes
     assert found.warning.startswith(
-        "NOT 3-anonymous on the combination of all 5 quasi-identifiers: 6 of 6 records"
+        "NOT 3-anonymous on the combination of all 5 quasi-identifiers: 2 of 6 records"
     )
-    assert "2 are alone with it" in found.warning
+    assert "all 6 are in groups smaller than 3" in found.warning
     assert str(found).startswith(
         "k = 3 holds on the masked attributes, in each of 3 blocks of attributes, but "
         "2 of 6 records are unique with all 5 masked columns: 6 rec"

@@ -98,8 +98,8 @@ def test_releases_in_other_groups_break_the_smaller_k(folder) -> None:
     rare, alone = found.together.rare, found.together.unique
     assert found.verdict == (
         "Publishing all 2 releases DOES NOT LEAVE k = 3: the smallest group that they "
-        f"have in common is of 1 record, {rare} records are in such of fewer than 3, "
-        f"{alone} alone."
+        f"have in common is of 1 record; {alone} of {sizes.sum()} records are unique; "
+        f"all {rare} are in groups smaller than 3."
     )
 
 
@@ -264,7 +264,7 @@ def test_records_that_a_release_leaves_out_are_counted_by_difference(tmp_path) -
     assert both.partly == both.to_dict()["partly"] == 2
     assert not both.holds
     assert both.verdict.endswith(
-        " alone. 2 records are left out of some of them: what the others say tells who "
+        f" groups smaller than {both.k}. 2 records are left out of some of them: what the others say tells who "
         "is left in a group, and is counted. Of those that are in all of them, the "
         f"smallest is of {both.common.rarest} record{'s' * (both.common.rarest > 1)}."
     )
@@ -326,7 +326,7 @@ def test_units_are_counted_where_a_release_counts_them(tmp_path) -> None:
     found = together(tmp_path, "a", "b")
     assert not found.holds
     assert (found.together.rarest, found.together.what) == (1, "unit")
-    assert "is of 1 unit, 9 units are in such of fewer than 3" in found.verdict
+    assert "is of 1 unit; 9 of 9 units are unique." in found.verdict
     roles = {"quasi-identifier": ["one"], "identifier": ["two", "home"]}
     alone = aggopt.Job(roles=roles, privacy={"k": 3}, partition={"method": "mdav"})
     aggopt.mask(tmp_path / "people.csv", alone).write(tmp_path / "c.csv")

@@ -76,7 +76,7 @@ def test_a_release_with_fewer_values_behind_one_than_k_is_refused():
     found = audit(released, roles, Privacy(k=4), originals=both)
     assert (found.missing.least, found.missing.imputed, found.holds) == (1, 3, False)
     assert "DOES NOT HOLD" in found.verdict
-    with pytest.raises(PrivacyError, match="that of 1 record alone: the others"):
+    with pytest.raises(PrivacyError, match="made from 1 record: the others"):
         found.require()
     assert audit(released, roles, Privacy(k=4)).holds  # nothing says so without them
 

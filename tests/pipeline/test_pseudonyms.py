@@ -162,8 +162,8 @@ def test_pseudonyms_that_tell_units_apart_are_found_in_a_file(k, holds):
     with pytest.raises(PrivacyError) as refused:
         found.require()
     assert refused.value.problem == (
-        "Pseudonyms tell which records are of one unit: what these have together is "
-        "that of 2 units alone in the rarest case, and k = 3 was promised."
+        "Pseudonyms tell which records are of one unit: the rarest combination of a "
+        "unit's records is that of 2 units, and k = 3 was promised."
     )
     assert refused.value.fix == (
         'nothing was written; set published = "drop" under [units].'

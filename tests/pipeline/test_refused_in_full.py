@@ -113,7 +113,7 @@ def test_blocks_that_do_not_keep_k_are_refused_with_what_would(method, instead):
         require_scope(asked(partition=method), ((0,), (1,)))
     assert error.value.fix == (
         'promise less, with scope = "blocks" under [privacy] (a record may then be '
-        f"alone with its combination); or group all together, with {instead}"
+        f"unique with its combination); or group all together, with {instead}"
     )
 
 

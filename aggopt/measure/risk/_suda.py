@@ -58,7 +58,7 @@ def suda(keys: Any, *, size: int | None = None) -> Suda:
     """Return the SUDA scores of each record: how special it is; lower is better.
 
     A minimal sample unique of a record is a set of attributes whose combination no
-    other record has, while it shares each smaller one.  A record that is alone with
+    other record has, while it shares each smaller one.  A record that is unique with
     few of them is found by who knows little, and so scores (d - s)! for each of s
     attributes.
 
@@ -104,9 +104,9 @@ def suda(keys: Any, *, size: int | None = None) -> Suda:
 def dis(keys: Any, fraction: float) -> float:
     """Return how likely a unique match with the sample is right, a fraction.
 
-    Data intrusion simulation: U p / (U p + P (1 - p)), of U records that are alone with
+    Data intrusion simulation: U p / (U p + P (1 - p)), of U records that are unique with
     their combination of keys and P that share it with one other, in a sample that is a
-    share p of its population; 0 where no record is alone.  Lower is better.
+    share p of its population; 0 where no record is unique.  Lower is better.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def _minimal(parts: list[I64], most: int) -> Iterator[tuple[tuple[int, ...], Lab
     for s in range(1, most + 1):
         found: dict[tuple[int, ...], Labels] = {}
         for attributes in combinations(range(len(parts)), s):
-            records = np.flatnonzero(_alone([parts[j] for j in attributes]))
+            records = np.flatnonzero(_unique([parts[j] for j in attributes]))
             found[attributes] = records
             known = np.zeros(n, bool)
             for less in combinations(attributes, s - 1):
@@ -181,8 +181,8 @@ def _minimal(parts: list[I64], most: int) -> Iterator[tuple[tuple[int, ...], Lab
         smaller = found
 
 
-def _alone(parts: list[I64]) -> Bool:
-    """Return which records (n,) are alone with their combination of codes."""
+def _unique(parts: list[I64]) -> Bool:
+    """Return which records (n,) are unique with their combination of codes."""
     labels = parts[0]
     for codes in parts[1:]:
         labels = pd.factorize(labels * (codes.max() + 1) + codes)[0]

@@ -18,7 +18,7 @@ class Settings(Section):
     scope
         What they share: "combination", the values of all quasi-identifiers; or
         "blocks", a weaker promise, those of each block of attributes that are
-        microaggregated together, while a record may be alone with the combination.
+        microaggregated together, while a record may be unique with the combination.
     """
 
     k: Annotated[StrictInt, BeforeValidator(whole)] = Field(
