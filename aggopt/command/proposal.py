@@ -79,6 +79,9 @@ class Proposal:
         What [attributes] says of a quasi-identifier; None where its type says it.
     avoids
         Whether its rare categories are to be kept out.
+    from_zero
+        Whether it is masked as numbers that are never negative: nothing below 0 is then
+        published.
     question
         What is to be decided, and how; "" if nothing.
     """
@@ -88,6 +91,7 @@ class Proposal:
     reason: str
     kind: str | None = None
     avoids: bool = False
+    from_zero: bool = False
     question: str = ""
 
 
@@ -254,7 +258,15 @@ def _masked(look: Look, words: Words) -> Proposal:
     rare = int((look.counts < FEW_SHARE).sum()) if look.counts is not None else 0
     if category and rare:
         reason += f"; {rare} of {look.different} are rare, and not published"
-    return Proposal(look, "quasi-identifier", reason, kind, bool(category and rare))
+    from_zero = reason[:7] == "numeric" and look.numbers and look.numbers.least >= 0
+    return Proposal(
+        look,
+        "quasi-identifier",
+        reason,
+        kind,
+        avoids=bool(category and rare),
+        from_zero=bool(from_zero),
+    )
 
 
 def _asked(look: Look, reason: str, question: str) -> Proposal:
@@ -294,13 +306,15 @@ def type_lines(
     says = {"date": "text that spells dates or times", "nominal": "codes"}
     for each in proposed:
         masked = each.role == "quasi-identifier" and each.look.name not in open_
-        if not masked or not (each.kind or each.avoids):
+        if not masked or not (each.kind or each.avoids or each.from_zero):
             continue
         yield f"\n[attributes.{toml_text(each.look.name)}]"
         if each.kind:
             yield from commented(f'kind = "{each.kind}"', says[each.kind])
         if each.avoids:
             yield from commented('rare = "avoid"', "no category of few is published")
+        if each.from_zero:
+            yield from commented("lower = 0", "no original is negative")
 
 
 def _decisions(undecided: Sequence[Obstacle], seen: Mapping[str, str]) -> Iterator[str]:

@@ -73,7 +73,8 @@ def test_dates_are_masked_as_dates(here, aggopt):  # noqa: F811
     text = Path("new.toml").read_text()
     assert "# dates, spelled as text, 40 different: date" in text
     sections = tomllib.loads(text)["attributes"]
-    assert sections == {name: {"kind": "date"} for name in dated}
+    dates = {name: {"kind": "date"} for name in dated}
+    assert sections == {"age": FROM_ZERO, "income": FROM_ZERO, **dates}
     _, out, _ = aggopt("check", "people.csv", "new.toml")
     assert "Nothing stands in the way" in out
     assert not re.search("Note: 'born'", out)
@@ -100,7 +101,7 @@ def test_typed_dates_need_no_section(tmp_path):
     numbers().assign(born=days).to_parquet(path)
     text = draft(path, tmp_path / "job.toml").text
     assert "# dates or times, 40 different: date" in text
-    assert "attributes" not in tomllib.loads(text)
+    assert "born" not in tomllib.loads(text)["attributes"]
 
 
 def test_what_must_be_decided_is_said(here, aggopt):  # noqa: F811
@@ -134,6 +135,7 @@ def holed(**missing: int) -> pd.DataFrame:
 
 
 CODES = {"kind": "nominal"}
+FROM_ZERO = {"lower": 0}
 POLICIES = {  # what is missing, the policy, and why
     "nothing": ({}, "refuse", "no value of a quasi-identifier is missing"),
     "as many as k share": (
@@ -179,7 +181,9 @@ def test_a_policy_is_proposed_of_the_columns_that_are_decided(here, aggopt):  # 
     assert "# DECIDE on 1 column, to put into a list:" in text
     assert tomllib.loads(text)["missing"]["policy"] == "patterns"
     assert "8 values of 1 column missing: they stay so" in text
-    assert tomllib.loads(text)["attributes"] == {"sex": CODES, "zone": CODES}
+    codes = {"sex": CODES, "zone": CODES}
+    masked = {"age": FROM_ZERO, "income": FROM_ZERO, **codes}
+    assert tomllib.loads(text)["attributes"] == masked
 
 
 def test_dates_of_another_spelling_are_to_be_respelled(here, aggopt):  # noqa: F811
@@ -242,7 +246,8 @@ def test_the_roles_of_a_household_survey(here, aggopt):  # noqa: F811
         "drop": ["nothing"],
     }
     found = tomllib.loads(Path("new.toml").read_text())["attributes"]
-    assert found == {"region": CODES, "relationship": CODES}
+    numeric = dict.fromkeys(("age", "spending", "income"), FROM_ZERO)
+    assert found == {"region": CODES, "relationship": CODES, **numeric}
     rows = {row.split()[0]: row for row in out.splitlines() if row.startswith("  '")}
     assert (
         "unit              whole numbers, 100 different: its name, and"
@@ -349,8 +354,42 @@ def test_rare_categories_are_proposed_to_be_avoided(tmp_path):
     path = tmp_path / "people.csv"
     with_remarks()[["age", "place"]].to_csv(path, index=False)
     text = draft(path, tmp_path / "job.toml").text
-    assert tomllib.loads(text)["attributes"] == {"place": {"rare": "avoid"}}
+    place = {"rare": "avoid"}
+    assert tomllib.loads(text)["attributes"] == {"age": FROM_ZERO, "place": place}
     assert "3 of 6 are rare, and not published" in re.sub(r"\s+#\s+", " ", text)
+
+
+def test_what_is_never_negative_is_published_from_zero_up(here, aggopt):  # noqa: F811
+    rng = np.random.default_rng(3)
+    people = pd.DataFrame(
+        {
+            "age": rng.integers(0, 90, 80),
+            "income": rng.lognormal(8, 2, 80),
+            "debt": rng.normal(0, 1000, 80),
+        }
+    )
+    people.to_csv("people.csv", index=False)
+    aggopt(*INIT)
+    text = Path("new.toml").read_text()
+    found = tomllib.loads(text)["attributes"]
+    assert found == {"age": FROM_ZERO, "income": FROM_ZERO}
+    keeping = '[aggregation]\nmethod = "mean"\nkeep = "variance"\n'
+    job = {
+        "new.toml": re.sub(
+            r"\n\[aggregation\]\n(method = .*\n)?", f"\n{keeping}", text
+        ),
+    }
+    job["free.toml"] = job["new.toml"].replace("\nlower = 0", "\n# lower = 0")
+    least = {}
+    for name, stated in job.items():
+        Path(name).write_text(stated)
+        code, out, _ = aggopt(
+            "mask", "people.csv", name, "--out", "m.csv", "--overwrite"
+        )
+        assert code == 0
+        least[name] = pd.read_csv("m.csv")["income"].min()
+        assert ("Below 0, where no original is" in out) is (name == "free.toml")
+    assert least["free.toml"] < 0 <= least["new.toml"]
 
 
 def test_k_of_the_job_is_the_one_that_rare_is_of(tmp_path):
