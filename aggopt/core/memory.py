@@ -38,5 +38,7 @@ def require_memory(needed: int, what: str, fix: str = _FIX) -> None:
 
 
 def size_in_words(count: int) -> str:
-    """Return a number of bytes in MiB, or in GiB where it is one or more."""
+    """Return a number of bytes in KiB, or in MiB or GiB where it is one or more."""
+    if count < 2**20:
+        return f"{count / 2**10:.1f} KiB"
     return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"

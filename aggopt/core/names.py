@@ -9,14 +9,19 @@ from aggopt.errors import TableError
 
 def check_names(names: Sequence[str]) -> None:
     """Refuse column names that stand twice or are empty."""
-    twice = [name for name, times in Counter(names).items() if times > 1]
+    twice = [name for name, times in Counter(names).items() if name and times > 1]
     if twice:
         raise TableError(
             f"Column names appear more than once: {', '.join(map(repr, twice))}.",
             fix="rename them so that each name is used once.",
         )
-    if "" in names:
-        raise TableError("A column has no name.", fix="name every column.")
+    unnamed = list(names).count("")
+    if unnamed:
+        which = f"{unnamed} of {len(names)} columns have"
+        raise TableError(
+            f"{'A column has' if unnamed == 1 else which} no name.",
+            fix="name every column; remove what is not of the table.",
+        )
 
 
 def check_header(names: Sequence[str], file: str) -> None:

@@ -1,8 +1,9 @@
 """Read a workbook of Excel: one sheet, a line of names, columns of one type each."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import date, time, timedelta
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import pyarrow as pa
 
 from aggopt.core.names import check_header
 from aggopt.core.plural import many
-from aggopt.errors import TableError
+from aggopt.errors import AggoptError, TableError
 from aggopt.input.coded import whole_if_all
+from aggopt.input.excel_archive import require_harmless
 from aggopt.input.spelling import MISSING
 
+SPARSE = 10**7  # cells: up to this many, any share of them may be empty
+SPARSEST = 20  # cells for each that has an entry
 _PROTECTED = bytes.fromhex("d0cf11e0a1b11ae1")  # how older and encrypted files begin
 _NOTHING = ("#N/A", "#NULL!")  # errors that say that there is no value
 _KINDS: dict[str, Callable[[Any], bool]] = {
@@ -37,8 +41,9 @@ def read_excel(path: Path) -> pa.Table:
     ------
     TableError
         Several sheets, merged cells, formulas or other errors; a column of several
-        types, or without a name; or the file is encrypted or cannot be read.  No
-        message has an entry, and formulas are not worked out.
+        types, or without a name; or the file is encrypted, cannot be read, or holds
+        far more than its size says.  No message has an entry, and formulas are not
+        worked out.
     """
     sheet = _sheet(path)
     merged = len(sheet.merged_cells.ranges)
@@ -47,17 +52,14 @@ def read_excel(path: Path) -> pa.Table:
             f"{path.name} has {many(merged, 'range')} of merged cells.",
             fix="unmerge them, so that each record has its own entries.",
         )
-    header, *rows = list(sheet.iter_rows()) or [()]
-    _require_values(path, [header, *rows])
-    names = ["" if cell.value is None else str(cell.value) for cell in header]
-    there = [row for row in rows if any(_entry(cell) is not None for cell in row)]
-    columns = [[_entry(row[j]) for row in there] for j in range(len(names))]
-    while names and not names[-1] and not any(v is not None for v in columns[-1]):
-        names.pop(), columns.pop()
+    header, rows = _rows(path, sheet)
+    width = max((max(row) for row in [header, *rows] if row), default=0)
+    names = [str(header.get(j, "")) for j in range(1, width + 1)]
     if not names:
         raise TableError(f"{path.name} is empty.", fix="bring a sheet with names.")
     check_header(names, path.name)
-    entries = dict(zip(names, columns, strict=True))
+    _require_dense(path, sum(map(len, rows)), len(rows) * width)
+    entries = {n: [row.get(j) for row in rows] for j, n in enumerate(names, 1)}
     kinds = _kinds(path, entries)
     return pa.table({name: _column(v, kinds[name]) for name, v in entries.items()})
 
@@ -74,9 +76,12 @@ def _sheet(path: Path) -> Any:
             fix="save it without a password as .xlsx, or as CSV UTF-8.",
         )
     try:
+        require_harmless(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what does not travel; one quotes
             sheets = openpyxl.load_workbook(path).worksheets
+    except AggoptError:
+        raise
     except Exception:  # of several libraries; a message may quote the file
         raise TableError(
             f"{path.name} is not a readable xlsx file.",
@@ -91,9 +96,35 @@ def _sheet(path: Path) -> Any:
     return (used or sheets)[0]
 
 
-def _require_values(path: Path, rows: Sequence[Sequence[Any]]) -> None:
+def _rows(path: Path, sheet: Any) -> tuple[dict[int, Any], list[dict[int, Any]]]:
+    """Return the entries of the first row, and of all others that have some, by column.
+
+    They come from the cells that the file has: a cell far from all others, at
+    XFD1048576, would make the grid of all cells between them take all memory.
+    """
+    cells = sheet._cells
+    _require_values(path, cells.values())
+    rows: dict[int, dict[int, Any]] = {}
+    for (row, column), cell in cells.items():
+        entry = _entry(cell)
+        if entry is not None:
+            rows.setdefault(row, {})[column] = entry
+    header = rows.pop(1, {})
+    return header, [rows[number] for number in sorted(rows)]
+
+
+def _require_dense(path: Path, entries: int, cells: int) -> None:
+    """Refuse a few entries in a table that would take all memory."""
+    if cells > max(SPARSE, SPARSEST * entries):
+        raise TableError(
+            f"{path.name} has entries in {entries} of {cells} cells, of its records "
+            "and columns.",
+            fix="remove columns and rows that are not of the table.",
+        )
+
+
+def _require_values(path: Path, cells: Collection[Any]) -> None:
     """Refuse formulas, and cells that hold an error."""
-    cells = [cell for row in rows for cell in row]
     formulas = sum(cell.data_type == "f" for cell in cells)
     errors = sum(cell.data_type == "e" and cell.value not in _NOTHING for cell in cells)
     if formulas:
@@ -155,4 +186,7 @@ def _column(values: Sequence[Any], kind: str) -> pa.Array:
 
 
 def _float(value: Any) -> float | None:
-    return None if value is None else float(value)
+    try:
+        return None if value is None else float(value)
+    except OverflowError:  # a whole number of 309 digits and more
+        return inf if value > 0 else -inf

@@ -1,12 +1,14 @@
 """Reading Excel files: one sheet, one type a column, nothing worked out."""
 
 import datetime as dt
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import openpyxl
 import pyarrow as pa
 import pytest
 
 from aggopt.errors import TableError
+from aggopt.input import excel, excel_archive
 from aggopt.input.files import as_written
 from aggopt.job import Input
 
@@ -142,3 +144,96 @@ def test_files_that_cannot_be_read_are_refused(tmp_path, content, message) -> No
         as_written(tmp_path / "t.xlsx", Input())
     assert SECRET not in str(refused.value)
     assert refused.value.__cause__ is None
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def changed(folder, change):
+    """Return the path of a workbook whose sheet, as bytes of XML, is changed."""
+    sheet(folder, ["x", "y"], [1, 2], [3, 4])
+    with ZipFile(folder / "t.xlsx") as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts[SHEET] = change(parts[SHEET])
+    with ZipFile(folder / "t.xlsx", "w", ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return folder / "t.xlsx"
+
+
+def after(mark, text):
+    """Return a change that puts text behind the last such mark."""
+    return lambda xml: (mark + text).join(xml.rsplit(mark, 1))
+
+
+def test_a_cell_far_from_the_others_takes_no_memory(tmp_path) -> None:
+    with pytest.raises(TableError, match="16383 of 16384 columns have no name"):
+        sheet(tmp_path, ["x"], [1], spoilt=with_entry("XFD1048576", 1))
+    table = sheet(tmp_path, ["x", "y"], [1, 2], spoilt=with_entry("A1048576", 7))
+    assert table.to_pydict() == {"x": [1, 7], "y": [2, None]}
+    assert (tmp_path / "t.xlsx").stat().st_size < 10_000
+
+
+def test_a_workbook_that_unpacks_to_far_more_is_not_unpacked(tmp_path) -> None:
+    large = after(b"</row>", b" " * 60_000_000)
+    path = changed(tmp_path, large)
+    with pytest.raises(TableError) as refused:
+        as_written(path, Input())
+    assert refused.match(r"t\.xlsx has 6\d\.\d KiB and unpacks to 57 MiB, 9\d\d times")
+    assert refused.match("To fix: use the file only if you trust it: then save")
+
+
+def test_a_workbook_that_takes_more_memory_than_there_is_is_refused(
+    tmp_path, monkeypatch
+) -> None:
+    path = changed(tmp_path, lambda xml: xml)
+    monkeypatch.setattr(excel_archive, "available", lambda: 2**16)
+    with pytest.raises(TableError, match=r"memory; 64\.0 KiB are left"):
+        as_written(path, Input())
+
+
+LINK = b'<hyperlinks><hyperlink ref="%s" location="A1"/></hyperlinks>'
+MERGED = b'<mergeCells count="1"><mergeCell ref="%s"/></mergeCells>'
+
+
+@pytest.mark.parametrize("ranges", [LINK, MERGED], ids=["links", "merged"])
+@pytest.mark.parametrize("place", ["A1:XFD1048576", "XFD1048576:A1"])
+def test_ranges_of_many_cells_are_not_unfolded(tmp_path, ranges, place) -> None:
+    path = changed(tmp_path, after(b"</sheetData>", ranges % place.encode()))
+    with pytest.raises(TableError, match="cells or links with 17179869184 cells"):
+        as_written(path, Input())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        after(b"</sheetData>", MERGED % b"A1:&#88;FD1048576"),
+        after(b"</sheetData>", LINK % b"A:XFD"),
+        lambda xml: b"<!DOCTYPE a [<!ENTITY b 'c'>]>" + xml,
+        lambda xml: xml.decode().encode("utf-16"),
+    ],
+    ids=["entity", "columns", "DOCTYPE", "UTF-16"],
+)
+def test_ranges_that_hide_make_a_workbook_unreadable(tmp_path, change) -> None:
+    with pytest.raises(TableError, match="is not a readable xlsx file"):
+        as_written(changed(tmp_path, change), Input())
+
+
+def test_a_link_of_one_cell_is_read_over(tmp_path) -> None:
+    path = changed(tmp_path, after(b"</sheetData>", LINK % b"A2"))
+    assert as_written(path, Input()).to_pydict() == {"x": [1, 3], "y": [2, 4]}
+
+
+def test_few_entries_in_many_cells_are_refused(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(excel, "SPARSE", 100)
+    rows = [[None] * (j % 30) + [1] for j in range(30)]
+    with pytest.raises(TableError, match="has entries in 30 of 900 cells"):
+        sheet(tmp_path, [f"x{j}" for j in range(30)], *rows)
+
+
+def test_a_whole_number_beyond_floats_is_infinite(tmp_path) -> None:
+    number = b"9" * 400
+    path = changed(
+        tmp_path, lambda xml: xml.replace(b"<v>3</v>", b"<v>%s</v>" % number)
+    )
+    assert as_written(path, Input())["x"].to_pylist() == [1.0, float("inf")]
