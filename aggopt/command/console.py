@@ -1,6 +1,7 @@
 """The two consoles of the command, and what is printed whatever the command."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -8,8 +9,9 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any, TypeVar
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 
 from aggopt.command.interrupt import interrupts
@@ -26,7 +28,37 @@ COMPILING = (
 )
 
 
-class _Patient(Console):
+class _Clean(Console):
+    """A console on which names of files and columns are text, whatever is in them.
+
+    A terminal carries out what escape sequences say: colours, a title, a line over
+    another.  Marks that turn the direction of text make a name look like another.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """Yield the segments of what is printed, with control characters escaped."""
+        for segment in super().render(renderable, options):
+            text = segment.text if segment.control else printable(segment.text)
+            yield segment._replace(text=text)
+
+
+_CONTROL = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def printable(text: str) -> str:
+    """Return text with its control characters as escapes: a terminal shows them."""
+    return _CONTROL.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")
+
+
+class _Patient(_Clean):
     """A console whose reader may stop reading: the work is done all the same."""
 
     def on_broken_pipe(self) -> None:
@@ -40,7 +72,7 @@ def _unheard() -> None:
 
 _wide = None if sys.stdout.isatty() else 110  # a file or a pipe has no width
 out = _Patient(highlight=False, width=_wide)
-_err = Console(stderr=True, highlight=False)
+_err = _Clean(stderr=True, highlight=False)
 _announced: set[str] = set()  # lines that a command prints once
 
 
@@ -158,4 +190,4 @@ def line(text: str, style: str | None = None) -> None:
 
 def add_row(table: Table, *cells: str) -> None:
     """Add a row of plain text: a name may look like markup."""
-    table.add_row(*map(escape, cells))
+    table.add_row(*(escape(printable(cell)) for cell in cells))
