@@ -6,6 +6,7 @@ a cell of an experiment or a choice failed, 2 bad input or job; 130 interrupted.
 
 import sys
 from pathlib import Path
+from signal import Signals
 from typing import Annotated
 
 import typer
@@ -29,7 +30,7 @@ from aggopt.command.engines import EngineName
 from aggopt.command.experiment import experiment
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.exported import export, import_solution
-from aggopt.command.interrupt import EXIT, NO_RELEASE, interrupts
+from aggopt.command.interrupt import BY_SIGNAL, EXIT, NO_RELEASE, interrupts
 from aggopt.command.masking import mask, repeat
 from aggopt.command.quiet import Commands
 from aggopt.command.report import report
@@ -237,7 +238,12 @@ def _run() -> int:
         code: int = app(standalone_mode=False) or 0
         if code == EXIT or interrupts.count:
             code = EXIT
-            _refuse(code, "Interrupted.", f"run it again; {interrupts.outcome}.")
+            _refuse(code, "Interrupted.", _advice())
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 1
+        if code > BY_SIGNAL:
+            name = Signals(code - BY_SIGNAL).name
+            _refuse(code, f"Ended by {name}.", _advice())
     except AggoptError as error:
         code = 1 if isinstance(error, PrivacyError) else 2
         _refuse(code, error.problem, error.fix)
@@ -257,6 +263,10 @@ def _run() -> int:
         else:
             _refuse(code, *_of_defect(error))
     return code
+
+
+def _advice() -> str:
+    return interrupts.advice or f"run it again; {interrupts.outcome}."
 
 
 def _of_defect(error: Exception) -> tuple[str, str]:

@@ -1,5 +1,9 @@
 """Masking a folder by an engine: its options, and what is printed."""
 
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +11,7 @@ import typer
 
 from aggopt.command import console, show
 from aggopt.command.console import line
+from aggopt.command.interrupt import NO_RELEASE, interrupts
 from aggopt.core.html import as_text
 from aggopt.errors import JobError
 
@@ -29,8 +34,8 @@ Scheduler = Annotated[
 Resume = Annotated[
     bool | None,
     typer.Option(
-        "--resume/--no-resume",
-        help="Go on where a run by an engine was killed; or remove what it left.",
+        "--resume/--discard",
+        help="Go on where a run by an engine was ended; or remove what it left.",
     ),
 ]
 
@@ -58,13 +63,37 @@ def mask_folder(
     """Mask a folder, and print what was released and what is proven."""
     from aggopt.engine.mask import mask
 
-    with console.progress(quiet=as_json) as report:
+    with _continued(to), console.progress(quiet=as_json) as report:
         release = mask(folder, job, out=to, progress=report, trust=trust)
     with console.after_release():
         if as_json:
             console.as_json(_paths(release) | release.manifest)
         else:
             _shown(release)
+
+
+@contextmanager
+def _continued(to: Path) -> Iterator[None]:
+    """Say of a command that a signal ends where its work is, and how it goes on."""
+    resume = shlex.join(["aggopt", *_without_resume(sys.argv[1:]), "--resume"])
+    interrupts.outcome = f"no release was written; go on with {resume}"
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        from aggopt.engine.left_runs import kept_for
+
+        kept = " and ".join(map(str, kept_for(to)))
+        interrupts.outcome = NO_RELEASE
+        if kept:
+            interrupts.advice = (
+                f"{NO_RELEASE}; what was done is kept in {kept}, which hold originals. "
+                f"Go on with it: {resume}. Or begin anew: --discard removes it."
+            )
+        raise
+
+
+def _without_resume(words: list[str]) -> list[str]:
+    return [word for word in words if word not in ("--resume", "--discard")]
 
 
 def _paths(release: "FolderRelease") -> dict[str, object]:

@@ -17,6 +17,7 @@ from aggopt.core import guardian
 from aggopt.output.staging import remove_all
 
 EXIT = 130
+BY_SIGNAL = 128  # plus its number: the exit code of what another signal ends
 _ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
 NO_RELEASE = "no release was written"
 _SHOWN = b"\x1b[?25h"  # the cursor, which a progress bar hides
@@ -29,12 +30,15 @@ class Interrupts:
     ----------
     count
         How often it came.
+    advice
+        What to do about an interrupted command, where it is not to run it again.
     heard
         When the handler of each signal last ran, by time.monotonic().
     """
 
     def __init__(self) -> None:
         self.count, self._outcome = 0, NO_RELEASE
+        self.advice = ""
         self.heard: dict[int, float] = {}
 
     @property
@@ -52,7 +56,7 @@ class Interrupts:
 
         Not what is ignored, as nohup does, nor Ctrl-C that is handled elsewhere.
         """
-        self.count, self.outcome = 0, NO_RELEASE
+        self.count, self.outcome, self.advice = 0, NO_RELEASE, ""
         self.heard = {}
         if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, self._came):
             self._heed(signal.SIGINT, self._came)
@@ -65,7 +69,7 @@ class Interrupts:
         if number == signal.SIGINT:
             _end("Interrupted", self.outcome)
         remove_all()
-        os._exit(128 + number)
+        os._exit(BY_SIGNAL + number)
 
     def _heed(self, number: int, handler: Callable[..., None]) -> None:
         self.heard[number] = -inf
@@ -73,7 +77,7 @@ class Interrupts:
 
     def _told(self, number: int, frame: FrameType | None) -> None:
         self.heard[number] = time.monotonic()
-        sys.exit(128 + number)
+        sys.exit(BY_SIGNAL + number)
 
     def require_none(self) -> None:
         """Raise again what came and was lost.

@@ -1,7 +1,9 @@
 """What a killed process left behind, and nothing of one that lives.
 
 The names of files that are there for a moment say whose they are: which machine since
-which start (and which container of it), which process, and when that began.
+which start (and which container of it), which process, and when that began.  Folders of
+a run have a name of their own: they hold what another run can go on with, so that only
+such a run, or who discards them, removes them.
 """
 
 import os
@@ -16,6 +18,8 @@ from platform import node
 
 _FILES = ".aggopt."
 _FOLDERS = "aggopt-"
+_RUNS = "aggopt-run-"
+_KEPT = "kept-"  # in place of a process: whatever the machine, nobody works there
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _CONTAINER = Path("/proc/self/ns/pid")  # processes have numbers within it
 
@@ -30,11 +34,17 @@ def folder_prefix() -> str:
     return f"{_FOLDERS}{_owner()}-"
 
 
+def run_prefix() -> str:
+    """Return the same for a folder that another run of the same can go on with."""
+    return f"{_RUNS}{_owner()}-"
+
+
 def remove_left(folder: Path) -> None:
     """Remove from `folder` what processes on this machine left that were killed.
 
     What others own, another machine wrote, or was left before this machine started is
-    not certain to be of no use, and stays; so does what cannot be removed.
+    not certain to be of no use, and stays; so does what cannot be removed, and what
+    a run can go on with.
     """
     for path in left_in(folder):
         with suppress(OSError):
@@ -43,6 +53,15 @@ def remove_left(folder: Path) -> None:
 
 def left_in(folder: Path) -> list[Path]:
     """Return what `remove_left` would remove."""
+    return [path for path in _all_left(folder) if not path.name.startswith(_RUNS)]
+
+
+def left_runs_in(folder: Path) -> list[Path]:
+    """Return the folders of runs that were killed, or ended and kept theirs."""
+    return [path for path in _all_left(folder) if path.name.startswith(_RUNS)]
+
+
+def _all_left(folder: Path) -> list[Path]:
     found = []
     with suppress(OSError):
         for entry in os.scandir(folder):
@@ -53,14 +72,32 @@ def left_in(folder: Path) -> list[Path]:
 
 
 def adopted(folder: Path) -> Path:
-    """Return a folder that was left, renamed: this process removes it at its end.
+    """Return a folder of a run that was left, renamed: it is this process's now.
 
     Raises
     ------
     OSError
         It is not there any more.
     """
-    return folder.rename(folder.with_name(folder_prefix() + own_part(folder)))
+    return folder.rename(folder.with_name(run_prefix() + own_part(folder)))
+
+
+def kept(folder: Path) -> Path:
+    """Return a folder of a run of this process, renamed: any process may adopt it.
+
+    Raises
+    ------
+    OSError
+        It is not there any more.
+    """
+    return folder.rename(folder.with_name(f"{_RUNS}{_KEPT}{own_part(folder)}"))
+
+
+def remove_run(folder: Path) -> None:
+    """Remove a folder of a run; if that is cut short, `remove_left` goes on with it."""
+    with suppress(OSError):
+        folder = folder.rename(folder.with_name(folder_prefix() + own_part(folder)))
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def own_part(path: Path) -> str:
@@ -71,17 +108,20 @@ def own_part(path: Path) -> str:
 def _left(entry: os.DirEntry[str]) -> bool:
     """Return whether an entry is ours and of no process that lives."""
     whose = _NAME.match(entry.name)
-    if whose is None or whose["where"] != _where():
+    if whose is None or (whose["where"] != _where() and not whose["kept"]):
         return False
     seen = entry.stat(follow_symlinks=False)
-    kind = stat.S_ISDIR if whose["kind"] == _FOLDERS else stat.S_ISREG
+    kind = stat.S_ISREG if whose["kind"] == _FILES else stat.S_ISDIR
     own = not hasattr(os, "getuid") or seen.st_uid == os.getuid()
-    return own and kind(seen.st_mode) and not _lives(int(whose["pid"]), whose["born"])
+    if not own or not kind(seen.st_mode):
+        return False
+    return bool(whose["kept"]) or not _lives(int(whose["pid"]), whose["born"])
 
 
 _NAME = re.compile(
-    rf"(?P<kind>{re.escape(_FILES)}|{_FOLDERS})"
-    r"(?P<where>[0-9a-f]{12})-(?P<pid>\d{1,9})-(?P<born>[1-9]\d{0,20})[.-]"
+    rf"(?P<kind>{re.escape(_FILES)}|{_RUNS}|{_FOLDERS})"
+    rf"(?:(?P<kept>(?<={_RUNS}){_KEPT})|"
+    r"(?P<where>[0-9a-f]{12})-(?P<pid>\d{1,9})-(?P<born>[1-9]\d{0,20})[.-])"
 )
 
 

@@ -7,12 +7,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from aggopt.core.leftovers import folder_prefix, left_in
+from aggopt.core.leftovers import folder_prefix, left_in, remove_run, run_prefix
 from aggopt.core.section import given
 from aggopt.core.signals import held
 from aggopt.engine.config import Config
-from aggopt.engine.journal import STAGE, Identity, Journal, LeftRun
-from aggopt.engine.left_runs import removed, resumed
+from aggopt.engine.journal import PUBLIC, STAGE, Identity, Journal, LeftRun
+from aggopt.engine.left_runs import cleared, resumed
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.workspace import STOP
 from aggopt.errors import TableError
@@ -63,7 +63,7 @@ def require_no_file(folder: Path) -> None:
 class Staged(NamedTuple):
     """The folders of a run, in the journal of what it has done, and its secret.
 
-    `notes` say which killed runs were removed before.
+    `notes` say which runs were discarded before, and which were not.
     """
 
     journal: Journal
@@ -82,8 +82,9 @@ def staging(
 ) -> Iterator[Staged]:
     """Yield folders for files in between, and for the release; removed at the end.
 
-    What a killed process leaves, the next one removes; or goes on with, if the job says
-    `resume`.  `known` is the secret of a release that is to be made again.
+    After Ctrl-C or SIGTERM they are kept, as after a kill, until a run goes on with
+    them, if the job says `resume`, or discards them.  `known` is the secret of a
+    release that is to be made again.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def staging(
         No folder can be made.
     EngineError
         What was left to go on with is of another job, input or version, or damaged; or
-        it is this job's, which does not say whether to `resume`.
+        it is there, and the job does not say whether to `resume`.
     """
     parent = Path(job.engine.work or out.parent)
     asked = LeftRun.of(out, Identity.of(job, parts), known, parent)
@@ -100,24 +101,43 @@ def staging(
         staged = _gone_on_with(job.engine, asked, known)
         if staged is None:
             notes = _cleared(job.engine, asked)
-            made.append(_folder(parent))
-            made.append(out.parent / f"{made[0].name}{STAGE}")
-            made[1].mkdir(mode=0o700)
+            made.append(_folder(out.parent, run_prefix(), STAGE))
+            made.append(_work_beside(made[0], parent))
+            made.reverse()
             staged = Staged(Journal(*made), asked.secret, notes)
             staged.journal.begin(asked)
         made = list(staged.folders)
         yield staged
-    except BaseException:
-        if made:
+    except BaseException as error:
+        if len(made) == 2:
             with suppress(OSError):  # of a full disk
-                (made[0] / STOP).touch()
+                (made[0] / STOP).touch(0o600)
+            if _is_signal(error) and _keep(Journal(*made), error):
+                made = []
         raise
     finally:
         with held():
-            if len(made) == 2:
-                Journal(*made).end()
             for folder in made:
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_run(folder)
+
+
+def _is_signal(error: BaseException) -> bool:
+    """Whether Ctrl-C raises it, or what a command does of SIGTERM."""
+    return isinstance(error, KeyboardInterrupt | SystemExit)
+
+
+def _keep(journal: Journal, ended: BaseException) -> bool:
+    """Keep what is done, and say in what has ended the run where it is."""
+    if not (journal.stage / PUBLIC).exists():  # the release has its name by now
+        return False
+    with held():
+        kept = journal.keep()
+    if kept is not None:
+        ended.add_note(
+            f"What was done is kept in {kept.work} and {kept.stage}, which hold "
+            "originals: resume=True goes on with it, resume=False discards it."
+        )
+    return kept is not None
 
 
 def _gone_on_with(engine: Engine, asked: LeftRun, known: str | None) -> Staged | None:
@@ -126,8 +146,10 @@ def _gone_on_with(engine: Engine, asked: LeftRun, known: str | None) -> Staged |
 
 
 def _cleared(engine: Engine, asked: LeftRun) -> tuple[str, ...]:
-    """Remove what killed runs have left, unless it might be gone on with later."""
-    return () if engine.resume else removed(asked, anew="resume" in given(engine))
+    """Remove what is of no use, unless it might be gone on with later."""
+    if engine.resume:
+        return ()
+    return cleared(asked, discard="resume" in given(engine))
 
 
 @contextmanager
@@ -144,7 +166,7 @@ def appearing(out: Path) -> Iterator[Path]:
     for left in left_in(out.parent):
         if left.name.endswith(APPEARING):
             shutil.rmtree(left, ignore_errors=True)
-    made = _folder(out.parent, APPEARING)
+    made = _folder(out.parent, folder_prefix(), APPEARING)
     try:
         yield made
         with held():
@@ -164,14 +186,28 @@ def _unwritable(out: Path, error: OSError) -> TableError:
     )
 
 
-def _folder(parent: Path, ending: str = "") -> Path:
+def _folder(parent: Path, prefix: str, ending: str) -> Path:
     try:
-        return Path(tempfile.mkdtemp(ending, folder_prefix(), parent))
+        return Path(tempfile.mkdtemp(ending, prefix, parent))
     except OSError as error:
-        raise TableError(
-            f"No folder can be made in {parent}: {error.strerror}.",
-            fix="name one that may be written to: [engine] work, or another --out.",
-        ) from None
+        raise _unmakeable(parent, error) from None
+
+
+def _work_beside(stage: Path, parent: Path) -> Path:
+    """Return a new folder in `parent` that is called like the stage."""
+    work = parent / stage.name.removesuffix(STAGE)
+    try:
+        work.mkdir(mode=0o700)
+    except OSError as error:
+        raise _unmakeable(parent, error) from None
+    return work
+
+
+def _unmakeable(parent: Path, error: OSError) -> TableError:
+    return TableError(
+        f"No folder can be made in {parent}: {error.strerror}.",
+        fix="name one that may be written to: [engine] work, or another --out.",
+    )
 
 
 def give_names(config: Config, out: Path, private: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 from pydantic import TypeAdapter
 
+from aggopt.core.leftovers import kept
 from aggopt.core.randomness import require_secret, secret
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.tasks import ROUNDS, TASKS
@@ -25,6 +26,7 @@ from aggopt.output.manifest import versions_of
 PACKAGES = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
 SAYS = "run"  # the name of the file that says whose the steps are
 DONE = "done-"  # how the names of files begin that say what a step returned
+PUBLIC = "public"  # the folder within the stage that has the release
 PRIVATE = "private"  # the folder within the stage that has keys
 STAGE = "-stage"  # what the name of the second folder has beside that of the first
 _CARRIERS = {"name", "jobs", "workers", "scheduler", "insecure", "work", "resume"}
@@ -95,9 +97,11 @@ class Journal:
         """Say whose the steps are."""
         _write(self.stage / SAYS, run, TypeAdapter(LeftRun))
 
-    def end(self) -> None:
-        """Say that nobody can go on with them: they are about to be removed."""
-        (self.stage / SAYS).unlink(missing_ok=True)
+    def keep(self) -> "Journal | None":
+        """Return where the steps are kept for another run; None if none is done yet."""
+        if next(self.work.glob(f"{DONE}*"), None) is None:
+            return None
+        return Journal(kept(self.work), kept(self.stage))
 
     def note(self, step: str, results: list[Any]) -> None:
         """Note what a step has returned."""

@@ -1,11 +1,16 @@
-"""What killed runs have left: gone on with where that is asked for, else removed."""
+"""What ended runs have left: a run goes on with it, or discards it."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from aggopt.core.leftovers import adopted, left_in, own_part, remove_left
+from aggopt.core.leftovers import (
+    adopted,
+    left_runs_in,
+    own_part,
+    remove_left,
+    remove_run,
+)
 from aggopt.engine.journal import (
     DONE,
     PRIVATE,
@@ -17,15 +22,16 @@ from aggopt.engine.journal import (
     read_results,
     read_run,
 )
+from aggopt.engine.workspace import STOP
 from aggopt.errors import EngineError
 
-ANEW = "begin anew: --no-resume, or resume = false, which removes it"
+ANEW = "begin anew: --discard, or resume = false, which removes it"
 
 Found = TypeVar("Found")
 
 
 def resumed(asked: LeftRun, known: str | None) -> tuple[Journal, str] | None:
-    """Return the journal of a killed run that is asked for again, and its secret.
+    """Return the journal of an ended run that is asked for again, and its secret.
 
     None if there is none.  Its folders are this process's from here on, whatever folder
     for files in between is asked for now.  `known` is the secret of a release that is
@@ -39,47 +45,64 @@ def resumed(asked: LeftRun, known: str | None) -> tuple[Journal, str] | None:
     """
     for stage, left in _left_for(asked.out):
         _require_same(stage, left, asked, known)
-        work = _work_of(stage, left)
+        work = _work_in(left.parent, stage)
         if work is not None:
             for done in work.glob(f"{DONE}*"):
                 _undamaged(read_results, done, done)
             journal = Journal(adopted(work), adopted(stage))
+            (journal.work / STOP).unlink(missing_ok=True)
             _take_back(journal.stage, private_of(asked.out))
             return journal, left.secret
-        shutil.rmtree(stage, ignore_errors=True)  # half of it is of no use
+        remove_run(stage)  # half of it is of no use
     return None
 
 
-def removed(asked: LeftRun, *, anew: bool) -> tuple[str, ...]:
-    """Remove what killed runs have left, here and beside the output; say of which.
+def cleared(asked: LeftRun, *, discard: bool) -> tuple[str, ...]:
+    """Remove what runs to the same folder have left; return notes.
+
+    What one has left for another folder stays, and a note says so.
 
     Raises
     ------
     EngineError
-        One could be gone on with as it is, and it is not said to begin `anew`.
+        Some was left, and nobody said to `discard` it.
     """
     notes = []
     for stage in _stages(asked.out.parent):
         left = _said(stage)
-        if left is None:
+        if left is not None and left.out != asked.out:
+            notes.append(
+                f"{stage.name} has what a run had done for {left.out.name}: it stays "
+                "until such a run goes on with it (--resume), or discards it."
+            )
             continue
-        if not anew and left.out == asked.out and not asked.differs(left):
+        if left is not None and not discard:
+            _require_same(stage, left, asked, None)
             raise EngineError(
-                f"A killed run of this job has left what it had done for "
+                f"A run of this job that was ended has left what it had done for "
                 f"{asked.out.name}, in {stage.name}.",
                 fix=f"go on with it: --resume, or resume = true; or {ANEW}.",
             )
-        work = _work_of(stage, left)
+        parent = asked.parent if left is None else left.parent
+        work = _work_in(parent, stage)
         for folder in (work, stage):
             if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-        notes.append(
-            f"What a killed run had done for {left.out.name} was removed: --resume "
-            "goes on with such a run."
-        )
+                remove_run(folder)
+        if left is not None:
+            notes.append(f"What a run had done for {left.out.name} was discarded.")
     remove_left(asked.parent)
     remove_left(asked.out.parent)
     return tuple(notes)
+
+
+def kept_for(out: Path) -> tuple[Path, ...]:
+    """Return the folders that have what a run had done for `out`; () if none has."""
+    for stage in _stages(out.absolute().parent):
+        left = _said(stage)
+        work = _work_in(left.parent, stage) if left is not None else None
+        if left is not None and left.out == out.absolute() and work is not None:
+            return work, stage
+    return ()
 
 
 def _take_back(stage: Path, private: Path) -> None:
@@ -91,20 +114,22 @@ def _take_back(stage: Path, private: Path) -> None:
 
 def _left_for(out: Path) -> Iterator[tuple[Path, LeftRun]]:
     for stage in _stages(out.parent):
+        if not (stage / SAYS).exists():
+            continue
         left = _undamaged(read_run, stage, stage / SAYS)
         if left.out == out:
             yield stage, left
 
 
 def _stages(folder: Path) -> list[Path]:
-    found = (path for path in left_in(folder) if own_part(path).endswith(STAGE))
-    return sorted(stage for stage in found if (stage / SAYS).exists())
+    found = left_runs_in(folder)
+    return sorted(stage for stage in found if own_part(stage).endswith(STAGE))
 
 
-def _work_of(stage: Path, left: LeftRun) -> Path | None:
-    """Return the folder of files in between of the same run, if it is there."""
-    there = (path for path in left_in(left.parent) if path.is_dir())
+def _work_in(parent: Path, stage: Path) -> Path | None:
+    """Return the folder of files in between of the same run, if it is in `parent`."""
     name = own_part(stage)
+    there = (path for path in left_runs_in(parent) if path.is_dir())
     return next((path for path in there if own_part(path) + STAGE == name), None)
 
 
@@ -121,7 +146,7 @@ def _undamaged(read: Callable[[Path], Found], path: Path, file: Path) -> Found:
     except (ValueError, RecursionError, OSError):  # its words may quote the file
         pass
     raise EngineError(
-        f"What a killed run has left in {file.parent} cannot be gone on with: "
+        f"What an ended run has left in {file.parent} cannot be gone on with: "
         f"{file.name} is damaged.",
         fix=f"{ANEW}.",
     )
@@ -135,7 +160,7 @@ def _require_same(
         differs.append("secret")
     if differs:
         raise EngineError(
-            f"A killed run has left {stage.name} for {asked.out.name}, and has not the "
+            f"An ended run has left {stage.name} for {asked.out.name}, and has not the "
             f"same {', '.join(differs)}.",
-            fix=f"run what it was; or {ANEW}.",
+            fix=f"run what it was, with --resume; or {ANEW}.",
         )

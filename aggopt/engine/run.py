@@ -36,7 +36,7 @@ from aggopt.engine.hole_plan import (
     with_holes,
     with_kept,
 )
-from aggopt.engine.journal import PRIVATE, Journal, private_of
+from aggopt.engine.journal import PRIVATE, PUBLIC, Journal, private_of
 from aggopt.engine.keeping import blocks_that_keep
 from aggopt.engine.limits import require_numbers, require_values
 from aggopt.engine.needs import require_room
@@ -155,7 +155,7 @@ def _config(
 ) -> Config:
     n = parts.records
     work, stage = staged.folders
-    public, private = stage / "public", stage / PRIVATE
+    public, private = stage / PUBLIC, stage / PRIVATE
     public.mkdir(exist_ok=True)
     private.mkdir(mode=0o700, exist_ok=True)
     leaves = 1 << levels_of(n, job.engine.block)

@@ -191,7 +191,7 @@ def checker(folder: Path, phases: int = 1) -> Callable[[float], None]:
     stop, told = folder / STOP, in_phases(phases)
 
     def check(share: float) -> None:
-        if stop.exists():
+        if stop.exists() or not folder.exists():  # it is removed, or kept elsewhere
             raise StoppedError
         told(share)
 

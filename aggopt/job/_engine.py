@@ -40,10 +40,11 @@ class Engine(Section):
         it: about a third more work, and less loss.
     work
         The folder for files in between, which hold originals (mode 0700, removed at the
-        end); beside the output when omitted.  All processes must see it.
+        end, and kept after Ctrl-C and SIGTERM); beside the output when omitted.  All
+        processes must see it.
     resume
-        Go on where a run of this job, to the same folder, was killed; False removes
-        what it has left, which is refused where nothing is said.
+        Go on where a run of this job, to the same folder, was ended by Ctrl-C, SIGTERM
+        or a kill; False discards what it has left; nothing said refuses to begin.
     jobs
         Of "local": how many processes; 1 when omitted.
     workers

@@ -54,7 +54,7 @@ REFUSED = {
     "--private is for a table in memory": ["--engine", "local", "--private", "in"],
     "No engine is called 'spark'": ["--engine", "spark"],
     "[engine] jobs does nothing where name = 'memory'": ["--jobs", "2"],
-    "[engine] resume does nothing where name = 'memory'": ["--no-resume"],
+    "[engine] resume does nothing where name = 'memory'": ["--discard"],
     "[engine] workers does nothing where name = 'local'": [
         *("--engine", "local", "--workers", "2")
     ],

@@ -14,6 +14,7 @@ from refusals import refused
 import aggopt
 from aggopt.core import leftovers
 from aggopt.engine import engines, folders, journal
+from aggopt.engine.journal import STAGE
 from aggopt.engine.workspace import STOP
 from aggopt.errors import EngineError
 
@@ -52,8 +53,7 @@ def killed(folder, out, step, work=None, **sections):
 
     asked = job(engine={"block": 30, "work": work}, **sections)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folders.Journal, "end", nothing)
-        patch.setattr(folders.shutil, "rmtree", nothing)
+        patch.setattr(folders, "remove_run", nothing)
         patch.setattr(folders, "STOP", "other")
         with pytest.raises(ZeroDivisionError):
             aggopt.mask(folder, asked, out=out, progress=end)
@@ -96,7 +96,7 @@ def test_keys_that_had_their_name_before_the_kill_are_taken_back(folder, tmp_pat
     assert left(tmp_path) == []
 
 
-ANEW = "begin anew: --no-resume, or resume = false, which removes it"
+ANEW = "begin anew: --discard, or resume = false, which removes it"
 
 
 @pytest.mark.usefixtures("dead")
@@ -104,7 +104,7 @@ def test_what_could_be_gone_on_with_is_not_removed_unasked(folder, tmp_path, ste
     killed(folder, tmp_path / "out", "publish")
     before = left(tmp_path)
     with refused(
-        f"A killed run of this job has left what it had done for out, in "
+        f"A run of this job that was ended has left what it had done for out, in "
         f"{before[1].name}.",
         f"go on with it: --resume, or resume = true; or {ANEW}.",
         EngineError,
@@ -116,22 +116,31 @@ def test_what_could_be_gone_on_with_is_not_removed_unasked(folder, tmp_path, ste
     found = masked(folder, job(engine=anew), tmp_path / "out")
     assert steps[0] == "describe"
     assert left(tmp_path) == []
-    assert REMOVED.format("out") in found.notes
-
-
-REMOVED = (
-    "What a killed run had done for {} was removed: --resume goes on with such a run."
-)
+    assert "What a run had done for out was discarded." in found.notes
 
 
 @pytest.mark.usefixtures("dead")
-@pytest.mark.parametrize("out", ["other", "out"], ids=["elsewhere", "another job"])
-def test_what_cannot_be_gone_on_with_is_removed_and_said(folder, tmp_path, out):
+def test_what_is_of_another_folder_stays_and_is_named(folder, tmp_path):
     (tmp_path / "work").mkdir()
-    killed(folder, tmp_path / out, "group", work=str(tmp_path / "work"))
-    found = masked(folder, job(3, engine={"block": 30}), tmp_path / "out")
+    killed(folder, tmp_path / "other", "group", work=str(tmp_path / "work"))
+    (stage,) = left(tmp_path)
+    work = left(tmp_path / "work")
+    asked = job(engine={"block": 30, "work": str(tmp_path / "work")})
+    found = masked(folder, asked, tmp_path / "out")
+    assert left(tmp_path) == [stage]
+    assert left(tmp_path / "work") == work
+    said = f"{stage.name} has what a run had done for other: it stays until such a run "
+    assert f"{said}goes on with it (--resume), or discards it." in found.notes
+
+
+@pytest.mark.usefixtures("dead")
+def test_what_is_of_another_job_is_discarded_where_that_is_asked(folder, tmp_path):
+    (tmp_path / "work").mkdir()
+    killed(folder, tmp_path / "out", "group", work=str(tmp_path / "work"))
+    with pytest.raises(EngineError, match="has not the same job"):
+        masked(folder, job(3, engine={"block": 30}), tmp_path / "out")
+    masked(folder, job(3, engine={"block": 30, "resume": False}), tmp_path / "out")
     assert left(tmp_path) == left(tmp_path / "work") == []
-    assert REMOVED.format(out) in found.notes
 
 
 @pytest.mark.usefixtures("dead")
@@ -157,7 +166,7 @@ def test_a_damaged_journal_is_refused_in_words(folder, tmp_path, name, holds):
     at = (stage if name == "run" else work) / name
     at.write_bytes(holds)
     with refused(
-        f"What a killed run has left in {at.parent} cannot be gone on with: {name} is "
+        f"What an ended run has left in {at.parent} cannot be gone on with: {name} is "
         "damaged.",
         f"{ANEW}.",
         EngineError,
@@ -293,8 +302,8 @@ def test_a_run_of_something_else_is_refused(
     killed(folder, tmp_path / "out", "publish")
     asked, before = change(folder, monkeypatch), left(tmp_path)
     with refused(
-        f"A killed run has left {before[1].name} for out, and has not the same {what}.",
-        f"run what it was; or {ANEW}.",
+        f"An ended run has left {before[1].name} for out, and has not the same {what}.",
+        f"run what it was, with --resume; or {ANEW}.",
         EngineError,
     ):
         aggopt.mask(folder, asked, out=tmp_path / "out")
@@ -327,15 +336,17 @@ def test_half_of_what_was_left_is_of_no_use(folder, tmp_path, steps):
     assert left(tmp_path) == []
 
 
-def test_what_is_about_to_be_removed_is_not_gone_on_with(folder, tmp_path):
+def test_what_is_half_removed_is_not_gone_on_with(folder, tmp_path):
     def stop(step, share):
         if step == "group":
-            raise KeyboardInterrupt
+            raise ZeroDivisionError
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folders.shutil, "rmtree", lambda *args, **how: None)
-        with pytest.raises(KeyboardInterrupt):
+        patch.setattr(leftovers.shutil, "rmtree", lambda *args, **how: None)
+        with pytest.raises(ZeroDivisionError):
             masked(folder, job(engine=AGAIN), tmp_path / "out", progress=stop)
-    work, stage = left(tmp_path)
-    assert not (stage / journal.SAYS).exists()
+    stage, work = sorted(left(tmp_path), key=lambda path: not path.name.endswith(STAGE))
     assert (work / STOP).exists()
+    assert leftovers.left_runs_in(tmp_path) == []
+    assert not work.name.startswith("aggopt-run-")
+    assert not stage.name.startswith("aggopt-run-")
