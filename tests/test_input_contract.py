@@ -477,6 +477,12 @@ CASES: dict[str, Case] = {
     'text of kind = "date" that spells other things': typed(
         [*DATES[1:].strftime(ISO), "2021-02-29"], kind="date"
     ),
+    'text that spells dates, format = "%d.%m.%Y"': typed(
+        DATES.strftime("%d.%m.%Y"), format="%d.%m.%Y"
+    ),
+    'text that does not fit format = "%d.%m.%Y"': typed(
+        [*DATES[1:].strftime("%d.%m.%Y"), "29.02.2021"], format="%d.%m.%Y"
+    ),
     'numbers of kind = "date"': typed(range(40), kind="date"),
     "dates among times in one column": with_column(
         "age", pd.Series([dt.date(2020, 1, 1), dt.datetime(2020, 1, 2)] * 20, dtype="O")

@@ -8,9 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from aggopt.command.policies import policies
+from aggopt.command.proposal import said_of_formats
 from aggopt.command.readiness import Obstacle, hides_names, obstacles, role_of
 from aggopt.core.names import numbers_among
 from aggopt.core.plural import many
+from aggopt.encoding import AttributeType
 from aggopt.encoding._encode import said_of_codes
 from aggopt.errors import AggoptError
 from aggopt.input.dialect import as_found
@@ -19,7 +21,7 @@ from aggopt.input.formats import is_csv
 from aggopt.input.look import OTHER_DATES, SPELLED_DATES, Look, looks
 from aggopt.input.spelled import reads_as_missing
 from aggopt.input.units import Repeated
-from aggopt.job import Job
+from aggopt.job import AttributeSection, Job
 from aggopt.job._engine import Engine
 from aggopt.job._of_release import job_of_release
 from aggopt.job._roles import Roles
@@ -97,7 +99,7 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
         for look, role in columns
         for note in (
             *_notes(look, role, k, said.get(look.name)),
-            *_of_dates(look, role, said.get(look.name), refused),
+            *_of_dates(look, role, job.attributes.get(look.name), refused),
             *_of_no_role(look, role, job.missing.policy),
             *_repeated(look, role, job),
         )
@@ -172,12 +174,17 @@ def _notes(look: Look, role: str | None, k: int, kind: str | None) -> Iterator[s
 
 
 def _of_dates(
-    look: Look, role: str | None, kind: str | None, refused: Container[str | None]
+    look: Look,
+    role: str | None,
+    section: AttributeSection | None,
+    refused: Container[str | None],
 ) -> Iterator[str]:
     """Yield how text that spells dates is to be masked as dates, if it is not."""
-    if role not in (None, "quasi-identifier"):
+    how = section.type if section else AttributeType()
+    if role not in (None, "quasi-identifier") or how.format:
         return
-    name, masked = repr(look.name), role is not None and look.name not in refused
+    kind, name = how.kind, repr(look.name)
+    masked = role is not None and look.name not in refused
     now = " is masked as names" if masked else ""
     if look.type == SPELLED_DATES and kind is None:
         yield (
@@ -186,9 +193,9 @@ def _of_dates(
         )
     if look.type == OTHER_DATES and kind in (None, "date"):
         yield (
-            f"{name}: text that spells dates otherwise than ISO 8601 does{now}; spell "
-            'them as 2020-12-31 and write kind = "date" under [attributes.NAME], and '
-            "it is masked as dates."
+            f"{name}: text that spells dates otherwise than ISO 8601 does{now}; "
+            f"{said_of_formats(look.formats)} under [attributes.NAME], and it is "
+            "masked as dates."
         )
 
 

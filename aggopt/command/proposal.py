@@ -47,8 +47,8 @@ UNIT_OR_MASK = (
 )
 WHICH_UNIT = "one column is the unit that k counts; drop the others."
 SPELL_DATES = (
-    "spell them as 2020-12-31, list it as quasi-identifier, and write kind = "
-    '"date" under [attributes.NAME]; or identifier, which drops it.'
+    "list it as quasi-identifier, and {how} under [attributes.NAME]; or identifier, "
+    "which drops it."
 )
 DROP_OR_NAMES = (
     "identifier, if anybody wrote it of a person: it is dropped; quasi-identifier, if "
@@ -82,6 +82,8 @@ class Proposal:
     from_zero
         Whether it is masked as numbers that are never negative: nothing below 0 is then
         published.
+    format
+        How text spells its dates, if not as ISO 8601 does.
     question
         What is to be decided, and how; "" if nothing.
     """
@@ -92,6 +94,7 @@ class Proposal:
     kind: str | None = None
     avoids: bool = False
     from_zero: bool = False
+    format: str | None = None
     question: str = ""
 
 
@@ -128,7 +131,7 @@ def _proposal(look: Look, words: Words, structure: Structure) -> Proposal:
         return _asked(look, "its name is that of weights, of one value", WEIGHT_OR_MASK)
     if look.constant:
         return Proposal(look, "other", "one value tells nothing of a record")
-    for rule in (_number_of_a_record, _weight, _unit, _text, _doubtful):
+    for rule in (_number_of_a_record, _weight, _unit, _dates, _text, _doubtful):
         found = rule(look, words, structure)
         if found is not None:
             return found
@@ -218,12 +221,34 @@ def _of_units(look: Look, reason: str) -> Proposal:
     return Proposal(look, "unit", reason)
 
 
+def _dates(look: Look, words: Words, structure: Structure) -> Proposal | None:
+    """Return what is proposed for dates that are not spelled as ISO 8601 does.
+
+    Where day and month could be swapped in all of them, a person is to decide.
+    """
+    if look.type != OTHER_DATES:
+        return None
+    if len(look.formats) == 1:
+        (format_,) = look.formats
+        reason = f"{format_} fits all"
+        return Proposal(look, "quasi-identifier", reason, "date", format=format_)
+    says = "in a spelling that is not known"
+    if look.formats:
+        says = "no day is above 12: day and month could be swapped"
+    return _asked(look, says, SPELL_DATES.format(how=said_of_formats(look.formats)))
+
+
+def said_of_formats(formats: Sequence[str]) -> str:
+    """Return what to write for dates that have one of these formats, or none."""
+    if not formats:
+        return 'spell them as 2020-12-31, and write kind = "date"'
+    return "write " + ", or ".join(f'format = "{each}"' for each in formats)
+
+
 def _text(look: Look, words: Words, structure: Structure) -> Proposal | None:
     """Return a question of text that may be what somebody wrote of one person."""
     if not look.free:
         return None
-    if look.type == OTHER_DATES:
-        return _asked(look, "in a spelling that is not known", SPELL_DATES)
     rare = look.rare(FEW_SHARE)
     says = f"{rare} of {look.different} entries are of fewer than {FEW_SHARE} records"
     return _asked(look, says, DROP_OR_NAMES)
@@ -242,9 +267,6 @@ def _masked(look: Look, words: Words) -> Proposal:
     if look.type in (DATES, SPELLED_DATES):
         reason = "date"
         kind = "date" if look.type == SPELLED_DATES else None
-    elif look.type == OTHER_DATES:
-        reason = "nominal; for dates spell them as 2020-12-31, and write "
-        reason += 'kind = "date"'
     elif look.type in NAMES:
         reason = "ordinal" if look.type == RANKED else "nominal"
     elif look.may_be_codes and (look.different == 2 or not words.quantity):
@@ -309,7 +331,9 @@ def type_lines(
         if not masked or not (each.kind or each.avoids or each.from_zero):
             continue
         yield f"\n[attributes.{toml_text(each.look.name)}]"
-        if each.kind:
+        if each.format:
+            yield from commented(f'format = "{each.format}"', says["date"])
+        elif each.kind:
             yield from commented(f'kind = "{each.kind}"', says[each.kind])
         if each.avoids:
             yield from commented('rare = "avoid"', "no category of few is published")

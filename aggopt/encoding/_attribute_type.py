@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any, Literal, get_args
 
 from aggopt.core.validation import is_number
+from aggopt.encoding._date_format import DateFormat
 from aggopt.errors import JobError, UnknownNameError, require_known
 from aggopt.privacy._metric import order_of
 from aggopt.privacy._values import OWN, REFUSE, shown
@@ -43,6 +44,8 @@ class AttributeType:
     missing
         "refuse" what is missing; or "own value": one level more, in a tree directly
         below the root.
+    format
+        How text spells dates, as "%d.%m.%Y" for 22.09.1930; read and published so.
 
     Examples
     --------
@@ -56,6 +59,7 @@ class AttributeType:
     distances: Any = field(default=None, repr=False)
     weight: float = 1.0
     missing: str = REFUSE
+    format: str | None = None
 
     def __post_init__(self) -> None:
         given = [name for name in BY if getattr(self, name) is not None]
@@ -66,6 +70,9 @@ class AttributeType:
             )
         if self.kind is None and given:
             object.__setattr__(self, "kind", BY[given[0]])
+        if self.format is not None:
+            DateFormat(self.format)
+            object.__setattr__(self, "kind", self.kind or "date")
         self._require_kind(given)
         self._require_rest()
         if self.order is not None:
@@ -96,6 +103,11 @@ class AttributeType:
             raise JobError(
                 f'{wrong[0]} has no meaning for kind = "{self.kind}".',
                 fix=f'leave it out, or write kind = "{BY[wrong[0]]}".',
+            )
+        if self.format is not None and self.kind != "date":
+            raise JobError(
+                f'format has no meaning for kind = "{self.kind}".',
+                fix='leave it out, or write kind = "date".',
             )
         for name in ("tree", "distances"):
             if self.kind == BY[name] and name not in given:

@@ -120,21 +120,24 @@ class Clock:
     whole
         How many units are 1: the coarsest of day, hour, minute, second and its parts in
         which all originals are whole.
+    format
+        How text spells these dates, as "%d.%m.%Y"; None as ISO 8601 does.
     """
 
     type: pa.DataType
     start: int = field(repr=False)
     whole: int
+    format: str | None = None
 
     @classmethod
-    def of(cls, found: Moments) -> "Clock":
+    def of(cls, found: Moments, format: str | None = None) -> "Clock":
         """Return what counts from the first of these dates, or from nothing."""
         unit, there = nanoseconds(found.type), found.there
         dated = pa.types.is_date(found.type) or pa.types.is_timestamp(found.type)
         start = int(there.min()) if dated else 0
         sizes = [size // unit for size in UNITS.values() if size > unit]
         whole = next((size for size in sizes if not (there % size).any()), 1)
-        return cls(found.type, start, whole)
+        return cls(found.type, start, whole, format)
 
     @property
     def seconds(self) -> float:

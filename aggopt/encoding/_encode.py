@@ -162,7 +162,7 @@ def _types(given: Any, columns: list[str]) -> dict[str, AttributeType]:
 def _encoded(
     series: nw.Series[Any], how: AttributeType, weights: str, known: F64 | None
 ) -> tuple[EncodedAttribute, F64, str]:
-    column = TypedColumn.of(series, how.kind)
+    column = TypedColumn.of(series, how.kind, how.format)
     kind = how.kind or DEFAULT[column.what]
     if kind in NUMERIC:
         return _numeric(column, how, weights, known)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from aggopt.core.plural import many
 from aggopt.encoding._clock import SECOND
+from aggopt.encoding._date_format import DateFormat, column_like
 from aggopt.errors import JobError, TableError
 
 _DAY = r"\d{4}-\d\d-\d\d"
@@ -52,12 +53,13 @@ _SPELLINGS: dict[str, Spelling] = {
 }
 
 
-def dated(series: nw.Series[Any]) -> nw.Series[Any]:
+def dated(series: nw.Series[Any], format: str | None = None) -> nw.Series[Any]:
     """Return text as the dates, times of day or durations that it spells.
 
     They are 2020-12-31; 2020-12-31 23:59 or 2020-12-31T23:59:59.5, with a zone (Z or
     +01:00) in UTC; 23:59; or P1DT12H.  Blanks around them are left out.  What is no
-    text is returned as it is; missing entries stay missing.
+    text is returned as it is; missing entries stay missing.  With a `format`, such as
+    "%d.%m.%Y", text spells dates as that says.
 
     Raises
     ------
@@ -66,6 +68,8 @@ def dated(series: nw.Series[Any]) -> nw.Series[Any]:
     """
     if series.dtype != nw.String:
         return series
+    if format is not None:
+        return DateFormat(format).dated(series)
     codes, distinct = pd.factorize(
         pd.Series(series.to_list(), dtype=object).str.strip()
     )
@@ -81,11 +85,12 @@ def dated(series: nw.Series[Any]) -> nw.Series[Any]:
             f"{'does' if wrong == 1 else 'do'} not spell "
             f"{kind if kinds[kind] else 'dates'} as ISO 8601 does.",
             fix="spell all alike, as 2020-12-31, 2020-12-31 23:59:59, 23:59 or P1DT12H "
-            "(an instant with Z or +01:00 behind it), or leave kind out.",
+            "(an instant with Z or +01:00 behind it); or write format, as "
+            '"%d.%m.%Y" for 31.12.2020; or leave kind out.',
         )
     values = pa.array([moment for _, moment in read], _SPELLINGS[kind][2])
     taken = values.take(pa.array(codes, mask=codes < 0))
-    return _column(series, taken)
+    return column_like(series, taken)
 
 
 def spells_dates(entries: pa.Array) -> bool:
@@ -134,15 +139,3 @@ def _read(text: str) -> tuple[str, Any]:
             except (ValueError, OverflowError):  # the 30th of February
                 return "", None
     return "", None
-
-
-def _column(series: nw.Series[Any], made: pa.Array) -> nw.Series[Any]:
-    """Return values in the library of a column, with its name and index."""
-    if series.implementation.is_pandas():
-        index = series.to_native().index
-        fresh = pd.Series(
-            pd.arrays.ArrowExtensionArray(pa.chunked_array([made])), index
-        )
-        return nw.from_native(fresh, series_only=True).alias(series.name)
-    table = nw.from_arrow(pa.table({"x": made}), backend=series.implementation)
-    return table["x"].alias(series.name)

@@ -65,9 +65,11 @@ def _apart(
     published: nw.Series[Any], counts: I64, column: nw.Series[Any], how: AttributeType
 ) -> list[Distances]:
     """Return weighted squared distances of an attribute; none if its rows are equal."""
-    own = TypedColumn.of(column, how.kind)
+    own = TypedColumn.of(column, how.kind, how.format)
     if (how.kind or DEFAULT[own.what]) in NUMERIC:
-        return _of_numbers(TypedColumn.of(published, how.kind), counts, own, how)
+        return _of_numbers(
+            TypedColumn.of(published, how.kind, how.format), counts, own, how
+        )
     return _of_levels(TypedColumn(published, NAME), counts, own, how)
 
 

@@ -55,7 +55,7 @@ def _values(attribute: EncodedAttribute, series: nw.Series[Any]) -> F64 | I64:
     if attribute.numbers is None:
         return _nodes(attribute.domain, TypedColumn(series, NAME))
     clock = attribute.numbers.clock
-    column = TypedColumn.of(series if clock is None else dated(series))
+    column = TypedColumn.of(series if clock is None else dated(series, clock.format))
     if column.what in (NAME, RANKED) and column.series.dtype != nw.Boolean:
         raise TableError(
             "What is released are names, and in the original numbers.",

@@ -43,13 +43,18 @@ class TypedColumn:
     what
         "number", "date", "name" (text, truth values, categories) or "ordered"
         (categories in an order).
+    format
+        How text spells its dates; None as ISO 8601 does.
     """
 
     series: nw.Series[Any] = field(repr=False)
     what: str
+    format: str | None = None
 
     @classmethod
-    def of(cls, series: nw.Series[Any], kind: str | None = None) -> "TypedColumn":
+    def of(
+        cls, series: nw.Series[Any], kind: str | None = None, format: str | None = None
+    ) -> "TypedColumn":
         """Return a column with its type; text of the `kind` "date" as dates.
 
         Raises
@@ -60,7 +65,7 @@ class TypedColumn:
         JobError
             The kind is "date", and the values are none.
         """
-        series = dated(series) if kind == "date" else series
+        series = dated(series, format) if kind == "date" else series
         made = cls(series, _what(series))
         if made.absent.all():
             raise TableError(
@@ -68,7 +73,7 @@ class TypedColumn:
             )
         what = made.what or _by_entries(made.entries[~made.absent])
         require_dates(what, kind)
-        return cls(series, what)
+        return cls(series, what, format)
 
     @cached_property
     def entries(self) -> npt.NDArray[Any]:
@@ -111,7 +116,7 @@ class TypedColumn:
         if self.what != MOMENT:
             return NumericColumn(vector(self.entries, name="The column"), by_range)
         found = Moments.of(self.series)
-        clock = Clock.of(found)
+        clock = Clock.of(found, self.format)
         counted = vector(clock.numbers(found), name="The column")
         return NumericColumn(counted, by_range, clock)
 

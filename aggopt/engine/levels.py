@@ -140,7 +140,8 @@ def _there(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def typed(entries: pa.Array | pa.ChunkedArray, how: AttributeType) -> TypedColumn:
     """Return entries of a column with their type; raises as `TypedColumn.of`."""
-    return TypedColumn.of(nw.from_native(_chunked(entries), series_only=True), how.kind)
+    series = nw.from_native(_chunked(entries), series_only=True)
+    return TypedColumn.of(series, how.kind, how.format)
 
 
 def _chunked(entries: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:

@@ -10,7 +10,6 @@ import narwhals.stable.v2 as nw
 import pyarrow as pa
 
 from aggopt.core.standardise import Scale
-from aggopt.encoding import AttributeType
 from aggopt.encoding._clock import Clock
 from aggopt.encoding._iso import dated
 from aggopt.engine.config import Config
@@ -18,7 +17,7 @@ from aggopt.engine.passes_of_levels import said_of, those_that
 from aggopt.engine.strata import kept_rows
 from aggopt.engine.workspace import hand_out, handed_out
 from aggopt.errors import TableError, naming
-from aggopt.input.dates import clocks_of
+from aggopt.input.dates import clocks_of, with_dates
 from aggopt.job import Job
 from aggopt.pipeline.rounding import step_of
 
@@ -41,9 +40,10 @@ def dates_counted(number: int, config: Config) -> int:
         They are no dates; the message has the file and the column.
     """
     piece = config.pieces[number]
-    rows, _ = kept_rows(
-        piece.read([*config.dates, *config.job.roles.stratum]), 0, config
-    )
+    rows = piece.read([*config.dates, *config.job.roles.stratum])
+    with naming(piece.path.name):
+        rows = _dated(rows, config)
+    rows, _ = kept_rows(rows, 0, config)
     for place, name in enumerate(config.dates):
         with naming(piece.path.name):
             found = _clock(rows.column(name), name, config.job)
@@ -51,16 +51,23 @@ def dates_counted(number: int, config: Config) -> int:
     return len(rows)
 
 
+def _dated(rows: pa.Table, config: Config) -> pa.Table:
+    """Return rows of a piece with dates for the text that a job says spells them."""
+    said = {
+        n: config.job.attributes[n].type for n in config.dates if said_of(config.job, n)
+    }
+    frame = with_dates(nw.from_native(rows, eager_only=True), said)
+    return frame.to_native()
+
+
 def _clock(column: pa.ChunkedArray, name: str, job: Job) -> Clock | None:
     """Return what dates of some records count; None where all are missing."""
-    there, kind = column.drop_null(), said_of(job, name)
+    there = column.drop_null()
     if not len(there):
         return None
     frame = nw.from_native(pa.table({name: there}), eager_only=True)
-    if kind == "date":
-        with naming(f"Column {name!r}"):
-            frame = frame.with_columns(dated(frame[name]))
-    return clocks_of(frame, [name], {name: AttributeType(kind)}, ())[name]
+    said = {name: job.attributes[name].type} if said_of(job, name) else {}
+    return clocks_of(frame, [name], said, ())[name]
 
 
 def with_clocks(config: Config) -> Config:
@@ -94,7 +101,8 @@ def _of_all(place: int, config: Config) -> Clock:
             )
     clocks = [clock for _, clock in found]
     # each unit is so many of the next: what is whole in the least is in all
-    return Clock(kind, min(c.start for c in clocks), min(c.whole for c in clocks))
+    start, whole = min(c.start for c in clocks), min(c.whole for c in clocks)
+    return Clock(kind, start, whole, clocks[0].format)
 
 
 def typed_dates(rows: pa.Table, config: Config) -> pa.Table:
@@ -105,7 +113,7 @@ def typed_dates(rows: pa.Table, config: Config) -> pa.Table:
             rows = rows.set_column(place, name, pa.nulls(len(column), clock.type))
         elif column.type != clock.type:
             text = nw.from_native(column, series_only=True)
-            rows = rows.set_column(place, name, dated(text).to_arrow())
+            rows = rows.set_column(place, name, dated(text, clock.format).to_arrow())
     return rows
 
 

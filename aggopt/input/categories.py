@@ -5,6 +5,7 @@ an entry of the very column, so that every type stays what it is.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -43,7 +44,7 @@ def _spelled(how: AttributeType, entry: Entry) -> AttributeType:
         order = [entry(level) for level in order]
     if tree is not None and not isinstance(tree, str):
         tree = tree_of(tree, entry)
-    return AttributeType(how.kind, order, tree, None, how.weight, how.missing)
+    return replace(how, order=order, tree=tree)
 
 
 def _spelling(column: nw.Series[Any]) -> Entry:

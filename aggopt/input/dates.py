@@ -1,11 +1,13 @@
 """Quasi-identifiers that are dates, times of day or durations, and how they count."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
 from aggopt.core.plural import many
+from aggopt.encoding._attribute_type import AttributeType
 from aggopt.encoding._clock import Clock, Moments
 from aggopt.encoding._iso import dated
 from aggopt.encoding._typed_column import MOMENT, TypedColumn
@@ -14,7 +16,9 @@ from aggopt.input.categories import Types
 
 
 def with_dates(
-    frame: nw.DataFrame[Any], types: Types, known: Iterable[str] = ()
+    frame: nw.DataFrame[Any],
+    types: Types,
+    known: Mapping[str, Clock] = MappingProxyType({}),
 ) -> nw.DataFrame[Any]:
     """Return a table with dates for the text that is said, or `known`, to be dates.
 
@@ -23,11 +27,12 @@ def with_dates(
     TableError
         Some of it spells none: the message has the column and how many.
     """
-    said = [name for name, how in types.items() if how.kind == "date"]
+    spellings = {name: clock.format for name, clock in known.items()}
+    spellings |= {n: how.format for n, how in types.items() if how.kind == "date"}
     made = []
-    for name in dict.fromkeys((*said, *known)):
+    for name, spelling in spellings.items():
         with naming(f"Column {name!r}"):
-            made.append(dated(frame[name]))
+            made.append(dated(frame[name], spelling))
     return frame.with_columns(*made) if made else frame
 
 
@@ -44,17 +49,18 @@ def clocks_of(
     """
     found = {}
     for name in names:
-        kind = types[name].kind if name in types else None
+        how = types.get(name, AttributeType())
+        kind = how.kind
         column = frame[name]
         number = column.dtype.is_numeric() or column.dtype == nw.Boolean
         if name in but or (number and kind != "date"):
             continue
         with naming(f"Column {name!r}"):
-            typed = TypedColumn.of(column, kind)
+            typed = TypedColumn.of(column, kind, how.format)
             if typed.what == MOMENT:
                 moments = Moments.of(typed.series)
                 _require_years(moments)
-                found[name] = Clock.of(moments)
+                found[name] = Clock.of(moments, how.format)
     return found
 
 

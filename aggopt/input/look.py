@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aggopt.core.types import F64, I64, Bool
+from aggopt.encoding._date_format import formats_of
 from aggopt.encoding._encode import perhaps_codes
 from aggopt.encoding._iso import spells_dates
 from aggopt.input.codebook import codebook_of
@@ -62,6 +63,8 @@ class Look:
         Which entries of text, in the order of `counts`, have blanks or digits.
     numbers
         What its numbers are like; None of what are none.
+    formats
+        In which formats dates, not as ISO 8601 spells them, are dates.
     """
 
     name: str
@@ -77,6 +80,7 @@ class Look:
     coded: bool = False
     blank: Bool | None = field(default=None, repr=False)
     numbers: "NumberLook | None" = field(default=None, repr=False)
+    formats: tuple[str, ...] = ()
 
     @property
     def different(self) -> int | None:
@@ -205,21 +209,23 @@ def _of_text(name: str, text: pa.ChunkedArray, how: Input) -> Look:
     column, words = parsed(text, how)
     if words:
         entries = stripped(text)
-        kind = _of_words(pc.unique(entries))
+        kind, formats = _of_words(pc.unique(entries))
         missing = entries.null_count
         words = min(words, parsed(text, _other_point(how))[1])
         counts, blank = _counts(entries), _blank(entries)
-        return Look(name, kind, len(text), missing, counts, words, blank=blank)
+        seen = Look(name, kind, len(text), missing, counts, words, blank=blank)
+        return replace(seen, formats=formats)
     thousands = how.decimal == "," and may_be_thousands(text)
     return _look(name, column, thousands=thousands)
 
 
-def _of_words(entries: pa.Array) -> str:
-    """Return what entries of text are: dates in some spelling, or text."""
+def _of_words(entries: pa.Array) -> tuple[str, tuple[str, ...]]:
+    """Return what entries of text are, dates or text, and the formats of dates."""
     if spells_dates(entries):
-        return SPELLED_DATES
-    dated = pc.all(pc.match_substring_regex(entries, _OTHER_DATE)).as_py()
-    return OTHER_DATES if dated else TEXT
+        return SPELLED_DATES, ()
+    if not pc.all(pc.match_substring_regex(entries, _OTHER_DATE)).as_py():
+        return TEXT, ()
+    return OTHER_DATES, formats_of(entries)
 
 
 def _other_point(how: Input) -> Input:
@@ -236,8 +242,9 @@ def _look(name: str, column: pa.ChunkedArray, *, thousands: bool = False) -> Loo
     counts = _counts(column)
     numbered = not missing and _is_numbered(column, counts)
     says = type_of(kind)
+    formats: tuple[str, ...] = ()
     if says == TEXT:
-        says = _of_words(pc.unique(column.drop_null()))
+        says, formats = _of_words(pc.unique(column.drop_null()))
     found = Look(name, says, n, missing, counts, whole=_is_whole(column))
     numbers = None
     if says in (WHOLE, NUMBERS) and counts is not None:
@@ -251,6 +258,7 @@ def _look(name: str, column: pa.ChunkedArray, *, thousands: bool = False) -> Loo
         thousands=thousands,
         blank=_blank(column),
         numbers=numbers,
+        formats=formats,
     )
 
 

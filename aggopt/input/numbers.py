@@ -8,6 +8,7 @@ import numpy as np
 
 from aggopt.core.validation import Floats, merges_values
 from aggopt.encoding._clock import Clock, Moments
+from aggopt.encoding._iso import dated
 from aggopt.errors import TableError, naming
 from aggopt.input.columns import floats_of
 from aggopt.input.refused import CHECK, NOT_AS_THEY_ARE, UNDONE
@@ -19,9 +20,16 @@ def numbers_in(
     """Return a column as floats (n,); dates as their clock counts, from the first."""
     if name not in clocks:
         return floats_of(frame[name])
-    clock = clocks[name]
     with naming(f"Column {name!r}"):
-        return clock.numbers(Moments.of(frame[name], clock.type))
+        return clocks[name].numbers(moments_in(frame, name, clocks))
+
+
+def moments_in(
+    frame: nw.DataFrame[Any], name: str, clocks: Mapping[str, Clock]
+) -> Moments:
+    """Return a column of dates as its clock counts them, in whatever spelling."""
+    clock = clocks[name]
+    return Moments.of(dated(frame[name], clock.format), clock.type)
 
 
 def check_numbers(

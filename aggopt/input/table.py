@@ -12,6 +12,7 @@ from aggopt.core.frame import framed, require_records
 from aggopt.core.validation import Floats
 from aggopt.encoding import Domain, Encoded, encode
 from aggopt.encoding._clock import Clock
+from aggopt.encoding._date_format import spelled
 from aggopt.encoding._incomplete import encode_observed
 from aggopt.input.categories import (
     Types,
@@ -105,7 +106,7 @@ class Table:
         names = roles.quasi_identifier
         attributes = {n: how for n, how in (attributes or {}).items() if n in names}
         types = like.types if like else types_of(frame, attributes)
-        frame = with_dates(frame, types, like.clocks if like else ())
+        frame = with_dates(frame, types, like.clocks if like else {})
         policy = missing.policy if missing else REFUSE
         kept = like.kept if like else kept_by(names, attributes, policy)
         domains = like.domains if like else domains_of(frame, names, types, kept)
@@ -210,7 +211,9 @@ class Table:
     ) -> nw.Series[Any]:
         column = self.frame[name]
         if name in self.clocks:
-            return self.clocks[name].filled(column, values, step)
+            clock = self.clocks[name]
+            made = clock.filled(column, values, step)
+            return spelled(made, clock.format)
         return replaced(column, values, whole)
 
     @property

@@ -52,6 +52,8 @@ class AttributeSection(Section):
         What happens to categories that fewer than k originals have: "avoid" publishes
         none of them, but the nearest that is frequent; "publish" does.  When left out
         they are published and counted, unless most entries are rare, which is refused.
+    format
+        How text spells dates, "%d.%m.%Y" for 22.09.1930; as ISO 8601 when left out.
     """
 
     kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None = None
@@ -68,6 +70,7 @@ class AttributeSection(Section):
     upper: float | None = Field(default=None, allow_inf_nan=False, strict=True)
     integer: StrictBool = False
     rare: Literal["avoid", "publish"] | None = None
+    format: str | None = None
 
     @property
     def bounded(self) -> bool:
@@ -84,7 +87,9 @@ class AttributeSection(Section):
         """What `aggopt.encode` is told of it; raises where that makes no sense."""
         order = None if self.order is None else list(self.order)
         missing = self.missing or REFUSE
-        return AttributeType(self.kind, order, self.tree, None, self.weight, missing)
+        return AttributeType(
+            self.kind, order, self.tree, None, self.weight, missing, self.format
+        )
 
     def require(self) -> None:
         """Refuse what makes no sense together.

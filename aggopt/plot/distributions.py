@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.core.types import F64, I64
-from aggopt.encoding._clock import SECOND, Clock, Moments, nanoseconds
+from aggopt.encoding._clock import SECOND, Clock, nanoseconds
 from aggopt.errors import require_known
 from aggopt.input.categories import absent_in, codes_in
+from aggopt.input.numbers import moments_in
 from aggopt.input.table import Table
 from aggopt.measure._density import Density, density
 from aggopt.measure._shares import Shares, shares
@@ -71,7 +72,7 @@ def numbers(table: Table, name: str) -> F64:
     if name not in table.clocks:
         return table.numbers(name)
     clock = table.clocks[name]
-    found = Moments.of(table.frame[name], clock.type)
+    found = moments_in(table.frame, name, table.clocks)
     seconds = found.counts * (nanoseconds(clock.type) / SECOND)
     return np.where(found.absent, np.nan, seconds)
 

@@ -283,14 +283,14 @@ def test_dates_are_said_to_be_masked_as_names_only_where_they_are(here, aggopt):
     people().assign(age=days).to_csv("people.csv", index=False)
     (said,) = said_of(here, aggopt)
     other = "text that spells dates otherwise than ISO 8601 does"
-    spell = "spell them as 2020-12-31 and write kind"
+    spell = 'write format = "%d/%m/%Y" under'
     assert said.startswith(f"'age': {other} is masked as names; {spell}")
     job = JOB.replace('"age", ', "").split("[aggregation]")[0]
     (said,) = said_of(here, aggopt, job)
     assert said.startswith(f"'age': {other}; {spell}")
     job = JOB.replace('"age", ', "").replace('["note"', '["note", "age"')
     assert said_of(here, aggopt, job.split("[aggregation]")[0]) == []
-    days = days.str.replace("/", ".")
+    days, spell = days.str.replace("/", "."), spell.replace("/", ".")
     people().assign(age=days).to_csv("people.csv", index=False)
     (said,) = said_of(here, aggopt)  # perhaps numbers: refused
     assert said.startswith(f"'age': {other}; {spell}")

@@ -186,17 +186,34 @@ def test_a_policy_is_proposed_of_the_columns_that_are_decided(here, aggopt):  # 
     assert tomllib.loads(text)["attributes"] == masked
 
 
-def test_dates_of_another_spelling_are_to_be_respelled(here, aggopt):  # noqa: F811
+def test_dates_of_another_spelling_have_a_format_or_a_question(here, aggopt):  # noqa: F811
     days = pd.date_range("1950-01-01", periods=40)
-    spelled = {"born": days.strftime("%d.%m.%Y"), "seen": days.strftime("%m/%d/%y")}
+    swapped = pd.date_range("1950-01-01", periods=40, freq="MS")
+    spelled = {
+        "born": days.strftime("%d.%m.%Y"),
+        "seen": days.strftime("%m/%d/%y"),
+        "left": swapped.strftime("%d/%m/%Y"),
+    }
     numbers().assign(**spelled).to_csv("people.csv", index=False)
     aggopt(*INIT)
     text = re.sub(r"\n#\s+", " ", Path("new.toml").read_text())
-    assert "DECIDE on 2 columns" in text
-    says = "dates, not as ISO 8601 spells them, 40 different: in a spelling that is not"
-    for name in spelled:
-        assert f'"{name}": {says} known' in text
-    assert "To mask: spell them as 2020-12-31" in text
+    assert text.count("DECIDE on 1 column") == 2
+    assert '"seen": dates, not as ISO 8601 spells them, 40 different: in a' in text
+    assert "not known To mask: list it as quasi-identifier, and spell them as" in text
+    assert "no day is above 12: day and month could be swapped To mask: list it as" in (
+        text
+    )
+    assert 'write format = "%d/%m/%Y", or format = "%m/%d/%Y" under' in text
+    found = tomllib.loads(Path("new.toml").read_text())
+    assert found["attributes"] == {"born": {"format": "%d.%m.%Y"}}
+    job = Path("new.toml").read_text().replace("drop = []", 'drop = ["seen", "left"]')
+    Path("new.toml").write_text(job)
+    code, out, _ = aggopt("check", "people.csv", "new.toml")
+    assert (code, "spells dates otherwise" in out) == (0, False)
+    assert aggopt("mask", "people.csv", "new.toml", "--out", "masked.csv")[0] == 0
+    masked = pd.read_csv("masked.csv")
+    assert masked["born"].str.fullmatch(r"\d\d\.\d\d\.1950").all()
+    assert smallest(masked) >= 5
 
 
 def test_whole_numbers_that_nearly_all_differ_are_to_be_decided(tmp_path):

@@ -108,7 +108,8 @@ def test_text_that_spells_something_else_is_refused(case: str) -> None:
     assert refused.value.problem.endswith(" as ISO 8601 does.")
     assert refused.value.fix == (
         "spell all alike, as 2020-12-31, 2020-12-31 23:59:59, 23:59 or P1DT12H (an "
-        "instant with Z or +01:00 behind it), or leave kind out."
+        'instant with Z or +01:00 behind it); or write format, as "%d.%m.%Y" for '
+        "31.12.2020; or leave kind out."
     )
 
 

@@ -191,3 +191,36 @@ def test_equal_dates_are_one_number_whatever_is_missing_beside_them():
 def test_two_processes_give_the_same_bytes(folder, release, tmp_path):
     found = masked(folder, asked(engine={"jobs": 2}), tmp_path / "out")
     assert digest(found.path) == digest(release.path)
+
+
+def test_dates_of_a_format_are_published_in_it(tmp_path):
+    tables, format_ = [], "%d.%m.%Y"
+    for number in range(2):
+        table = dated(120, 1950, seed=number)
+        text = [f"{day:%d.%m.%Y}" for day in table.column("born").to_pylist()]
+        place = table.schema.get_field_index("moved")
+        tables.append(table.set_column(place, "moved", pa.array(text)))
+    asked_so = asked(attributes={"moved": {"format": format_}})
+    release = masked(put(tmp_path / "in", *tables), asked_so, tmp_path / "out")
+    after = read(release.path)
+    assert after["moved"].str.fullmatch(r"\d\d\.\d\d\.195\d").all()
+    assert release.audit.holds
+    assert (after["moved"] == [f"{d:%d.%m.%Y}" for d in after["born"]]).all()
+
+
+def test_a_date_that_does_not_fit_is_named_by_file_column_and_record(tmp_path):
+    table = dated(120, 1950)
+    text = [f"{day:%d.%m.%Y}" for day in table.column("born").to_pylist()]
+    text[41] = "30.02.1950"
+    table = table.set_column(4, "moved", pa.array(text))
+    with pytest.raises(TableError) as refused:
+        masked(
+            put(tmp_path / "in", table),
+            asked(attributes={"moved": {"format": "%d.%m.%Y"}}),
+            tmp_path / "out",
+        )
+    assert "in-0.parquet: Column 'moved': 1 of 120 values does not fit" in (
+        str(refused.value)
+    )
+    assert "in record 42" in str(refused.value)
+    assert "30.02.1950" not in str(refused.value)

@@ -240,6 +240,41 @@ def test_text_becomes_dates_in_the_release_of_a_table_in_memory() -> None:
     assert one(dated()["born"]).table["x"].tolist() == made.tolist()
 
 
+GERMAN = "%d.%m.%Y"
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav"])
+def test_dates_of_a_format_are_published_in_it(tmp_path: Path, ending: str) -> None:
+    frame = dated()[["born", "age"]]
+    text = frame.assign(born=[day.strftime(GERMAN) for day in frame["born"]])
+    job = asked(("born", "age"), attributes={"born": {"format": GERMAN}})
+    text.to_csv(tmp_path / "in.csv", index=False)
+    out = tmp_path / f"out.{ending}"
+    aggopt.mask(tmp_path / "in.csv", job, secret=SECRET).write(out)
+    iso = aggopt.mask(frame, asked(("born", "age")), secret=SECRET)
+    made = aggopt.mask(text, job, secret=SECRET)
+    published = [day.strftime(GERMAN) for day in iso.table["born"]]
+    assert made.table["born"].tolist() == published
+    assert made.audit.smallest >= 4
+    found = review(tmp_path / "in.csv", out, job)
+    assert found.audit.holds
+    assert found.measures == iso.measures
+
+
+def test_polars_and_arrow_have_text_of_a_format_as_pandas_has() -> None:
+    frame = dated()[["born", "age"]]
+    text = frame.assign(born=[day.strftime(GERMAN) for day in frame["born"]])
+    text.loc[:7, "born"] = None
+    how = {"attributes": {"born": {"format": GERMAN}}, "missing": {"policy": "fill"}}
+    job = asked(("born", "age"), **how)
+    known = aggopt.mask(text, job, secret=SECRET).table["born"].tolist()
+    polars = aggopt.mask(pl.from_pandas(text), job, secret=SECRET).table
+    arrow = aggopt.mask(pa.Table.from_pandas(text), job, secret=SECRET).table
+    assert polars["born"].to_list() == arrow["born"].to_pylist() == known
+    job = asked(("born", "age"), **{**how, "missing": {"policy": "patterns"}})
+    assert aggopt.mask(text, job).table["born"].isna().sum() == 8
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_years_that_no_file_spells_are_counted(count: int) -> None:
     far = np.datetime64("9999-12-31", "s") + np.arange(N - count, -count, -1)
