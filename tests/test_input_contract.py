@@ -80,12 +80,12 @@ def bounded(*, lower: float = 0, **said: Any) -> Case:
     return lambda _: (frame.assign(income=VISITS), job(**sections, **kept))
 
 
-def with_file(name: str, content: bytes | None) -> Case:
+def with_file(name: str, content: bytes | None, **sections: Any) -> Case:
     def case(folder: Path) -> tuple[Any, Any]:
         path = folder / name
         if content is not None:
             path.write_bytes(content)
-        return path, job()
+        return path, job(**sections)
 
     return case
 
@@ -559,6 +559,16 @@ CASES: dict[str, Case] = {
         "people.csv", HEADER + b"a,1,b,2,c\na,1,b,2\n"
     ),
     "a file that is not UTF-8": with_file("people.csv", HEADER + b"\xff,1,b,2,c\n"),
+    'a file of cp1252, encoding = "cp1252"': with_file(
+        "people.csv",
+        frame.assign(note="é").to_csv(index=False).encode("cp1252"),
+        input={"encoding": "cp1252"},
+    ),
+    'a file of UTF-8, encoding = "cp1252"': with_file(
+        "people.csv",
+        frame.assign(note="é").to_csv(index=False).encode(),
+        input={"encoding": "cp1252"},
+    ),
     "a CSV file with a quote that is never closed": with_file(
         "people.csv", HEADER + b'a,1,b,2,"c\nd,1,b,2,c\n'
     ),

@@ -90,6 +90,9 @@ PrivateFolder = Annotated[
         metavar="DIR", help="The folder of manifest and key, if not beside the table."
     ),
 ]
+Encoding = Annotated[
+    str, typer.Option(help="Of a CSV: utf-8, cp1252 or latin-1; bytes do not tell.")
+]
 Overwrite = Annotated[bool, typer.Option(help="Replace files that are there already.")]
 Trust = Annotated[
     list[Path],

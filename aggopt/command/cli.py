@@ -15,6 +15,7 @@ from aggopt import __version__
 from aggopt.command import console, show, show_solvers
 from aggopt.command.arguments import (
     AsJson,
+    Encoding,
     JobIfTable,
     Overwrite,
     TableFile,
@@ -85,6 +86,7 @@ def init(
     decimal: Annotated[
         str | None, typer.Option(help="Decimal point of a CSV; else looked for.")
     ] = None,
+    encoding: Encoding = "utf-8",
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -98,7 +100,7 @@ def init(
 
     check_places(out, overwrite=overwrite, inputs=(table,))
     with console.progress(quiet=as_json):
-        made = draft(table, out, separator, decimal)
+        made = draft(table, out, separator, decimal, encoding)
     with Staging() as staging:
         staging.write(out, lambda to: to.write_text(made.text, encoding="utf-8"))
         staging.commit(out, public=out, overwrite=overwrite)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aggopt.command import console
-from aggopt.command.arguments import AsJson, words
+from aggopt.command.arguments import AsJson, Encoding, words
 from aggopt.command.interrupt import interrupts
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def convert(
     separator: Separator = None,
     decimal: Decimal = None,
     multiline: Multiline = False,
+    encoding: Encoding = "utf-8",
     numbers: Numbers = "",
     as_json: AsJson = False,
 ) -> None:
@@ -65,6 +66,7 @@ def convert(
             separator=separator,
             decimal=decimal,
             multiline=multiline,
+            encoding=encoding,
             numbers=words(numbers),
             progress=told,
         )

@@ -27,6 +27,7 @@ from aggopt.input.dialect import as_found
 from aggopt.input.formats import is_csv
 from aggopt.input.look import looks, names_among_entries
 from aggopt.input.structure import Structure
+from aggopt.input.text_encoding import UTF_8
 from aggopt.job import Job
 
 NOTHING_TO_MASK = Obstacle(
@@ -61,7 +62,11 @@ class Draft:
 
 
 def draft(
-    path: Path, job: Path, separator: str | None = None, decimal: str | None = None
+    path: Path,
+    job: Path,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str = UTF_8,
 ) -> Draft:
     """Return a job file for the table at `path`, with roles where none is in doubt.
 
@@ -74,7 +79,7 @@ def draft(
     TableError, JobError
         As `aggopt.input.dialect.as_found`; or the first line may be a record.
     """
-    table, how = as_found(path, separator, decimal)
+    table, how = as_found(path, separator, decimal, encoding)
     _require_header(path, table)
     seen = looks(table, how if is_csv(path) else None)
     proposed = proposals(seen, Structure.of(table))

@@ -31,6 +31,7 @@ _TEXT = """\
 # [attributes.NAME]        # what the type of a quasi-identifier does not say
 # kind = "nominal"         # whole numbers that are codes; or "numeric": true as 1; or
 #                          "date": text such as 2020-12-31 or 2020-12-31 23:59
+# format = "%d.%m.%Y"      # text that spells dates as 31.12.2020; published so, too
 # order = ["low", "middle", "high"]
 # tree = {{ care = ["nurse", "doctor"], craft = ["smith"] }}  # or an ARX file's path
 # publish = "leaf"         # of a tree also "node", or "ancestor": true of all
@@ -116,6 +117,7 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 [input]
 separator = {separator}          # of a CSV file; the release is written with it too
 decimal = {decimal}            # "." or ","
+encoding = {encoding}       # or "cp1252", "latin-1"; the release is UTF-8 all the same
 multiline = false        # true: entries may span lines (stray quotes can hide records)
 
 [output]
@@ -124,6 +126,7 @@ shuffle = true           # the order of records tells who is who
 round_integers = false   # true: whole numbers stay whole
 digits = 6               # of an attribute's standard deviation, in published values; or
 #                          "full"; or, in its place, decimals = 2 for all attributes
+# encoding = "utf-8"       # of a CSV file that is written; or "cp1252", "latin-1"
 
 # [engine]                 # where a folder of .parquet files is masked, of any size
 # name = "local"           # by processes of this machine; or "dask"
@@ -183,6 +186,7 @@ def template(
         state="\n".join(state),
         separator=json.dumps(how.separator),
         decimal=json.dumps(how.decimal),
+        encoding=json.dumps(how.encoding),
     )
 
 

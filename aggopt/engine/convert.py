@@ -18,6 +18,7 @@ from aggopt.engine.pieces import PIECE, files_of
 from aggopt.engine.workspace import appear
 from aggopt.errors import JobError
 from aggopt.input.dialect import separator_of
+from aggopt.input.text_encoding import UTF_8
 from aggopt.job import Input, Job, input_section
 from aggopt.pipeline.partition_step import Progress, listener
 
@@ -34,6 +35,7 @@ def convert(
     separator: str | None = None,
     decimal: str | None = None,
     multiline: bool = False,
+    encoding: str = UTF_8,
     numbers: Collection[str] = (),
     progress: Progress | None = None,
 ) -> Converted:
@@ -56,7 +58,7 @@ def convert(
         A job, or the path of one: its [input] says how the files are written, and its
         roles and [attributes] decide types as in `mask`.  What it does not mask is
         published as it is spelled, blanks and words for what is missing included.
-    separator, decimal, multiline
+    separator, decimal, multiline, encoding
         Without a job: how the files are written, and whether entries may span lines.
         Separator and decimal point are looked for when omitted.
     numbers
@@ -94,7 +96,9 @@ def convert(
     require_new(to)
     paths = files_of(data, ENDING)
     asked = Job.read(job) if isinstance(job, str | Path) else job
-    how = _how(asked, paths[0], separator, decimal, multiline=multiline)
+    how = _how(
+        asked, paths[0], separator, decimal, multiline=multiline, encoding=encoding
+    )
     parts = CsvParts.of(paths, how, told)
     _require_names(parts, asked)
     is_open = asked is None and decimal is None and how.separator != COMMA
@@ -115,12 +119,15 @@ def _how(
     decimal: str | None,
     *,
     multiline: bool,
+    encoding: str,
 ) -> Input:
     """Return how the files are written, their decimal point perhaps provisionally."""
     if job is None:
-        found = input_section(separator or separator_of(first), decimal or POINT)
+        cut = separator or separator_of(first)
+        found = input_section(cut, decimal or POINT, encoding)
         return found.model_copy(update={"multiline": multiline})
     named = {"separator": separator, "decimal": decimal, "multiline": multiline}
+    named["encoding"] = encoding != UTF_8
     beside = [name for name, value in named.items() if value]
     if beside:
         raise JobError(

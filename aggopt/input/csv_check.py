@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 from aggopt.core.plural import many
 from aggopt.errors import TableError
+from aggopt.input.text_encoding import UTF_8, not_in, require_encoding
 from aggopt.job import SEPARATORS, Input
 
 
@@ -34,9 +35,11 @@ def checked(path: Path, how: Input) -> Shape:
     Raises
     ------
     TableError
-        Not UTF-8, no header, an open quote, or lines of unequal length.
+        Not in its encoding, no header, an open quote, or lines of unequal length.
     """
-    with path.open(encoding="utf-8-sig", newline="") as stream, _long_entries():
+    require_encoding(path, how.encoding)
+    encoding = "utf-8-sig" if how.encoding == UTF_8 else how.encoding
+    with path.open(encoding=encoding, newline="") as stream, _long_entries():
         lines = _lines(stream, how)
         try:
             names = next(lines, None)
@@ -53,7 +56,7 @@ def checked(path: Path, how: Input) -> Shape:
             next(lines)
             return _walked(path, lines, tuple(names), how)
         except UnicodeError:  # a message of its own would quote the file
-            problem, fix = "is not UTF-8 text", "save it again as CSV UTF-8"
+            problem, fix = not_in(how.encoding)
         except csv.Error:
             problem = (
                 f"breaks the rules of quotes in the record on line {lines.line_num}"

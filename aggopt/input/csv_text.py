@@ -10,6 +10,7 @@ import pyarrow.csv
 from aggopt.core.names import check_header
 from aggopt.errors import TableError
 from aggopt.input.csv_check import Shape, checked
+from aggopt.input.text_encoding import UTF_8, WIDEST
 from aggopt.job import Input
 
 BLOCK = 2**21  # bytes of a block, of which the reader below has up to 32 ahead
@@ -27,7 +28,8 @@ def whole(path: Path, how: Input) -> pa.Table:
     if not shape.records:  # the reader below needs a line end behind the header
         return pa.table({name: pa.array([], pa.string()) for name in shape.names})
     # one block: entries may be as long as they like
-    size = min(path.stat().st_size + 1, 2**31 - 1)
+    wider = 1 if how.encoding == UTF_8 else WIDEST
+    size = min(wider * path.stat().st_size + 1, 2**31 - 1)
     table = pyarrow.csv.read_csv(path, **_options(shape, how, size))
     _require_counted(path, shape, table.num_rows)
     return table
@@ -73,7 +75,9 @@ def in_blocks(path: Path, shape: Shape, how: Input) -> Iterator[pa.Table]:
 
 def _options(shape: Shape, how: Input, size: int) -> dict[str, Any]:
     return {
-        "read_options": pyarrow.csv.ReadOptions(use_threads=False, block_size=size),
+        "read_options": pyarrow.csv.ReadOptions(
+            use_threads=False, block_size=size, encoding=how.encoding
+        ),
         "parse_options": pyarrow.csv.ParseOptions(
             delimiter=how.separator,
             newlines_in_values=True,

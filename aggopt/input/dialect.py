@@ -16,6 +16,7 @@ from aggopt.input.files import as_written
 from aggopt.input.formats import check_ending, is_csv
 from aggopt.input.spelled import parsed
 from aggopt.input.spelling import stripped
+from aggopt.input.text_encoding import UTF_8
 from aggopt.job import SEPARATORS, Input, input_section
 
 SAMPLE = 2**20  # bytes that are looked at for the separator
@@ -24,12 +25,15 @@ _THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 
 
 def as_found(
-    path: Path, separator: str | None = None, decimal: str | None = None
+    path: Path,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str = UTF_8,
 ) -> tuple[pa.Table, Input]:
     """Return the table in a file, as it is written, and how that is.
 
-    What is not given is looked for.  Entries may span lines: who masks refuses that
-    unless the job allows it.
+    What is not given is looked for, but for the encoding, which bytes do not tell.
+    Entries may span lines: who masks refuses that unless the job allows it.
 
     Raises
     ------
@@ -39,12 +43,14 @@ def as_found(
     check_ending(path)
     require_regular(path)
     if not is_csv(path):
-        how = input_section(separator or ",", decimal or ".")
+        how = input_section(separator or ",", decimal or ".", encoding)
         return as_written(path, how), how
     cut = separator or separator_of(path)
-    how = input_section(cut, decimal or ".")
+    how = input_section(cut, decimal or ".", encoding)
     table = as_written(path, how.model_copy(update={"multiline": True}))
-    return table, how if decimal else input_section(cut, _decimal(table, cut))
+    if not decimal:
+        how = input_section(cut, _decimal(table, cut), encoding)
+    return table, how
 
 
 def may_be_thousands(column: pa.ChunkedArray) -> bool:

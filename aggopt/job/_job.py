@@ -101,6 +101,11 @@ class Job(Sections):
         return self.roles.released.model_copy(update={**kept, **dropped})
 
     @property
+    def released_input(self) -> Input:
+        """How a CSV file of the release is written, and is read back."""
+        return self.input.model_copy(update={"encoding": self.output.encoding})
+
+    @property
     def pseudonym(self) -> str | None:
         """The column of a release that says which records are of one unit, if any."""
         return PSEUDONYM if self.units.published == "pseudonym" else None
@@ -231,13 +236,14 @@ class Job(Sections):
         return origins(self)
 
 
-def input_section(separator: str, decimal: str) -> Input:
+def input_section(separator: str, decimal: str, encoding: str = "utf-8") -> Input:
     """Return how a CSV file is written, or say what is wrong with it.
 
     >>> input_section(";", ",").decimal
     ','
     """
     try:
-        return Input.model_validate({"separator": separator, "decimal": decimal})
+        keys = {"separator": separator, "decimal": decimal, "encoding": encoding}
+        return Input.model_validate(keys)
     except Invalid as invalid:
         raise refusal(invalid, Job) from None

@@ -13,18 +13,21 @@ from pydantic import (
 from aggopt.core.section import Section, whole
 
 SEPARATORS = (",", ";", "\t", "|")
+Encoding = Literal["utf-8", "cp1252", "latin-1"]
 
 
 class Input(Section):
     """How a CSV file is written: read so, and the release written so.
 
     `multiline` says that entries may span several lines.  They are refused otherwise,
-    because two stray quotes make one entry out of the records between them.
+    because two stray quotes make one entry out of the records between them.  The
+    `encoding` is that of the file that is read; [output] has that of the release.
     """
 
     separator: Literal[",", ";", "\t", "|"] = ","
     decimal: Literal[".", ","] = "."
     multiline: StrictBool = False
+    encoding: Encoding = "utf-8"
 
     @model_validator(mode="after")
     def _check(self) -> "Input":
@@ -58,6 +61,8 @@ class Output(Section):
     decimals
         In place of digits: how many decimals all published values have; below 0, how
         many zeros before the point.
+    encoding
+        That of a CSV file that is written.
     """
 
     shuffle: StrictBool = True
@@ -65,6 +70,7 @@ class Output(Section):
     round_integers: StrictBool = False
     digits: Digits | Literal["full"] | None = None
     decimals: Decimals | None = None
+    encoding: Encoding = "utf-8"
 
     @model_validator(mode="before")
     @classmethod

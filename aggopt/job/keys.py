@@ -46,6 +46,7 @@ class AttributeKeys(TypedDict, total=False):
     upper: float | None
     integer: bool
     rare: Literal["avoid", "publish"] | None
+    format: str | None
 
 
 class MissingKeys(TypedDict, total=False):
@@ -259,6 +260,7 @@ class InputKeys(TypedDict, total=False):
     separator: Literal[",", ";", "\t", "|"]
     decimal: Literal[".", ","]
     multiline: bool
+    encoding: Literal["utf-8", "cp1252", "latin-1"]
 
 
 class OutputKeys(TypedDict, total=False):
@@ -269,6 +271,7 @@ class OutputKeys(TypedDict, total=False):
     round_integers: bool
     digits: int | Literal["full"] | None
     decimals: int | None
+    encoding: Literal["utf-8", "cp1252", "latin-1"]
 
 
 class EngineKeys(TypedDict, total=False):

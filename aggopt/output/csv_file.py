@@ -12,6 +12,7 @@ from aggopt.encoding._clock import nanoseconds
 from aggopt.encoding._iso import iso_duration
 from aggopt.errors import TableError
 from aggopt.input.spelled import reads_as_missing
+from aggopt.input.text_encoding import UTF_8
 from aggopt.job import Input
 
 
@@ -26,10 +27,12 @@ def write_csv(
     Raises
     ------
     TableError
-        Some of them have text that a CSV file has for what is missing.
+        Some of them have text that a CSV file has for what is missing; or columns have
+        letters that the encoding has not.
     """
     _require_there(table, masked)
     table = _pointed(_short(_lengths(table, masked), masked), how.decimal)
+    _require_letters(table, how.encoding)
     text = [c for c in table.columns if _is_text(c.type)]
     # a bare carriage return needs quotes, which the minimal rule does not give it
     bare = any(pc.any(pc.match_substring(column, "\r")).as_py() for column in text)
@@ -38,6 +41,7 @@ def write_csv(
         index=False,
         sep=how.separator,
         decimal=how.decimal,
+        encoding=how.encoding,
         quoting=csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL,
     )
 
@@ -53,6 +57,33 @@ def _require_there(table: pa.Table, names: Iterable[str]) -> None:
             fix="write a .parquet file; or, before masking, give what is empty, or "
             "spelled NA or null, another name, or make it missing.",
         )
+
+
+def _require_letters(table: pa.Table, encoding: str) -> None:
+    """Refuse names and entries with letters that an encoding has not."""
+    if encoding == UTF_8:
+        return
+    seen = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        entries = column.to_pylist() if _is_text(column.type) else []
+        count = sum(not _has_letters(text, encoding) for text in (name, *entries))
+        seen += [f"{name!r}: {count}"] if count else []
+    if seen:
+        raise TableError(
+            f"Columns have names or entries with letters that {encoding} has not "
+            f"({'; '.join(seen)}).",
+            fix='write encoding = "utf-8" under [output], or leave it out.',
+        )
+
+
+def _has_letters(text: str | None, encoding: str) -> bool:
+    try:
+        (text or "").encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _lengths(table: pa.Table, names: Iterable[str]) -> pa.Table:

@@ -30,7 +30,7 @@ def recounted(
         The file does not read as so many records.
     """
     try:
-        how = job.input.model_copy(update={"multiline": True})
+        how = job.released_input.model_copy(update={"multiline": True})
         written = as_released(aside, how, job.roles)
     except TableError:
         written = ()

@@ -36,7 +36,7 @@ def write_table(
     if ending not in DECLARING:
         table = _without_codes(table, books)
     if ending == ".csv":
-        write_csv(to, table, job.input, masked=masked)
+        write_csv(to, table, job.released_input, masked=masked)
     elif ending == ".parquet":
         pyarrow.parquet.write_table(table, to)
     elif ending == EXCEL:
@@ -101,7 +101,7 @@ def _require_names(masked: pa.Table, ending: str) -> None:
 
 def _require_same(to: Path, table: pa.Table, job: Job) -> None:
     """Refuse a file that does not read as what was to be written."""
-    again = read(to, job.released_roles, job.input, job.attributes)
+    again = read(to, job.released_roles, job.released_input, job.attributes)
     counts = {n: _differing(table[n], again[n]) for n in table.column_names}
     seen = [f"{name!r}: {count}" for name, count in counts.items() if count]
     if seen:

@@ -129,7 +129,7 @@ def compare_published(
     stated = manifests_of(tables, manifests)
     jobs = [job_in(each["job"]) for each in stated]
     pairs = list(zip(tables, jobs, strict=True))
-    frames = [as_released(table, job.input, job.roles) for table, job in pairs]
+    frames = [as_released(table, job.released_input, job.roles) for table, job in pairs]
     each = zip(tables, stated, strict=True)
     figures = tuple(figures_of(table, own, None) for table, own in each)
     by, people = _people(frames, jobs)

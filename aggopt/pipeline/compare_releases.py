@@ -61,7 +61,8 @@ def compare_releases(
     frames, groups, figures = [], [], []
     each_of = zip(tables, originals, manifests, jobs, stated, strict=True)
     for table, before, manifest, job, own in each_of:
-        frame = nw.from_native(as_released(table, job.input, job.roles))
+        how = job.released_input
+        frame = nw.from_native(as_released(table, how, job.roles))
         frames.append(frame)
         groups.append(_groups(frame, job, before, _files(table, manifest)))
         figures.append(figures_of(table, own, usefulness(before, table, job)))

@@ -97,7 +97,7 @@ def review(
     first, second = tables_of(original, released, job)
     place = places_of(original, released, len(first.frame), same_order, private)
     beside = replace(second, frame=second.frame[place.tolist()])
-    written = as_released(released, job.input, job.roles)
+    written = as_released(released, job.released_input, job.roles)
     found = _recounted(written, first, beside, np.argsort(place), job)
     asked = wishes_of(first, first.matrix(), job)
     try:
@@ -191,7 +191,7 @@ def _both(original: Path, released: Path, job: Job) -> tuple[Table, Table]:
     data = read(original, roles, job.input, types)
     first, _ = stratified(Table.of(data, roles, types, missing=job.missing), job)
     kept, levels = job.released_roles, dict.fromkeys(first.domains, NAMES)
-    again = read(released, kept, job.input, {**levels, **types})
+    again = read(released, kept, job.released_input, {**levels, **types})
     second = Table.of(_without(again, job.dropped), kept, like=first)
     n = len(first.frame)
     if len(second.frame) != n:

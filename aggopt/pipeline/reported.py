@@ -150,7 +150,7 @@ def _read(files: Files, job: Job, original: Path | None) -> _Read:
     _require_countable(job)
     kept = job.released_roles
     types = released_types(job)
-    data = read(files.table, kept, job.input, types)
+    data = read(files.table, kept, job.released_input, types)
     there = [name for name in job.dropped if name in data.column_names]
     table = Table.of(data.drop_columns(there), kept, types, missing=job.missing)
     return _Read(table, None, None, None, None)
