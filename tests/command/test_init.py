@@ -205,7 +205,7 @@ def test_dates_of_another_spelling_have_a_format_or_a_question(here, aggopt):  #
     )
     assert 'write format = "%d/%m/%Y", or format = "%m/%d/%Y" under' in text
     found = tomllib.loads(Path("new.toml").read_text())
-    assert found["attributes"] == {"born": {"format": "%d.%m.%Y"}}
+    assert found["attributes"]["born"] == {"format": "%d.%m.%Y"}
     job = Path("new.toml").read_text().replace("drop = []", 'drop = ["seen", "left"]')
     Path("new.toml").write_text(job)
     code, out, _ = aggopt("check", "people.csv", "new.toml")
