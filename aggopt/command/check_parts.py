@@ -1,6 +1,6 @@
 """Whether an engine would begin to mask a folder: by what its files say."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from aggopt.engine.able import (
     unable,
 )
 from aggopt.engine.mask import by_engine
-from aggopt.engine.pieces import InputParts, names_several
+from aggopt.engine.pieces import InputParts, missing_by_footers, names_several
 from aggopt.engine.run import with_partition
 from aggopt.engine.weights import with_merging
 from aggopt.errors import AggoptError
@@ -23,6 +23,7 @@ from aggopt.input.look import Look, type_of
 from aggopt.job import Job
 from aggopt.job._of_release import job_of_release, names_engine
 from aggopt.pipeline.partition_step import job_of
+from aggopt.privacy._values import REFUSE
 
 NO_ENGINE = Obstacle(
     "A folder is masked by an engine, and none is named.",
@@ -64,14 +65,21 @@ def checked_parts(
         wrong += _of_engine(job)
     if parts is None:
         return Checked(None, (), tuple(wrong), ())
+    missing = missing_by_footers(parts)
     seen = tuple(
-        Look(field.name, type_of(field.type), parts.records, 0, None)
+        Look(field.name, type_of(field.type), parts.records, missing[field.name] or 0)
         for field in parts.schema
     )
     if job is not None:
         wrong += _of_parts(job, parts)
+        wrong += _of_missing(job, missing)
     files = len({piece.path for piece in parts.pieces})
-    notes = (
+    uncounted = [repr(name) for name, count in missing.items() if count is None]
+    notes = tuple(
+        f"{', '.join(uncounted)}: some file does not say how many values are missing."
+        for _ in uncounted[:1]
+    )
+    notes += (
         f"In {many(files, 'file')}, of which no record was read: values that cannot be "
         "masked, such as infinite ones, are refused in the first pass of mask.",
     )
@@ -101,3 +109,19 @@ def _of_parts(job: Job, parts: InputParts) -> Iterator[Obstacle]:
             check()
         except AggoptError as error:
             yield Obstacle.of(error)
+
+
+def _of_missing(job: Job, missing: Mapping[str, int | None]) -> Iterator[Obstacle]:
+    """Yield which quasi-identifiers lack values, and nothing says what then happens."""
+    if job.missing.policy != REFUSE:
+        return
+    for name in job.roles.quasi_identifier:
+        how, count = job.attributes.get(name), missing.get(name)
+        if count and not (how is not None and how.missing):
+            yield Obstacle(
+                f"{name!r}: {many(count, 'value')} {'is' if count == 1 else 'are'} "
+                "missing, by what the files say.",
+                'say what is to happen: policy = "patterns" or "fill" under [missing]; '
+                "or fill them, or remove those records.",
+                name,
+            )

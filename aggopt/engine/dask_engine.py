@@ -5,7 +5,8 @@ in files of its workers; here they move through files of this package's own.
 """
 
 import logging
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +14,7 @@ from time import sleep, time_ns
 from typing import Any
 from urllib.parse import urlsplit
 
+from aggopt.core.plural import many
 from aggopt.core.safe_path import without_working_directory
 from aggopt.engine.engines import TRIES
 from aggopt.engine.shares import Told
@@ -36,6 +38,30 @@ class Futures:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+
+    def require_seen(self, folders: Sequence[Path]) -> None:
+        """Refuse folders that a worker does not see under the same names.
+
+        Raises
+        ------
+        EngineError
+            Which worker does not see which.
+        """
+        found = self._client.run(_unseen, list(folders), on_error="ignore")
+        unseen = {worker: paths for worker, paths in found.items() if paths}
+        if not unseen:
+            return
+        said = "; ".join(
+            f"{worker}: {', '.join(map(str, paths))}"
+            for worker, paths in sorted(unseen.items())
+        )
+        raise EngineError(
+            f"{len(unseen)} of {many(len(found), 'worker')} cannot see folders of this "
+            f"run. {said}.",
+            fix="mount them under the same names on the machines of all workers; or "
+            "name folders that all see, of the input, of the output, and of files in "
+            "between, [engine] work.",
+        )
 
     def each(self, step: str, count: int, known: Path, told: Told) -> list[Any]:
         """Return what a step returns of 0..count-1, in this order."""
@@ -101,6 +127,11 @@ def connected(engine: Engine, client: Any) -> Iterator[Futures]:
             _require_secure(client.scheduler_info()["address"], engine.insecure)
         _require_same_version(client)
         yield Futures(client)
+
+
+def _unseen(folders: list[Path]) -> list[Path]:
+    """Return the folders that a worker does not see, or may not read."""
+    return [path for path in folders if not os.access(path, os.R_OK | os.X_OK)]
 
 
 def _require_one(engine: Engine, client: Any) -> None:

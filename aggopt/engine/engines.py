@@ -1,7 +1,8 @@
 """Who carries out tasks: this process, others of this machine, or those of a cluster.
 
-An engine is one method: `each` carries out a step for all numbers, and returns what
-they return in the order of the numbers, whatever order they were done in.
+An engine is `each`, which carries out a step for all numbers, and returns what they
+return in the order of the numbers, whatever order they were done in; and
+`require_seen`, which asks before whether all see the folders.
 """
 
 import os
@@ -32,8 +33,18 @@ class Carrier(Protocol):
     def each(self, step: str, count: int, known: Path, told: Told) -> list[Any]:
         """Return what a step returns of 0..count-1, in this order."""
 
+    def require_seen(self, folders: Sequence[Path]) -> None:
+        """Refuse folders that tasks will not see."""
 
-class Here:
+
+class OnThisMachine:
+    """Carries out tasks by processes that see what this one sees."""
+
+    def require_seen(self, folders: Sequence[Path]) -> None:
+        """Refuse none."""
+
+
+class Here(OnThisMachine):
     """Carries out one task after the other, in this process."""
 
     def each(self, step: str, count: int, known: Path, told: Told) -> list[Any]:
@@ -73,7 +84,7 @@ class _Listener:
             raise self._error from None
 
 
-class Processes:
+class Processes(OnThisMachine):
     """Carries out several tasks at once, in processes of this machine."""
 
     def __init__(self, jobs: int) -> None:

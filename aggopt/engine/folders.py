@@ -94,7 +94,8 @@ def staging(
         What was left to go on with is of another job, input or version, or damaged; or
         it is there, and the job does not say whether to `resume`.
     """
-    parent = Path(job.engine.work or out.parent)
+    out = out.absolute()  # who carries out tasks may work elsewhere
+    parent = Path(job.engine.work or out.parent).absolute()
     asked = LeftRun.of(out, Identity.of(job, parts), known, parent)
     made: list[Path] = []
     try:

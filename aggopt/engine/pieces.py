@@ -1,7 +1,7 @@
 """The folder that comes in: its files, and the pieces of them that one task reads."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from os.path import commonpath
 from pathlib import Path
@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from aggopt.core.names import check_names
 from aggopt.core.plural import many
+from aggopt.engine.file_schemas import common_schema
 from aggopt.errors import TableError, naming
 
 PIECE = 250_000  # records that a task reads at once, where row groups allow it
@@ -26,11 +27,13 @@ class Piece:
     Attributes
     ----------
     path, groups
-        The file, and the numbers of its row groups.
+        The file, from the root on, and the numbers of its row groups.
     first, records
         How many records lie before it, in the order of the files' names, and in it.
     state
         Size and time of change, in nanoseconds, of the file when the run began.
+    schema
+        The columns as all files have them, if this one has them otherwise.
     """
 
     path: Path
@@ -38,6 +41,7 @@ class Piece:
     first: int
     records: int
     state: tuple[int, int]
+    schema: pa.Schema | None = None
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Return these columns.
@@ -65,7 +69,10 @@ class Piece:
             found = file.read_row_groups(
                 list(self.groups), columns=list(columns), use_threads=False
             )
-            return found.cast(nullable(found.schema))
+            if self.schema is None:
+                return found.cast(nullable(found.schema))
+            common = [each for each in self.schema if each.name in columns]
+            return found.select([each.name for each in common]).cast(pa.schema(common))
         except (OSError, pa.ArrowException):
             return None  # its message may quote the file
 
@@ -77,7 +84,7 @@ class InputParts:
     Attributes
     ----------
     schema
-        Names and types of the columns, the same in each file.
+        Names and types of the columns, which hold those of each file.
     pieces
         What tasks read, in the order of the files' names.
     """
@@ -89,6 +96,11 @@ class InputParts:
     def records(self) -> int:
         """How many records there are."""
         return sum(piece.records for piece in self.pieces)
+
+    @property
+    def folders(self) -> list[Path]:
+        """Those that the files are in."""
+        return sorted({piece.path.parent for piece in self.pieces})
 
     @classmethod
     def of(cls, pattern: str | Path) -> "InputParts":
@@ -103,25 +115,50 @@ class InputParts:
         """
         paths = files_of(pattern)
         pieces: list[Piece] = []
-        schema, first = None, 0
-        for path in paths:
+        schemas: dict[Path, pa.Schema] = {}
+        first = 0
+        for path in map(Path.absolute, paths):  # who reads it may work elsewhere
             state = _state(path)
             file = _opened(path)
             if not file.metadata.num_rows:  # whoever wrote it knew no types
                 continue
-            own = nullable(file.schema_arrow.remove_metadata())
+            schemas[path] = nullable(file.schema_arrow.remove_metadata())
             with naming(path.name):
-                check_names(own.names)
-            schema = own if schema is None else schema
-            _require_same(path, own, pieces[0].path if pieces else path, schema)
+                check_names(schemas[path].names)
             pieces += list(_pieces(path, file, first, state))
             first += file.metadata.num_rows
-        if schema is None:
+        if not schemas:
             raise TableError(
                 f"There is no record in {many(len(paths), 'file')}.",
                 fix="name the folder of a table that has some.",
             )
-        return cls(schema, tuple(pieces))
+        schema = common_schema(schemas)
+        other = {path for path, own in schemas.items() if not own.equals(schema)}
+        return cls(
+            schema,
+            tuple(
+                replace(piece, schema=schema) if piece.path in other else piece
+                for piece in pieces
+            ),
+        )
+
+
+def missing_by_footers(parts: InputParts) -> dict[str, int | None]:
+    """Return how many values each column lacks; None where a file does not say."""
+    found: dict[str, int | None] = dict.fromkeys(parts.schema.names, 0)
+    for piece in parts.pieces:
+        metadata = _opened(piece.path).metadata
+        for group in map(metadata.row_group, piece.groups):
+            for column in map(group.column, range(group.num_columns)):
+                name, counts = column.path_in_schema, column.statistics
+                if name not in found:  # within a column of lists, or the like
+                    continue
+                known = counts is not None and counts.has_null_count
+                before = found[name]
+                found[name] = (
+                    before + counts.null_count if known and before is not None else None
+                )
+    return found
 
 
 def firsts_of(pieces: Sequence[Piece]) -> dict[str, int]:
@@ -210,25 +247,6 @@ def _unreadable(path: Path) -> TableError:
     return TableError(
         f"{path} is not a readable Parquet file.",
         fix="check that it may be read, is what its ending says, and not damaged.",
-    )
-
-
-def _require_same(path: Path, own: pa.Schema, first: Path, schema: pa.Schema) -> None:
-    """Refuse a file whose columns differ from those of the first."""
-    if own.equals(schema):
-        return
-    missing = [name for name in schema.names if name not in own.names]
-    more = [name for name in own.names if name not in schema.names]
-    there = [name for name in schema.names if name in own.names]
-    typed = [n for n in there if own.field(n).type != schema.field(n).type]
-    differs = (("lacks", missing), ("also has", more), ("has other types of", typed))
-    seen = "; ".join(
-        f"{what} {', '.join(map(repr, names))}" for what, names in differs if names
-    )
-    raise TableError(
-        f"{path.name} has not the columns of {first.name}: it "
-        f"{seen or 'has them in another order'}.",
-        fix="write all files with the same columns, in one order and of one type.",
     )
 
 

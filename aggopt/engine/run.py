@@ -104,6 +104,7 @@ def released(
     require_room(parts, job, out)
     began = compile_time.now()
     with staging(out, job, parts, known) as staged:
+        carrier.require_seen([*parts.folders, *staged.folders])
         require_new(private)  # one that this run had named is taken back by now
         config = _config(parts, job, staged, reasons)
         run = _Run(carrier, told, staged.journal)

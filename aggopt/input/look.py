@@ -71,7 +71,7 @@ class Look:
     type: str
     records: int
     missing: int
-    counts: I64 | None = field(repr=False)
+    counts: I64 | None = field(default=None, repr=False)
     words: int | None = None
     whole: bool = False
     numbered: bool = False

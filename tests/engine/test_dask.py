@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from folders import digest, job, masked, persons, put
@@ -118,3 +119,43 @@ def test_workers_of_its_own_are_begun_and_ended(tmp_path):
     folder = put(tmp_path / "in", persons(60))
     found = masked(folder, job(engine={"name": "dask", "workers": 1}), tmp_path / "out")
     assert found.audit.holds
+
+
+def away():
+    """Work in another folder from here on, as workers of a cluster do."""
+    os.chdir("/")
+
+
+def test_names_from_this_folder_on_are_those_of_every_worker(tmp_path, monkeypatch):
+    put(tmp_path / "in", persons(60))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path)
+    asked = job(engine={"name": "dask", "block": 30, "work": "work"})
+    with dask_engine._cluster(1) as client:
+        client.run(away)
+        masked("in", asked, "out", client=client)
+    alone = masked("in/*.parquet", job(engine={"block": 30, "work": "work"}), "alone")
+    assert digest(tmp_path / "out") == digest(alone.path)
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_worker_says_which_folder_it_does_not_see(tmp_path, monkeypatch):
+    own = Path("/proc/self/cwd")  # names another folder in each process
+    if not own.exists():
+        pytest.skip("only Linux has /proc, by which a folder is one process's alone")
+    put(tmp_path / "in", persons(60))
+    monkeypatch.chdir(tmp_path)
+    steps = []
+    with dask_engine._cluster(1) as client:
+        client.run(away)
+        (worker,) = client.scheduler_info()["workers"]
+        asked = job(engine={"name": "dask"})
+        how = {"client": client, "progress": lambda step, share: steps.append(step)}
+        with pytest.raises(EngineError) as error:
+            masked(own / "in", asked, tmp_path / "out", **how)
+    assert error.value.problem == (
+        f"1 of 1 worker cannot see folders of this run. {worker}: {own / 'in'}."
+    )
+    assert error.value.fix.startswith("mount them under the same names on the machines")
+    assert set(steps) == {"find workers", "footers"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
