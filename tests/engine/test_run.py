@@ -207,16 +207,6 @@ def test_a_part_that_changes_between_write_and_recount_is_found(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interrupt_leaves_nothing(folder, tmp_path):
-    def stop(step, share):
-        if step == "publish":
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        masked(folder, job(), tmp_path / "out", progress=stop)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_missing_and_infinite_values_are_refused_by_part_and_column(tmp_path):
     tables = persons(60), persons(60, seed=1).assign(income=np.inf)
     folder = put(tmp_path / "in", *tables)
