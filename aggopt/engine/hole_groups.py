@@ -104,18 +104,3 @@ def sizes_of(kept: Bool, labels: Labels, weights: Floats | None) -> Floats:
     """Return how many values that are kept (n, d) each group has, (m, d); by weight."""
     own = weighted(kept.astype(np.float64), weights)
     return np.stack([np.bincount(labels, x) for x in own.T], axis=1)
-
-
-def holes_between(X: Floats, released: Floats, counts: Floats) -> dict[str, I64]:
-    """Return what is missing in originals (n, d) and in their release, by name.
-
-    `counts` (m, d) are the originals behind each value of a group.
-    """
-    before, after = np.isnan(X), np.isnan(released)
-    behind = counts[counts > 0]
-    least = int(behind.min()) if behind.size else np.iinfo(np.int64).max
-    return {
-        "suppressed": np.array((after & ~before).sum()),
-        "imputed": np.array((before & ~after).sum()),
-        "least": np.array(least),
-    }

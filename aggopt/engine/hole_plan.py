@@ -10,9 +10,7 @@ from aggopt.engine.config import InBlocks, InLeaves
 from aggopt.engine.hole_buckets import Buckets, together
 from aggopt.engine.kept_values import KeptValues
 from aggopt.engine.passes_in import described_in
-from aggopt.engine.workspace import load, summed
-from aggopt.output.audit import Audit
-from aggopt.output.missing import Holes
+from aggopt.engine.workspace import summed
 from aggopt.pipeline.holes import (
     require_enough,
     require_no_covariance,
@@ -110,17 +108,3 @@ def with_kept(config: InBlocks, n: int) -> InBlocks:
         return config
     paths = config.all("kept", len(config.blocks))
     return replace(config, kept_values=KeptValues.of(paths, n))
-
-
-def with_holes(found: Audit, config: InBlocks) -> Audit:
-    """Return an audit with what the originals say of values that are missing."""
-    paths = config.all("holes", len(config.blocks))
-    sums = summed(paths, "suppressed", "imputed")
-    lost, made = int(sums["suppressed"]), int(sums["imputed"])
-    if not (found.missing or made):
-        return found
-    holes = found.missing or Holes(0, 0)
-    if config.job.missing.policy != REFUSE:
-        least = min(int(load(path, "least")["least"]) for path in paths)
-        holes = replace(holes, suppressed=lost, imputed=made, least=least)
-    return replace(found, missing=holes, notes=(*found.notes, *holes.notes))

@@ -15,12 +15,12 @@ from aggopt.engine.config import InBlocks
 from aggopt.engine.coordinates import coordinates
 from aggopt.engine.hole_groups import (
     grouped_by_policy,
-    holes_between,
     means_of,
     sizes_of,
 )
 from aggopt.engine.kept_values import moments_of
 from aggopt.engine.limits import ends_of, rounded
+from aggopt.engine.originals import holes_between, unchanged_between
 from aggopt.engine.passes_in import table_of
 from aggopt.engine.passes_of_borders import groups_of, named
 from aggopt.engine.passes_of_categories import (
@@ -104,6 +104,8 @@ def published(number: int, config: InBlocks) -> list[int]:
     released = masked.matrix()
     holes = holes_between(X, released, sizes_of(held["kept"], labels, None))
     save(config.at("holes", number), **holes)
+    same = unchanged_between(X, released, labels, config)
+    save(config.at("unchanged", number), **same)
     Z = numbers_of(np.where(held["kept"], X, np.nan), config)
     both = c[labels], numbers_of(released, config)
     save(config.at("figures", number), **_figures(Z, *both, weights))

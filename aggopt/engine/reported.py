@@ -23,6 +23,8 @@ from aggopt.pipeline.reported import (
     released_types,
     require_promised,
     stated_as,
+    stated_count,
+    stated_counts,
 )
 from aggopt.pipeline.stated_code import with_trusted_code
 from aggopt.privacy._dominance import Dominance
@@ -42,8 +44,9 @@ def reported_folder(
 
     Its manifest is in `private`; in the private folder beside it when omitted.  What
     was promised is what that states, and the job in the file `asked`, if it is named.
-    Originals are not compared: the loss is that of the manifest, and so is what groups
-    keep of the sampling weights that originals had.
+    Originals are not compared: the loss, the values filled in and those published
+    unchanged are what the manifest states, and so is what groups keep of the sampling
+    weights that originals had.
 
     Raises
     ------
@@ -83,6 +86,9 @@ def reported_folder(
         made=(made[:10], stated(of, "versions", "aggopt")),
         promised_by=BY_MANIFEST if asked is None else BY_BOTH,
         loss=loss / 100,
+        unchanged=stated_count(of, "audit", "unchanged", "records"),
+        filled=stated_counts(of, "imputed_in"),
+        suppressed=stated_counts(of, "suppressed_in"),
         stated=_dominance(of) if _asks_dominance(job) else (),
     )
 

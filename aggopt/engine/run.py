@@ -33,13 +33,13 @@ from aggopt.engine.folders import (
 )
 from aggopt.engine.hole_plan import (
     with_buckets,
-    with_holes,
     with_kept,
 )
 from aggopt.engine.journal import PRIVATE, PUBLIC, Journal, private_of
 from aggopt.engine.keeping import blocks_that_keep
 from aggopt.engine.limits import require_numbers, require_values
 from aggopt.engine.needs import require_room
+from aggopt.engine.originals import with_originals
 from aggopt.engine.passes_in import of_leaves, summary, total_of
 from aggopt.engine.passes_of_blocks import to_parts
 from aggopt.engine.passes_of_dates import dates_in, with_clocks
@@ -252,7 +252,7 @@ def _recounted(
     config, _ = second_step(run.each, to_places(config), sizes, config)
     config = replace(config, whole=whole_of("sorted", config.parts, config))
     found = [each for each in run.each("recount", config.parts, config) if each]
-    audit = with_holes(audit_of(found, config.job), config)
+    audit = with_originals(audit_of(found, config.job), config)
     files = [
         {"file": config.part(number).name, "records": records, "sha256": digest}
         for number, (records, digest) in enumerate(written)

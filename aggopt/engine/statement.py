@@ -61,6 +61,7 @@ def _notes(proofs: Proofs, audit: Audit, config: InBlocks) -> tuple[str, ...]:
     """Return what is to be known of the release beside its figures."""
     strata = None if config.strata is None else handed_out(config.strata)
     return (
+        *audit.disclosures,
         *_of_margins(config.job),
         *config.reasons,
         *(strata.notes if strata else ()),

@@ -95,11 +95,11 @@ def load_table(path: Path) -> pa.Table:
 
 
 def summed(paths: Sequence[Path], *names: str) -> dict[str, Any]:
-    """Return the sums of arrays over some files, in the order of the files."""
+    """Return sums of these arrays, or of all, over files, in the order of the files."""
     sums = dict.fromkeys(names, 0.0)
     for path in paths:
         for name, value in load(path, *names).items():
-            sums[name] = sums[name] + value
+            sums[name] = sums.get(name, 0.0) + value
     return sums
 
 

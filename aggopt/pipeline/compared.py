@@ -27,7 +27,7 @@ def compared(
     if places:
         spreads = Scale.of(before[:, places]).spread.tolist()
         steps[places] = [
-            max(GRID * spread, _half(spread, output, clocks.get(j)))
+            moved_by_rounding(spread, output, clocks.get(j))
             for j, spread in zip(places, spreads, strict=True)
         ]
     lengths = {j for j, clock in clocks.items() if pa.types.is_duration(clock.type)}
@@ -46,6 +46,11 @@ def _domains(table: Table) -> dict[int, Domain]:
 def _clocks(table: Table) -> dict[int, Clock]:
     names = table.roles.quasi_identifier
     return {names.index(name): clock for name, clock in table.clocks.items()}
+
+
+def moved_by_rounding(spread: float, output: Output, clock: Clock | None) -> float:
+    """Return how far rounding may move a value of an attribute of this spread."""
+    return max(GRID * spread, _half(spread, output, clock))
 
 
 def _half(spread: float, output: Output, clock: Clock | None) -> float:

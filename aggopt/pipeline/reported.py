@@ -100,9 +100,9 @@ def reported(
         made=(made[:10], stated(of, "versions", "aggopt")),
         promised_by=BY_MANIFEST if asked is None else BY_BOTH,
         sha256=sha256(masked),
-        unchanged=_count(of, "audit", "unchanged", "records"),
-        filled=_counts(of, "imputed_in"),
-        suppressed=_counts(of, "suppressed_in"),
+        unchanged=stated_count(of, "audit", "unchanged", "records"),
+        filled=stated_counts(of, "imputed_in"),
+        suppressed=stated_counts(of, "suppressed_in"),
         private=_private(of, found) if private else None,
     )
 
@@ -213,7 +213,7 @@ def edited(manifest: Path, key: str) -> JobError:
     )
 
 
-def _count(manifest: Path, *keys: str) -> int | None:
+def stated_count(manifest: Path, *keys: str) -> int | None:
     """Return a count that a manifest states; None where it states none."""
     count = stated(manifest, *keys)
     if count is None:
@@ -223,13 +223,13 @@ def _count(manifest: Path, *keys: str) -> int | None:
     return count
 
 
-def _counts(manifest: Path, key: str) -> dict[str, int]:
+def stated_counts(manifest: Path, key: str) -> dict[str, int]:
     """Return how many missing values each attribute has, as a manifest states it."""
     names = stated(manifest, "audit", "missing", key) or {}
     if not isinstance(names, dict):
         raise edited(manifest, "audit")
     path = ("audit", "missing", key)
-    return {name: _count(manifest, *path, name) or 0 for name in names}
+    return {name: stated_count(manifest, *path, name) or 0 for name in names}
 
 
 def _are_measures(found: object) -> bool:

@@ -1,0 +1,99 @@
+"""What originals of blocks say of their release: values filled in, or unchanged."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.types import I64, Labels
+from aggopt.core.validation import Floats
+from aggopt.engine.config import InBlocks
+from aggopt.engine.workspace import load, summed
+from aggopt.output.audit import Audit
+from aggopt.output.missing import Holes
+from aggopt.output.unchanged import Unchanged, unchanged
+from aggopt.pipeline.compared import moved_by_rounding
+from aggopt.privacy._values import REFUSE
+
+
+def holes_between(X: Floats, released: Floats, counts: Floats) -> dict[str, I64]:
+    """Return what is missing in originals (n, d) and in their release, by name.
+
+    `counts` (m, d) are the originals behind each value of a group.
+    """
+    before, after = np.isnan(X), np.isnan(released)
+    behind = counts[counts > 0]
+    least = int(behind.min()) if behind.size else np.iinfo(np.int64).max
+    return {
+        "suppressed": (after & ~before).sum(axis=0),
+        "imputed": (before & ~after).sum(axis=0),
+        "least": np.array(least),
+    }
+
+
+def unchanged_between(
+    X: Floats, released: Floats, labels: Labels, config: InBlocks
+) -> dict[str, Any]:
+    """Return what of the originals of a block (n, d) is published unchanged, by name.
+
+    `labels` (n,) are the groups.
+    """
+    names, steps = config.job.roles.quasi_identifier, np.zeros(X.shape[1])
+    spreads = config.scale.spread.tolist()
+    for j, name, spread in zip(config.places, config.numbers, spreads, strict=True):
+        clock = config.clocks.get(name)
+        steps[j] = moved_by_rounding(spread, config.job.output, clock)
+    found = unchanged(names, X, released, steps, [(range(X.shape[1]), labels)])
+    return {
+        "records": found.records,
+        "cells": list(found.cells.values()),
+        "identical": found.identical,
+        "identical_cells": list(found.identical_cells.values()),
+    }
+
+
+def with_originals(found: Audit, config: InBlocks) -> Audit:
+    """Return an audit with what the originals say of all blocks."""
+    return _with_unchanged(_with_holes(found, config), config)
+
+
+def _with_holes(found: Audit, config: InBlocks) -> Audit:
+    paths = config.all("holes", len(config.blocks))
+    sums = summed(paths, "suppressed", "imputed")
+    lost, made = int(sums["suppressed"].sum()), int(sums["imputed"].sum())
+    if not (found.missing or made):
+        return found
+    holes = found.missing or Holes(0, 0)
+    if config.job.missing.policy != REFUSE:
+        least = min(int(load(path, "least")["least"]) for path in paths)
+        holes = replace(
+            holes,
+            suppressed=lost,
+            imputed=made,
+            least=least,
+            suppressed_in=_by_name(sums["suppressed"], config, all_of_them=False),
+            imputed_in=_by_name(sums["imputed"], config, all_of_them=False),
+        )
+    return replace(found, missing=holes, notes=(*found.notes, *holes.notes))
+
+
+def _with_unchanged(found: Audit, config: InBlocks) -> Audit:
+    sums = summed(config.all("unchanged", len(config.blocks)))
+    same = Unchanged(
+        records=int(sums["records"]),
+        cells=_by_name(sums["cells"], config),
+        identical=int(sums["identical"]),
+        identical_cells=_by_name(sums["identical_cells"], config),
+    )
+    more = *found.disclosures, *same.disclosures(found.records)
+    rest = [note for note in found.notes if note not in found.disclosures]
+    return replace(found, unchanged=same, disclosures=more, notes=(*more, *rest))
+
+
+def _by_name(
+    counts: Sequence[float], config: InBlocks, *, all_of_them: bool = True
+) -> dict[str, int]:
+    """Return the counts (d,) of quasi-identifiers, or of those that have some."""
+    pairs = zip(config.job.roles.quasi_identifier, map(int, counts), strict=True)
+    return {name: count for name, count in pairs if count or all_of_them}
