@@ -99,7 +99,8 @@ def said_of_small(small: int, records: int, changed: int | None) -> str:
 def stratified(table: Table, job: Job) -> tuple[Table, Stratified | None]:
     """Return the table that is masked, and its strata of k records or more each.
 
-    A stratum is its values: records are in one if they have the same in each column.
+    A stratum is its values: records are in one if they have the same in each column,
+    -0.0 and 0.0 among them, which are published as 0.0.
     Weights that are published as they are, are one of them.  It is None where no column
     has the role.  Small strata are merged in the columns of
     the table, or their records taken out, as the job says.
@@ -117,6 +118,7 @@ def stratified(table: Table, job: Job) -> tuple[Table, Stratified | None]:
     if names != table.roles.stratum and (sampling := weights_in(table)):
         require_shared(sampling, job.privacy.k)
     require_complete(table.frame, table.roles.stratum)
+    table = replace(table, frame=_with_one_zero(table.frame, names))
     domains = domains_in(table.frame, job)
     codes = np.stack([codes_in(table.frame[n], domains[n]) for n in names], axis=1)
     keys, labels = _numbered(codes)
@@ -149,6 +151,24 @@ def stratified(table: Table, job: Job) -> tuple[Table, Stratified | None]:
     changed = int((made != codes).any(axis=1).sum())
     return _with(table, domains, made), Stratified(
         _numbered(made)[1], small, records, changed
+    )
+
+
+def _with_one_zero(frame: nw.DataFrame[Any], names: Sequence[str]) -> nw.DataFrame[Any]:
+    """Return a table with 0.0 for -0.0 in columns of these names: they are one value.
+
+    A file tells them apart, and an audit counts what a file tells apart.
+    """
+    kinds = {name: frame.schema[name] for name in names}
+    return frame.with_columns(
+        *(
+            nw.when(nw.col(name) == 0)
+            .then(nw.lit(0.0, kind))
+            .otherwise(nw.col(name))
+            .alias(name)
+            for name, kind in kinds.items()
+            if kind.is_float()
+        )
     )
 
 

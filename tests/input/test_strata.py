@@ -9,6 +9,8 @@ import pyarrow as pa
 import pytest
 from stratified import KEYS, ROLES, residents, within
 
+import aggopt
+from aggopt import Job
 from aggopt.errors import AggoptError
 from aggopt.input.strata import stratified
 from aggopt.input.table import Table
@@ -185,3 +187,28 @@ def test_merged_strata_have_k_records_whatever_the_order_of_the_table():
     shuffled = frame.sample(frac=1, random_state=5)
     again, _ = strata(shuffled, within(k=4, strata={"small": "merge"}))
     pd.testing.assert_frame_equal(again.sort_index(), made)
+
+
+ZEROS = {
+    "float64": pd.Series([0.0, -0.0, 1.0] * 20),
+    "float32": pd.Series([0.0, -0.0, 1.0] * 20, dtype="float32"),
+    "nullable": pd.Series([0.0, -0.0, 1.0] * 20, dtype="Float64"),
+    "arrow": pd.Series([0.0, -0.0, 1.0] * 20, dtype="double[pyarrow]"),
+}
+
+
+@pytest.mark.parametrize(
+    "library", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas]
+)
+@pytest.mark.parametrize("kind", ZEROS)
+def test_both_zeros_are_one_stratum(kind, library):
+    frame = pd.DataFrame({"x": np.arange(60.0), "half": ZEROS[kind]})
+    roles = {"quasi-identifier": ["x"], "stratum": ["half"]}
+    release = aggopt.mask(library(frame), Job(roles=roles, privacy={"k": 3}))
+    assert release.audit.holds
+    published = release.table["half"]
+    assert set(map(str, np.asarray(published, np.float64))) == {"0.0", "1.0"}
+    assert type(release.table) is type(library(frame))
+    assert str(pa.table(release.table)["half"].type) == str(
+        pa.table(library(frame))["half"].type
+    )
