@@ -77,6 +77,7 @@ _TEXT = """\
 # tree = {{ lung = ["asthma", "flu"], heart = ["attack"] }}  # hierarchical distance
 # levels = 20                             # l counts levels of a number, not values
 # missing = "own value"                   # what is missing is one more value
+# alike = "different"                     # A and a are two values, as are alleles
 
 [partition]
 # Left out, or "recommended", it is the one that suits the table's size; or one of:

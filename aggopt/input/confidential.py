@@ -120,13 +120,13 @@ def attribute_of(
     made = (model.requirement for model in concerned)
     asked = tuple(require(of, privacy) for require in made if require is not None)
     alike = _count_alike(values.distinct)
-    if alike and asked:
+    if alike and asked and treatment.alike == "refuse":
         raise TableError(
             f"{alike} of {len(values.distinct)} different entries differ from another "
             "one only in case, in invisible characters or in how Unicode writes them, "
             "and a requirement would count them as different values.",
-            fix="spell each value in one way; if they do differ in meaning, recode "
-            "them in different words.",
+            fix="spell each value in one way; if they do differ in meaning, as alleles "
+            f'A and a do, set alike = "different" under [privacy.confidential.{name}].',
         )
     return Confidential(name, codes, asked, _notes(name, values, alike))
 

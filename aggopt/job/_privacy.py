@@ -44,6 +44,7 @@ class _Treatment(Section):
     """What all models need to know of an attribute."""
 
     missing: Literal["refuse", "own value"] = "refuse"
+    alike: Literal["refuse", "different"] = "refuse"
 
 
 def _with_keys(name: str, owned: Iterable[type[Section]], base: type[Section]) -> Any:
@@ -71,6 +72,9 @@ class Treatment(_TreatmentKeys):  # type: ignore[misc,valid-type]
     ----------
     missing
         "refuse", or "own value": what is missing counts as one more value.
+    alike
+        "refuse", or "different": entries that differ only in case, in invisible
+        characters or in how Unicode writes them count as different values.
 
     The other keys are those of privacy models: `levels` of l; `distance`, `order` and
     `tree` of t, that of [privacy] when left out.

@@ -82,6 +82,7 @@ class TreatmentKeys(TypedDict, total=False):
     """[privacy.confidential.NAME]: how values of a confidential attribute compare."""
 
     missing: Literal["refuse", "own value"]
+    alike: Literal["refuse", "different"]
     levels: int | Sequence[float] | None
     distance: Literal["ordered", "equal", "hierarchical"] | None
     order: Sequence[Entry] | None

@@ -50,6 +50,16 @@ def test_entries_that_look_different_hold_as_before() -> None:
     assert release.audit.groups >= 1
 
 
+def test_entries_that_do_differ_are_allowed_by_name_and_counted() -> None:
+    allowed = {"confidential": {"ill": {"alike": "different"}}}
+    genotypes = table(["AA", "Aa", "aa"])
+    release = aggopt.mask(genotypes, job(l=3, repair="merge", **allowed))
+    assert release.audit.promises[0].found >= 3
+    assert any("3 of 3 different entries differ" in note for note in release.notes)
+    with pytest.raises(TableError, match=r"under \[privacy\.confidential\.ill\]"):
+        aggopt.mask(genotypes, job(l=3, repair="merge"))
+
+
 def test_letters_that_differ_stay_apart() -> None:
     assert fold("Stra\u00dfe") == fold("STRASSE")
     assert fold("a") != fold("\u00e1")
