@@ -9,7 +9,7 @@ import csv
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -58,15 +58,54 @@ def checked(path: Path, how: Input) -> Shape:
         except UnicodeError:  # a message of its own would quote the file
             problem, fix = not_in(how.encoding)
         except csv.Error:
-            problem = (
-                f"breaks the rules of quotes in the record on line {lines.line_num}"
-            )
-            fix = "close every quote, and double those inside an entry"
+            problem = f"breaks the rules of quotes on line {_opening(stream, how)}"
+            fix = "close the quote that opens there, and double those inside an entry"
     raise TableError(f"{path.name} {problem}.", fix=f"{fix}.")
 
 
 def _lines(stream: TextIO, how: Input) -> Any:
     return csv.reader(stream, delimiter=how.separator, strict=True)
+
+
+def _opening(stream: TextIO, how: Input) -> int:
+    """Return the line on which the quote opens that breaks the rules.
+
+    The reader names the line on which it gives up: the last one of the file, if a quote
+    is never closed.
+    """
+    stream.seek(0)
+    lines = _lines(stream, how)
+    begins = 0
+    with suppress(csv.Error):
+        for _ in lines:
+            begins = lines.line_num
+    stream.seek(0)
+    opened = begins + 1
+    quoted = False
+    for number, line in enumerate(stream, 1):
+        if number > lines.line_num:
+            break
+        if number <= begins:
+            continue
+        place = 0
+        while place < len(line):
+            if quoted:
+                place, quoted = _behind_quoted(line, place)
+            elif line[place] == '"':
+                opened, quoted, place = number, True, place + 1
+            else:
+                end = line.find(how.separator, place)
+                place = len(line) if end < 0 else end + 1
+    return opened
+
+
+def _behind_quoted(line: str, place: int) -> tuple[int, bool]:
+    """Return where a quoted entry ends, and whether it goes on in the next line."""
+    while (end := line.find('"', place)) >= 0:
+        if line[end + 1 : end + 2] != '"':
+            return end + 1, False
+        place = end + 2
+    return len(line), True
 
 
 def _alike(widths: Counter[int], columns: int) -> bool:
