@@ -27,6 +27,7 @@ from aggopt.errors import JobError
 LEAST_WIDTH = 0.1  # standard deviations: wider than what SDID counts as disclosed
 LEAST = 1e-5  # a margin: a value rounded to six digits still keeps the distance
 ENOUGH = 5  # values that a margin spans: as many as share a group by the usual k
+WIDEST = 100.0  # standard deviations that may be asked for: five steps of rare counts
 MOST_WIDTH = 1.0  # standard deviations: more would not be masking but inventing
 
 
@@ -113,12 +114,13 @@ def margins(
     Raises
     ------
     JobError
-        The width is no number of 0 or more.
+        The width is no number from 0 to 100.
     """
-    if width is not None and not (is_number(width) and 0 <= width < np.inf):
+    if width is not None and not (is_number(width) and 0 <= width <= WIDEST):
         raise JobError(
             f"The width of margins is {width!r}.",
-            fix="pass a number of 0 or more, in standard deviations, or leave it out.",
+            fix=f"pass a number from 0 to {WIDEST:g}, in standard deviations, or leave "
+            "it out.",
         )
     added = []
     for j in range(asked.shape[1]):

@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, StrictInt
 
 from aggopt.aggregate._keeping import Keeping
+from aggopt.aggregate._margin import WIDEST
 from aggopt.aggregate._wish_sections import Wish
 from aggopt.core.section import Solved
 from aggopt.core.types import Bool
@@ -65,7 +66,9 @@ class Shifting(Solved, Keeping):
     two_sided: ClassVar[bool] = False
     delta: Wish = 0.1
     importance: Wish = 0.001
-    margin: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
+    margin: float | None = Field(
+        default=None, ge=0, le=WIDEST, allow_inf_nan=False, strict=True
+    )
 
     @property
     def function(self) -> str:

@@ -20,6 +20,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Literal, TypeVar
 
 from aggopt.core import own_errors
+from aggopt.core.regular import real_path
 from aggopt.core.trust import Code, require_unchanged, trusted
 from aggopt.errors import JobError, UnknownNameError, require_known
 
@@ -116,7 +117,7 @@ def seen_from(folder: Path, name: str) -> str:
     named = _FILE.fullmatch(name)
     if named is None:
         return name
-    return f"{(folder / named['file']).resolve()}{named[2] or ''}"
+    return f"{real_path(folder / named['file'])}{named[2] or ''}"
 
 
 def load(kind: str, name: str, *, beside: Path | None = None) -> tuple[Any, Origin]:

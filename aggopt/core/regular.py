@@ -1,5 +1,9 @@
-"""Refuse to read what is no plain file: a pipe would be waited for without end."""
+"""Where a path leads, and a refusal of what is no plain file.
 
+A pipe would be waited for without end, and a link to itself leads nowhere.
+"""
+
+import os
 import stat
 from pathlib import Path
 
@@ -12,6 +16,14 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+
+
+def real_path(path: Path) -> Path:
+    """Return a path without links, as far as they lead; as `Path.resolve`.
+
+    That one raises a RuntimeError for a link to itself, before Python 3.13.
+    """
+    return Path(os.path.realpath(path))
 
 
 def require_regular(path: Path, error: type[AggoptError] = TableError) -> None:

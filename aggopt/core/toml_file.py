@@ -7,6 +7,8 @@ from typing import Any
 from aggopt.core.regular import require_regular
 from aggopt.errors import JobError
 
+DEEPEST = 100  # levels within each other: of a job, six and those of a tree
+
 
 def tables_in(file: Path, *, absent: str, wrong: str) -> dict[str, Any]:
     """Return the tables of a TOML file, as they are written.
@@ -17,14 +19,35 @@ def tables_in(file: Path, *, absent: str, wrong: str) -> dict[str, Any]:
     Raises
     ------
     JobError
-        The file cannot be read, or is not TOML.
+        The file cannot be read, is not TOML, or has too many levels within each other.
     """
     if file.exists():
         require_regular(file, JobError)
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        tables = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        deep = _is_deep(tables)
+    except RecursionError:
+        deep = True
     except OSError as error:
         why = f"{file} cannot be read: {error.strerror}."
         raise JobError(why, fix=absent) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise JobError(f"{file} is not a TOML file: {error}.", fix=wrong) from None
+    if deep:
+        raise JobError(
+            f"{file} has brackets or tables within each other, more than {DEEPEST} "
+            "levels deep.",
+            fix=wrong,
+        )
+    return tables
+
+
+def _is_deep(tables: dict[str, Any]) -> bool:
+    """Return whether more levels lie within each other than a job has."""
+    level: list[Any] = [tables]
+    for _ in range(DEEPEST):
+        inner = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [e for found in inner for e in found if isinstance(e, dict | list)]
+        if not level:
+            return False
+    return True

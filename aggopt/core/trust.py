@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 
-from aggopt.core.regular import require_regular
+from aggopt.core.regular import real_path, require_regular
 from aggopt.errors import JobError, UntrustedCodeError
 
 
@@ -41,7 +41,7 @@ class Code:
     def read(cls, file: str | Path) -> "Code":
         """Return a file as it is now; raises JobError where it cannot be read."""
         require_regular(Path(file), JobError)
-        path = Path(file).resolve()
+        path = real_path(Path(file))
         try:
             return cls(path, path.read_bytes())
         except OSError as error:
@@ -96,7 +96,7 @@ def trusted(file: Path) -> Code:
     UntrustedCodeError
         The caller does not trust it, or it changed since.
     """
-    path = file.resolve()
+    path = real_path(file)
     code = _TRUSTED.get().get(path)
     if code is None:
         raise UntrustedCodeError(

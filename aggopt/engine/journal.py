@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 
 from aggopt.core.leftovers import kept
 from aggopt.core.randomness import require_secret, secret
+from aggopt.core.regular import real_path
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.tasks import ROUNDS, TASKS
 from aggopt.engine.workspace import appear
@@ -52,7 +53,7 @@ class Identity(NamedTuple):
         said["engine"] = {key: value for key, value in engine if key not in _CARRIERS}
         said["code"] = [origin.to_dict() for origin in job.code]
         states = {piece.path: piece.state for piece in parts.pieces}
-        files = [[str(path.resolve()), *state] for path, state in states.items()]
+        files = [[str(real_path(path)), *state] for path, state in states.items()]
         return cls(said, files, versions_of(["python", *PACKAGES]))
 
     def differs(self, other: "Identity") -> list[str]:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import PrivateAttr
 
+from aggopt.core.regular import real_path
 from aggopt.core.types import Labels
 from aggopt.errors import JobError
 from aggopt.partition._kept_groups import kept_groups
@@ -67,7 +68,7 @@ class EarlierGroups(Grouping):
     def beside(self, folder: Path) -> "EarlierGroups":
         """Return it with its paths seen from a folder."""
         paths = {"keep_groups": self.keep_groups, "earlier": self.earlier}
-        seen = {n: str((folder / path).resolve()) for n, path in paths.items() if path}
+        seen = {n: str(real_path(folder / path)) for n, path in paths.items() if path}
         return self.model_copy(update=seen)
 
     def of_records(self, labels: Labels) -> "EarlierGroups":

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from aggopt.core.regular import real_path
 from aggopt.errors import TableError
 from aggopt.input.formats import check_ending
 from aggopt.output.column_names import require_column_names
@@ -100,7 +101,7 @@ class Files:
         """Refuse to leave an old key beside a table whose own lies elsewhere."""
         old = Files.beside(self.table)
         there = _there(old.manifest, old.private)
-        if there and old.private.resolve() != self.private.resolve():
+        if there and real_path(old.private) != real_path(self.private):
             raise TableError(
                 f"{there} of a release before would stay beside {self.table.name}.",
                 fix="delete what you no longer need of them, or move it elsewhere: who "

@@ -15,6 +15,7 @@ from types import TracebackType
 
 from aggopt.core import guardian
 from aggopt.core.leftovers import file_prefix, remove_left
+from aggopt.core.regular import real_path
 from aggopt.core.signals import held
 from aggopt.errors import TableError
 from aggopt.solvers._scratch import scratch_parent
@@ -63,7 +64,7 @@ def check_places(*places: Path, overwrite: bool, inputs: Iterable[Path] = ()) ->
         a file is there and `overwrite` is not set.
     """
     try:
-        _check_places(places, overwrite, {path.resolve() for path in inputs})
+        _check_places(places, overwrite, {real_path(path) for path in inputs})
     except OSError as error:
         raise TableError(
             f"{places[0]} cannot be written: {error.strerror}.",
@@ -72,7 +73,7 @@ def check_places(*places: Path, overwrite: bool, inputs: Iterable[Path] = ()) ->
 
 
 def _check_places(places: Sequence[Path], overwrite: bool, read: set[Path]) -> None:
-    same = [p.name for p in places if p.resolve() in read]
+    same = [p.name for p in places if real_path(p) in read]
     if same:
         raise TableError(
             f"{same[0]} would be written over the input itself.",

@@ -228,7 +228,9 @@ def test_blocks_are_shown_with_what_they_leave_open(here, aggopt):
     )
     assert out.count("NOT 4-anonymous") == 1
     assert warning in out.splitlines()[1]
-    assert f"{alone} of 40 records are unique; all 40 are in groups smaller than 4" in out
+    assert (
+        f"{alone} of 40 records are unique; all 40 are in groups smaller than 4" in out
+    )
     assert "\ngroups of age " in out
     assert "\ngroups of income " in out
     code, out, _ = aggopt(*ASSESS)

@@ -1,0 +1,61 @@
+"""Files that are made to break what reads them end in an error that says why."""
+
+import pytest
+from tables import people
+
+NESTED = {
+    "brackets": "a = " + "[" * 20_000 + "]" * 20_000,
+    "tables": "a = " + "{a=" * 20_000 + "1" + "}" * 20_000,
+    "dotted": "[" + "a." * 20_000 + "a]\nb = 1",
+}
+JOB = '[roles]\nquasi-identifier = ["age", "income"]\n[privacy]\nk = 3\n'
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with a table, a job, and links to themselves, as working directory."""
+    monkeypatch.chdir(tmp_path)
+    people()[["age", "income"]].to_csv("people.csv", index=False)
+    (tmp_path / "job.toml").write_text(JOB)
+    for name in ("loop.csv", "loop.toml", "loop.py"):
+        (tmp_path / name).symlink_to(name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("text", NESTED.values(), ids=list(NESTED))
+@pytest.mark.parametrize("command", ["mask", "check", "sweep"])
+def test_tables_within_tables_without_end_are_no_job(here, aggopt, text, command):
+    (here / "deep.toml").write_text(text)
+    code, out, err = aggopt(command, "people.csv", "deep.toml")
+    assert code == 2
+    assert "more than 100 levels deep" in out + err
+
+
+LOOPS = [
+    ("mask", "loop.csv", "job.toml", "--out", "masked.csv"),
+    ("mask", "people.csv", "loop.toml", "--out", "masked.csv"),
+    ("mask", "people.csv", "job.toml", "--out", "loop.csv"),
+    ("mask", "people.csv", "job.toml", "--out", "masked.csv", "--trust", "loop.py"),
+    ("check", "loop.csv", "job.toml"),
+    ("init", "loop.csv", "--out", "new.toml"),
+    ("init", "people.csv", "--out", "loop.toml"),
+    ("report", "loop.csv", "--out", "page.html"),
+]
+
+
+@pytest.mark.parametrize("words", LOOPS, ids=" ".join)
+def test_a_link_to_itself_is_refused_by_name(here, aggopt, words):
+    code, out, err = aggopt(*words)
+    assert code == 2
+    assert "loop." in out + err
+    assert "Internal error" not in out + err
+    assert not list(here.glob("masked*"))
+
+
+def test_a_margin_wider_than_any_table_is_refused(here, aggopt):
+    (here / "job.toml").write_text(
+        f'{JOB}[aggregation]\nmethod = "p3m"\nmargin = 1e12\n'
+    )
+    code, _, err = aggopt("mask", "people.csv", "job.toml")
+    assert code == 2
+    assert "write a number of at most 100.0" in err
