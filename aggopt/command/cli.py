@@ -258,6 +258,9 @@ def _run() -> int:
             "check that the place is there and may be read and written to, and that "
             "its name is not too long.",
         )
+    except MemoryError:
+        code = 2
+        _refuse(code, "There is not enough memory for this.", ENGINE)
     except Exception as error:  # outermost: a traceback may quote records
         code = 2
         if hasattr(error, "format_message"):  # of the words on the command line
@@ -265,6 +268,12 @@ def _run() -> int:
         else:
             _refuse(code, *_of_defect(error))
     return code
+
+
+ENGINE = (
+    'mask the table in blocks, from files of Parquet: name = "local" under [engine], '
+    "which takes little memory whatever the table has; or use a machine with more."
+)
 
 
 def _advice() -> str:

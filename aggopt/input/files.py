@@ -81,6 +81,8 @@ def as_written(path: Path, how: Input, *, keep: Collection[str] = ()) -> pa.Tabl
             f"{path} cannot be read: {error.strerror or 'it is damaged'}.",
             fix="check that it may be read and is what its ending says.",
         ) from None
+    except pa.ArrowMemoryError:
+        raise MemoryError from None
     except pa.ArrowException:
         pass  # its message quotes the file
     raise TableError(

@@ -1,5 +1,6 @@
 """Files that are made to break what reads them end in an error that says why."""
 
+import pyarrow as pa
 import pytest
 from tables import people
 
@@ -26,7 +27,8 @@ def here(tmp_path, monkeypatch):
 @pytest.mark.parametrize("command", ["mask", "check", "sweep"])
 def test_tables_within_tables_without_end_are_no_job(here, aggopt, text, command):
     (here / "deep.toml").write_text(text)
-    code, out, err = aggopt(command, "people.csv", "deep.toml")
+    more = ["--out", "masked.csv"] if command == "mask" else []
+    code, out, err = aggopt(command, "people.csv", "deep.toml", *more)
     assert code == 2
     assert "more than 100 levels deep" in out + err
 
@@ -56,6 +58,20 @@ def test_a_margin_wider_than_any_table_is_refused(here, aggopt):
     (here / "job.toml").write_text(
         f'{JOB}[aggregation]\nmethod = "p3m"\nmargin = 1e12\n'
     )
-    code, _, err = aggopt("mask", "people.csv", "job.toml")
+    code, _, err = aggopt("mask", "people.csv", "job.toml", "--out", "masked.csv")
     assert code == 2
     assert "write a number of at most 100.0" in err
+
+
+def test_too_little_memory_is_said_and_no_defect(here, aggopt, monkeypatch):
+    def too_much(*_, **__):
+        raise pa.ArrowMemoryError("malloc of size 480000000 failed: Ms Secret")
+
+    people()[["age", "income"]].to_parquet("people.parquet")
+    monkeypatch.setattr("pyarrow.parquet.read_table", too_much)
+    words = ("mask", "people.parquet", "job.toml", "--out", "masked.csv")
+    code, _, err = aggopt(*words)
+    assert code == 2
+    assert "There is not enough memory" in err
+    assert 'name = "local"' in err
+    assert "Secret" not in err
