@@ -10,7 +10,7 @@ from aggopt.errors import JobError
 from aggopt.input.formats import ENDINGS, FILES
 
 
-def _no_table(context: typer.Context, job: Path | None) -> Path | None:
+def require_no_table(context: typer.Context, job: Path | None) -> Path | None:
     """Return the path of a job; refuse that of a table before it is read as one."""
     if job is not None and job.suffix.lower() in ENDINGS:
         given = (p for p in context.command.params if isinstance(p, TyperArgument))
@@ -53,9 +53,18 @@ TableOrParts = Annotated[
         help=f"A {FILES} file; with --engine a folder of .parquet files.",
     ),
 ]
+_TOML = "The job, a TOML file."
 JobFile = Annotated[
     Path,
-    typer.Argument(metavar="JOB", help="The job, a TOML file.", callback=_no_table),
+    typer.Argument(
+        metavar="JOB", help="The job, a TOML file.", callback=require_no_table
+    ),
+]
+JobBehind = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="JOB", help="The job, a TOML file.", callback=require_no_table
+    ),
 ]
 MaskedFile = Annotated[
     Path,
@@ -78,7 +87,9 @@ TableOrCode = Annotated[
 JobIfTable = Annotated[
     Path | None,
     typer.Argument(
-        metavar="JOB", help="The job of a table, a TOML file.", callback=_no_table
+        metavar="JOB",
+        help="The job of a table, a TOML file.",
+        callback=require_no_table,
     ),
 ]
 AsJson = Annotated[

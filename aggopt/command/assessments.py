@@ -9,6 +9,7 @@ import typer
 from aggopt.command import console, show
 from aggopt.command.arguments import (
     AsJson,
+    JobBehind,
     JobFile,
     MaskedFile,
     PrivateFolder,
@@ -16,6 +17,7 @@ from aggopt.command.arguments import (
     TableFile,
     Trust,
     in_memory,
+    require_no_table,
     words,
 )
 from aggopt.errors import JobError
@@ -87,10 +89,18 @@ def assess(
 
 
 def risk(
+    context: typer.Context,
     table: TableFile,
-    masked: MaskedFile,
-    job: JobFile,
+    masked: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MASKED",
+            help="The released table; left out, TABLE is looked at alone: TABLE JOB.",
+            callback=in_memory,
+        ),
+    ],
     trust: Trust,
+    job: JobBehind = None,
     weight: Weight = "",
     unit: Unit = "",
     target: Target = "",
@@ -104,14 +114,20 @@ def risk(
     Individual and household risk, special records (SUDA), what groups give away,
     linkage and intervals beside chance.  What JOB says under risk is taken where the
     options say nothing; of targets, all that is confidential where it says nothing.
+
+    Without MASKED, that of TABLE as it is, before anything is masked: which records are
+    unique, or in groups smaller than k, by which quasi-identifiers.
     """
     from aggopt.command import show_risk
     from aggopt.job import Risk
     from aggopt.job._of_release import job_of_release
+    from aggopt.pipeline.original_risk import original_risk
     from aggopt.pipeline.partition_step import job_of
     from aggopt.pipeline.reassess import review
 
-    asked = job_of(job_of_release(job), trust)
+    path = masked if job is None else job
+    require_no_table(context, path)
+    asked = job_of(job_of_release(path), trust)
     own = asked.risk
     wanted = Risk(
         weight=weight or own.weight,
@@ -121,8 +137,22 @@ def risk(
     )
     wanted.require(asked.roles)
     asked = asked.model_copy(update={"risk": wanted})
+    if job is None:
+        _require_release(target=target, same_order=same_order, private=private)
+        _told(original_risk(table, asked), show_risk.original, as_json=as_json)
+        return
     found = review(table, masked, asked, same_order=same_order, private=private)
     _told(found, show_risk.risk, as_json=as_json, holds=found.audit.holds)
+
+
+def _require_release(**options: Any) -> None:
+    """Refuse options that are of a release if none is named."""
+    names = [name.replace("_", "-") for name, value in options.items() if value]
+    if names:
+        raise JobError(
+            f"--{names[0]} is of a release, and none is named.",
+            fix="write aggopt risk TABLE MASKED JOB; or leave the option out.",
+        )
 
 
 def utility(

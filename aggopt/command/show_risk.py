@@ -1,18 +1,22 @@
 """What `aggopt risk` prints: names and figures, no value of a record."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from aggopt.command import show
 from aggopt.command.console import add_row, line, out
+from aggopt.core.plural import many
 
 if TYPE_CHECKING:
     from aggopt.measure import Assessment
+    from aggopt.output.counts import Count
+    from aggopt.pipeline.original_risk import OriginalRisk
     from aggopt.pipeline.reassess import Review
 
 Row = tuple[str, str, str]
+SHOWN = 20  # sets of quasi-identifiers: a screen
 
 
 def risk(found: "Review") -> None:
@@ -21,11 +25,49 @@ def risk(found: "Review") -> None:
     if found.warning:
         line(f"WARNING: {found.warning}", style="bold red")
     totals = {} if found.risks is None else found.risks.totals
-    _print("Risk of re-identification", ("original", "released"), before_after(totals))
-    _print("Risk of the release", ("found", "beside"), beside(found.measures, totals))
+    both = ("figure", "original", "released")
+    _print("Risk of re-identification", both, before_after(totals))
+    own = beside(found.measures, totals)
+    _print("Risk of the release", ("figure", "found", "beside"), own)
     if found.audit.unchanged:
         said = found.audit.unchanged.said(found.audit.records)
         line(said or "No record is published unchanged.")
+
+
+def original(found: "OriginalRisk") -> None:
+    """Print the risk of a table that is not masked, and by which columns it is."""
+    names = ", ".join(map(repr, found.whole.attributes))
+    line(f"Before masking, by {names}: {found.whole.rarity(found.k)}.")
+    _print("Risk of the original", ("figure", "original"), of_original(found))
+    columns = ("combinations", "rarest", "unique", f"smaller than {found.k}")
+    shown = found.sets[:SHOWN]
+    title = f"Who knows less ({found.whole.what}s)"
+    _print(title, ("known", *columns), map(_counted, shown))
+    more = len(found.sets) - len(shown)
+    if more:
+        line(f"{many(more, 'set')} of quasi-identifiers more: --json has them.")
+
+
+def of_original(found: "OriginalRisk") -> Iterator[tuple[str, str]]:
+    """Yield the risks of a table that is not masked."""
+    for name, what in (("individual", "records"), ("household", "units")):
+        if name in found.totals:
+            own = found.totals[name]
+            yield f"{name} risk, largest", _percent(own["largest"])
+            yield f"{name} risk, average", _percent(own["average"])
+            yield f"{what} re-identified, expected", _number(own["expected"])
+    if "suda" in found.totals:
+        own = found.totals["suda"]
+        of = f"by up to {own['attributes']} attributes (SUDA)"
+        yield f"records special {of}", str(own["records"])
+        yield "largest score", str(own["largest"])
+    if "dis" in found.totals:
+        yield "a unique match is right (DIS)", _percent(found.totals["dis"])
+
+
+def _counted(count: "Count") -> tuple[str, ...]:
+    figures = (count.combinations, count.rarest, count.unique, count.rare)
+    return ", ".join(count.attributes), *(f"{each:,}" for each in figures)
 
 
 def before_after(totals: Mapping[str, Any]) -> Iterator[Row]:
@@ -70,10 +112,12 @@ def _row(found: Mapping[str, Any], key: str, what: str, shown: Any) -> Row:
     return what, shown(found["original"][key]), shown(found["released"][key])
 
 
-def _print(title: str, headings: tuple[str, str], rows: Iterator[Row]) -> None:
+def _print(
+    title: str, headings: Sequence[str], rows: Iterable[tuple[str, ...]]
+) -> None:
     table = Table(title=title)
-    table.add_column("figure")
-    for heading in headings:
+    table.add_column(headings[0])
+    for heading in headings[1:]:
         table.add_column(heading, justify="right")
     for row in rows:
         add_row(table, *row)

@@ -71,6 +71,60 @@ def test_risk_is_printed_before_and_after(printed) -> None:
     assert out.rstrip().endswith("No record is published unchanged.")
 
 
+def sizes_of(frame: pd.DataFrame, names: list[str]) -> pd.Series:
+    return frame.groupby(names)[names[0]].transform("size")
+
+
+def test_the_risk_of_the_original_needs_no_release(printed, folder) -> None:
+    frame = people(200).assign(age=lambda t: t["age"] // 20, w=[2.0, 3.0] * 100)
+    frame["illness"] = pd.cut(frame["income"], 4, labels=list("abcd")).astype(str)
+    frame.to_csv(folder / "coarse.csv", index=False)
+    job = JOB.replace('"income"]', '"illness"]').replace('["illness"]', '["income"]')
+    (folder / "coarse.toml").write_text(job)
+    code, out = printed("risk", "coarse.csv", "coarse.toml", "--json", "--unit", "note")
+    found = json.loads(out)
+    size = sizes_of(frame, ["age", "illness"])
+    whole = found["whole"]
+    assert code == 0
+    assert whole["attributes"] == ["age", "illness"]
+    assert (whole["unique"], whole["rare"]) == ((size == 1).sum(), (size < 4).sum())
+    assert found["totals"]["individual"] == pytest.approx(
+        {
+            "largest": (1 / size).max(),
+            "average": (1 / size).mean(),
+            "expected": size.groupby([frame["age"], frame["illness"]]).ngroups,
+        }
+    )
+    assert found["totals"]["household"]["units"] == frame["note"].nunique()
+    for each in found["sets"]:
+        own = sizes_of(frame, each["attributes"])
+        assert (each["unique"], each["rare"]) == ((own == 1).sum(), (own < 4).sum())
+    assert {len(each["attributes"]) for each in found["sets"]} == {1}
+    found = json.loads(
+        printed("risk", "coarse.csv", "coarse.toml", "--json", "--weight", "w")[1]
+    )
+    known = aggopt.measure.risk.individual_risk(frame[["age", "illness"]], frame["w"])
+    assert found["totals"]["individual"]["largest"] == pytest.approx(known.max())
+    assert found["population"] == 500
+    _, out = printed("risk", "coarse.csv", "coarse.toml")
+    assert "Before masking, by 'age', 'illness': " in out
+    assert "smaller than 4" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--same-order",), "--same-order is of a release, and none is named"),
+        (("--target", "illness"), "--target is of a release, and none is named"),
+    ],
+)
+def test_options_of_a_release_are_refused_without_one(printed, words, says) -> None:
+    with pytest.raises(AggoptError, match=says):
+        printed("risk", "people.csv", "job.toml", *words)
+    with pytest.raises(AggoptError, match="stands where the job is expected"):
+        printed("risk", "people.csv", "masked.csv")
+
+
 def test_risk_is_asked_for_by_options_or_by_the_job(printed, folder) -> None:
     _, plain = printed("risk", *LOOK, "--json")
     found = json.loads(plain)["risk"]
