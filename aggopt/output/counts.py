@@ -1,7 +1,7 @@
 """How often combinations of published values occur."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -84,6 +84,25 @@ class Count:
             total=len(labels),
             what="record" if units is None else "unit",
         )
+
+
+def count_units(count: Count, labels: Labels, k: int, units: Labels) -> Count:
+    """Return a count of combinations (n,) that has each of the `units` (n,) once.
+
+    A unit is rare, or unique, if it is so in one of its combinations.
+
+    Examples
+    --------
+    >>> labels, units = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 2])
+    >>> pairs = Count.of(("age",), labels, 3, units)
+    >>> once = count_units(pairs, labels, 3, units)
+    >>> (pairs.rare, pairs.total), (once.rare, once.total)
+    ((4, 4), (3, 3))
+    """
+    group, unit = np.unique(np.stack([labels, units]), axis=1)
+    sizes = np.bincount(group)[group]
+    rare, unique = (len(np.unique(unit[few])) for few in (sizes < k, sizes == 1))
+    return replace(count, rare=rare, unique=unique, total=len(np.unique(units)))
 
 
 def in_small_groups(count: int, k: int) -> str:

@@ -18,7 +18,7 @@ from aggopt.input.files import as_released
 from aggopt.input.units import members_of
 from aggopt.job import Job
 from aggopt.measure.utility import Utility
-from aggopt.output.counts import Count, codes_of, together
+from aggopt.output.counts import Count, codes_of, count_units, together
 from aggopt.output.places import Files
 from aggopt.pipeline.reassess import places_by, tables_of
 from aggopt.pipeline.releases_compared import Figures, ReleasesCompared
@@ -94,10 +94,11 @@ def _counted(
     names = dict.fromkeys(n for job in jobs for n in job.combination)
     parts = [np.unique(each[rows], return_inverse=True)[1] for each in groups]
     labels = together(parts)
-    counts = [
-        Count.of(tuple(names), labels, k, None if each is None else each[rows])
-        for each in units
-    ]
+    counts = []
+    for each in units:
+        own = None if each is None else each[rows]
+        count = Count.of(tuple(names), labels, k, own)
+        counts.append(count if own is None else count_units(count, labels, k, own))
     return min(counts, key=lambda count: count.rarest)
 
 

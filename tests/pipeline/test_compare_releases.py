@@ -335,6 +335,31 @@ def test_units_are_counted_where_a_release_counts_them(tmp_path) -> None:
         assert (both.rarest, both.what) == (1, "unit")
 
 
+def test_each_unit_is_counted_once_however_many_groups_it_is_in(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(120, 2)).round(3), columns=["one", "two"])
+    frame["home"] = np.sort(rng.integers(0, 40, 120))
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    groups = []
+    for name, k in (("a", 3), ("b", 4)):
+        asked = aggopt.Job(
+            roles={"unit": ["home"], "quasi-identifier": ["one", "two"]},
+            privacy={"k": k},
+            partition={"method": "mdav"},
+        )
+        release = aggopt.mask(tmp_path / "people.csv", asked)
+        release.write(tmp_path / f"{name}.csv")
+        groups.append(release.labels)
+    pairs = pd.DataFrame({"home": frame["home"], "a": groups[0], "b": groups[1]})
+    size = pairs.groupby(["a", "b"])["home"].transform("nunique")
+    found = together(tmp_path, "a", "b").together
+    assert found.total == pairs["home"].nunique()
+    assert found.rare == pairs["home"][size < 3].nunique()
+    assert found.unique == pairs["home"][size == 1].nunique()
+    assert found.rarest == size.min()
+    assert found.unique < len(pairs[size == 1].drop_duplicates())
+
+
 def test_who_is_in_one_release_alone_is_alone_by_difference() -> None:
     one, two = np.zeros(6, int), np.array([0, 0, 0, 0, 0, -1])
     found = counted_of([one, two], 5)
