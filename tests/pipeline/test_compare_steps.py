@@ -135,7 +135,7 @@ ALONE = SimpleNamespace(
     privacy=SimpleNamespace(k=2),
     combination=["x"],
     roles=SimpleNamespace(unit=()),
-    input=None,
+    released_input=None,
 )
 
 
