@@ -169,17 +169,18 @@ class _Kept:
         self.log, self.room = log, LOGGED
 
     def read(self, printed: int) -> None:
-        """Read what was printed into the log."""
-        with suppress(BlockingIOError):
-            while text := os.read(printed, MOST):
-                if self.log is not None and self.room > 0:
-                    self.log.write(text[: self.room].decode(errors="replace"))
-                    self.room -= len(text)
-                    if self.room <= 0:
-                        self.log.write(_CUT)
-                    self.log.flush()
-                if len(text) < MOST:
-                    break
+        """Read what is there into the log, once: more may come without end."""
+        try:
+            text = os.read(printed, MOST)
+        except BlockingIOError:
+            return
+        if self.log is None or self.room <= 0:
+            return
+        self.log.write(text[: self.room].decode(errors="replace"))
+        self.room -= len(text)
+        if self.room <= 0:
+            self.log.write(_CUT)
+        self.log.flush()
 
 
 class _Worker:
@@ -280,10 +281,7 @@ class _Worker:
     def kill(self) -> None:
         """End it, and all that it started."""
         with suppress(OSError):
-            if hasattr(os, "killpg"):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            else:
-                self.process.kill()
+            os.killpg(self.process.pid, signal.SIGKILL)
         guardian.tell("ended", self.process.pid)
         for stream in self.streams:
             with suppress(OSError):

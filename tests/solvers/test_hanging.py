@@ -14,6 +14,7 @@ import pyomo.environ as pyo
 import pytest
 
 from aggopt.aggregate import p3m
+from aggopt.core.compile_time import compile_time
 from aggopt.errors import JobError
 from aggopt.solvers import Status, _pool, logged, solve
 
@@ -212,3 +213,23 @@ def test_an_option_that_changes_the_program_is_refused(option):
         JobError, match=f"{option}' is not allowed: it changes the prog"
     ):
         solve(problem, "cvxpy:highs", options={option: 0.5})
+
+
+def compiles(seconds, again):
+    for _ in range(again):
+        compile_time.begin("a kernel")
+        time.sleep(seconds)
+        compile_time.end()
+    return again
+
+
+@pytest.mark.slow
+def test_no_limit_counts_what_compiles_as_often_as_it_does(monkeypatch):
+    def asked(*how):
+        return _pool.call(compiles, *how, solver="own", limit=0.2, modules=(__name__,))
+
+    assert asked(0.7, 3) == 3
+    monkeypatch.setattr(_pool, "LONGEST", 0.5)
+    with pytest.raises(_pool.NoAnswer) as none:
+        asked(1e6, 1)
+    assert none.value.at_limit
