@@ -2,21 +2,21 @@
 
 import os
 import re
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.markup import escape
 from rich.segment import Segment
-from rich.table import Table
 
 from aggopt.command.interrupt import interrupts
 from aggopt.command.progress import Bar, Steps, lines
 from aggopt.core.compile_time import compile_time
+from aggopt.core.html import as_text, folded_lines
 from aggopt.core.json_text import json_text
 from aggopt.core.signals import held
 
@@ -70,8 +70,8 @@ def _unheard() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-_wide = None if sys.stdout.isatty() else 110  # a file or a pipe has no width
-out = _Patient(highlight=False, width=_wide)
+IN_A_FILE = 110  # characters of a table's line in a file or a pipe, which has no width
+out = _Patient(highlight=False)
 _err = _Clean(stderr=True, highlight=False)
 _announced: set[str] = set()  # lines that a command prints once
 
@@ -143,13 +143,14 @@ def as_json(value: dict[str, Any]) -> None:
 
 def error(problem: str, fix: str) -> None:
     """Print what was wrong and what to do."""
-    _err.print(f"Error: {problem}", markup=False, style="red", soft_wrap=True)
-    _err.print(f"To fix: {fix}", markup=False, soft_wrap=True)
+    note(f"Error: {problem}", style="red")
+    note(f"To fix: {fix}")
 
 
-def note(text: str) -> None:
+def note(text: str, style: str | None = None) -> None:
     """Print a line that changes nothing, on standard error."""
-    _err.print(text, markup=False, soft_wrap=True)
+    folded = folded_lines(text, _err.width) if _err.is_terminal else text
+    _err.print(folded, markup=False, soft_wrap=True, style=style)
 
 
 def defect(error: Exception) -> str:
@@ -184,10 +185,41 @@ def after_release() -> Iterator[None]:
 
 
 def line(text: str, style: str | None = None) -> None:
-    """Print a line of plain text, however long."""
-    out.print(text, markup=False, soft_wrap=True, style=style)
+    """Print plain text, in lines that end between words where a terminal ends them."""
+    columns = width()
+    folded = text if columns is None else folded_lines(text, columns)
+    out.print(folded, markup=False, soft_wrap=True, style=style)
 
 
-def add_row(table: Table, *cells: str) -> None:
-    """Add a row of plain text: a name may look like markup."""
-    table.add_row(*(escape(printable(cell)) for cell in cells))
+def command(text: str) -> None:
+    """Print a command to copy: one line, however long."""
+    out.print(f"    {text}", markup=False, soft_wrap=True)
+
+
+def table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    title: str = "",
+    right: Collection[int] = (),
+    keys: int = 1,
+) -> None:
+    """Print a table, columns at the positions `right` aligned to the right.
+
+    In a terminal that is too narrow, columns follow below, after the first `keys` once
+    more.
+    """
+    cells = [[printable(str(cell)) for cell in row] for row in (header, *rows)]
+    fits = width() or IN_A_FILE
+    shown = as_text(cells[0], cells[1:], right=right, width=fits, keys=keys)
+    if title:
+        line(f"\n{title}", style="bold")
+        shown += "\n"
+    out.print(shown, markup=False, soft_wrap=True)
+
+
+def width() -> int | None:
+    """Return how many characters a line may have; None in a file or a pipe."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
+        return shutil.get_terminal_size().columns
+    return None

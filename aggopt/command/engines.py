@@ -12,7 +12,6 @@ import typer
 from aggopt.command import console, show
 from aggopt.command.console import line
 from aggopt.command.interrupt import NO_RELEASE, interrupts
-from aggopt.core.html import as_text
 from aggopt.errors import JobError
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def _shown(release: "FolderRelease") -> None:
     from aggopt.solvers._certificate import HEADER, rows
 
     show.audit(release.audit)
-    line(f"\n{as_text(HEADER, rows(release.certificates))}\n")
+    console.table(HEADER, rows(release.certificates))
     for name, value in release.measures.items():
         percent = value if name == LOSS else 100 * value
         line(f"{name}: {percent:.4g} %")

@@ -30,6 +30,15 @@ class Commands(typer.Typer):
         return registered
 
 
+def _in_paragraphs(text: str) -> str:
+    """Return text with a line for each paragraph, for help to wrap as wide as it is.
+
+    >>> _in_paragraphs("Mask  a table.")
+    'Mask a table.'
+    """
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
 def _hushed(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the same with one option more."""
 
@@ -51,5 +60,6 @@ def _hushed(function: Callable[..., Any]) -> Callable[..., Any]:
     )
     run.__annotations__ = {**function.__annotations__, "quiet": Quiet}
     parameters = [*own.parameters.values(), option]
+    run.__doc__ = _in_paragraphs(inspect.getdoc(function) or "")
     run.__dict__["__signature__"] = own.replace(parameters=parameters)
     return run

@@ -4,11 +4,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from aggopt.command import console
-from aggopt.command.console import add_row, line, out
-from aggopt.command.show_check import NAME
+from aggopt.command.console import command, line
 from aggopt.command.show_release import amber, certificates, said
 from aggopt.core.plural import many
 from aggopt.input.formats import like
@@ -51,7 +48,7 @@ def finished(written: "Release", files: "Files", *, as_json: bool) -> None:
 
 def release(release: "Release", files: "Files") -> None:
     """Print what was released, how risky it is and what is proven."""
-    for text in said(release, files):
+    for text in said(release, files, console.width()):
         line(
             text, style=next((s for w, s in STYLES.items() if text.startswith(w)), None)
         )
@@ -90,21 +87,23 @@ def _measures(measures: "Assessment | None", audit: "Audit") -> None:
     counted = [
         (name, count / audit.records, f"{says} ({count})") for name, count, says in rows
     ]
-    out.print(measures.table(counted), markup=False)
+    line(measures.table(counted))
 
 
 def demo(shown: "Shown") -> None:
     """Print risk and loss of the originals, of plain means and of P3M."""
     audit(shown.release.audit)
-    line("\n".join(certificates(shown.release.certificates)))
-    table = Table(title="Risk and loss in %, before and after")
-    table.add_column("measure")
-    for name in shown.compared:
-        table.add_column(name, justify="right")
-    for short, meaning in _SHOWN.items():
-        found = [getattr(a, short) for a in shown.compared.values()]
-        add_row(table, meaning, *map(_count_or_percent, found))
-    out.print(table)
+    line("\n".join(certificates(shown.release.certificates, width=console.width())))
+    rows = [
+        (
+            meaning,
+            *(_count_or_percent(getattr(a, short)) for a in shown.compared.values()),
+        )
+        for short, meaning in _SHOWN.items()
+    ]
+    header = ("measure", *shown.compared)
+    title = "Risk and loss in %, before and after"
+    console.table(header, rows, title=title, right=range(1, len(header)))
     _files(shown.files)
     line(f"Picture       {shown.picture}  (shows originals: keep it to yourself)")
 
@@ -121,28 +120,24 @@ def written(table: Path, job: Path, made: "Draft", *, as_json: bool) -> None:
     if as_json:
         console.as_json({"job": str(job), **made.to_dict()})
         return
-    line("\n".join(_proposed(made)))
+    console.table(("column", "role", "reason"), _proposed(made))
     points = len(made.undecided)
     if points:
         line(f"Wrote {job}. Decide on {many(points, 'point')} said there, then run")
     else:
         line(f"Wrote {job}. Look at the roles that are proposed in it, then run")
-    line(f"    aggopt check {table} {job}")
-    line(f"    aggopt mask {table} {job} --out masked{like(table)}")
+    command(f"aggopt check {table} {job}")
+    command(f"aggopt mask {table} {job} --out masked{like(table)}")
 
 
-def _proposed(made: "Draft") -> Iterator[str]:
-    """Yield a line for each column: its role, or that it is open, and the reason."""
+def _proposed(made: "Draft") -> Iterator[tuple[str, str, str]]:
+    """Yield a row for each column: its role, or that it is open, and the reason."""
     from aggopt.command.proposal import described
 
     open_ = {each.column for each in made.undecided}
-    rows = [
-        (repr(each.look.name), "?" if each.look.name in open_ else each.role, each)
-        for each in made.proposed
-    ]
-    wide = min(NAME, max((len(name) for name, _, _ in rows), default=0))
-    for name, role, each in rows:
-        yield f"  {name:<{wide}}  {role:<16}  {described(each)}"
+    for each in made.proposed:
+        role = "?" if each.look.name in open_ else str(each.role)
+        yield repr(each.look.name), role, described(each)
 
 
 def _notes(notes: Iterable[str], audit: "Audit") -> None:

@@ -3,24 +3,24 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from aggopt.command.console import line
+from aggopt.command.console import line, table
 from aggopt.core.plural import many
 
 if TYPE_CHECKING:
     from aggopt.command.check import Checked
 
-NAME = 30  # characters of a name, beyond which others are not moved to the right
-
 
 def checked(found: "Checked") -> None:
     """Print a line for each column, all obstacles with their remedies, and notes."""
+    if found.records is not None:
+        line(f"{many(found.records, 'record')}, {many(len(found.columns), 'column')}")
+    rows = list(_rows(found))
+    if rows:
+        table(("column", "role", "entries"), rows)
     line("\n".join(_lines(found)))
 
 
 def _lines(found: "Checked") -> Iterator[str]:
-    if found.records is not None:
-        yield f"{many(found.records, 'record')}, {many(len(found.columns), 'column')}"
-    yield from _of_columns(found)
     for number, each in enumerate(found.obstacles, start=1):
         yield f"Obstacle {number}: {each.problem}"
         after = found.obstacles[number:][:1]
@@ -33,13 +33,12 @@ def _lines(found: "Checked") -> Iterator[str]:
         yield "Nothing stands in the way: aggopt mask would begin."
 
 
-def _of_columns(found: "Checked") -> Iterator[str]:
+def _rows(found: "Checked") -> Iterator[tuple[str, str, str]]:
+    """Yield a row for each column: its role, its entries, and its obstacles."""
     numbers: dict[str | None, list[str]] = {}
     for number, each in enumerate(found.obstacles, start=1):
         numbers.setdefault(each.column, []).append(str(number))
-    rows = [(repr(look.name), role or "no role", look) for look, role in found.columns]
-    wide = max((len(name) for name, _, _ in rows), default=0)
-    for name, role, look in rows:
+    for look, role in found.columns:
         refused = ", ".join(numbers.get(look.name, ()))
         end = f"  (obstacle {refused})" if refused else ""
-        yield f"  {name:<{min(wide, NAME)}}  {role:<16}  {look}{end}"
+        yield repr(look.name), role or "no role", f"{look}{end}"

@@ -3,11 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
 from aggopt.command import console
-from aggopt.command.console import add_row, line, out
+from aggopt.command.console import line, table
 from aggopt.command.show_solvers import figure
 from aggopt.core.plural import many
 
@@ -26,7 +23,7 @@ def chosen(found: "Choices", files: list[Path], *, as_json: bool) -> None:
     if as_json:
         console.as_json(_plain(found, files))
         return
-    out.print(_table(found))
+    _table(found)
     for point in found.points:
         if point.error is not None:
             line(f"{point.called} failed: {point.message}")
@@ -36,21 +33,19 @@ def chosen(found: "Choices", files: list[Path], *, as_json: bool) -> None:
     line(f"Figures: {files[1]}, {many(len(found), 'row')}")
 
 
-def _table(found: "Choices") -> Table:
-    table = Table(title=TITLE, box=SIMPLE_HEAD, collapse_padding=True)
-    table.add_column("point", justify="right")
-    for name in found.points[0].asked:
-        table.add_column(name, no_wrap=True)
-    table.add_column("k holds", no_wrap=True)
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
+def _table(found: "Choices") -> None:
+    settings = tuple(found.points[0].asked)
+    header = ("point", *settings, "k holds", *HEADINGS)
     best = {point.number for point in found.front}
+    rows = []
     for point in found.points:
         number = f"{'* ' if point.number in best else ''}{point.number}"
         asked = ("none" if v is None else str(v) for v in point.asked.values())
         holds = {True: "yes", False: "NO", None: "failed"}[point.holds]
-        add_row(table, number, *asked, holds, *_figures(point))
-    return table
+        rows.append((number, *asked, holds, *_figures(point)))
+    keys = 1 + len(settings)
+    right = {0, *range(keys + 1, len(header))}
+    table(header, rows, title=TITLE, right=right, keys=keys)
 
 
 def _figures(point: "ChoicePoint") -> list[str]:

@@ -25,12 +25,15 @@ NAME = 40  # characters of the names that a certificate is of
 HEADER = ("attribute", "solver", "status", "objective", "bound", "gap", "violation")
 
 
-def said(release: "Release", files: "Files") -> list[str]:
-    """Return the lines: verdict, risk, loss, certificates, notes, files."""
+def said(release: "Release", files: "Files", width: int | None = None) -> list[str]:
+    """Return the lines: verdict, risk, loss, certificates, notes, files.
+
+    The table of certificates fits into `width` characters.
+    """
     return [
         *verdict(release.audit),
         *figures(release.measures),
-        *certificates(release.proofs),
+        *certificates(release.proofs, width=width),
         *notes(release, files),
         "; ".join([f"Masked table   {files.table}", *_reports(files)]),
         f"For you alone  {files.manifest} (how it was made, with all figures), "
@@ -83,7 +86,11 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2f} %"
 
 
-def certificates(found: Mapping[str, "Certificate"], most: int = PROOFS) -> list[str]:
+def certificates(
+    found: Mapping[str, "Certificate"],
+    most: int = PROOFS,
+    width: int | None = None,
+) -> list[str]:
     """Return a table of certificates, in standardised units.
 
     Where they are many, those of the widest gaps, unproven first, and what the others
@@ -94,7 +101,7 @@ def certificates(found: Mapping[str, "Certificate"], most: int = PROOFS) -> list
         widest = sorted(found, key=lambda name: _width(found[name]), reverse=True)
         shown = {name: found[name] for name in widest[: most - 1]}
     rows = [_row(name, proof) for name, proof in shown.items()]
-    lines = as_text(HEADER, rows).splitlines() if rows else []
+    lines = as_text(HEADER, rows, width=width).splitlines() if rows else []
     rest = [proof for name, proof in found.items() if name not in shown]
     return lines + ([_rest(rest)] if rest else [])
 

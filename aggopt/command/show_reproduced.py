@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
-from aggopt.command.console import add_row, as_json, line, out
+from aggopt.command import console
+from aggopt.command.console import as_json, line
 from aggopt.core.plural import many
 from aggopt.errors import JobError
 
@@ -66,22 +64,18 @@ def _plain(table: "PublishedTable", cells: Iterable["Reproduced"]) -> dict[str, 
 
 def _table(table: "PublishedTable", cells: Sequence["Reproduced"]) -> None:
     by_t = table.cells[0].t is not None
-    made = Table(
-        title=f"Table {table.number}: {table.title}\nours, and (in print)",
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    for heading in ("data", "figure", *(["k"] if by_t else [])):
-        made.add_column(heading, no_wrap=True)
     across = dict.fromkeys(_across(each.cell) for each in cells)
-    for heading in across:
-        made.add_column(heading, justify="right", no_wrap=True)
+    first = ("data", "figure", *(["k"] if by_t else []))
     rows: dict[tuple[str, ...], list[str]] = {}
     for each in cells:
         rows.setdefault(_row(each.cell, by_t=by_t), []).append(_shown(each))
-    for row, shown in rows.items():
-        add_row(made, *row, *shown)
-    out.print(made)
+    console.table(
+        (*first, *across),
+        [(*row, *shown) for row, shown in rows.items()],
+        title=f"Table {table.number}: {table.title}\nours, and (in print)",
+        right=range(len(first), len(first) + len(across)),
+        keys=len(first),
+    )
     said = _beside(cells)
     if said:
         line(said)

@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
 from aggopt.command import show
-from aggopt.command.console import add_row, line, out
+from aggopt.command.console import line, table
 from aggopt.core.plural import many
 
 if TYPE_CHECKING:
@@ -115,14 +113,9 @@ def _row(found: Mapping[str, Any], key: str, what: str, shown: Any) -> Row:
 def _print(
     title: str, headings: Sequence[str], rows: Iterable[tuple[str, ...]]
 ) -> None:
-    table = Table(title=title)
-    table.add_column(headings[0])
-    for heading in headings[1:]:
-        table.add_column(heading, justify="right")
-    for row in rows:
-        add_row(table, *row)
-    if table.row_count:
-        out.print(table)
+    shown = list(rows)
+    if shown:
+        table(headings, shown, title=title, right=range(1, len(headings)))
 
 
 def _percent(share: float | None) -> str:

@@ -4,10 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
-from aggopt.command.console import add_row, line, out
+from aggopt.command.console import line, table
 
 if TYPE_CHECKING:
     from aggopt.experiments._solver_rows import Row
@@ -17,14 +14,16 @@ if TYPE_CHECKING:
 
 def solvers(solvers: Sequence["Solver"]) -> None:
     """Print the table of solvers, when to use each, and how to get those not here."""
-    table = Table(title="Solvers", box=SIMPLE_HEAD)
-    for heading in ("name", "takes", "finds", "here"):
-        table.add_column(heading, no_wrap=True)
-    for solver in solvers:
-        takes = " ".join(sorted(solver.takes))
-        here = "yes" if solver.installed else f"no: {solver.lacks}"
-        add_row(table, solver.name, takes, solver.finds, here)
-    out.print(table)
+    rows = [
+        (
+            solver.name,
+            " ".join(sorted(solver.takes)),
+            solver.finds,
+            "yes" if solver.installed else f"no: {solver.lacks}",
+        )
+        for solver in solvers
+    ]
+    table(("name", "takes", "finds", "here"), rows, title="Solvers")
     for solver in solvers:
         line(f"{solver.name}: {solver.when}.")
     for solver in solvers:
@@ -52,17 +51,14 @@ def solver_facts(solver: "Solver") -> dict[str, Any]:
 def compared(rows: Sequence["Row"]) -> None:
     """Print what each solver found, proved and took."""
     title = "Sums over attributes; gap and violation are the largest"
-    table = Table(title=title, box=SIMPLE_HEAD)
     headings = ("objective", "bound", "gap", "violation", "SL %", "SI %", "seconds")
-    table.add_column("solver", no_wrap=True)
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("promises")
-    table.add_column("status")
-    for row in rows:
-        if row.status:
-            add_row(table, row.solver, *_figures(row), _says(row.holds), row.status)
-    out.print(table)
+    shown = [
+        (row.solver, *_figures(row), _says(row.holds), row.status)
+        for row in rows
+        if row.status
+    ]
+    header = ("solver", *headings, "promises", "status")
+    table(header, shown, title=title, right=range(1, 1 + len(headings)))
     for row in rows:
         if row.note:
             line(f"{row.solver}: {row.note}")
@@ -86,25 +82,36 @@ def swept(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
     from aggopt.experiments.sweep import pareto
 
     best = pareto(points)
-    table = Table(title="* no other point has less risk and less loss")
     several = len({p.keep for p in points}) > 1
-    if several:
-        table.add_column("keep", no_wrap=True)
-    for heading in (*points[0].at, "linkage %", "PIL %", "SI %", "DR %", "SL %"):
-        table.add_column(heading, justify="right")
-    for heading in ("IL %", "gap"):
-        table.add_column(heading, justify="right")
-    table.add_column("promises")
-    table.add_column("")
-    table.add_column("status")
-    for p in points if points[0].settings else sorted(points, key=_in_grid):
+    settings = (*(["keep"] if several else []), *points[0].at)
+    figures = ("linkage %", "PIL %", "SI %", "DR %", "SL %", "IL %", "gap")
+    header = ("point", *settings, *figures, "promises", "status")
+    rows = []
+    for number, p in enumerate(
+        points if points[0].settings else sorted(points, key=_in_grid), start=1
+    ):
         found = (p.linkage, p.pil, p.si, p.dr, p.sl, p.il)
         shares = (figure(None if s is None else 100 * s, ".2f") for s in found)
-        gap, mark = figure(p.gap, ".1e"), "*" if p in best else ""
-        figures = (*map(spelled, p.at.values()), *shares, gap)
         kept = [p.keep] if several else []
-        add_row(table, *kept, *figures, _says(p.holds), mark, p.status)
-    out.print(table)
+        rows.append(
+            (
+                f"{'* ' if p in best else ''}{number}",
+                *kept,
+                *map(spelled, p.at.values()),
+                *shares,
+                figure(p.gap, ".1e"),
+                _says(p.holds),
+                p.status,
+            )
+        )
+    keys = 1 + len(settings)
+    table(
+        header,
+        rows,
+        title="* no other point has less risk and less loss",
+        right={0, *range(1 + several, keys + len(figures))},
+        keys=keys,
+    )
     for path in files:
         line(str(path))
 

@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
-from aggopt.command.console import add_row, line, out
+from aggopt.command.console import line, table
 
 if TYPE_CHECKING:
     from aggopt.measure.utility import Utility
@@ -24,15 +22,12 @@ SHOWN = {
 
 def utility(found: "Utility") -> None:
     """Print what can still be learnt."""
-    out.print(str(found), markup=False, soft_wrap=True)
+    line(str(found))
 
 
 def compared(found: "ReleasesCompared | PublishedCompared") -> None:
     """Print releases side by side, and what they are together."""
-    table = Table(title="Releases side by side (* the better)")
-    table.add_column("figure")
-    for each in found.figures:
-        table.add_column(each.file, justify="right")
+    rows = []
     for name, (label, how) in SHOWN.items():
         best = found.best.get(name, [])
         cells = []
@@ -40,8 +35,10 @@ def compared(found: "ReleasesCompared | PublishedCompared") -> None:
             value = getattr(each, name)
             shown = "none" if value is None else format(value, how)
             cells.append(f"{shown} *" if each.file in best else shown)
-        add_row(table, label, *cells)
-    out.print(table)
+        rows.append((label, *cells))
+    header = ("figure", *(each.file for each in found.figures))
+    title = "Releases side by side (* the better)"
+    table(header, rows, title=title, right=range(1, len(header)))
     line(found.verdict, style=None if found.holds else "bold red")
     for note in found.notes:
         line(f"Note: {note}")

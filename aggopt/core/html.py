@@ -1,8 +1,10 @@
 """Small tables, as text and as HTML for notebooks; whatever is in them is escaped."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 from html import escape
+from itertools import zip_longest
+from textwrap import wrap
 from typing import Any
 
 Rows = Iterable[Sequence[Any]]
@@ -67,22 +69,133 @@ class Listed:
         return titled(type(self).__name__, table(("", "value"), entries))
 
 
-def as_text(header: Sequence[str], rows: Rows) -> str:
+def as_text(
+    header: Sequence[str],
+    rows: Rows,
+    *,
+    right: Collection[int] = (),
+    width: int | None = None,
+    keys: int = 1,
+) -> str:
     """Return a table in plain text, columns aligned.
+
+    Columns whose positions are in `right` are aligned to the right.  If the table is
+    wider than `width`, text goes on in further lines, broken between words; what still
+    does not fit follows below, after the first `keys` columns once more.  No word and
+    no number is cut.
 
     Examples
     --------
     >>> print(as_text(["name", "gap"], [["age", None]]))
     name  gap
     age   none
+    >>> print(as_text(["k", "loss", "risk"], [[5, 12.5, 0.25]], right=[1, 2], width=9))
+    k  loss
+    5  12.5
+    <BLANKLINE>
+    k  risk
+    5  0.25
     """
     cells = [[_cell(entry) for entry in row] for row in (header, *rows)]
-    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    padded = (
-        "  ".join(entry.ljust(width) for entry, width in zip(row, wide, strict=True))
-        for row in cells
-    )
-    return "\n".join(line.rstrip() for line in padded)
+    columns = list(zip(*cells, strict=True))
+    wide = [max(_longest(cell.splitlines()) for cell in column) for column in columns]
+    if width is not None:
+        wide = _narrowed(columns, wide, right, width)
+    panels = [range(len(wide))] if width is None else _panels(wide, keys, width)
+    return "\n\n".join(_panel(cells, panel, wide, right) for panel in panels)
+
+
+GAP = "  "  # between columns
+NARROWEST = 16  # characters of a column of text, below which columns go below others
+
+
+def _longest(texts: Iterable[str]) -> int:
+    return max(map(len, texts), default=0)
+
+
+def _narrowed(
+    columns: Sequence[Sequence[str]],
+    wide: list[int],
+    right: Collection[int],
+    width: int,
+) -> list[int]:
+    """Return the widths of columns, those of text narrowed as far as it is needed."""
+    narrow = list(wide)
+    for j in sorted(set(range(len(wide))) - set(right), key=lambda j: -wide[j]):
+        excess = sum(narrow) + len(GAP) * (len(narrow) - 1) - width
+        if excess > 0:
+            words = _longest(word for cell in columns[j] for word in cell.split())
+            least = min(narrow[j], max(words, NARROWEST))
+            narrow[j] = max(least, narrow[j] - excess)
+    return narrow
+
+
+def _panels(wide: Sequence[int], keys: int, width: int) -> list[Sequence[int]]:
+    """Return which columns are side by side: the first `keys`, and others that fit."""
+    first = list(range(keys))
+    taken = sum(wide[j] + len(GAP) for j in first)
+    panels, room = [list(first)], width - taken
+    for j in range(keys, len(wide)):
+        if wide[j] > room and len(panels[-1]) > keys:
+            panels.append(list(first))
+            room = width - taken
+        panels[-1].append(j)
+        room -= wide[j] + len(GAP)
+    return list(panels)
+
+
+def _panel(
+    cells: Sequence[Sequence[str]],
+    columns: Sequence[int],
+    wide: Sequence[int],
+    right: Collection[int],
+) -> str:
+    """Return the lines of some columns side by side."""
+    lines = []
+    for row in cells:
+        parts = [_folded(row[j], wide[j]) for j in columns]
+        for line in zip_longest(*parts, fillvalue=""):
+            padded = (
+                part.rjust(wide[j]) if j in right else part.ljust(wide[j])
+                for j, part in zip(columns, line, strict=True)
+            )
+            lines.append(GAP.join(padded).rstrip())
+    return "\n".join(lines)
+
+
+def folded_lines(text: str, width: int) -> str:
+    """Return text in lines of at most `width` characters, broken between words.
+
+    Lines that follow begin as the first one does, with its spaces.
+
+    Examples
+    --------
+    >>> print(folded_lines("  one two three", 10))
+      one two
+      three
+    """
+    return "\n".join(_folded(text, width))
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """Return the lines of a text, each line longer than `width` broken at words."""
+    folded = []
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip(" "))]
+        folded += (
+            [line]
+            if len(line) <= width
+            else wrap(
+                line,
+                width,
+                subsequent_indent=indent,
+                expand_tabs=False,
+                replace_whitespace=False,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+    return folded
 
 
 def _row(kind: str, entries: Sequence[Any]) -> str:

@@ -131,7 +131,7 @@ def _chart(choice: Tried, axes: Sequence[str], best: Sequence[int]) -> Markup:
         [
             scatter.Point(
                 series=_name(names, point),
-                label=str(point.number) if point.number in best else "",
+                label=_mark(point, best),
                 x=_place(choice, point)[0],
                 y=_place(choice, point)[1],
                 says=_says(choice, point),
@@ -148,6 +148,13 @@ def _chart(choice: Tried, axes: Sequence[str], best: Sequence[int]) -> Markup:
         front=[numbers.index(number) for number in best],
         limit=choice.at_most,
     )
+
+
+def _mark(point: ChoicePoint, best: Sequence[int]) -> str:
+    """Return what is beside a point: its number on the front, and k if it varies."""
+    number = str(point.number) if point.number in best else ""
+    k = f"k = {point.asked['k']}" if "k" in point.asked else ""
+    return ", ".join(filter(None, (number, k)))
 
 
 def _place(choice: Tried, point: ChoicePoint) -> tuple[float, float]:

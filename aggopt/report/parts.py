@@ -6,6 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+STACKED = 2  # columns that a phone has room for side by side
+
 
 @dataclass(frozen=True)
 class DataTable:
@@ -29,6 +31,11 @@ class DataTable:
     numeric: Sequence[int] = ()
     ids: Sequence[str] = ()
 
+    @property
+    def stacked(self) -> bool:
+        """Whether a narrow page has the cells of a row below each other."""
+        return len(self.head) > STACKED
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -37,8 +44,3 @@ class Figure:
     chart: Markup
     caption: str
     table: DataTable
-
-    @property
-    def wide(self) -> bool:
-        """Whether the chart scrolls where the page is narrow."""
-        return 'class="chart wide"' in self.chart

@@ -14,6 +14,7 @@ from aggopt.report.parts import DataTable, Figure
 from aggopt.report.words import MINUS, as_share, figure, share
 
 MOST = 12  # attributes that are related with each other
+NAMED = 6  # attributes that name their columns: more have numbers
 NORMAL = 1.96  # standard errors of half a 95 % interval
 TENTHS = 1  # decimals of standard errors
 CORRELATIONS = "Correlations of the originals"
@@ -89,11 +90,16 @@ def _square(
     values: list[list[float]],
     says: Callable[[float], str],
 ) -> DataTable:
+    many = len(names) > NAMED
     rows = [
-        [name, *("" if i == j else says(v) for j, v in enumerate(row))]
+        [
+            f"{i + 1} {name}" if many else name,
+            *("" if i == j else says(v) for j, v in enumerate(row)),
+        ]
         for i, (name, row) in enumerate(zip(names, values, strict=True))
     ]
-    return DataTable(caption, ["attribute", *names], rows, range(1, len(names) + 1))
+    head = map(str, range(1, len(names) + 1)) if many else names
+    return DataTable(caption, ["attribute", *head], rows, range(1, len(names) + 1))
 
 
 def regression(outcome: str, y: F64, pair: Related) -> Figure | None:

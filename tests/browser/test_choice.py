@@ -37,7 +37,7 @@ def test_the_page_opens_alone_and_axe_finds_no_violation(looked_at, path, way):
 
 def test_a_point_leads_to_its_job_by_keyboard(looked_at, path):
     with looked_at(path, "light") as (page, _, _):
-        points = page.locator("#map svg a")
+        points = page.locator("#map svg.broad a")
         assert points.count() == 8
         points.nth(0).focus()
         page.keyboard.press("Tab")

@@ -87,6 +87,22 @@ def test_axe_finds_no_violation(opened):
     assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == []
 
 
+@pytest.mark.parametrize(
+    "opened",
+    [(name, "phone") for name in ("public", "private", "numbers")],
+    indirect=True,
+    ids=lambda both: both[0],
+)
+def test_nothing_is_hidden_to_the_right_on_a_phone(opened):
+    page, _, _ = opened
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    wider = "[...document.querySelectorAll('main *')].filter(e => e.clientWidth && "
+    wider += "e.scrollWidth > e.clientWidth + 1).map(e => e.outerHTML.slice(0, 80))"
+    assert page.evaluate(wider) == []
+    assert page.locator("svg.broad:visible").count() == 0
+    assert page.locator("svg.narrow:visible").count() > 0
+
+
 @once
 def test_a_column_called_script_stands_as_text(opened):
     page, _, _ = opened
@@ -97,7 +113,7 @@ def test_a_column_called_script_stands_as_text(opened):
 @pytest.mark.parametrize("opened", [("numbers", "light")], indirect=True, ids=[""])
 def test_points_of_the_map_answer_to_the_keyboard(opened):
     page, _, _ = opened
-    points = page.locator("svg a")
+    points = page.locator("svg.broad a")
     assert points.count() == 5
     points.nth(0).focus()
     for number in range(1, 5):

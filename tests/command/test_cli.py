@@ -415,9 +415,8 @@ def test_demo_masks_patients_and_leaves_three_files_and_a_picture(here, aggopt):
     assert (here / "shown/original-against-masked.png").read_bytes()[:4] == b"\x89PNG"
     assert (here / "shown/patients.manifest.json").exists()
     rows = [
-        [cell.strip() for cell in line.split("│")[1:-1]]
-        for line in out.split("before and after")[1].splitlines()
-        if line.startswith("│")
+        re.split("  +", line)
+        for line in out.split("before and after\n")[1].splitlines()[1:]
     ]
     assert [row[1] for row in rows[:5]] == ["100.00"] * 2 + ["442"] + ["100.00"] * 2
     assert rows[0][0] == "highest re-identification risk (1 / smallest group)"

@@ -96,8 +96,8 @@ def test_a_pattern_is_checked_by_what_its_files_say(here, aggopt):
     assert code == 0
     lines = told.splitlines()
     assert lines[0] == "80 records, 6 columns"
-    assert lines[1].split() == ["'name'", "identifier", "text"]
-    assert lines[2].split() == ["'age'", "quasi-identifier", "whole", "numbers"]
+    assert lines[2].split() == ["'name'", "identifier", "text"]
+    assert lines[3].split() == ["'age'", "quasi-identifier", "whole", "numbers"]
     assert lines[-2].startswith("Note: In 2 files, of which no record was read")
     assert lines[-1] == "Nothing stands in the way: aggopt mask would begin."
 

@@ -265,7 +265,7 @@ def test_the_roles_of_a_household_survey(here, aggopt):  # noqa: F811
     found = tomllib.loads(Path("new.toml").read_text())["attributes"]
     numeric = dict.fromkeys(("age", "spending", "income"), FROM_ZERO)
     assert found == {"region": CODES, "relationship": CODES, **numeric}
-    rows = {row.split()[0]: row for row in out.splitlines() if row.startswith("  '")}
+    rows = {row.split()[0]: row for row in out.splitlines() if row.startswith("'")}
     assert (
         "unit              whole numbers, 100 different: its name, and"
         in (rows["'hhid'"])

@@ -159,9 +159,7 @@ def test_the_warning_ends_where_the_combination_holds():
     table.loc[0, "pay"] = 2
     found = audit(table, PAIR, three, BLOCKS)
     assert found.warning.startswith("NOT 3-anonymous on the combination of all 2")
-    assert (
-        "1 of 6 records is unique; 3 are in groups smaller than 3." in found.warning
-    )
+    assert "1 of 6 records is unique; 3 are in groups smaller than 3." in found.warning
     assert "k holds within" not in found.warning  # pay 1 stands in two records only
     assert found.verdict.startswith("k = 3 DOES NOT HOLD in each of 2 blocks")
     with pytest.raises(PrivacyError, match=r"the block 'pay' stands in 2 records"):
@@ -272,7 +270,7 @@ def test_a_broken_promise_is_on_the_masked_attributes_too():
 @pytest.mark.parametrize(
     ("sex", "pay", "said"),
     [
-        ("m", 0, "If somebody also knew 'pay', no record would be in a group smaller than 3."),
+        ("m", 0, "also knew 'pay', no record would be in a group smaller than 3."),
         ("m", np.arange(21), "also knew 'pay', 21 of 21 records would be unique."),
         (
             "m",

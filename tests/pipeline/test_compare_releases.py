@@ -264,8 +264,9 @@ def test_records_that_a_release_leaves_out_are_counted_by_difference(tmp_path) -
     assert both.partly == both.to_dict()["partly"] == 2
     assert not both.holds
     assert both.verdict.endswith(
-        f" groups smaller than {both.k}. 2 records are left out of some of them: what the others say tells who "
-        "is left in a group, and is counted. Of those that are in all of them, the "
+        f" groups smaller than {both.k}. 2 records are left out of some of them: what "
+        "the others say tells who is left in a group, and is counted. Of those that "
+        "are in all of them, the "
         f"smallest is of {both.common.rarest} record{'s' * (both.common.rarest > 1)}."
     )
     assert both.common.total == 46

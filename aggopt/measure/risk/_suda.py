@@ -104,9 +104,9 @@ def suda(keys: Any, *, size: int | None = None) -> Suda:
 def dis(keys: Any, fraction: float) -> float:
     """Return how likely a unique match with the sample is right, a fraction.
 
-    Data intrusion simulation: U p / (U p + P (1 - p)), of U records that are unique with
-    their combination of keys and P that share it with one other, in a sample that is a
-    share p of its population; 0 where no record is unique.  Lower is better.
+    Data intrusion simulation: U p / (U p + P (1 - p)), of U records that are unique
+    with their combination of keys and P that share it with one other, in a sample that
+    is a share p of its population; 0 where no record is unique.  Lower is better.
 
     Parameters
     ----------

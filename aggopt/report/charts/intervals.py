@@ -8,7 +8,24 @@ from markupsafe import Markup
 from aggopt.report.charts import svg
 from aggopt.report.words import figure, share
 
-WIDTH, LEFT, RIGHT, TOP, ROW = 760, 150, 110, 30, 46
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the parts of a row are: the name, and the intervals."""
+
+    only: str
+    width: int
+    left: int
+    right: int
+    row: int
+    bar: int
+    letters: int
+    marks: int
+
+
+BROAD = _Layout("broad", 760, 150, 110, 46, 10, 18, 8)
+SLIM = _Layout("narrow", 330, 8, 62, 70, 30, 28, 4)  # the name above the intervals
+TOP = 30
 
 
 @dataclass(frozen=True)
@@ -26,32 +43,42 @@ class Interval:
 
 
 def intervals(label: str, rows: Sequence[Interval], *, farthest: float = 8.0) -> Markup:
-    """Return a row for each coefficient; what is beyond `farthest` is cut off there."""
-    height = TOP + ROW * len(rows) + 30
+    """Return a row for each coefficient: a broad chart and a narrow one.
+
+    What is beyond `farthest` is cut off there.  A page shows the chart that it has room
+    for.
+    """
     reach = max(abs(v) for row in rows for v in (*row.before, *row.after))
     end = min(max(3.0, 1.05 * reach), farthest)
+    return _intervals(label, rows, end, BROAD) + _intervals(label, rows, end, SLIM)
+
+
+def _intervals(label: str, rows: Sequence[Interval], end: float, at: _Layout) -> Markup:
+    height = TOP + at.row * len(rows) + 30
 
     def x(value: float) -> float:
         within = min(max(value, -end), end)
-        return LEFT + (WIDTH - LEFT - RIGHT) * (within + end) / (2 * end)
+        return at.left + (at.width - at.left - at.right) * (within + end) / (2 * end)
 
-    body = [svg.text(WIDTH - RIGHT + 16, 16, "overlap", "tick")]
-    above = "standard errors from the original coefficient"
+    beside = at.width - at.right + 16
+    body = [svg.text(beside, 16, "overlap", "tick")]
+    above = "standard errors from the original"
     body.append(svg.text(x(0), 16, above, "tick", anchor="middle"))
-    for mark in svg.ticks(-end, end, 8):
+    for mark in svg.ticks(-end, end, at.marks):
         kind = "grid" if mark else "axis"
         body.append(svg.line(x(mark), TOP - 6, x(mark), height - 28, kind))
         body.append(
             svg.text(x(mark), height - 12, figure(mark), "tick", anchor="middle")
         )
     for number, row in enumerate(rows):
-        y = TOP + number * ROW
-        body.append(svg.name(0, y + 20, row.name, 18))
-        (at, low, high), (own, least, most) = row.before, row.after
-        body.append(svg.line(x(low), y + 10, x(high), y + 10, "ori"))
-        body.append(svg.circle(x(at), y + 10, 4, "ori"))
-        body.append(svg.line(x(least), y + 24, x(most), y + 24, "rel"))
-        body.append(svg.rect(x(own) - 4, y + 20, 8, 8, "rel-dot"))
+        first = TOP + number * at.row
+        y = first + at.bar
+        body.append(svg.name(0, first + 20, row.name, at.letters))
+        (old, low, high), (new, least, most) = row.before, row.after
+        body.append(svg.line(x(low), y, x(high), y, "ori"))
+        body.append(svg.circle(x(old), y, 4, "ori"))
+        body.append(svg.line(x(least), y + 14, x(most), y + 14, "rel"))
+        body.append(svg.rect(x(new) - 4, y + 10, 8, 8, "rel-dot"))
         says = share(max(row.overlap, 0.0))
-        body.append(svg.text(WIDTH - RIGHT + 16, y + 22, says, "value"))
-    return svg.canvas(WIDTH, height, label, body, wide=True)
+        body.append(svg.text(beside, y + 12, says, "value"))
+    return svg.canvas(at.width, height, label, body, only=at.only)

@@ -8,10 +8,28 @@ from markupsafe import Markup
 from aggopt.report.charts import svg
 from aggopt.report.words import whole
 
-WIDTH, HEIGHT = 760, 330
-LEFT, RIGHT, TOP, BOTTOM = 74, 24, 18, 48
-KEY, ROW = 3, 22  # series in a row of the key, and its height
+TOP, BOTTOM = 18, 48
+ROW = 22  # height of a row of the key
 MARKS = 6  # series of different looks
+LETTER, LINE = 7, 14  # width of a letter of a label, and its height
+FEW = 8  # points that all have their labels, whatever the room
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How large a map is, and how many series a row of its key has."""
+
+    only: str
+    width: int
+    height: int
+    left: int
+    right: int
+    key: int
+    letters: int
+
+
+BROAD = _Layout("broad", 760, 330, 74, 24, 3, 26)
+SLIM = _Layout("narrow", 330, 300, 62, 12, 1, 32)
 
 
 @dataclass(frozen=True)
@@ -23,7 +41,7 @@ class Point:
     series
         Points of one series are joined by a line, in the order that they come in.
     label
-        What stands beside it; nothing, if that is empty.
+        What is beside it if there is room; nothing, if that is empty.
     x, y
         Shares, 0 or more.
     says
@@ -55,37 +73,73 @@ def scatter(
     """Return a map of points, at least one: x to the right, y up, both in percent.
 
     `x` and `y` name the axes.  The point `chosen` has a ring, and `mark` beside it.
-    A dashed line joins those of `front`, by their places; another stands at the `limit`
-    of x.  With `joined` unset the points of a series have a look in common, no line.
+    A dashed line joins those of `front`, by their places, which have their labels
+    first; another is at the `limit` of x.  With `joined` unset the points of a series
+    have a look in common, no line.  There is a broad map and a narrow one, and a page
+    shows the one that it has room for.
     """
     series = list(dict.fromkeys(point.series for point in points))
-    top = TOP + ROW * -(-len(series) // KEY)
-    axes = _Axes(top, max(p.x for p in points), max(p.y for p in points))
-    body = [*_key(series), *_frame(axes, x, y)]
-    for number, name in enumerate(series):
-        mine = [axes.of(p) for p in points if p.series == name]
-        line = joined and len(mine) > 1
-        body += [svg.path(mine, f"path s{number % MARKS}")] if line else []
-    body += _front(axes, [points[j] for j in front])
-    body += _limit(axes, limit)
-    if chosen is not None:
-        across, up = axes.of(points[chosen])
-        body.append(svg.circle(across, up, 12, "ring"))
-        body.append(svg.text(across, up + 28, mark, "value", anchor="middle"))
-    for point in points:
-        body += _linked(point, axes.of(point), series.index(point.series))
-    return svg.canvas(WIDTH, HEIGHT + top - TOP, title, body, wide=True, linked=True)
+
+    def map_of(layout: _Layout) -> Markup:
+        top = TOP + ROW * -(-len(series) // layout.key)
+        largest = max(p.x for p in points), max(p.y for p in points)
+        axes = _Axes(layout, top, *largest)
+        body = [*_key(series, layout), *_frame(axes, x, y)]
+        for number, name in enumerate(series):
+            mine = [axes.of(p) for p in points if p.series == name]
+            line = joined and len(mine) > 1
+            body += [svg.path(mine, f"path s{number % MARKS}")] if line else []
+        body += _front(axes, [points[j] for j in front])
+        body += _limit(axes, limit)
+        if chosen is not None:
+            across, up = axes.of(points[chosen])
+            body.append(svg.circle(across, up, 12, "ring"))
+            body.append(svg.text(across, up + 28, mark, "value", anchor="middle"))
+        labelled = _labelled(points, axes, front)
+        for j, point in enumerate(points):
+            label = point.label if j in labelled else ""
+            look = series.index(point.series)
+            body += _linked(point, label, axes.of(point), look)
+        return svg.canvas(
+            layout.width, axes.height, title, body, linked=True, only=layout.only
+        )
+
+    return map_of(BROAD) + map_of(SLIM)
+
+
+def _labelled(points: Sequence[Point], axes: "_Axes", front: Sequence[int]) -> set[int]:
+    """Return which points have room for their labels, those of `front` first."""
+    placed: dict[int, tuple[float, float, float]] = {}
+    rest = [j for j in range(len(points)) if j not in front]
+    for j in (*front, *rest):
+        x, y = axes.of(points[j])
+        end = x + LETTER * len(points[j].label) + 9
+        if len(points) <= FEW or not any(
+            x < right and left < end and abs(y - up) < LINE
+            for left, right, up in placed.values()
+        ):
+            placed[j] = x, end, y
+    return set(placed)
 
 
 @dataclass(frozen=True)
 class _Axes:
+    layout: _Layout
     top: int
     x_most: float
     y_most: float
 
     @property
+    def height(self) -> int:
+        return self.layout.height + self.top - TOP
+
+    @property
     def bottom(self) -> int:
-        return HEIGHT + self.top - TOP - BOTTOM
+        return self.height - BOTTOM
+
+    @property
+    def right(self) -> int:
+        return self.layout.width - self.layout.right
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -97,7 +151,8 @@ class _Axes:
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         right, up = self.ends
-        across = LEFT + (WIDTH - LEFT - RIGHT) * x / right
+        left = self.layout.left
+        across = left + (self.right - left) * x / right
         return across, self.bottom - (self.bottom - self.top) * y / up
 
 
@@ -110,11 +165,11 @@ def _frame(axes: _Axes, x: str, y: str) -> Iterator[Markup]:
         yield svg.text(across, ground + 18, said, "tick", anchor="middle")
     for value in svg.ticks(0.0, up):
         across, height = axes.at(0, value)
-        yield svg.line(across, height, WIDTH - RIGHT, height, "grid")
+        yield svg.line(across, height, axes.right, height, "grid")
         yield svg.text(
             across - 8, height + 4, _percent(value, up), "tick", anchor="end"
         )
-    middle = (LEFT + WIDTH - RIGHT) / 2
+    middle = (axes.layout.left + axes.right) / 2
     yield svg.text(
         middle, axes.bottom + 40, f"{x} \N{RIGHTWARDS ARROW}", "tick", anchor="middle"
     )
@@ -142,19 +197,23 @@ def _percent(value: float, largest: float) -> str:
     return f"{100 * value:.2g} %"
 
 
-def _key(series: Sequence[str]) -> Iterator[Markup]:
-    wide = (WIDTH - LEFT) / KEY
+def _key(series: Sequence[str], layout: _Layout) -> Iterator[Markup]:
+    left = layout.left if layout.key > 1 else 4
+    wide = (layout.width - left) / layout.key
     for number, name in enumerate(series):
-        x, y = LEFT + wide * (number % KEY) + 8, 15 + ROW * (number // KEY)
+        x = left + wide * (number % layout.key) + 8
+        y = 15 + ROW * (number // layout.key)
         yield _mark(x, y, number % MARKS)
-        yield svg.name(x + 12, y + 5, name, 26, f"series s{number % MARKS}")
+        yield svg.name(x + 12, y + 5, name, layout.letters, f"series s{number % MARKS}")
 
 
-def _linked(point: Point, at: tuple[float, float], series: int) -> Iterator[Markup]:
+def _linked(
+    point: Point, label: str, at: tuple[float, float], series: int
+) -> Iterator[Markup]:
     x, y = at
     body = _mark(x, y, series % MARKS)
-    if point.label:
-        body += svg.text(x + 9, y - 8, point.label, "tick")
+    if label:
+        body += svg.text(x + 9, y - 8, label, "tick")
     yield Markup('<a href="{}" aria-label="{}"><title>{}</title>{}</a>').format(
         point.href, point.says, point.says, body
     )

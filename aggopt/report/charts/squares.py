@@ -41,10 +41,15 @@ def square(
 
 
 def _named(names: Sequence[str], wide: float) -> Iterator[Markup]:
-    """Yield the name of each column above it, and of each row beside it."""
-    letters = max(int(wide / 8), 1)
+    """Yield the name of each column above it, and of each row beside it.
+
+    If names are cut, rows and columns have numbers.
+    """
+    letters = int(wide / 8)
+    cut = any(len(name) > letters for name in names)
     for j, name in enumerate(names):
-        above, beside = svg.short(name, letters), svg.short(name, 11)
+        beside = svg.short(f"{j + 1} {name}" if cut else name, 11)
         middle, end = LEFT + (j + 0.5) * wide, TOP + (j + 0.65) * ROW
+        above = str(j + 1) if cut else name
         yield svg.text(middle, 18, above, "tick", anchor="middle", full=name)
         yield svg.text(LEFT - 8, end, beside, "tick", anchor="end", full=name)

@@ -12,17 +12,16 @@ def canvas(
     label: str,
     body: Iterable[Markup],
     *,
-    wide: bool = False,
     linked: bool = False,
     only: str = "",
 ) -> Markup:
     """Return a chart.
 
-    `label` is what a screen reader says of it.  A wide one takes the width of the page,
-    and scrolls where that is narrow; one that is linked holds links, which a reader can
-    go to one by one.  One is shown `only` on a "broad" page, or on a "narrow" one.
+    `label` is what a screen reader says of it.  One that is linked holds links, which a
+    reader can go to one by one.  One is shown `only` on a "broad" page, or on a
+    "narrow" one.
     """
-    kind = "chart wide" if wide else f"chart {only}".rstrip()
+    kind = f"chart {only}".rstrip()
     role = "group" if linked else "img"
     inner = Markup("").join(body)
     return Markup(
