@@ -173,7 +173,9 @@ def test_who_reads_a_file_name_does_not_read_where_it_lay(tmp_path):
 def bare(page: str) -> str:
     """Return a page without its numbers."""
     page = re.sub('class="(pos|neg)"', "", page)
-    page = re.sub('<svg class="chart wide".*?</svg>', "", page)  # marks on its axes
+    page = re.sub(
+        '<svg class="chart (broad|narrow)".*?</svg>', "", page
+    )  # marks on its axes
     page = re.sub(r"&[lg]t; (1|99) %", "0 %", page)  # what rounds to none, or all
     return re.sub(r"[−+]?[\d.,]+(e[−+]\d+)?", "#", page)
 
