@@ -70,7 +70,6 @@ def _unheard() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-IN_A_FILE = 110  # characters of a table's line in a file or a pipe, which has no width
 out = _Patient(highlight=False)
 _err = _Clean(stderr=True, highlight=False)
 _announced: set[str] = set()  # lines that a command prints once
@@ -210,8 +209,7 @@ def table(
     more.
     """
     cells = [[printable(str(cell)) for cell in row] for row in (header, *rows)]
-    fits = width() or IN_A_FILE
-    shown = as_text(cells[0], cells[1:], right=right, width=fits, keys=keys)
+    shown = as_text(cells[0], cells[1:], right=right, width=width(), keys=keys)
     if title:
         line(f"\n{title}", style="bold")
         shown += "\n"

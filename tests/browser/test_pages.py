@@ -97,7 +97,8 @@ def test_nothing_is_hidden_to_the_right_on_a_phone(opened):
     page, _, _ = opened
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     wider = "[...document.querySelectorAll('main :not(svg, svg *)')]"
-    wider += ".filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1).map(e => e.outerHTML.slice(0, 80))"
+    wider += ".filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1)"
+    wider += ".map(e => e.outerHTML.slice(0, 80))"
     assert page.evaluate(wider) == []
     assert page.locator("svg.broad:visible").count() == 0
     assert page.locator("svg.narrow:visible").count() > 0

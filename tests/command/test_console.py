@@ -4,7 +4,6 @@ import json
 import re
 
 import pytest
-from rich.table import Table
 from tables import people
 
 from aggopt.command import console
@@ -54,9 +53,7 @@ def test_names_with_escape_sequences_are_printed_as_text(here, aggopt):
 
 def test_a_row_of_a_table_keeps_its_width():
     with console.out.capture() as printed:
-        table = Table("name", "figure")
-        console.add_row(table, "a\x1bb", "1")
-        console.add_row(table, "plain", "2")
-        console.out.print(table)
+        rows = [("a\x1bb", "1"), ("plain", "2")]
+        console.table(("name", "figure"), rows, right=[1])
     assert "a\\x1bb" in printed.get()
     assert len({len(line) for line in printed.get().splitlines()}) == 1

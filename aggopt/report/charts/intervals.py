@@ -10,7 +10,7 @@ from aggopt.report.words import figure, share
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _IntervalLayout:
     """Where the parts of a row are: the name, and the intervals."""
 
     only: str
@@ -23,8 +23,10 @@ class _Layout:
     marks: int
 
 
-BROAD = _Layout("broad", 760, 150, 110, 46, 10, 18, 8)
-SLIM = _Layout("narrow", 330, 8, 62, 70, 30, 28, 4)  # the name above the intervals
+BROAD = _IntervalLayout("broad", 760, 150, 110, 46, 10, 18, 8)
+SLIM = _IntervalLayout(
+    "narrow", 330, 8, 62, 70, 30, 28, 4
+)  # the name above the intervals
 TOP = 30
 
 
@@ -53,7 +55,9 @@ def intervals(label: str, rows: Sequence[Interval], *, farthest: float = 8.0) ->
     return _intervals(label, rows, end, BROAD) + _intervals(label, rows, end, SLIM)
 
 
-def _intervals(label: str, rows: Sequence[Interval], end: float, at: _Layout) -> Markup:
+def _intervals(
+    label: str, rows: Sequence[Interval], end: float, at: _IntervalLayout
+) -> Markup:
     height = TOP + at.row * len(rows) + 30
 
     def x(value: float) -> float:

@@ -16,7 +16,7 @@ FEW = 8  # points that all have their labels, whatever the room
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _MapLayout:
     """How large a map is, and how many series a row of its key has."""
 
     only: str
@@ -28,8 +28,8 @@ class _Layout:
     letters: int
 
 
-BROAD = _Layout("broad", 760, 330, 74, 24, 3, 26)
-SLIM = _Layout("narrow", 330, 300, 62, 12, 1, 32)
+BROAD = _MapLayout("broad", 760, 330, 74, 24, 3, 26)
+SLIM = _MapLayout("narrow", 330, 300, 62, 12, 1, 32)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def scatter(
     """
     series = list(dict.fromkeys(point.series for point in points))
 
-    def map_of(layout: _Layout) -> Markup:
+    def map_of(layout: _MapLayout) -> Markup:
         top = TOP + ROW * -(-len(series) // layout.key)
         largest = max(p.x for p in points), max(p.y for p in points)
         axes = _Axes(layout, top, *largest)
@@ -124,7 +124,7 @@ def _labelled(points: Sequence[Point], axes: "_Axes", front: Sequence[int]) -> s
 
 @dataclass(frozen=True)
 class _Axes:
-    layout: _Layout
+    layout: _MapLayout
     top: int
     x_most: float
     y_most: float
@@ -197,7 +197,7 @@ def _percent(value: float, largest: float) -> str:
     return f"{100 * value:.2g} %"
 
 
-def _key(series: Sequence[str], layout: _Layout) -> Iterator[Markup]:
+def _key(series: Sequence[str], layout: _MapLayout) -> Iterator[Markup]:
     left = layout.left if layout.key > 1 else 4
     wide = (layout.width - left) / layout.key
     for number, name in enumerate(series):
