@@ -30,10 +30,21 @@ from aggopt.input.structure import Structure
 from aggopt.input.text_encoding import UTF_8
 from aggopt.job import Job
 
+MOST = 10_000  # columns: each is compared with others, and has a line in the job
 NOTHING_TO_MASK = Obstacle(
     "No column is proposed as quasi-identifier, and these are what is masked.",
     "move there what others may know of a person.",
 )
+
+
+def _require_few(path: Path, table: pa.Table) -> None:
+    if table.num_columns > MOST:
+        raise TableError(
+            f"{path.name} has {table.num_columns} columns, and init looks at "
+            f"{MOST} at most.",
+            fix="run it on a file with some of the columns, and name the others in the "
+            "job it writes.",
+        )
 
 
 @dataclass(frozen=True)
@@ -77,10 +88,12 @@ def draft(
     Raises
     ------
     TableError, JobError
-        As `aggopt.input.dialect.as_found`; or the first line may be a record.
+        As `aggopt.input.dialect.as_found`; or the first line may be a record, or there
+        are more columns than are looked at.
     """
     table, how = as_found(path, separator, decimal, encoding)
     _require_header(path, table)
+    _require_few(path, table)
     seen = looks(table, how if is_csv(path) else None)
     proposed = proposals(seen, Structure.of(table))
     questions = tuple(
