@@ -30,7 +30,7 @@ from aggopt.input.structure import Structure
 from aggopt.input.text_encoding import UTF_8
 from aggopt.job import Job
 
-MOST = 10_000  # columns: each is compared with others, and has a line in the job
+MOST = 2_000  # columns: so many are looked at in seconds
 NOTHING_TO_MASK = Obstacle(
     "No column is proposed as quasi-identifier, and these are what is masked.",
     "move there what others may know of a person.",
@@ -92,8 +92,8 @@ def draft(
         are more columns than are looked at.
     """
     table, how = as_found(path, separator, decimal, encoding)
-    _require_header(path, table)
     _require_few(path, table)
+    _require_header(path, table)
     seen = looks(table, how if is_csv(path) else None)
     proposed = proposals(seen, Structure.of(table))
     questions = tuple(

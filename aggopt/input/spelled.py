@@ -23,10 +23,14 @@ def typed(
     wanted = (*roles.quasi_identifier, *roles.numbers)
     names = [name for name in text.column_names if name in wanted]
     found = {name: Spelling.of(text[name], how) for name in names}
-    for name, type_ in types_of(found, roles, attributes).items():
-        column = found[name].read(text[name], type_, how)
-        text = text.set_column(text.column_names.index(name), name, column)
-    return text
+    types = types_of(found, roles, attributes)
+    columns = {
+        name: found[name].read(text[name], types[name], how)
+        if name in types
+        else text[name]
+        for name in text.column_names
+    }
+    return pa.table(columns)
 
 
 def types_of(

@@ -99,7 +99,7 @@ def require_number(table: Table, name: str) -> None:
     JobError
         An attribute is a category, dates or truth values.
     """
-    truth = table.frame.schema[name] == nw.Boolean
+    truth = table.frame[name].dtype == nw.Boolean
     if truth or name in table.domains or name in table.clocks:
         raise JobError(
             "[attributes] says lower, upper or integer of what is no number.",

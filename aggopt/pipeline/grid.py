@@ -24,7 +24,7 @@ def is_whole(table: Table, job: Job, name: str) -> bool:
 
     They are asked for, or the column's type has no others and is to be kept.
     """
-    typed = job.output.round_integers and table.frame.schema[name].is_integer()
+    typed = job.output.round_integers and table.frame[name].dtype.is_integer()
     return typed or is_asked_whole(job, name)
 
 
@@ -46,7 +46,7 @@ def bounds_of(table: Table, job: Job, names: Sequence[str]) -> Bounds:
 
 def as_held(table: Table, name: str, ends: tuple[float, float]) -> tuple[float, float]:
     """Return ends as a column of a type holds them: one of 32 bits rounds them."""
-    if table.frame.schema[name] != nw.Float32:
+    if table.frame[name].dtype != nw.Float32:
         return ends
     lower, upper = (float(np.float32(end)) for end in ends)
     return lower, upper

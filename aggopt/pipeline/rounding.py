@@ -275,7 +275,7 @@ def _places(given: Grouped) -> list[int | None]:
 
 def place_for(table: Table, job: Job, name: str, spread: float) -> int | None:
     """Return the decimals of an attribute; None where its values stay as they are."""
-    output, kind = job.output, table.frame.schema[name]
+    output, kind = job.output, table.frame[name].dtype
     place = place_of(spread, output) if spread > 0 else None
     if is_asked_whole(job, name):
         return 0 if place is None else min(place, 0)
