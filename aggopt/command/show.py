@@ -78,14 +78,16 @@ def _measures(measures: "Assessment | None", audit: "Audit") -> None:
     """Print the measures, and among the risks what the audit counted."""
     if measures is None:
         return
-    rows = [("unique", audit.unique, "records unique with their combination")]
+    what = audit.whole.what
+    rows = [("unique", audit.whole, f"{what}s unique with their combination")]
     rows += [
-        (each.short, each.count.unique, f"records unique, {each.what} known too")
+        (each.short, each.count, f"records unique, {each.what} known too")
         for each in audit.beside
         if each.count.what == "record"
     ]
     counted = [
-        (name, count / audit.records, f"{says} ({count})") for name, count, says in rows
+        (name, count.unique / count.total, f"{says} ({count.unique})")
+        for name, count, says in rows
     ]
     line(measures.table(counted))
 

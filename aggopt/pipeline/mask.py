@@ -160,8 +160,8 @@ def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
 
 
 def _quasi_identifiers(table: Table) -> Table:
-    """Return a table without all that a release has not changed, or not kept."""
-    frame = table.frame.select(*table.roles.quasi_identifier)
+    """Return a table of what is masked, and of the sampling weights."""
+    frame = table.frame.select(*table.roles.quasi_identifier, *table.roles.weight)
     return replace(table, frame=frame, codebooks={})
 
 

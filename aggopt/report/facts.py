@@ -10,6 +10,7 @@ import numpy as np
 from aggopt.core.types import F64, Labels
 from aggopt.input.entries import Values, entry_of
 from aggopt.input.table import Table
+from aggopt.input.weights import weights_in
 from aggopt.job import Job
 from aggopt.measure._rounded import FEW
 from aggopt.output.audit import Audit
@@ -147,6 +148,18 @@ class Facts:
             n: held for n, held in found.items() if not held.count(_is_no_number)
         }
         return {n: held.all.astype(np.float64) for n, held in numbers.items()}
+
+    @cached_property
+    def weights(self) -> F64 | None:
+        """The sampling weights (n,) of the originals, or else those in the file.
+
+        None where neither has any.
+        """
+        for table in filter(None, (self.original, self.released)):
+            if {*table.roles.weight} & {*table.frame.columns}:
+                found = weights_in(table)
+                return None if found is None else found.each
+        return None
 
     @property
     def what(self) -> str:

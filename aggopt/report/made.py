@@ -27,8 +27,9 @@ HIDDEN = (
 )
 
 WEIGHTED = (
-    "what is kept, lost and proven is by the sampling weights; distributions, means, "
-    "correlations and the regression of this page count each record once."
+    "what is kept, lost and proven is by the sampling weights, and so are means, "
+    "standard deviations and totals where the heading says so; distributions, how far "
+    "values moved, correlations and the regression count each record once."
 )
 UNCHANGED = (
     "of masked numbers, as in the originals but for rounding; other figures within the "
@@ -48,6 +49,10 @@ FILLED = (
 SMALLER = (
     "variances of masked numbers: they are smaller than in the originals, by the "
     "information lost."
+)
+MERGED = (
+    "small strata were merged, so that records of a small stratum may be published "
+    "under another; no group straddles the strata of the file."
 )
 SUBSETS = (
     "quantiles and extremes; relations within small subsets, which groups may "
@@ -100,8 +105,11 @@ def advice(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "With care:", "rare categories, which their group may have replaced."
     if facts.audit.strata:
         strata = ", ".join(facts.audit.strata)
-        said = f"comparisons between strata ({strata}): no group straddles them."
-        yield "Safe:", said
+        if facts.job.strata.small == "merge":
+            yield "With care:", f"comparisons between strata ({strata}): {MERGED}"
+        else:
+            said = f"comparisons between strata ({strata}): no group straddles them."
+            yield "Safe:", said
     if facts.job.roles.weight:
         yield "By weight:", WEIGHTED
     yield "Do not:", DISTINCT

@@ -4,20 +4,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-import numpy as np
-
 from aggopt.core.types import F64
 from aggopt.input.table import Table
-from aggopt.measure._rounded import FEW, rounded
+from aggopt.measure._rounded import FEW
 from aggopt.report.column import ReportedColumn
 from aggopt.report.distributions import distributed
 from aggopt.report.facts import Facts
+from aggopt.report.moments import SHOWN, means_by_stratum, moments_table
 from aggopt.report.parts import DataTable, Figure
 from aggopt.report.relations import Related, correlations, first_related, regression
-from aggopt.report.words import as_share, figure, share
-
-SHOWN = 20  # attributes that are seen at once; the others are folded
-FAR = (0.1, 0.25, 0.5, 1.0)  # standard deviations
+from aggopt.report.words import as_share, share
 
 
 @dataclass(frozen=True)
@@ -32,6 +28,8 @@ class Usefulness:
         How many attributes have none, since so many others do.
     moments, more_moments
         Of the same, and of all others; None without numbers.
+    by_stratum
+        Means of numbers by stratum; None without strata, or without the originals.
     kept
         How many categories stayed what they were; None without categories.
     correlations, regression
@@ -42,6 +40,7 @@ class Usefulness:
     more: int
     moments: DataTable | None
     more_moments: DataTable | None
+    by_stratum: DataTable | None
     kept: DataTable | None
     correlations: tuple[Figure, Figure] | None
     regression: Figure | None
@@ -51,7 +50,7 @@ def usefulness(facts: Facts) -> Usefulness:
     """Return what is left of the originals in a release."""
     order = ordered(facts)
     numbers = [facts.columns[name] for name in order if name in facts.columns]
-    rows = [_moments(column) for column in numbers]
+    moments, more_moments = moments_table(facts, numbers)
     pair = _pair(facts, numbers)
     related = first_related(facts.outcomes, pair.names if pair else ())
     y = _complete(related[1], facts, pair) if related and pair else None
@@ -59,8 +58,9 @@ def usefulness(facts: Facts) -> Usefulness:
     return Usefulness(
         distributions=tuple(named),
         more=max(len(order) - SHOWN, 0),
-        moments=_table(rows[:SHOWN], facts) if rows else None,
-        more_moments=_table(rows[SHOWN:], facts) if rows[SHOWN:] else None,
+        moments=moments,
+        more_moments=more_moments,
+        by_stratum=means_by_stratum(facts, numbers),
         kept=_kept(facts, order),
         correlations=correlations(_with(pair, related, y)) if pair else None,
         regression=regression(related[0], y, pair)
@@ -104,42 +104,6 @@ def _distributions(facts: Facts, names: list[str]) -> Iterator[Figure]:
         found = distributed(name, facts.original, facts.released)
         if found is not None:
             yield found
-
-
-def _moments(column: ReportedColumn) -> list[str]:
-    """Return a row: mean and spread, and how far values moved.
-
-    Of fewer than ten originals nothing is said.
-    """
-    after = column.after[~np.isnan(column.after)]
-    unit = f" {column.unit}" if column.unit else ""
-
-    def mean(values: F64) -> str:
-        return "" if column.dated else figure(rounded(float(values.mean())))
-
-    def spread(values: F64) -> str:
-        return f"{figure(rounded(float(values.std())))}{unit}"
-
-    if column.before is None:
-        return [column.name, mean(after), spread(after)]
-    before = column.before[~np.isnan(column.before)]
-    if len(before) < FEW:  # a mean and a spread of two give both away
-        return [column.name, "", mean(after), "", spread(after), *[""] * len(FAR)]
-    one, other = column.both or (before, after)
-    width = float(before.std())
-    away = np.abs(one - other) / width if width else np.abs(one - other)
-    moved = [share(as_share(float((away <= far).mean()))) for far in FAR]
-    moments = [mean(before), mean(after), spread(before), spread(after)]
-    return [column.name, *moments, *moved]
-
-
-def _table(rows: list[list[str]], facts: Facts) -> DataTable:
-    caption = "Means and standard deviations, and how far values moved"
-    head = ["attribute", "mean", "sd"]
-    if facts.original is not None:
-        head = ["attribute", "mean before", "after", "sd before", "after"]
-        head += [f"moved \N{LESS-THAN OR EQUAL TO} {far:g} sd" for far in FAR]
-    return DataTable(caption, head, rows, range(1, len(head)))
 
 
 def _kept(facts: Facts, order: list[str]) -> DataTable | None:
