@@ -12,9 +12,8 @@ from aggopt.command import cli
 from aggopt.models import MODELS
 from aggopt.solvers import SOLVERS, solve
 from aggopt.solvers._child import answer_apart
-from aggopt.solvers._log import flush
+from aggopt.solvers._pool import inside
 from aggopt.solvers._solver import CLASSES, Solver
-from aggopt.solvers._worker import inside
 
 MARK = "--- "
 
@@ -72,7 +71,8 @@ def mask_each(names: Sequence[str]) -> None:
 
 def begin(name: str) -> None:
     """Write a mark, after all that was printed before."""
-    flush()
+    sys.stdout.flush()
+    ctypes.CDLL(None).fflush(None)
     os.write(1, f"{MARK}{name}\n".encode())
 
 

@@ -247,6 +247,8 @@ def _failure(seen: set[Status]) -> Status:
         return Status.INFEASIBLE
     if Status.UNANSWERED in seen:
         return Status.UNANSWERED
+    if Status.EXHAUSTED in seen:
+        return Status.EXHAUSTED
     return Status.FALLBACK if seen <= {Status.LIMIT} else Status.FAILED
 
 

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from aggopt.errors import JobError
 
 Found = TypeVar("Found")
+CORRECT = "correct that code, on a table that may be seen."
+NO_MEMORY = "end other programs, mask fewer records, or let that code take less memory."
 
 
 def run(
@@ -52,7 +54,7 @@ def _refusal(name: str, file: str | None, error: BaseException) -> JobError:
     return JobError(
         f"{name} fails with {'an' if kind[0] in 'AEIOU' else 'a'} {kind}{where}; what "
         "it says is not repeated, because it may hold values of records.",
-        fix="correct that code, on a table that may be seen.",
+        fix=NO_MEMORY if isinstance(error, MemoryError) else CORRECT,
     )
 
 

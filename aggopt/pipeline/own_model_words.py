@@ -17,6 +17,10 @@ def remedy(failed: Collection[Certificate]) -> str:
     Of a model of the user's only what is of any model: what its constraints say, and
     which of its settings loosen them, is known to its author.
     """
+    if all(certificate.status is Status.EXHAUSTED for certificate in failed):
+        return (
+            "end other programs, name another solver in the job, or mask fewer records"
+        )
     if not all(certificate.judge for certificate in failed):
         return WISHES
     settings = "give your model other settings, or correct it"

@@ -60,6 +60,8 @@ def _run(
 
 def unanswered(none: _pool.NoAnswer) -> Status:
     """Return how a solve ended that left no answer: killed at its limit, or aborted."""
+    if none.exhausted:
+        return Status.EXHAUSTED
     return Status.UNANSWERED if none.at_limit else Status.FAILED
 
 

@@ -27,11 +27,12 @@ class Status(StrEnum):
     KEPT = "nothing better found, input kept"
     INFEASIBLE = "infeasible"
     FAILED = "failed"
+    EXHAUSTED = "failed: out of memory; end other programs or name another solver"
 
     @property
     def usable(self) -> bool:
         """Whether the point that came with it may be released."""
-        return self not in (Status.INFEASIBLE, Status.FAILED)
+        return self not in (Status.INFEASIBLE, Status.FAILED, Status.EXHAUSTED)
 
 
 @dataclass(frozen=True)

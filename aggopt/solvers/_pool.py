@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any, TextIO
 
 from aggopt.core import guardian
@@ -28,6 +29,7 @@ from aggopt.solvers._scratch import scratch
 from aggopt.solvers._worker import (
     COMPILED,
     COMPILES,
+    EXHAUSTED,
     RAISED,
     READY,
     RETURNED,
@@ -41,15 +43,20 @@ START = 120.0  # seconds in which a process must have imported what it needs
 HEARS = 0.2  # seconds: another thread may have had the signal that is for this one
 LOGGED = 64 << 20  # bytes of a log that one call may print
 MOST = 1 << 16  # bytes that are read at once
+KILLS = Path("/proc/vmstat")  # how often Linux killed a process for lack of memory
+_NO_MEMORY = b"bad_alloc", b"memory allocation of"  # what C++ and Rust say as they end
 _CUT = "\n--- aggopt keeps no more of what this solver prints\n"
 
 
 class NoAnswer(Exception):  # it is an outcome, and no error of a user
     """A call ended without an answer."""
 
-    def __init__(self, seconds: float, *, at_limit: bool) -> None:
+    def __init__(
+        self, seconds: float, *, at_limit: bool, exhausted: bool = False
+    ) -> None:
         super().__init__(seconds)
         self.seconds, self.at_limit = seconds, at_limit
+        self.exhausted = exhausted  # there was too little memory
 
 
 def is_here() -> bool:
@@ -144,9 +151,10 @@ class _Clock:
             raise self.none(at_limit=True)
         return min(left, HEARS)
 
-    def none(self, *, at_limit: bool) -> NoAnswer:
+    def none(self, *, at_limit: bool, exhausted: bool = False) -> NoAnswer:
         """Return that there is no answer."""
-        return NoAnswer(time.monotonic() - self.began, at_limit=at_limit)
+        spent = time.monotonic() - self.began
+        return NoAnswer(spent, at_limit=at_limit, exhausted=exhausted)
 
     def pause(self) -> bool:
         """Let a kernel compile, which no limit counts; return whether none did."""
@@ -167,6 +175,7 @@ class _Kept:
 
     def __init__(self, log: TextIO | None) -> None:
         self.log, self.room = log, LOGGED
+        self.last = b""
 
     def read(self, printed: int) -> None:
         """Read what is there into the log, once: more may come without end."""
@@ -174,6 +183,7 @@ class _Kept:
             text = os.read(printed, MOST)
         except BlockingIOError:
             return
+        self.last = (self.last + text)[-MOST:]
         if self.log is None or self.room <= 0:
             return
         self.log.write(text[: self.room].decode(errors="replace"))
@@ -211,6 +221,7 @@ class _Worker:
         for each in self.streams:
             os.set_blocking(each.fileno(), False)
         self.unread = bytearray()
+        self.kills = _kills()
 
     def answer(
         self, request: Request, limit: float, log: TextIO | None
@@ -239,7 +250,7 @@ class _Worker:
                     kept.read(self.printed)
                 if self.answers not in ready:
                     continue
-                for kind, content in self._received(clock):
+                for kind, content in self._received(clock, kept):
                     if kind == READY:
                         clock.begin()
                     elif kind == COMPILES:
@@ -252,7 +263,8 @@ class _Worker:
                         kept.read(self.printed)
                         return kind, content
                     else:
-                        raise clock.none(at_limit=False)
+                        exhausted = kind == EXHAUSTED
+                        raise clock.none(at_limit=False, exhausted=exhausted)
 
     def _send(self, unsent: memoryview) -> int:
         try:
@@ -262,16 +274,26 @@ class _Worker:
         except BrokenPipeError:
             return len(unsent)  # it ended, which its other pipe says
 
-    def _received(self, clock: "_Clock") -> Iterator[tuple[bytes, bytes]]:
+    def _received(self, clock: _Clock, kept: _Kept) -> Iterator[tuple[bytes, bytes]]:
         """Yield the messages that are there."""
         received = os.read(self.answers, MOST)
         if not received:
-            raise clock.none(at_limit=False)
+            kept.read(self.printed)
+            raise clock.none(at_limit=False, exhausted=self._is_exhausted(kept.last))
         self.unread += received
         while message := unpack(self.unread):
             kind, content, end = message
             del self.unread[:end]
             yield kind, content
+
+    def _is_exhausted(self, last: bytes) -> bool:
+        """Whether it ended for lack of memory: it said so, or the system killed it."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(1)
+        was_killed = self.process.returncode == -signal.SIGKILL
+        if was_killed and _kills() > self.kills:
+            return True
+        return any(words in last for words in _NO_MEMORY)
 
     @property
     def is_fit(self) -> bool:
@@ -287,6 +309,15 @@ class _Worker:
             with suppress(OSError):
                 stream.close()
         self.process.wait()
+
+
+def _kills() -> int:
+    """Return how many processes the system has killed for lack of memory, if known."""
+    try:
+        counts = dict(map(str.split, KILLS.read_text().splitlines()))
+        return int(counts.get("oom_kill", 0))
+    except (OSError, ValueError):
+        return 0
 
 
 def _same_path() -> dict[str, str]:

@@ -1,7 +1,8 @@
 """A process in which solvers run: it answers one request after another.
 
 Requests and answers go through pipes, so that no file holds them.  What a solver
-prints goes nowhere, or through a pipe of its own into the log.
+prints goes nowhere, or through a pipe of its own into the log; what it says of errors
+always goes through that pipe, and shows whether it ran out of memory.
 """
 
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 READY, COMPILES, COMPILED = b"R", b"C", b"c"  # messages without content
-RETURNED, RAISED, FAILED = b"A", b"E", b"F"
+RETURNED, RAISED, FAILED, EXHAUSTED = b"A", b"E", b"F", b"M"
 _LENGTH = 8  # bytes of a message's length
 _THREAD = 1 << 27  # bytes that a thread reserves, and does not use
 
@@ -73,7 +74,7 @@ def main() -> None:
     inside.is_worker = True
     null = os.open(os.devnull, os.O_RDWR)
     requests, replies, printed = os.dup(0), os.dup(1), os.dup(2)
-    for stream in (0, 1, 2):  # programs that a solver starts have these, too
+    for stream in (0, 1):  # programs that a solver starts have these, too
         os.dup2(null, stream)
     with os.fdopen(requests, "rb") as asked, os.fdopen(replies, "wb", 0) as answers:
         while length := asked.read(_LENGTH):
@@ -90,8 +91,7 @@ def _prints_into(descriptor: int) -> None:
     from aggopt.solvers._log import flush
 
     flush()
-    for stream in (1, 2):
-        os.dup2(descriptor, stream)
+    os.dup2(descriptor, 1)
 
 
 def _answer(request: Request, answers: BinaryIO) -> bytes:
@@ -116,7 +116,7 @@ def _answer(request: Request, answers: BinaryIO) -> bytes:
         ):
             return pack(RETURNED, _dumped(function(*arguments)))
     except MemoryError:
-        return pack(FAILED)
+        return pack(EXHAUSTED)
     except Exception as error:
         with suppress(Exception):
             return pack(RAISED, _dumped(error.with_traceback(None)))

@@ -93,6 +93,7 @@ def test_what_failed_may_not_be_released():
     assert [status for status in Status if not status.usable] == [
         Status.INFEASIBLE,
         Status.FAILED,
+        Status.EXHAUSTED,
     ]
 
 

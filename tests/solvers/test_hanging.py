@@ -12,10 +12,12 @@ import cvxpy as cp
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from tables import job, people
 
+from aggopt import mask
 from aggopt.aggregate import p3m
 from aggopt.core.compile_time import compile_time
-from aggopt.errors import JobError
+from aggopt.errors import JobError, SolverError
 from aggopt.solvers import Status, _pool, logged, solve
 
 LABELS = np.repeat(np.arange(4), 5)
@@ -111,10 +113,49 @@ def test_one_of_the_users_that_hangs_is_killed(solver):
 
 def test_one_that_eats_memory_or_aborts_fails_and_the_next_answers(monkeypatch):
     monkeypatch.setattr(_pool, "available", lambda: 1 << 28)
-    with pytest.raises(JobError, match="eats_memory fails with a MemoryError"):
+    with pytest.raises(JobError, match="eats_memory fails with a MemoryError") as lack:
         masked(eats_memory)
+    assert lack.value.fix.startswith("end other programs, mask fewer records")
     assert masked(aborts) is Status.FAILED
     assert masked(means).usable
+
+
+def needs_much(x, labels, sizes):
+    c, much = cp.Variable(len(sizes), name="c"), cp.Variable((90, 90), PSD=True)
+    cost = cp.sum_squares(c[labels] - x) + cp.trace(much)
+    return cp.Problem(cp.Minimize(cost), [much >= 1])
+
+
+def test_one_that_ends_for_lack_of_memory_says_so_and_what_to_do(monkeypatch):
+    monkeypatch.setattr(_pool, "available", lambda: 1 << 24)
+    asked = job(aggregation={"model": needs_much, "solver": "cvxpy:clarabel"})
+    with pytest.raises(SolverError, match="'age': failed: out of memory; end other"):
+        mask(people(12), asked)
+
+
+def runs_out():
+    raise MemoryError
+
+
+def is_killed(kills, count):
+    kills.write_text(f"oom_kill {count}\n")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def is_exhausted(function, *arguments):
+    with pytest.raises(_pool.NoAnswer) as none:
+        _pool.call(function, *arguments, solver="own", limit=9, modules=(__name__,))
+    return none.value.exhausted
+
+
+def test_who_ends_a_process_for_lack_of_memory_is_noticed(tmp_path, monkeypatch):
+    assert is_exhausted(runs_out)
+    _pool.end_all()
+    kills = tmp_path / "vmstat"
+    kills.write_text("pgfault 7\noom_kill 3\n")
+    monkeypatch.setattr(_pool, "KILLS", kills)
+    assert is_exhausted(is_killed, kills, 4)
+    assert not is_exhausted(is_killed, kills, 4)  # by somebody
 
 
 def test_one_of_cvxpy_that_hangs_is_killed(tmp_path, monkeypatch):
