@@ -99,6 +99,8 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 # keep_groups = "earlier.private.csv"  # in place of a method: the groups of an earlier
 #                          release of the same records in the same order; or of those
 #                          whom earlier = "FILE" and person = "NAME" of both tables name
+# changes = "refuse"     # of that person: fewer than k who went, came or changed in a
+#                          group; or "hold back" records, or "merge" at the least loss
 # time_limit = 120       # seconds: stop then, with the best so far; where none are
 #                          named, optimal stops after 600
 # solver = "highs"       # of "optimal"; of one attribute: "dynamic", "cvxpy:highs", ...

@@ -146,7 +146,7 @@ def stratified(table: Table, job: Job) -> tuple[Table, Stratified | None]:
     if job.strata.small == "drop":
         kept = ~few[labels]
         left = _numbered(codes[kept])[1]
-        return _of_rows(table, kept, job), Stratified(left, small, records, kept=kept)
+        return of_rows(table, kept, job), Stratified(left, small, records, kept=kept)
     made = merged(keys, sizes, _centres(table, job, labels), domains, job)[labels]
     changed = int((made != codes).any(axis=1).sum())
     return _with(table, domains, made), Stratified(
@@ -242,7 +242,7 @@ def _with(table: Table, domains: Mapping[str, Domain], nodes: I64) -> Table:
     return replace(table, frame=table.frame.with_columns(*columns))
 
 
-def _of_rows(table: Table, kept: Bool, job: Job) -> Table:
+def of_rows(table: Table, kept: Bool, job: Job) -> Table:
     """Return the table of some records, which is checked anew: levels may be gone."""
     part = replace(table, frame=table.frame[np.flatnonzero(kept)])
     return Table.of(part.native, table.roles, job.attributes, missing=job.missing)

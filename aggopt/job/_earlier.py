@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from aggopt.core.regular import real_path
+from aggopt.core.section import SolverName
 from aggopt.core.types import Labels
 from aggopt.errors import JobError
 from aggopt.partition._kept_groups import kept_groups
@@ -17,6 +18,7 @@ KEPT = Partitioner(
     when="another release, or a later wave, in the groups of an earlier one",
     function=kept_groups,
     settings=Grouping,
+    model="wave_groups",
 )
 
 
@@ -27,15 +29,30 @@ class EarlierGroups(Grouping):
     ----------
     keep_groups
         The path of that key: NAME.private.csv.
-    earlier, person
-        Where the records are not the same in the same order: the table that the earlier
-        release was made from, and the identifier that says in both who is who.
+    earlier
+        The table that the earlier release was made from, beside which changes are
+        counted.
+    person
+        The identifier that says in both tables who is who; left out, they have the same
+        records in the same order.
+    changes
+        What is done if fewer than k went from a group, came to one, or changed a value
+        in one: "refuse"; "hold back", which leaves records out until none or k did; or
+        "merge", which lets new records join by k, merges groups of few changes, and
+        holds back what that cannot mend.
+    solver, time_limit
+        Of the model that "merge" solves; the limit is in seconds, 60 when left out.
     """
 
     method: Literal["keep_groups"] = "keep_groups"
     keep_groups: str
     earlier: str | None = None
     person: str | None = None
+    changes: Literal["refuse", "hold back", "merge"] = "refuse"
+    solver: SolverName = None
+    time_limit: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, strict=True
+    )
     _labels: Labels | None = PrivateAttr(default=None)
 
     @property
@@ -56,13 +73,26 @@ class EarlierGroups(Grouping):
                 "asks for groups in blocks.",
                 fix="leave attributes out.",
             )
-        if (self.earlier is None) != (self.person is None):
+        if self.earlier is None and self.person is not None:
             raise JobError(
-                "[partition] names one of earlier and person, and who is who takes "
+                "[partition] names a person and no earlier table, and who is who takes "
                 "both.",
-                fix="name the table that the earlier release was made from and the "
-                "identifier that both tables have; or neither, for the same records "
-                "in the same order.",
+                fix="name the table that the earlier release was made from; or neither, "
+                "for the same records in the same order.",
+            )
+        if self.changes != "refuse" and self.person is None:
+            raise JobError(
+                f"[partition] changes = {self.changes!r} takes records out, and needs "
+                "to know who is who.",
+                fix="name the table that the earlier release was made from, earlier = "
+                '"FILE", and the identifier that both tables have, person = "NAME".',
+            )
+        named = [n for n in ("solver", "time_limit") if getattr(self, n) is not None]
+        if named and self.changes != "merge":
+            raise JobError(
+                f"[partition] names {' and '.join(named)}, and changes = "
+                f"{self.changes!r} solves nothing.",
+                fix='set changes = "merge", or leave them out.',
             )
 
     def beside(self, folder: Path) -> "EarlierGroups":

@@ -43,7 +43,7 @@ def _named(
         if model is not None:
             yield "privacy", repair.solver, model
     solver = getattr(partition, "solver", None)
-    if solver is not None and (own := PARTITIONERS[partition.method].model):
+    if solver is not None and (own := PARTITIONERS.of(partition).model):
         yield "partition", solver, own
     for section, how in (
         ("aggregation", aggregation),

@@ -167,6 +167,7 @@ class PartitionKeys(TypedDict, total=False):
     keep_groups: str
     earlier: str | None
     person: str | None
+    changes: Literal["refuse", "hold back", "merge"]
     centroids: Literal["any", "integer"]
 
 

@@ -12,6 +12,7 @@ from aggopt.core.equal import Fieldwise
 from aggopt.core.html import as_text, folded, lines, listed, sealed, table, titled
 from aggopt.core.in_memory import InMemory
 from aggopt.core.plural import many
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.input.formats import packages_of
 from aggopt.input.strata import Stratified
@@ -20,6 +21,7 @@ from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit
 from aggopt.output.block_names import names_of, proven
+from aggopt.output.changes import WaveChanges
 from aggopt.output.drift import Drift
 from aggopt.output.manifest import Source, manifest, versions_of
 from aggopt.output.order import Order
@@ -82,6 +84,9 @@ class Release(Fieldwise):
     weights
         The sampling weight of each record, where records have one; where values are
         missing that of each value, 0 of one that decides nothing.  Private.
+    wave
+        What the release shows beside an earlier one whose groups it keeps; None where
+        the job does not name who is who.
     """
 
     masked: Table
@@ -101,6 +106,7 @@ class Release(Fieldwise):
     weights: Floats | None = field(default=None, repr=False)
     urgent: int = 0
     trivial: int = 0
+    wave: WaveChanges | None = None
 
     def __repr__(self) -> str:
         """Return verdict, certificates and how many notes there are."""
@@ -126,7 +132,16 @@ class Release(Fieldwise):
         """The certificates of the groups and of their values, by what they are of."""
         grouped = proven(self.blocks, self.job)
         of_groups = {f"groups of {name}": c for name, c in grouped.items()}
-        return of_groups | self.certificates
+        places = None if self.wave is None else self.wave.certificate
+        of_wave = {} if places is None else {"places of changes": places}
+        return of_groups | of_wave | self.certificates
+
+    @property
+    def kept(self) -> Bool | None:
+        """Which records of the input are released (n,); None where all are."""
+        if self.wave is not None and self.wave.kept is not None:
+            return self.wave.kept
+        return self.strata.kept if self.strata else None
 
     @property
     def table(self) -> Any:
@@ -163,7 +178,8 @@ class Release(Fieldwise):
             self.drift,
             self.strata,
         )
-        return stated | more
+        of_wave = {} if self.wave is None else {"wave": self.wave.to_dict()}
+        return stated | more | of_wave
 
     def write(
         self,
@@ -239,10 +255,11 @@ class Release(Fieldwise):
     ) -> None:
         risk = risk_of(self.masked.frame, self.job.combination, self.units)
         further = {} if self.risks is None else self.risks.records
-        kept = self.strata.kept if self.strata else None
         key = staging.write(
             files.private,
-            lambda to: write_key(to, self.blocks, order.place, risk, further, kept),
+            lambda to: write_key(
+                to, self.blocks, order.place, risk, further, self.kept
+            ),
         )
         rows = order.records
         aside = staging.write(files.table, lambda to: self._write_table(to, rows))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from aggopt.input.files import as_released
 from aggopt.input.units import members_of
 from aggopt.job import Job
 from aggopt.measure.utility import Utility
+from aggopt.output.changes import changes_between
 from aggopt.output.counts import Count, codes_of, count_units, together
 from aggopt.output.places import Files
 from aggopt.pipeline.reassess import places_by, tables_of
-from aggopt.pipeline.releases_compared import Figures, ReleasesCompared
+from aggopt.pipeline.releases_compared import Figures, PairOfWaves, ReleasesCompared
 from aggopt.pipeline.usefulness import usefulness
 from aggopt.pipeline.waves import Waves
 
@@ -65,7 +67,8 @@ def compare_releases(
         frame = nw.from_native(as_released(table, how, job.roles))
         frames.append(frame)
         groups.append(_groups(frame, job, before, _files(table, manifest)))
-        figures.append(figures_of(table, own, usefulness(before, table, job)))
+        use = usefulness(before, table, job, private=manifest.parent)
+        figures.append(figures_of(table, own, use))
     units: list[Labels | None] = [None]
     if waves is None:
         units = _units(originals, tables, jobs)
@@ -76,7 +79,24 @@ def compare_releases(
     partly, whole = int(there.sum() - every.sum()), _counted(groups, there, jobs, units)
     common = _counted(groups, every, jobs, units) if partly and every.any() else None
     keys = _keys(frames, jobs) if waves is None else ()
-    return ReleasesCompared(tuple(figures), whole, k, keys, partly, common)
+    changes = () if waves is None else _changes(waves, groups, jobs, tables, k)
+    return ReleasesCompared(tuple(figures), whole, k, keys, partly, common, changes)
+
+
+def _changes(
+    waves: Waves,
+    groups: Sequence[Labels],
+    jobs: Sequence[Job],
+    tables: Sequence[Path],
+    k: int,
+) -> tuple[PairOfWaves, ...]:
+    """Return what each two waves show of few, by the groups of people (p,) in each."""
+    found = []
+    for i, j in combinations(range(len(jobs)), 2):
+        names, changed = waves.changed(i, j, jobs)
+        both = changes_between(groups[i], groups[j], changed, names, k)
+        found.append(PairOfWaves((tables[i].name, tables[j].name), both))
+    return tuple(found)
 
 
 def _counted(

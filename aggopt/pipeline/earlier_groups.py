@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
+import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
 from aggopt.core.plural import many
 from aggopt.core.regular import require_regular
 from aggopt.core.types import Labels
+from aggopt.encoding._iso import dated
 from aggopt.errors import JobError, TableError
 from aggopt.input.files import as_written
 from aggopt.input.strata import Stratified
@@ -16,8 +20,11 @@ from aggopt.input.table import Table
 from aggopt.input.units import Members
 from aggopt.job import Job
 from aggopt.job._earlier import EarlierGroups
+from aggopt.output.changes import NOT_THERE, Changes
+from aggopt.pipeline.wave import Wave, changed_in, k_of, published_in_both
+from aggopt.pipeline.wave_plan import kept_records
 
-NEW, LEFT_OUT = -1, -2  # of records without an earlier group
+NEW, LEFT_OUT = NOT_THERE, -2  # of records without an earlier group
 
 
 def with_earlier_groups(
@@ -54,7 +61,10 @@ def with_earlier_groups(
     path = Path(how.keep_groups)
     groups = _groups(path)
     if how.person is not None and how.earlier is not None:
-        found = _by_person(how.person, Path(how.earlier), groups, job, table)
+        rows, _ = _rows_by_person(how.person, Path(how.earlier), groups, job, table)
+        found = np.where(rows == NEW, NEW, groups[rows])
+        if how.changes != "refuse":
+            found = np.where(found == LEFT_OUT, NEW, found)
     else:
         found = groups
         if strata is not None and strata.kept is not None:
@@ -76,8 +86,98 @@ def with_earlier_groups(
 def require_earlier_groups(
     table: Table, job: Job, strata: Stratified | None, units: Members | None = None
 ) -> None:
-    """Refuse now a key that is not of these records; as `with_earlier_groups`."""
+    """Refuse now a key that is not of these records; as `with_earlier_groups`.
+
+    Raises
+    ------
+    PrivacyError
+        Fewer than k came, went or changed, whatever becomes of the groups.
+    """
     with_earlier_groups(job, table, strata, units)
+    how = job.partition
+    if not isinstance(how, EarlierGroups) or how.changes != "refuse":
+        return
+    by_order = how.person is None and strata is not None and strata.kept is not None
+    if not by_order:  # of the order of records that are left nothing is known yet
+        records = units.records if units is not None and units.records else table
+        wave = wave_of(job, records)
+        if wave is not None:
+            one = wave.changes(np.zeros(len(wave.row), np.intp))
+            require_changes(one, wave, job)
+
+
+def wave_of(job: Job, table: Table) -> Wave | None:
+    """Return the table beside that of the earlier release; None without a person.
+
+    Raises as `with_earlier_groups`.
+    """
+    how = job.partition
+    if not isinstance(how, EarlierGroups) or how.earlier is None:
+        return None
+    key = Path(how.keep_groups)
+    groups = _groups(key)
+    rows, before = _rows(how, Path(how.earlier), groups, job, table)
+    names = published_in_both(key, job, before.column_names)
+    for name in table.clocks.keys() & names:
+        dates = dated(nw.from_native(before[name], series_only=True))
+        at = before.column_names.index(name)
+        before = before.set_column(at, name, dates.to_arrow())
+    changed = changed_in(before, table.frame, rows, names, job.input.decimal)
+    first = np.where(groups == LEFT_OUT, NOT_THERE, groups)
+    units = _units(how.earlier, before, table)
+    return Wave(first, rows, changed, names, k_of(key, groups), units)
+
+
+def _units(earlier: str, before: pa.Table, table: Table) -> Labels | None:
+    """Return the units of earlier records and of records, (m + n,); None of none."""
+    names = table.roles.unit
+    if not names:
+        return None
+    lacking = [name for name in names if name not in before.column_names]
+    if lacking:
+        raise TableError(
+            f"{Path(earlier).name} has no {', '.join(map(repr, lacking))}, of which k "
+            "counts units.",
+            fix="name the table that the earlier release was made from.",
+        )
+    entries = [
+        [*map(str, before[name].to_pylist()), *map(str, table.frame[name].to_list())]
+        for name in names
+    ]
+    return np.asarray(pd.factorize(pd.Series(list(zip(*entries, strict=True))))[0])
+
+
+def require_changes(changes: Changes, wave: Wave, job: Job) -> None:
+    """Refuse a wave that gives few away, and say what holds.
+
+    Raises
+    ------
+    PrivacyError
+        The message has counts alone.
+    """
+    changes.require(_fix(wave, job) if not changes.holds else "")
+
+
+def _fix(wave: Wave, job: Job) -> str:
+    """Return what can be done of a wave that does not hold."""
+    if wave.units is not None:
+        return (
+            "take the units of these groups out of the table, or do not publish it "
+            "beside the earlier release."
+        )
+    n = len(wave.row)
+    held = {
+        how: n - int(kept_records(wave, how).sum()) for how in ("merge", "hold back")
+    }
+    back = f'changes = "hold back" under [partition], which holds back '
+    back += f"{held['hold back']} of {n} records and merges no groups"
+    if job.within:
+        return f"set {back}."
+    return (
+        f'set changes = "merge" under [partition], which holds back {held["merge"]} of '
+        f"{n} records, lets new ones join by k and merges groups of few changes; or "
+        f"{back}."
+    )
 
 
 def _of_units(path: Path, found: Labels, units: Members) -> Labels:
@@ -157,10 +257,30 @@ def _stated(path: Path) -> Labels | None:
     return found if whole else None
 
 
-def _by_person(
+def _rows(
+    how: EarlierGroups, earlier: Path, groups: Labels, job: Job, table: Table
+) -> tuple[Labels, pa.Table]:
+    """Return the earlier record of each (n,), NEW of new ones; and the earlier table.
+
+    By who it is, or the same records in the same order.
+    """
+    if how.person is not None:
+        return _rows_by_person(how.person, earlier, groups, job, table)
+    before, n = as_written(earlier, job.input), len(table.frame)
+    if not len(before) == len(groups) == n:
+        raise TableError(
+            f"{earlier.name} has {many(len(before), 'record')}, its key is of "
+            f"{len(groups)}, and the table has {n}.",
+            fix="bring the same records in the same order; or name an identifier that "
+            'both tables have: person = "NAME" under [partition].',
+        )
+    return np.arange(n), before
+
+
+def _rows_by_person(
     person: str, earlier: Path, groups: Labels, job: Job, table: Table
-) -> Labels:
-    """Return the earlier group of each record (n,) by who it is; NEW of new ones."""
+) -> tuple[Labels, pa.Table]:
+    """Return the same by an identifier."""
     if person not in job.roles.identifier:
         raise JobError(
             f"[partition] person names {person!r}, which is no identifier: who is who "
@@ -184,11 +304,11 @@ def _by_person(
             f"{len(new)} stand there again.",
             fix="name an identifier of one record each.",
         )
-    known = dict(zip(old, groups.tolist(), strict=True))
+    known = {name: i for i, name in enumerate(old)}
     found = np.array([known.get(each, NEW) for each in new])
     if (found == NEW).all():
         raise TableError(
             f"No record of {earlier.name} is in the table, by {person!r}.",
             fix="name the table that the earlier release was made from.",
         )
-    return found
+    return found, before

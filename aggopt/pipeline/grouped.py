@@ -20,6 +20,7 @@ from aggopt.job import Job
 from aggopt.output.dominance import of_values
 from aggopt.output.manifest import Source
 from aggopt.partition._shared.block import Block, labels_of
+from aggopt.pipeline.wave import LaterWave
 
 
 class Blocks(NamedTuple):
@@ -41,7 +42,8 @@ class Grouped:
     values are missing, `whole` is nan, and `kept` (n, d) says which values decide what
     their group publishes; it is None where all of them do.  `strata` are what groups
     lie within, `units` what k counts in place of records, `sampling` how many of a
-    population each record stands for; None where there are none.
+    population each record stands for; None where there are none.  `wave` is the table
+    beside that of an earlier release, whose groups are kept.
     """
 
     job: Job
@@ -58,6 +60,7 @@ class Grouped:
     strata: Stratified | None = None
     units: Members | None = None
     sampling: SamplingWeights | None = None
+    wave: LaterWave | None = None
 
     @property
     def weights(self) -> Floats | None:

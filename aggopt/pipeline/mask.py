@@ -28,6 +28,7 @@ from aggopt.pipeline.compared import compared
 from aggopt.pipeline.copied_back import copied_back
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.infeasibility import forced
+from aggopt.pipeline.later_wave import counted_as_written, uncounted
 from aggopt.pipeline.measured import complete, measured_if_any
 from aggopt.pipeline.own_model_words import why_stopped
 from aggopt.pipeline.partition_step import (
@@ -121,12 +122,14 @@ def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
     both = compared(given.whole, released.matrix(), job.output, given.table)
     found = audit_of(given, released, both)
     found.require()
+    wave = None if given.wave is None else counted_as_written(given, released)
     told("measure", 0.0)
     after = given.of_numbers(both.after)
     drift = rounding.drifts(given, given.of_numbers(masked.values), after)
     measures = measured_if_any(given.table, released, given.asked, job.measures.own)
     repeated = map(str, repeated_identifiers(given.table))
-    urgent = *found.disclosures, *repeated, *_beyond(given, after)
+    of_wave = uncounted(job, given.wave) if wave is None else (wave.note,)
+    urgent = *found.disclosures, *of_wave, *repeated, *_beyond(given, after)
     trivial = *given.reasons, *_index(given)
     notes = (
         *urgent,
@@ -156,6 +159,7 @@ def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
         weights=given.weights_of_values,
         urgent=len(urgent),
         trivial=len(trivial),
+        wave=wave,
     )
 
 

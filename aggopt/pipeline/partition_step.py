@@ -35,6 +35,7 @@ from aggopt.pipeline.guarantees import (
     repaired,
 )
 from aggopt.pipeline.guarantees import read as read_confidential
+from aggopt.pipeline.later_wave import later_wave, require_wave, with_places
 from aggopt.pipeline.own_model_words import remedy
 from aggopt.pipeline.parts import How, Told
 from aggopt.pipeline.prepared import PreparedTable, prepared
@@ -76,6 +77,7 @@ def group(
     own = secret() if known is None else require_secret(known)
     told("read", 0.0)
     table, source = read_table(data, job)
+    table, wave = later_wave(table, job)
     given = prepared(table, job)
     columns = blocks_of(job, given.records)
     job, reasons = completed(job, given, columns)
@@ -87,14 +89,19 @@ def group(
     if made is None:
         require_kept(held, strata, repair)
         job = with_earlier_groups(job, table, strata, units)
+        if wave is not None:
+            told("group", 0.0)
+            job, wave = with_places(job, wave, given)
         reasons = (*reasons, *parted(job, strata))
         made = _made(given, columns, job, held, told, repair=repair)
     blocks, kept = made
+    if wave is not None:
+        require_wave(wave, blocks, job, strata, units)
     require_variance(job, held, blocks)
     told("bound", 0.0)
     require_solved(proven(blocks, job))
     found = job, table, source, whole, given.records, blocks, asked, held, reasons
-    return Grouped(*found, own, kept, strata, units, given.sampling)
+    return Grouped(*found, own, kept, strata, units, given.sampling, wave)
 
 
 def _held(given: PreparedTable, job: Job) -> tuple[Confidential, ...]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.csv
 
 from aggopt.core.regular import require_regular
@@ -94,7 +95,7 @@ def review(
         records differ; the key is missing or belongs to another release; or
         `same_order` is false by the manifest or the key.
     """
-    first, second = tables_of(original, released, job)
+    first, second = tables_of(original, released, job, private)
     place = places_of(original, released, len(first.frame), same_order, private)
     beside = replace(second, frame=second.frame[place.tolist()])
     written = as_released(released, job.released_input, job.roles)
@@ -149,10 +150,15 @@ def weights_between(original: Table, released: Table) -> Floats | None:
     return of_values(sampling.each, ~(np.isnan(before) | np.isnan(after)))
 
 
-def tables_of(original: Path, released: Path, job: Job) -> tuple[Table, Table]:
-    """Return the original and its release, each in its own order; as `review`."""
+def tables_of(
+    original: Path, released: Path, job: Job, private: Path | None = None
+) -> tuple[Table, Table]:
+    """Return the original and its release, each in its own order; as `review`.
+
+    Without the records that the private key says are held back.
+    """
     _require_turn(original, released)
-    return _both(original, released, job)
+    return _both(original, released, job, Files.beside(released, private).private)
 
 
 def places_of(
@@ -185,10 +191,13 @@ def _require_turn(original: Path, released: Path) -> None:
         )
 
 
-def _both(original: Path, released: Path, job: Job) -> tuple[Table, Table]:
+def _both(original: Path, released: Path, job: Job, key: Path) -> tuple[Table, Table]:
     """Return the original and its release, which is read as the original is."""
     roles, types = job.roles, job.attributes
     data = read(original, roles, job.input, types)
+    there = _released_in(key)
+    if there is not None and len(there) == len(data):
+        data = data.filter(there)
     first, _ = stratified(Table.of(data, roles, types, missing=job.missing), job)
     kept, levels = job.released_roles, dict.fromkeys(first.domains, NAMES)
     again = read(released, kept, job.released_input, {**levels, **types})
@@ -247,6 +256,17 @@ def places_by(original: Path, files: Files, n: int) -> Labels:
             fix="put back the one that was written with the release.",
         )
     return place
+
+
+def _released_in(key: Path) -> pa.ChunkedArray | None:
+    """Return which records a private key says are released; None without one."""
+    if not key.exists():
+        return None
+    require_regular(key)
+    try:
+        return pyarrow.csv.read_csv(key)["released_record"].is_valid()
+    except (pa.ArrowException, KeyError):
+        return None
 
 
 def _key(path: Path, n: int) -> Labels | None:

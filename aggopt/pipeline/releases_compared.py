@@ -1,11 +1,12 @@
 """What was found of several releases of the same people: side by side, together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import isclose
 from typing import Any
 
 from aggopt.core.plural import many
+from aggopt.output.changes import Changes
 from aggopt.output.counts import Count
 
 LOWER = ("il", "linkage", "pmse_ratio", "pmse_tree", "gap")  # is better
@@ -39,6 +40,14 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class PairOfWaves:
+    """What two waves, the releases in these files, show of few people."""
+
+    files: tuple[str, str]
+    changes: Changes
+
+
+@dataclass(frozen=True)
 class ReleasesCompared:
     """Releases of the same people, side by side and together.
 
@@ -60,6 +69,9 @@ class ReleasesCompared:
     common
         The same as `together` of the records that all releases have; None where these
         are all, or none.
+    changes
+        Of releases of several tables: who came, who went and whose values changed
+        between each two of them, group by group.
     """
 
     figures: tuple[Figures, ...]
@@ -68,10 +80,18 @@ class ReleasesCompared:
     keys: tuple[str, ...]
     partly: int = 0
     common: Count | None = None
+    changes: tuple[PairOfWaves, ...] = ()
 
     @property
     def holds(self) -> bool:
-        """Whether k records share each group of all releases together."""
+        """Whether k records share each group of all releases together.
+
+        And whether none or k of each group changed their values between two waves.
+        """
+        return self._in_common and all(each.changes.holds for each in self.changes)
+
+    @property
+    def _in_common(self) -> bool:
         return self.together.rarest >= self.k
 
     @property
@@ -89,9 +109,15 @@ class ReleasesCompared:
             f"smallest group that they have in common is of "
             f"{many(found.rarest, found.what)}"
         )
-        if not self.holds:
+        if not self._in_common:
             said += f"; {found.rarity(self.k)}"
-        return f"{said}.{self._left_out}"
+        return f"{said}.{self._left_out}{''.join(self._changed)}"
+
+    @property
+    def _changed(self) -> Iterator[str]:
+        """Say what each two waves show of few people."""
+        for each in self.changes:
+            yield f" {' and '.join(each.files)}: {each.changes.verdict}"
 
     @property
     def _left_out(self) -> str:
@@ -125,6 +151,10 @@ class ReleasesCompared:
             "k": self.k,
             "partly": self.partly,
             "common": None if self.common is None else asdict(self.common),
+            "changes": [
+                {"files": list(each.files), **each.changes.to_dict()}
+                for each in self.changes
+            ],
             "holds": self.holds,
             "best": self.best,
             "notes": self.notes,

@@ -180,7 +180,7 @@ def _leveled(section: AttributeSection) -> bool:
 
 
 def _both(files: Files, job: Job, original: Path) -> _Read:
-    first, second = tables_of(original, files.table, job)
+    first, second = tables_of(original, files.table, job, files.private.parent)
     place = places_by(original, files, len(first.frame))
     beside = replace(second, frame=second.frame[place.tolist()])
     units, weights = members_of(first), weights_between(first, beside)

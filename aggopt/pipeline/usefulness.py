@@ -47,7 +47,7 @@ def usefulness(
     if weight is not None:
         kept = (*roles.identifier, *plain, *roles.weight)
         require_known("column that is not masked", weight, kept)
-    first, second = tables_of(original, released, job)
+    first, second = tables_of(original, released, job, private)
     weights = weights_of(first, weight, job)
     if weight in (*plain, *job.released_roles.weight):
         after = weights_of(second, weight, job)

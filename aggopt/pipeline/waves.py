@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
-from aggopt.core.types import Labels
+from aggopt.core.types import Bool, Labels
 from aggopt.errors import JobError, TableError
 from aggopt.input.files import as_written
 from aggopt.job import Job
+from aggopt.output.changes import NOT_THERE
+from aggopt.pipeline.wave import changed_in
 
 
 class Waves:
@@ -58,6 +61,27 @@ class Waves:
         for of, names, labels in zip(found, self.people, groups, strict=True):
             of[[self.at[name] for name in names]] = labels
         return list(found)
+
+    def changed(
+        self, one: int, other: int, jobs: Sequence[Job]
+    ) -> tuple[tuple[str, ...], Bool]:
+        """Return the attributes that two waves publish, and who changed them, (p, f).
+
+        False of people who are not in both.
+        """
+        names = [
+            name
+            for name in jobs[one].released_roles.published
+            if name in jobs[other].released_roles.published
+        ]
+        at = {name: i for i, name in enumerate(self.people[one])}
+        rows = np.array([at.get(name, NOT_THERE) for name in self.people[other]])
+        after = nw.from_native(self._written[other])
+        decimal = jobs[other].input.decimal
+        own = changed_in(self._written[one], after, rows, names, decimal)
+        found = np.zeros((len(self.at), len(names)), bool)
+        found[[self.at[name] for name in self.people[other]]] = own
+        return tuple(names), found
 
     def _require_identifier(self, path: Path, job: Job) -> None:
         if self.person not in job.roles.identifier:

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from aggopt.core.in_memory import InMemory
-from aggopt.input.strata import Stratified
+from aggopt.core.types import Bool
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
@@ -44,7 +44,7 @@ class Released(Protocol):
     @property
     def source(self) -> Source: ...  # noqa: D102
     @property
-    def strata(self) -> Stratified | None: ...  # noqa: D102
+    def kept(self) -> Bool | None: ...  # noqa: D102
 
 
 def facts_of(
@@ -86,7 +86,7 @@ def facts_of(
 
 def _private(release: Released) -> Private:
     source, seed = release.source, release.job.output.seed
-    kept = release.strata.kept if release.strata else None
+    kept = release.kept
     made = {
         "file that was masked": source.file or "none: a table in memory",
         "its SHA-256": source.sha256 or "none",

@@ -131,7 +131,8 @@ def test_figures_are_those_of_the_manifests_and_of_the_files(folder) -> None:
     assert found.to_dict()["releases"][1]["file"] == "c.csv"
     assert found.to_dict()["together"]["rarest"] == 1
     assert set(found.to_dict()) == {
-        *("releases", "together", "k", "partly", "common", "holds", "best", "notes")
+        *("releases", "together", "k", "partly", "common", "holds", "best", "notes"),
+        "changes",
     }
 
 

@@ -84,13 +84,16 @@ def test_the_groups_of_an_earlier_wave_leave_k_of_who_is_in_both(
         "earlier": str(folder / "first.csv"),
         "person": "name",
     }
-    kept = pd.read_csv(folder / "second.csv")
-    kept = kept[kept["name"].isin(pd.read_csv(folder / "first.csv")["name"])]
-    kept.to_csv(tmp_path / "third.csv", index=False)
-    made = aggopt.mask(tmp_path / "third.csv", job(3, how))
+    with pytest.raises(AggoptError, match="Fewer than k = 4 went from a group: "):
+        aggopt.mask(folder / "second.csv", job(3, how))
+    how["changes"] = "hold back"
+    made = aggopt.mask(folder / "second.csv", job(4, how))
     made.write(tmp_path / "third_masked.csv")
+    (tmp_path / "third.csv").write_bytes((folder / "second.csv").read_bytes())
     found = together(tmp_path, names=("first", "third"))
-    assert found.common.rarest >= 3 > found.together.rarest
+    assert found.holds
+    assert found.together.rarest == found.common.rarest == 4
+    assert found.changes[0].changes == made.wave.changes
     assert "Of those that are in all of them, the smallest is of" in found.verdict
 
 

@@ -1,0 +1,128 @@
+"""The steps of a table of people in the groups of an earlier release of them.
+
+Records are held back before groups are made; parts are placed while they are; what is
+shown beside the earlier release is counted of the groups, and of what is written.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aggopt.core.validation import Labels
+from aggopt.errors import JobError, PrivacyError
+from aggopt.input.strata import Stratified, of_rows
+from aggopt.input.table import Table
+from aggopt.input.units import Members
+from aggopt.job import Job
+from aggopt.job._earlier import EarlierGroups
+from aggopt.output.changes import WaveChanges
+from aggopt.output.counts import codes_of, together
+from aggopt.partition._shared.block import Block
+from aggopt.pipeline.earlier_groups import require_changes, wave_of
+from aggopt.pipeline.grouped import Grouped
+from aggopt.pipeline.prepared import PreparedTable
+from aggopt.pipeline.wave import LaterWave
+from aggopt.pipeline.wave_plan import kept_records, placed
+
+
+def later_wave(table: Table, job: Job) -> tuple[Table, LaterWave | None]:
+    """Return the records that are not held back, and the wave that they are.
+
+    None where the job does not say who is who in an earlier release.
+
+    Raises
+    ------
+    JobError, TableError
+        As `wave_of`; or records of such a table are not held back.
+    PrivacyError
+        Fewer than k could be published.
+    """
+    wave = wave_of(job, table)
+    if wave is None or not isinstance(job.partition, EarlierGroups):
+        return table, None
+    changes = job.partition.changes
+    if changes == "refuse":
+        return table, LaterWave(wave)
+    _require_plain(job)
+    kept = kept_records(wave, changes)
+    if kept.all():
+        return table, LaterWave(wave)
+    if kept.sum() < max(wave.k, job.privacy.k):
+        raise PrivacyError(
+            f"All but {int(kept.sum())} of {len(kept)} records would be held back.",
+            fix="publish this wave in groups of its own, and see `aggopt compare` "
+            "before; or make the earlier release with larger groups.",
+        )
+    return of_rows(table, kept, job), LaterWave(wave.of_rows(kept), kept)
+
+
+def _require_plain(job: Job) -> None:
+    """Refuse to change what is not of records alone."""
+    changes = getattr(job.partition, "changes", None)
+    within = job.within and (changes == "merge" or job.strata.small == "drop")
+    seen = {
+        "units": job.roles.unit,
+        "strata": within,
+        'policy = "patterns"': changes == "merge" and job.missing.policy == "patterns",
+    }
+    there = [what for what, asked in seen.items() if asked]
+    if there:
+        raise JobError(
+            f"[partition] changes = {changes!r} does not go with "
+            f"{' and '.join(there)}.",
+            fix='set changes = "refuse", which counts them, too; or "hold back", which '
+            'goes with strata that are not dropped and with policy = "patterns".',
+        )
+
+
+def with_places(
+    job: Job, wave: LaterWave, given: PreparedTable
+) -> tuple[Job, LaterWave]:
+    """Return the job with the places of new records and of groups with few changes."""
+    how = job.partition
+    if not isinstance(how, EarlierGroups) or how.changes != "merge":
+        return job, wave
+    labels, proof = placed(wave.wave, given.records, how)
+    places = job.model_copy(update={"partition": how.of_records(labels)})
+    return places, replace(wave, certificate=proof)
+
+
+def require_wave(
+    wave: LaterWave,
+    blocks: Sequence[Block],
+    job: Job,
+    strata: Stratified | None,
+    units: Members | None,
+) -> None:
+    """Refuse groups that show few beside the earlier release; as `require_changes`."""
+    labels = blocks[0].labels
+    if units is not None and units.records is not None:
+        labels = labels[units.of]
+    _counted(wave, labels, job, strata)
+
+
+def counted_as_written(given: Grouped, released: Table) -> WaveChanges | None:
+    """Return what the values that will be written show; raises as `require_changes`."""
+    if given.wave is None:
+        return None
+    names = given.job.combination
+    labels = together(codes_of(released.frame[name]) for name in names)
+    return _counted(given.wave, labels, given.job, given.strata)
+
+
+def _counted(
+    wave: LaterWave, labels: Labels, job: Job, strata: Stratified | None
+) -> WaveChanges:
+    found = wave.counted(labels, strata)
+    require_changes(found.changes, wave.wave, job)
+    return found
+
+
+def uncounted(job: Job, given: LaterWave | None) -> tuple[str, ...]:
+    """Say that changes were not counted, where the job names no earlier table."""
+    if given is not None or not isinstance(job.partition, EarlierGroups):
+        return ()
+    return (
+        "Beside the earlier release whose values changed was not counted: one change in "
+        'a group can be had from both files. Name the earlier table, earlier = "FILE" '
+        "under [partition].",
+    )

@@ -1,0 +1,283 @@
+r"""Groups of a later wave: few new records or changed values join, at least loss.
+
+The parts of a wave are the groups of an earlier one, of the members who are left, and
+the new records.  Parts that share a place are published as one group.  Each place gets
+none or at least k of each kind of record: new ones, and those of which an attribute
+changed.
+
+Data
+    c        (p, d)  centroid of each part, standardised: mean 0, variance 1, no unit
+    s        (p,)    how many records each part has
+    a        (p, f)  how many of these are of each kind
+    k                least number of a kind in a place, if it has any
+    moving   (p,)    whether a part may go to the place of another; the set M
+    d_uq             s_u |c_u - c_q|^2, derived
+Variables
+    x_uq     (M, p)  1 when part u, which moves, is at the place of part q
+    z_qf     (p, f)  1 when records of kind f are at the place of part q
+Minimise
+    sum_uq d_uq x_uq
+Subject to
+    one:     sum_q x_uq = 1
+    open:    x_uq <= x_qq                              q in M
+    some:    x_uq <= z_qf                              where a_uf > 0
+    own:     z_qf = 1                                  q not in M, where a_qf > 0
+    enough:  sum_u a_uf x_uq + [q not in M] a_qf >= k z_qf
+    share:   0 <= z_qf <= 1
+    whole:   x_uq is 0 or 1
+
+A part that does not move is at its own place.  The loss of a group about its mean is at
+most the loss of its parts and their distances to the centroid of one of them, so that
+the objective is at least the loss that places add.
+
+Class: MILP.
+
+Source: this package; facility location with lower bounds, as Guha, Meyerson and
+Munagala, FOCS 2000.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import fsum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.core.types import I64, Bool
+from aggopt.core.validation import Floats, Labels, matrix
+from aggopt.errors import InfeasibleInputError, JobError, require_known
+from aggopt.models._constraints import amounts, labelled, off_whole
+from aggopt.models._model import Model
+
+LANGUAGES = ("cvxpy", "pyomo")
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Data of the model; see the module's docstring."""
+
+    c: Floats = field(repr=False)
+    s: I64 = field(repr=False)
+    a: I64 = field(repr=False)
+    k: int
+    moving: Bool = field(repr=False)
+
+    def __post_init__(self) -> None:
+        p = len(matrix(self.c, name="c"))
+        if self.s.shape != (p,) or self.moving.shape != (p,) or len(self.a) != p:
+            raise JobError(
+                f"There are {p} centroids, and not as many sizes, counts or moves.",
+                fix="pass one of each for each part.",
+            )
+        totals = self.a.sum(axis=0)
+        few = int(((totals > 0) & (totals < self.k)).sum())
+        if few:
+            raise InfeasibleInputError(
+                f"Of {few} kinds of records there are fewer than k = {self.k} in all.",
+                fix="hold these records back.",
+            )
+
+    @cached_property
+    def movers(self) -> Labels:
+        """Which parts move, (M,)."""
+        return np.flatnonzero(self.moving)
+
+    @cached_property
+    def distances(self) -> Floats:
+        """d_uq, (M, p)."""
+        away = self.c[self.movers][:, None, :] - self.c[None, :, :]
+        return np.asarray(self.s[self.movers][:, None] * (away**2).sum(axis=2))
+
+    @cached_property
+    def staying(self) -> I64:
+        """Counts of parts that do not move, 0 of the others, (p, f)."""
+        return np.where(self.moving[:, None], 0, self.a)
+
+
+class Point(NamedTuple):
+    """A value of every variable: x (M, p), z (p, f)."""
+
+    x: Floats
+    z: Floats
+
+
+def build(data: Data, language: str) -> Any:
+    """Return the mixed-integer program in cvxpy or in Pyomo; nothing is solved here."""
+    require_known("modelling language", language, LANGUAGES)
+    return _in_cvxpy(data) if language == "cvxpy" else _in_pyomo(data)
+
+
+def _in_cvxpy(data: Data) -> Any:
+    import cvxpy as cp
+
+    m, (p, f) = data.movers, data.a.shape
+    x = cp.Variable((len(m), p), name="x", boolean=True)
+    z = cp.Variable((p, f), name="z")
+    hosts = cp.reshape(cp.diag(x[:, m]), (1, len(m)), order="C")
+    some = [
+        x[rows, :] <= cp.reshape(z[:, kind], (1, p), order="C")
+        for kind in range(f)
+        if (rows := np.flatnonzero(data.a[m, kind] > 0)).size
+    ]
+    q, kind = np.nonzero(data.staying > 0)
+    constraints = labelled(
+        one=cp.sum(x, axis=1) == 1,
+        open=x[:, m] <= hosts,
+        some=some,
+        own=[z[q, kind] == 1] if q.size else [],
+        enough=x.T @ data.a[m] + data.staying >= data.k * z,
+        share=[z >= 0, z <= 1],
+    )
+    cost = cp.sum(cp.multiply(data.distances, x))
+    return cp.Problem(cp.Minimize(cost), constraints)
+
+
+def _in_pyomo(data: Data) -> Any:
+    import pyomo.environ as pyo
+
+    problem, (p, f) = pyo.ConcreteModel(), data.a.shape
+    m, d, a = data.movers.tolist(), data.distances.tolist(), data.a.tolist()
+    movers, places, kinds = range(len(m)), range(p), range(f)
+    x = problem.x = pyo.Var(movers, places, domain=pyo.Binary)
+    z = problem.z = pyo.Var(places, kinds)
+    own = data.staying.tolist()
+    problem.one = pyo.Constraint(
+        movers, rule=lambda _, u: pyo.quicksum(x[u, q] for q in places) == 1
+    )
+    problem.open = pyo.Constraint(
+        [(u, w) for u in movers for w in movers if u != w],
+        rule=lambda _, u, w: x[u, m[w]] <= x[w, m[w]],
+    )
+    problem.some = pyo.Constraint(
+        [(u, q, g) for u in movers for q in places for g in kinds if a[m[u]][g]],
+        rule=lambda _, u, q, g: x[u, q] <= z[q, g],
+    )
+    problem.own = pyo.Constraint(
+        [(q, g) for q in places for g in kinds if own[q][g]],
+        rule=lambda _, q, g: z[q, g] == 1,
+    )
+    problem.enough = pyo.Constraint(
+        places,
+        kinds,
+        rule=lambda _, q, g: (
+            pyo.quicksum(a[m[u]][g] * x[u, q] for u in movers) + own[q][g]
+            >= data.k * z[q, g]
+        ),
+    )
+    problem.share = pyo.Constraint(
+        places, kinds, rule=lambda _, q, g: pyo.inequality(0, z[q, g], 1)
+    )
+    problem.cost = pyo.Objective(
+        expr=pyo.quicksum(d[u][q] * x[u, q] for u in movers for q in places)
+    )
+    return problem
+
+
+def objective(data: Data, at: Point) -> float:
+    """Return what the model minimises, whichever solver found the point."""
+    return fsum((data.distances * at.x).ravel())
+
+
+def violations(data: Data, at: Point) -> dict[str, float]:
+    """Return by how much each constraint is missed, by its name in the head."""
+    m = data.movers
+    hosts = at.x[np.arange(len(m)), m]
+    some = at.x[:, :, None] - at.z[None, :, :]
+    return amounts(
+        one=np.abs(at.x.sum(axis=1) - 1),
+        open=at.x[:, m] - hosts,
+        some=np.where(data.a[m][:, None, :] > 0, some, 0.0),
+        own=np.where(data.staying > 0, np.abs(at.z - 1), 0.0),
+        enough=data.k * at.z - at.x.T @ data.a[m] - data.staying,
+        share=np.maximum(-at.z, at.z - 1),
+        whole=off_whole(at.x, most=1),
+    )
+
+
+def point(data: Data, places: Labels) -> Point:
+    """Return the point at which part u is at the place of part places_u, (p,)."""
+    x = (places[data.movers][:, None] == np.arange(len(places))).astype(float)
+    return Point(x, (_counts(data, places) > 0).astype(float))
+
+
+def _counts(data: Data, places: Labels) -> I64:
+    """Return how many of each kind are at each place, (p, f)."""
+    counts = np.zeros_like(data.a)
+    np.add.at(counts, places, data.a)
+    return counts
+
+
+def places(problem: Any, data: Data) -> Labels | None:
+    """Return the part at whose place each part is (p,), read off a solved problem."""
+    shape = len(data.movers), len(data.s)
+    if hasattr(problem, "var_dict"):
+        x = problem.var_dict["x"].value
+    else:
+        values = [problem.x[at].value for at in np.ndindex(*shape)]
+        x = np.array(values, dtype=float).reshape(shape)
+    if x is None or not np.isfinite(x).all():
+        return None
+    read = np.arange(len(data.s))
+    read[data.movers] = x.argmax(axis=1)
+    return read
+
+
+def merged_by_turns(data: Data) -> Labels | None:
+    """Return places (p,) that satisfy all constraints, without a solver.
+
+    The smallest place with too few of a kind is merged with the nearest one that has
+    records of this kind.  None where that ends at parts which do not move.
+    """
+    at, p = np.arange(len(data.s)), len(data.s)
+    while True:
+        counts, sizes = _counts(data, at), np.bincount(at, data.s, p)
+        few = (counts > 0) & (counts < data.k)
+        if not few.any():
+            return at
+        short = np.flatnonzero(few.any(axis=1))
+        one = int(short[sizes[short].argmin()])
+        fit = (sizes > 0) & (counts[:, few[one]] > 0).any(axis=1)
+        fit[one] = False
+        if not data.moving[one]:
+            fit &= data.moving
+        others = np.flatnonzero(fit)
+        if not others.size:
+            return None
+        away = ((data.c[others] - data.c[one]) ** 2).sum(axis=1)
+        other = int(others[away.argmin()])
+        host, guest = (other, one) if data.moving[one] else (one, other)
+        at[at == guest] = host
+
+
+def example() -> Data:
+    """Return two groups, of which one has changes of two, and four new records."""
+    c = np.array([[0.0], [1.0], [0.2], [0.3], [2.0], [2.1]])
+    a = np.array([[0, 2], [0, 3], [1, 0], [1, 0], [1, 0], [1, 0]])
+    moving = np.array([True, False, True, True, True, True])
+    return Data(c, np.array([3, 3, 1, 1, 1, 1]), a, 3, moving)
+
+
+def impossible() -> Data:
+    """Return a single new record that would have to be two."""
+    both = np.array([[0.0], [1.0]])
+    return Data(
+        both, np.array([3, 1]), np.array([[0], [1]]), 2, np.array([False, True])
+    )
+
+
+MODEL = Model(
+    name="wave_groups",
+    when="a later wave in the groups of an earlier one, which few changes would open",
+    rank=75,
+    kind="MILP",
+    languages=LANGUAGES,
+    data=Data,
+    build=build,
+    objective=objective,
+    violations=violations,
+    reader=places,
+    example=example,
+    impossible=impossible,
+    fallback=merged_by_turns,
+    point=point,
+)

@@ -1,0 +1,284 @@
+"""A wave in the groups of an earlier one: what is held back, placed, counted, refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from households import OF_RECORDS, members, of
+from pipeline.two_files import groups_in_common
+from tables import people
+
+import aggopt
+from aggopt.errors import AggoptError, PrivacyError
+from aggopt.pipeline.compare_releases import compare_releases
+from aggopt.pipeline.reassess import review
+from aggopt.pipeline.repeat import repeat
+
+ROLES = {
+    "identifier": ["name"],
+    "quasi-identifier": ["age", "income"],
+    "confidential": ["illness"],
+    "other": ["note"],
+}
+
+
+def job(partition=None, k=5, **sections):
+    how = partition or {"method": "mdav"}
+    roles = sections.pop("roles", ROLES)
+    return aggopt.Job(roles=roles, privacy={"k": k}, partition=how, **sections)
+
+
+def kept(folder, changes="refuse", **more):
+    return {
+        "keep_groups": str(folder / "a.private.csv"),
+        "earlier": str(folder / "one.csv"),
+        "person": "name",
+        "changes": changes,
+        **more,
+    }
+
+
+@pytest.fixture
+def folder(tmp_path):
+    people(60).to_csv(tmp_path / "one.csv", index=False)
+    aggopt.mask(tmp_path / "one.csv", job()).write(tmp_path / "a.csv")
+    return tmp_path
+
+
+def later(gone=4, new=13, changed=3):
+    """The people of the first wave but some, new ones, and some other incomes."""
+    table = people(60)
+    table.loc[20 : 19 + changed, "income"] *= 1.1
+    more = people(new, seed=7).assign(name=[f"New {i}" for i in range(new)])
+    table = pd.concat([table.iloc[gone:], more], ignore_index=True)
+    return table.sample(frac=1.0, random_state=0)
+
+
+@pytest.mark.parametrize("changes", ["hold back", "merge"])
+def test_held_back_records_are_in_the_key_and_no_file_else(folder, changes) -> None:
+    later(changed=9).to_csv(folder / "two.csv", index=False)
+    asked = job(kept(folder, changes))
+    release = aggopt.mask(folder / "two.csv", asked)
+    release.write(folder / "b.csv")
+    key = pd.read_csv(folder / "b.private.csv")
+    there = key["released_record"].notna()
+    assert len(key) == 69
+    assert there.sum() == len(pd.read_csv(folder / "b.csv")) == len(release.labels)
+    assert release.wave.held == (~there).sum() > 0
+    assert np.array_equal(release.kept, there)
+    names = pd.read_csv(folder / "two.csv")["name"]
+    second = pd.Series(key["group"][there].to_numpy(), names[there])
+    first = pd.Series(
+        pd.read_csv(folder / "a.private.csv")["group"].to_numpy(),
+        pd.read_csv(folder / "one.csv")["name"],
+    )
+    assert groups_in_common(first, second).min() >= 5
+    new = second[second.index.str.startswith("New")]
+    assert len(new) == (13 if changes == "merge" else 0)
+    stated = json.loads((folder / "b.manifest.json").read_text())["wave"]
+    assert stated["held_back"] == release.wave.held
+    assert stated["changes"]["holds"]
+    assert any("are held back" in note for note in release.notes[: release.urgent])
+    found = review(folder / "two.csv", folder / "b.csv", asked)
+    assert found.audit.holds
+    assert found.measures.il == pytest.approx(release.measures.il)
+    again = repeat(folder / "b.manifest.json", folder / "two.csv", folder / "c.csv")
+    assert again.table.read_bytes() == (folder / "b.csv").read_bytes()
+    both = compare_releases(
+        [folder / "a.csv", folder / "b.csv"],
+        [folder / "one.csv", folder / "two.csv"],
+        [folder / "a.manifest.json", folder / "b.manifest.json"],
+        person="name",
+    )
+    assert both.holds
+    assert both.changes[0].changes == release.wave.changes
+
+
+@pytest.mark.parametrize("solver", [None, "highs", "pyomo:highs"])
+def test_new_records_and_few_changes_are_placed_with_a_certificate(
+    folder, solver
+) -> None:
+    table = later(gone=0, changed=7)
+    asked = job(kept(folder, "merge", solver=solver, time_limit=30.0))
+    release = aggopt.mask(table, asked)
+    assert len(release.labels) == len(table)
+    proof = release.proofs["places of changes"]
+    assert proof.violation == 0
+    assert proof.bound <= proof.objective
+    assert proof.gap < 1e-6
+    counted = release.wave.changes
+    assert counted.new.total == 13
+    assert counted.new.rarest >= 5
+    assert counted.changed["income"].rarest >= 5
+    other = aggopt.mask(table, job(kept(folder, "merge")))
+    assert proof.objective == pytest.approx(
+        other.proofs["places of changes"].objective, rel=1e-6
+    )
+
+
+def test_nothing_is_placed_where_all_holds(folder) -> None:
+    release = aggopt.mask(later(0, 0, 0), job(kept(folder, "merge")))
+    assert "places of changes" not in release.proofs
+    assert release.wave.held == 0
+    assert release.kept is None
+
+
+def test_fewer_than_k_new_ones_and_changes_are_held_back_by_merge(folder) -> None:
+    release = aggopt.mask(later(0, 4, 3), job(kept(folder, "merge")))
+    assert release.wave.changes.new.total == 0
+    assert release.wave.changes.changed["income"].total == 0
+    assert 4 < release.wave.held <= 4 + 3 * 9
+
+
+def test_the_k_of_the_first_wave_counts(folder) -> None:
+    table = later(0, 4, 0)
+    with pytest.raises(PrivacyError, match="Fewer than k = 5 came to a group"):
+        aggopt.mask(table, job(kept(folder), k=2))
+    (folder / "a.manifest.json").unlink()  # then that of the smallest group counts
+    with pytest.raises(PrivacyError, match="Fewer than k = 5 came to a group"):
+        aggopt.mask(table, job(kept(folder), k=2))
+
+
+def test_the_manifest_of_another_key_is_refused(folder) -> None:
+    aggopt.mask(folder / "one.csv", job(k=4)).write(folder / "c.csv")
+    (folder / "c.manifest.json").replace(folder / "a.manifest.json")
+    with pytest.raises(AggoptError, match="is not the key that a"):
+        aggopt.mask(later(), job(kept(folder)))
+
+
+def test_columns_that_one_wave_does_not_publish_do_not_count(folder) -> None:
+    table = later(0, 0, 3)
+    roles = {**ROLES, "quasi-identifier": ["age"], "drop": ["income"]}
+    release = aggopt.mask(table, job(kept(folder), roles=roles))
+    assert set(release.wave.changes.changed) == {"age", "illness", "note"}
+    table.loc[7, "illness"] = "another"
+    with pytest.raises(PrivacyError, match="have another 'illness' in a group: 1 "):
+        aggopt.mask(table, job(kept(folder), roles=roles))
+
+
+@pytest.mark.parametrize(
+    "spell",
+    [
+        lambda t: t.assign(age=t["age"].astype(float)),
+        lambda t: t.assign(illness=t["illness"].astype("category")),
+        lambda t: t.assign(note=t["note"].replace("1.10", "1.1")),
+    ],
+)
+def test_another_spelling_of_a_value_is_no_change(folder, spell) -> None:
+    counted = aggopt.mask(spell(people(60)), job(kept(folder))).wave.changes.changed
+    assert sum(few.total for few in counted.values()) == 0
+
+
+def test_the_least_change_of_a_number_or_code_is_one(folder) -> None:
+    table = people(60).assign(age=lambda t: t["age"] + 1e-9)
+    release = aggopt.mask(table, job(kept(folder)))
+    assert release.wave.changes.changed["age"].total == 60
+    table = people(60).assign(note=lambda t: t["note"].replace("007", "7"))
+    with pytest.raises(PrivacyError, match="have another 'note' in a group"):
+        aggopt.mask(table, job(kept(folder)))
+
+
+def test_who_was_held_back_is_new_in_the_next_wave(folder) -> None:
+    later(gone=1, new=0, changed=0).to_csv(folder / "two.csv", index=False)
+    aggopt.mask(folder / "two.csv", job(kept(folder, "hold back"))).write(
+        folder / "b.csv"
+    )
+    how = {"keep_groups": str(folder / "b.private.csv")}
+    how |= {"earlier": str(folder / "two.csv"), "person": "name"}
+    third = pd.concat([later(1, 0, 0), later(0, 6, 0).tail(0)])
+    with pytest.raises(AggoptError, match="which the earlier release left out"):
+        aggopt.mask(third, job(how))
+    release = aggopt.mask(third, job({**how, "changes": "hold back"}))
+    assert release.wave.changes.new.total == 0
+    assert release.wave.changes.gone.total == 0
+    assert release.wave.held == 4
+
+
+def test_units_are_counted_in_units(tmp_path) -> None:
+    frame = members().assign(id=np.arange(len(members())))
+    frame.to_csv(tmp_path / "one.csv", index=False)
+    plain = of(OF_RECORDS)
+    roles = plain.roles.model_copy(update={"identifier": ("id",)})
+    plain = plain.model_copy(update={"roles": roles})
+    aggopt.mask(tmp_path / "one.csv", plain).write(tmp_path / "a.csv")
+    how = of(OF_RECORDS, partition={**kept(tmp_path), "person": "id"}).partition
+    asked = plain.model_copy(update={"partition": how})
+    release = aggopt.mask(frame, asked)
+    assert release.wave.changes.what == "unit"
+    assert release.wave.changes.common.rarest >= 3
+    with pytest.raises(PrivacyError, match="went from a group: 1 group, 1 unit"):
+        aggopt.mask(frame.iloc[1:], asked)
+    held = how.model_copy(update={"changes": "hold back"})
+    with pytest.raises(AggoptError, match="'hold back' does not go with units"):
+        aggopt.mask(frame.iloc[1:], plain.model_copy(update={"partition": held}))
+    frame.drop(columns="household").to_csv(tmp_path / "one.csv", index=False)
+    with pytest.raises(AggoptError, match="has no 'household', of which k counts"):
+        aggopt.mask(frame, asked)
+
+
+def test_strata_are_held_back_and_not_merged(tmp_path) -> None:
+    roles = {**ROLES, "stratum": ["note"], "other": []}
+    table = people(80).assign(note=["x", "y"] * 40)
+    table.to_csv(tmp_path / "one.csv", index=False)
+    aggopt.mask(tmp_path / "one.csv", job(roles=roles)).write(tmp_path / "a.csv")
+    wave = table.iloc[2:]
+    release = aggopt.mask(wave, job(kept(tmp_path, "hold back"), roles=roles))
+    assert release.wave.changes.holds
+    assert release.wave.held >= 4
+    with pytest.raises(AggoptError, match="'merge' does not go with strata"):
+        aggopt.mask(wave, job(kept(tmp_path, "merge"), roles=roles))
+    with pytest.raises(AggoptError, match="'hold back' does not go with strata"):
+        aggopt.mask(
+            wave,
+            job(kept(tmp_path, "hold back"), roles=roles, strata={"small": "drop"}),
+        )
+    moved = table.copy()
+    moved.loc[0, "note"] = "y"
+    with pytest.raises(PrivacyError, match="'note' in a group: 1 group") as refused:
+        aggopt.mask(moved, job(kept(tmp_path), roles=roles))
+    assert '"merge"' not in refused.value.fix
+    moved = table.assign(note=["y", "x"] * 4 + ["x", "y"] * 36)
+    with pytest.raises(PrivacyError, match="stay in a group together"):
+        aggopt.mask(moved, job(kept(tmp_path), k=2, roles=roles))
+
+
+def test_a_wave_of_which_all_would_be_held_back_is_refused(folder) -> None:
+    groups = pd.read_csv(folder / "a.private.csv")["group"]
+    first = groups.drop_duplicates().index
+    with pytest.raises(PrivacyError, match="All but 0 of 48 records would be held"):
+        aggopt.mask(people(60).drop(index=first), job(kept(folder, "hold back")))
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"changes": "merge", "person": None}, "needs to know who is who"),
+        ({"changes": "hold back", "solver": "highs"}, "names solver, and changes ="),
+        ({"changes": "refuse", "time_limit": 3.0}, "names time_limit, and changes ="),
+        ({"changes": "merge", "solver": "clarabel"}, "does not take problems of class"),
+        ({"changes": "mend"}, "changes"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(folder, how, says) -> None:
+    with pytest.raises(AggoptError, match=says):
+        job({**kept(folder), **how})
+
+
+def test_changes_are_not_counted_without_the_earlier_table(folder) -> None:
+    how = {"keep_groups": str(folder / "a.private.csv")}
+    release = aggopt.mask(later(0, 0, 3).sort_index(), job(how))
+    assert release.wave is None
+    (note,) = (each for each in release.notes if "changed was not counted" in each)
+    assert note in release.notes[: release.urgent]
+
+
+def test_the_same_records_in_the_same_order_need_no_person(folder) -> None:
+    how = kept(folder)
+    del how["person"]
+    changed = later(0, 0, 1).sort_index()
+    with pytest.raises(PrivacyError, match="have another 'income' in a group: 1 "):
+        aggopt.mask(changed, job(how))
+    assert aggopt.mask(people(60), job(how)).wave.changes.holds
+    with pytest.raises(AggoptError, match="its key is of 60, and the table has 59"):
+        aggopt.mask(people(59), job(how))
