@@ -58,6 +58,17 @@ def in_groups(lines: list[str], **more: str) -> Case:
     return case
 
 
+def in_waves(data: pd.DataFrame, **more: str) -> Case:
+    """Return a wave, and a job that keeps the groups which the people had before."""
+
+    def case(folder: Path) -> tuple[Any, Any]:
+        frame.to_csv(folder / "earlier.csv", index=False)
+        own = {"earlier": str(folder / "earlier.csv"), "person": "name", **more}
+        return data, in_groups(KEY, **own)(folder)[1]
+
+    return case
+
+
 def with_risk(**asked: Any) -> Case:
     return lambda _: (frame, job(risk=asked))
 
@@ -949,6 +960,16 @@ CASES: dict[str, Case] = {
     "the groups of a release of other records": in_groups([*KEY[:1], *KEY[-3:]]),
     "the groups of a file that is no private key": in_groups(["age", "3"]),
     "the groups of a release that left records out": in_groups([*KEY[:39], ",", ","]),
+    "a wave of which one record is gone": in_waves(frame.iloc[1:]),
+    "a wave with one new record": in_waves(
+        pd.concat([frame, frame.tail(1).assign(name="New")])
+    ),
+    "a wave with one changed value": in_waves(
+        frame.assign(income=frame["income"].where(np.arange(40) > 0, 1.0))
+    ),
+    "a wave of which one record is gone, others held back": in_waves(
+        frame.iloc[1:], changes="hold back"
+    ),
     "a person key that is published, in the groups of an earlier release": in_groups(
         KEY, earlier="people.csv", person="note"
     ),

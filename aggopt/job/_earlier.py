@@ -75,10 +75,9 @@ class EarlierGroups(Grouping):
             )
         if self.earlier is None and self.person is not None:
             raise JobError(
-                "[partition] names a person and no earlier table, and who is who takes "
-                "both.",
-                fix="name the table that the earlier release was made from; or neither, "
-                "for the same records in the same order.",
+                "[partition] names a person and no earlier table, in which to find it.",
+                fix="name the table that the earlier release was made from, earlier = "
+                '"FILE"; or no person, for the same records in the same order.',
             )
         if self.changes != "refuse" and self.person is None:
             raise JobError(

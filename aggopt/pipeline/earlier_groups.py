@@ -169,7 +169,7 @@ def _fix(wave: Wave, job: Job) -> str:
     held = {
         how: n - int(kept_records(wave, how).sum()) for how in ("merge", "hold back")
     }
-    back = f'changes = "hold back" under [partition], which holds back '
+    back = 'changes = "hold back" under [partition], which holds back '
     back += f"{held['hold back']} of {n} records and merges no groups"
     if job.within:
         return f"set {back}."

@@ -122,7 +122,7 @@ def uncounted(job: Job, given: LaterWave | None) -> tuple[str, ...]:
     if given is not None or not isinstance(job.partition, EarlierGroups):
         return ()
     return (
-        "Beside the earlier release whose values changed was not counted: one change in "
-        'a group can be had from both files. Name the earlier table, earlier = "FILE" '
-        "under [partition].",
+        "Whose values changed since the earlier release was not counted: who has both "
+        "files computes a single change in a group. Name the earlier table, earlier = "
+        '"FILE" under [partition].',
     )

@@ -1,4 +1,4 @@
-"""A wave in the groups of an earlier one: what is held back, placed, counted, refused."""
+"""A wave in the groups of an earlier one: held back, placed, counted, or refused."""
 
 import json
 
