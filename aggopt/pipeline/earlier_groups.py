@@ -119,7 +119,8 @@ def wave_of(job: Job, table: Table) -> Wave | None:
     rows, before = _rows(how, Path(how.earlier), groups, job, table)
     names = published_in_both(key, job, before.column_names)
     for name in table.clocks.keys() & names:
-        dates = dated(nw.from_native(before[name], series_only=True))
+        spelled = nw.from_native(before[name], series_only=True)
+        dates = dated(spelled, table.clocks[name].format)
         at = before.column_names.index(name)
         before = before.set_column(at, name, dates.to_arrow())
     changed = changed_in(before, table.frame, rows, names, job.input.decimal)

@@ -282,3 +282,17 @@ def test_the_same_records_in_the_same_order_need_no_person(folder) -> None:
     assert aggopt.mask(people(60), job(how)).wave.changes.holds
     with pytest.raises(AggoptError, match="its key is of 60, and the table has 59"):
         aggopt.mask(people(59), job(how))
+
+
+def test_dates_in_a_format_of_their_own_are_compared_as_dates(tmp_path) -> None:
+    born = pd.Timestamp("1950-01-01") + pd.to_timedelta(np.arange(60) * 97, "D")
+    table = people(60).assign(age=pd.Series(born).dt.strftime("%d.%m.%Y"))
+    table.to_csv(tmp_path / "one.csv", index=False)
+    types = {"age": {"kind": "date", "format": "%d.%m.%Y"}}
+    aggopt.mask(tmp_path / "one.csv", job(attributes=types)).write(tmp_path / "a.csv")
+    asked = job(kept(tmp_path), attributes=types)
+    release = aggopt.mask(tmp_path / "one.csv", asked)
+    assert release.wave.changes.changed["age"].total == 0
+    table.loc[5, "age"] = "01.02.1999"
+    with pytest.raises(PrivacyError, match="have another 'age' in a group: 1 group, 1"):
+        aggopt.mask(table, asked)
