@@ -911,6 +911,16 @@ CASES: dict[str, Case] = {
         privacy={"k": 3, "l": 2, "confidential": {"ilness": {}}}
     ),
     "fewer than 2k records, t promised": kept(k=21, t=0.2, distance="equal"),
+    "a largest risk below that of one group": with_job(privacy={"k": 3, "risk": 0.02}),
+    "a largest, an average risk and a linkage that hold": with_job(
+        privacy={"k": 3, "risk": 0.34, "average_risk": 0.34, "linkage": 0.34}
+    ),
+    "a linkage to be limited, values missing": with_job(
+        UNTOLD, privacy={"k": 3, "linkage": 0.5}, missing={"policy": "fill"}
+    ),
+    "a largest risk, and weights": with_job(
+        privacy={"k": 3, "risk": 0.34}, risk={"weight": "note"}
+    ),
     "sampling weights of zero": with_column(
         "note", [0, 0, *[1] * 38], risk={"weight": "note"}
     ),

@@ -68,6 +68,9 @@ _TEXT = """\
 [privacy]
 {of_k}
 # dominance = 0.7        # a note counts groups in which one record has more of a sum
+# risk = 0.09            # largest risk of a record, 1 / records of its combination
+# average_risk = 0.05    # average of these risks: combinations / records
+# linkage = 0.1          # share of records that a one-to-one linkage finds, at most
 # Of each confidential attribute, among records that share what is published:
 {of_values}
 # What keeps all these:
@@ -116,6 +119,9 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 # unit = ["household"]   # whose risk is that anybody of it is found
 # target = ["illness"]   # how often a group gives a confidential value away
 # suda = 3               # who is special by up to 3 quasi-identifiers
+
+# [measures]
+# largest_loss = 0.8     # mask refuses to lose more (IL); left out, a note says so
 
 [input]
 separator = {separator}          # of a CSV file; the release is written with it too

@@ -83,7 +83,7 @@ def _unable(job: Job) -> Iterator[tuple[str, str]]:
         yield f"[missing] policy = {job.missing.policy!r} with borders", out
     if job.missing.report_compatible:
         yield "[missing] report_compatible is given", out
-    if job.measures.extra:
+    if not job.measures.idle:
         yield "[measures] is given", out
     if job.risk != Risk():
         yield "[risk] is given", out
@@ -108,6 +108,9 @@ def _of_privacy(job: Job) -> Iterator[tuple[str, str]]:
     privacy = job.privacy
     if privacy.scope != "combination":
         yield f"scope = {privacy.scope!r}", 'set scope = "combination"'
+    for key in ("risk", "average_risk", "linkage"):
+        if getattr(privacy, key) is not None:
+            yield f"[privacy] {key} is given", "set k, by which groups keep 1/k"
     repair = privacy.repair
     if repair is not None and repair.method != MERGE:
         yield f"repair = {repair.method!r}", f'set repair = "{MERGE}"'

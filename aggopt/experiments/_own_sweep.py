@@ -11,7 +11,7 @@ from aggopt.core.own_section import OwnSection
 from aggopt.errors import JobError
 from aggopt.experiments._sweep_point import SweepPoint, point_of
 from aggopt.pipeline.aggregate_step import placed
-from aggopt.pipeline.audit_values import audit_of
+from aggopt.pipeline.audit_values import holds_of
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.measured import AT_ONCE, measured
 from aggopt.pipeline.observed import combined
@@ -63,5 +63,5 @@ def own_point(
     found = measured(given.table, tried, given.asked, whole=AT_ONCE)
     made = point_of(masked, found, keep="", settings=point)
     if made.usable:
-        made = replace(made, holds=audit_of(given, tried).holds)
+        made = replace(made, holds=holds_of(given, tried, found))
     return [made]

@@ -16,7 +16,7 @@ from aggopt.partition import univariate
 from aggopt.partition._in_blocks import divided
 from aggopt.partition._registry import PARTITIONERS
 from aggopt.pipeline.aggregate_step import aggregated, categories, placed
-from aggopt.pipeline.audit_values import audit_of
+from aggopt.pipeline.audit_values import holds_of
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.margins import program
@@ -93,7 +93,7 @@ def of_aggregation(given: Grouped, solver: Solver, limit: float, told: Share) ->
     found = measured(given.table, tried, given.asked, whole=AT_ONCE)
     row = _summed(solver.name, masked.certificates, seconds)
     usable = all(c.status.usable for c in masked.certificates)
-    holds = audit_of(given, tried).holds if usable else None
+    holds = holds_of(given, tried, found) if usable else None
     return replace(row, sl=found.sl, si=found.si, holds=holds)
 
 
@@ -188,7 +188,7 @@ def _measured(given: Grouped, row: Row, values: Floats) -> Row:
     """Return a row with the measures and the audit of values (n, d)."""
     tried = released(given, values)
     found = measured(given.table, tried, given.asked, whole=AT_ONCE)
-    return replace(row, sl=found.sl, si=found.si, holds=audit_of(given, tried).holds)
+    return replace(row, sl=found.sl, si=found.si, holds=holds_of(given, tried, found))
 
 
 def _summed(name: str, certificates: Sequence[Any], seconds: float) -> Row:

@@ -23,7 +23,7 @@ from aggopt.experiments._sweep_point import point_of
 from aggopt.input.wishes import require_reach
 from aggopt.job import Job, Squared
 from aggopt.pipeline.aggregate_step import categories, placed
-from aggopt.pipeline.audit_values import audit_of
+from aggopt.pipeline.audit_values import holds_of
 from aggopt.pipeline.before_work import chosen_solver
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.margins import program
@@ -176,7 +176,7 @@ def _row(
         at = {"alpha": alpha, "delta": delta, "keep": str(how.keep)}
         point = point_of(masked, found, **at)
         if point.usable:
-            point = replace(point, holds=audit_of(given, tried).holds)
+            point = replace(point, holds=holds_of(given, tried, found))
         points.append(point)
         if len(row) > 1:
             start = masked.centroids

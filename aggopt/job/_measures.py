@@ -1,10 +1,11 @@
-"""The section that names measures of the user's, beside those of this package."""
+"""The section on measures: those of the user's, and how much a release may lose."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Self
 
 from pydantic import (
+    Field,
     ModelWrapValidatorHandler,
     PrivateAttr,
     model_validator,
@@ -23,9 +24,15 @@ class Measures(Coded):
     extra
         Files of code, `file.py:NAME`, or entry points; in Python functions
         f(original, released) as well.
+    largest_loss
+        `mask` refuses a release whose information loss (IL) is larger, as a fraction;
+        if it is left out, a note says so of a loss above 80 %.
     """
 
     extra: tuple[str, ...] = ()
+    largest_loss: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, strict=True
+    )
     _own: Mapping[str, Measure] | None = PrivateAttr(default=None)
 
     @property
@@ -44,7 +51,13 @@ class Measures(Coded):
         extra = section.get("extra", ()) if isinstance(section, Mapping) else ()
         if not isinstance(extra, list | tuple) or not any(map(callable, extra)):
             return read(section)
-        return cls._with(own_measures(extra))
+        own = own_measures(extra)
+        return read({**section, "extra": tuple(own)})._with(own)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is asked for."""
+        return not self.extra and self.largest_loss is None
 
     def contained(self) -> Self:
         """Return it with its measures loaded; raises as `own_measures`."""
@@ -52,8 +65,7 @@ class Measures(Coded):
             return self
         return self._with(own_measures(self.extra))
 
-    @classmethod
-    def _with(cls, own: Mapping[str, Measure]) -> Self:
-        made = cls(extra=tuple(own))
+    def _with(self, own: Mapping[str, Measure]) -> Self:
+        made = self.model_copy(update={"extra": tuple(own)})
         made._own = own
         return made

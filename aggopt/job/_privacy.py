@@ -23,6 +23,7 @@ from pydantic import ValidationError as Invalid
 from aggopt.core.own_section import Coded, OwnSection
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section, given
+from aggopt.errors import JobError
 from aggopt.job._own_privacy import OwnRequiring, listed
 from aggopt.privacy._model import (
     OF_RECORDS,
@@ -144,12 +145,21 @@ class Privacy(_PrivacyKeys, Coded):  # type: ignore[misc,valid-type]
         A note counts the groups in which one record makes up more than this share of
         the sum of absolute values of an attribute; with 1 there is no such note.  What
         is promised of sampling weights is [weights] dominance.
+    risk, average_risk
+        The largest and the average risk of a record, or a unit, that a release may
+        have: 1 / records that share its published combination.
+    linkage
+        The largest share of records that a release may let `aggopt.measure.linkage`
+        link to their own.
     """
 
     own: Annotated[tuple[OwnRequiring, ...], BeforeValidator(listed)] = ()
     repair: Annotated[SerializeAsAny[Repairing] | None, WrapValidator(_read)] = None
     confidential: dict[str, Treatment] = Field(default_factory=dict)
     dominance: float = Field(default=0.7, gt=0, le=1, strict=True)
+    risk: float | None = Field(default=None, gt=0, le=1, strict=True)
+    average_risk: float | None = Field(default=None, gt=0, le=1, strict=True)
+    linkage: float | None = Field(default=None, ge=0, le=1, strict=True)
 
     def contained(self) -> Self:
         """Return it with what is the user's loaded: privacy models and a repair."""
@@ -238,6 +248,25 @@ class Privacy(_PrivacyKeys, Coded):  # type: ignore[misc,valid-type]
                     raise ValueError(
                         f"{key} is given for {name!r}, but no {model.name}"
                     )
+
+
+def require_counted(privacy: Privacy, weight: str | None) -> None:
+    """Refuse limits of risks that sampling weights would change.
+
+    Raises
+    ------
+    JobError
+        Records have the `weight`, and a risk is limited that counts each of them once.
+    """
+    limited = [key for key in ("risk", "average_risk") if getattr(privacy, key)]
+    if weight is not None and limited:
+        raise JobError(
+            f"{' and '.join(limited)} under [privacy] count each record once, and "
+            f"{weight!r} says how many of the population each record stands for.",
+            fix=f"leave {' and '.join(limited)} out: choose k, by which the risk of a "
+            "record in the sample is at most 1/k, and read the risk by weights that "
+            "aggopt risk prints.",
+        )
 
 
 def _treatment_of(asked: Collection[str], how: Treatment) -> Treatment:

@@ -22,7 +22,7 @@ from aggopt.job._measures import Measures
 from aggopt.job._missing import Missing
 from aggopt.job._own import by_name, model_section, own_section
 from aggopt.job._partition import OwnGrouping, Partition, Recommended
-from aggopt.job._privacy import Privacy
+from aggopt.job._privacy import Privacy, require_counted
 from aggopt.job._risk import Risk
 from aggopt.job._roles import Roles
 from aggopt.job._section import Input, Output
@@ -92,6 +92,7 @@ class Sections(Section):
         require_engine(self.engine)
         require_weights(self.weights, self.roles, self.strata)
         self.risk.require(self.roles)
+        require_counted(self.privacy, self.risk.by(self.roles).weight)
         require_solvers(self.privacy, self.partition, self.aggregation)
         self.partition.require(self.privacy.k)
         return self
@@ -104,7 +105,7 @@ class Sections(Section):
             "strata": not self.roles.stratum,
             "units": not self.roles.unit,
             "weights": not self.roles.weight,
-            "measures": not self.measures.extra,
+            "measures": self.measures.idle,
             "risk": self.risk.idle,
             "engine": self.engine == Engine(),
         }

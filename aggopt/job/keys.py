@@ -132,6 +132,9 @@ class PrivacyKeys(TypedDict, total=False):
     repair: RepairKeys | str | Own | None
     confidential: Mapping[str, TreatmentKeys]
     dominance: float
+    risk: float | None
+    average_risk: float | None
+    linkage: float | None
 
 
 class CorrelationKeys(TypedDict, total=False):
@@ -242,9 +245,10 @@ class AggregationKeys(TypedDict, total=False):
 
 
 class MeasuresKeys(TypedDict, total=False):
-    """[measures]: those of the user's."""
+    """[measures]: those of the user's, and the most that may be lost."""
 
     extra: Sequence[str | Own]
+    largest_loss: float | None
 
 
 class RiskKeys(TypedDict, total=False):

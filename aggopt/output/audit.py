@@ -17,6 +17,7 @@ from aggopt.output.counts import Count, codes_of, together
 from aggopt.output.dominance import most_dominated
 from aggopt.output.missing import compared, found_missing
 from aggopt.output.originals import Originals
+from aggopt.output.risk_limits import counted_limits
 from aggopt.output.unchanged import Grouped
 from aggopt.output.verdict import Audit as Audit
 from aggopt.output.within import found_within
@@ -76,6 +77,7 @@ def audit(
         identifiers=tuple(n for n in gone if n in frame.columns),
         within=found_within(frame, bounds or {}, decimal),
         promises=(*found.promises, *most_dominated(dominance, shared.grouped)),
+        limits=tuple(counted_limits(privacy, found.whole, found.linked)),
         missing=found_missing(frame, shared.coded, compatible=compatible),
     )
     if found.warning:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from aggopt.core.plural import many
 from aggopt.errors import PrivacyError
 from aggopt.output.counts import Count
+from aggopt.output.risk_limits import RiskLimit
 from aggopt.output.within import Within
 from aggopt.privacy._requirement import Check
 
@@ -50,8 +51,10 @@ def too_few(least: int, k: int) -> PrivacyError:
     )
 
 
-def not_kept(check: Check | Within) -> PrivacyError:
+def not_kept(check: Check | Within | RiskLimit) -> PrivacyError:
     """Return the error of a requirement that does not hold, or of values beyond it."""
+    if isinstance(check, RiskLimit):
+        return PrivacyError(str(check), fix=f"nothing was written; {check.advice}.")
     if isinstance(check, Within):
         return PrivacyError(
             str(check),

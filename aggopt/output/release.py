@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from aggopt.output.plots import Plots
 from aggopt.output.private_files import write_json, write_key
 from aggopt.output.recount import recounted
 from aggopt.output.risk import risk_of
+from aggopt.output.risk_limits import LINKAGE
 from aggopt.output.risks import Risks
 from aggopt.output.staging import Staging, sha256
 from aggopt.output.table_file import write_table
@@ -269,6 +270,8 @@ class Release(Fieldwise):
         units = None if self.units is None else self.units[rows]
         weights = None if self.weights is None else self.weights[rows]
         found = recounted(aside, self.job, blocks, len(rows), units, weights)
+        measured = [each for each in self.audit.limits if each.name == LINKAGE]
+        found = replace(found, limits=(*found.limits, *measured))
         found.require()
         stated = self.manifest()
         stated["versions"] |= versions_of(packages_of(files.table))

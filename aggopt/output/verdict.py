@@ -8,6 +8,7 @@ from aggopt.core.html import lines, listed, sealed, titled
 from aggopt.core.plural import many
 from aggopt.errors import PrivacyError
 from aggopt.input.rare import RarePublished
+from aggopt.job import Privacy
 from aggopt.output.beside import Beside
 from aggopt.output.counts import Count
 from aggopt.output.missing import Holes
@@ -18,6 +19,7 @@ from aggopt.output.refusal import (
     too_few,
     too_rare,
 )
+from aggopt.output.risk_limits import RiskLimit, linkage_limit
 from aggopt.output.seal import Seal, amber_reason, open_risks, seal_of
 from aggopt.output.unchanged import Unchanged
 from aggopt.output.within import Within
@@ -44,6 +46,8 @@ class Audit:
     promises, within
         What was promised of confidential attributes, l, t, ..., and asked of numbers,
         bounds, and what was found.
+    limits
+        The risks that are to be at most so large, and what was found.
     beside
         The combinations of all quasi-identifiers with columns that are published as
         they are, which no requirement covers: those that others may know, and then the
@@ -77,6 +81,7 @@ class Audit:
     identifiers: tuple[str, ...]
     within: tuple[Within, ...] = ()
     promises: tuple[Check, ...] = ()
+    limits: tuple[RiskLimit, ...] = ()
     beside: tuple[Beside, ...] = ()
     unchanged: Unchanged | None = None
     missing: Holes | None = None
@@ -121,9 +126,9 @@ class Audit:
         return kept and all(check.holds for check in self.checks)
 
     @property
-    def checks(self) -> tuple[Check | Within, ...]:
-        """What was promised of values beside k, and what was found."""
-        return (*self.promises, *self.within)
+    def checks(self) -> tuple[Check | Within | RiskLimit, ...]:
+        """What was promised beside k, and what was found."""
+        return (*self.promises, *self.within, *self.limits)
 
     @property
     def _shared(self) -> bool:
@@ -206,6 +211,10 @@ class Audit:
         said = tuple(each.said(name, self.k) for name, each in rare.items())
         first, notes = (*said, *self.disclosures), (*said, *self.notes)
         return replace(self, rare=rare, disclosures=first, notes=notes)
+
+    def with_linkage(self, privacy: Privacy, found: float | None) -> "Audit":
+        """Return it with the linkage, if the job limits it; as `linkage_limit`."""
+        return replace(self, limits=(*self.limits, *linkage_limit(privacy, found)))
 
     def require(self) -> None:
         """Refuse the release unless the promise holds.

@@ -1,6 +1,7 @@
 """What the audit finds in values before they are written, or that are only tried."""
 
 from aggopt.input.table import Table
+from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
 from aggopt.output.block_names import names_of
 from aggopt.output.dominance import dominance_of
@@ -29,3 +30,9 @@ def audit_of(given: Grouped, tried: Table, both: Originals | None = None) -> Aud
         pseudonym=job.pseudonym,
         dominance=dominance_of(job, given.weights_of_values),
     )
+
+
+def holds_of(given: Grouped, tried: Table, measures: Assessment) -> bool:
+    """Return whether all that was promised holds of a table that is only tried."""
+    found = audit_of(given, tried)
+    return found.with_linkage(given.job.privacy, measures.linkage).holds

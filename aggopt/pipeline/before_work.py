@@ -6,6 +6,8 @@ Who masks makes them in turn; who looks whether a job is ready makes them all.
 from collections.abc import Iterator
 from functools import partial
 
+import numpy as np
+
 from aggopt.aggregate.own._by_model import solver_for
 from aggopt.aggregate.own._section import ByModel
 from aggopt.core.validation import Floats
@@ -89,6 +91,7 @@ def before_work(
     yield partial(require_weights, job, table, columns)
     yield partial(require_guarantees, job)
     yield partial(require_risk, table, job)
+    yield partial(_require_limits, whole, job)
     yield partial(require_earlier_groups, table, job, strata, units)
     yield _of_covariance(table, whole, job, columns, strata)
 
@@ -161,6 +164,27 @@ def _require_two_groups(whole: Floats, job: Job) -> None:
             "value cannot keep the variance.",
             fix="choose k of at most half the records, or aggregate by the mean as it "
             "is.",
+        )
+
+
+def _require_limits(whole: Floats, job: Job) -> None:
+    """Refuse limits of risks that no groups of so many records keep, or measure."""
+    n, privacy = len(whole), job.privacy
+    for key in ("risk", "average_risk"):
+        limit = getattr(privacy, key)
+        if limit is not None and 1 / n > limit:
+            raise InfeasibleInputError(
+                f"{key} = {limit:g} cannot be kept: all {n} records in one group have "
+                f"the risk 1/{n}.",
+                fix=f"allow a larger {key} under [privacy], or bring more records.",
+            )
+    incomplete = int(np.isnan(whole).any(axis=1).sum())
+    if privacy.linkage is not None and incomplete:
+        raise JobError(
+            f"linkage is measured on complete records, and {incomplete} of {n} records "
+            "miss a value of a quasi-identifier.",
+            fix="fill them, or remove those records, before masking; or leave linkage "
+            "out under [privacy].",
         )
 
 

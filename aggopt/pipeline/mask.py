@@ -28,6 +28,7 @@ from aggopt.pipeline.compared import compared
 from aggopt.pipeline.copied_back import copied_back
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.infeasibility import forced
+from aggopt.pipeline.largest_loss import large_loss
 from aggopt.pipeline.later_wave import counted_as_written, uncounted
 from aggopt.pipeline.measured import complete, measured_if_any
 from aggopt.pipeline.own_model_words import why_stopped
@@ -87,7 +88,8 @@ def mask(
     SolverError
         The solver is missing, or found nothing for an attribute.
     PrivacyError
-        The audit of the masked values found less than the job requires.
+        The audit of the masked values found less than the job requires, or more is lost
+        than it allows.
 
     Examples
     --------
@@ -127,9 +129,20 @@ def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
     after = given.of_numbers(both.after)
     drift = rounding.drifts(given, given.of_numbers(masked.values), after)
     measures = measured_if_any(given.table, released, given.asked, job.measures.own)
+    whole = complete(given.whole, both.after)
+    linkage = measures.linkage if measures is not None and whole.all() else None
+    found = found.with_linkage(job.privacy, linkage)
+    found.require()
     repeated = map(str, repeated_identifiers(given.table))
     of_wave = uncounted(job, given.wave) if wave is None else (wave.note,)
-    urgent = *found.disclosures, *of_wave, *repeated, *_beyond(given, after)
+    lost = large_loss(measures, job.measures)
+    urgent = (
+        *found.disclosures,
+        *of_wave,
+        *repeated,
+        *_beyond(given, after),
+        *lost,
+    )
     trivial = *given.reasons, *_index(given)
     notes = (
         *urgent,
@@ -137,7 +150,7 @@ def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
         *masked.notes,
         *_of_groups(given, certificates, after),
         *_spanning(released, job),
-        *_incomplete(complete(given.whole, both.after), measures),
+        *_incomplete(whole, measures),
         *rounding.notes(given, masked.values, both.after, drift),
         *trivial,
     )

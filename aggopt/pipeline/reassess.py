@@ -28,7 +28,7 @@ from aggopt.output.risks import Risks, risks_of
 from aggopt.output.staging import sha256
 from aggopt.pipeline.attribute_blocks import blocks_of
 from aggopt.pipeline.compared import compared
-from aggopt.pipeline.measured import measured_if_any
+from aggopt.pipeline.measured import complete, measured_if_any
 from aggopt.pipeline.wishes import wishes_of
 
 CHANCE = 0.05  # kappa of categories in another order, but for luck
@@ -105,8 +105,12 @@ def review(
         measures = measured_if_any(first, beside, asked, job.measures.own)
     except TableError as error:  # that of its audit is known all the same
         said = f"Nothing but equal records was measured. {error.problem}"
+        found = found.with_linkage(job.privacy, None)
         return Review(found, None, same_order, said)
     counted = None if measures is None else as_counted(measures, found)
+    whole = complete(first.matrix(), beside.matrix()).all()
+    linkage = measures.linkage if measures is not None and whole else None
+    found = found.with_linkage(job.privacy, linkage)
     return Review(found, counted, same_order, risks=risks_of(first, beside, job))
 
 

@@ -88,6 +88,8 @@ def reported(
     blocks = [part["attributes"] for part in parts]
     n = len(found.released.frame)
     counted = recounted(masked, job, blocks, n, found.units, found.weights)
+    linkage = None if measures is None else measures["linkage"]
+    counted = counted.with_linkage(job.privacy, linkage)
     return Facts(
         title=masked.name,
         released=found.released,

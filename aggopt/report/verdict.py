@@ -10,6 +10,7 @@ from aggopt.aggregate import AGGREGATORS
 from aggopt.core.plural import many
 from aggopt.core.types import Labels
 from aggopt.output.counts import codes_of, together
+from aggopt.output.risk_limits import LINKAGE, RiskLimit
 from aggopt.output.within import Within
 from aggopt.privacy._dominance import Dominance
 from aggopt.privacy._requirement import Check
@@ -73,8 +74,13 @@ def verdict(facts: Facts, best: AttackBar | None) -> Headline:
     )
 
 
-def _told(check: Check | Within) -> str:
-    """Say what was found: of weights, which are not published, in whole percent."""
+def _told(check: Check | Within | RiskLimit) -> str:
+    """Say what was found: of weights, which are not published, in whole percent.
+
+    Of a linkage it says whether the promise holds: the figure is a measure.
+    """
+    if isinstance(check, RiskLimit) and check.name == LINKAGE:
+        return f"{check.promise}: it was measured with the originals, before writing."
     if isinstance(check, Check) and check.promise == Dominance.model:
         return str(replace(check, found=round(check.found, 2)))
     return str(check)

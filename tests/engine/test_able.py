@@ -34,6 +34,15 @@ UNABLE = {
         },
         'set keep = "overall"',
     ),
+    "[privacy] risk is given": (
+        {"privacy": {"k": 4, "risk": 0.2}},
+        "set k, by which groups keep 1/k",
+    ),
+    "[privacy] linkage is given": (
+        {"privacy": {"k": 4, "linkage": 0.2}},
+        "set k, by which groups keep 1/k",
+    ),
+    "[measures] is given": ({"measures": {"largest_loss": 0.9}}, OUT),
     "[roles] unit is given": ({"roles": WITH_MORE["unit"]}, OUT),
     "[attributes.age] lower or upper, with keep = 'covariance'": (
         {

@@ -401,18 +401,13 @@ def test_a_part_without_a_certificate_is_refused():
         _of_groups(Path("of") / "x.manifest.json", part)
 
 
-def test_a_file_is_recounted_by_the_blocks_that_are_stated(here, monkeypatch):
+def test_a_file_is_recounted_by_the_blocks_that_are_stated(here):
     def apart(stated):
         (part,) = stated["partition"]
         parts = [{**part, "attributes": [name]} for name in ("age", "income")]
         stated["partition"] = parts
 
     edit(apart)
-    heard = []
-    monkeypatch.setattr(
-        "aggopt.pipeline.reported.recounted", lambda *of: heard.append(of)
-    )
-    assert list(reported(here / "masked.csv").groups) == ["age", "income"]
-    assert heard == [
-        (here / "masked.csv", job(), [["age"], ["income"]], 40, None, None)
-    ]
+    facts = reported(here / "masked.csv")
+    assert list(facts.groups) == ["age", "income"]
+    assert [count.attributes for count in facts.audit.blocks] == [("age",), ("income",)]
