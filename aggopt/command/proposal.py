@@ -148,6 +148,9 @@ def _number_of_a_record(
         return Proposal(look, "identifier", "each entry is of one record")
     if look.numbers is not None and not look.whole:
         return None  # decimals number nothing
+    if words.personal and different == 2 < there:
+        says = "its name is that of personal data, and it has two values"
+        return _asked(look, says, DROP_OR_MASK)
     if words.personal:
         return Proposal(look, "identifier", "its name is that of personal data")
     called = words.numbers_records or (words.may_number and not words.quantity)

