@@ -211,13 +211,13 @@ def adopt(
             f"The problem was declared of {made.attribute!r}, or of another table.",
             fix="pass table, job and attribute that it was declared of.",
         )
-    reading = _held(made, problem)
+    reading = reading_of(made, problem)
     if reading is None:
         raise JobError("The problem holds no centroids.", fix="solve it first.")
     return judged(made, reading, by="adopted")
 
 
-def _held(made: Program, problem: Any) -> Any:
+def reading_of(made: Program, problem: Any) -> Any:
     """Return what a problem holds, of one that judges itself the centroids alone."""
     for each in _variables(problem):
         seen = each.value

@@ -5,8 +5,10 @@ goes with it the secret, from which import makes the same program again.
 """
 
 import json
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,10 +18,11 @@ from aggopt.errors import JobError, require_known
 from aggopt.job import Job
 from aggopt.output.private_files import write_json
 from aggopt.output.staging import Staging, check_places
-from aggopt.pipeline.declared import declared_of, judged
+from aggopt.pipeline.declared import declared_of, judged, reading_of
 from aggopt.pipeline.partition_step import job_of
-from aggopt.pipeline.solution_files import put, solution_in
+from aggopt.pipeline.solution_files import put, solution_in, values_of
 from aggopt.solvers._scratch import scratch
+from aggopt.solvers._solve import class_of
 
 FORMATS = ("nl", "lp", "mps")
 PLAIN = {"linear_presolve": False}  # of the writer of NL: every variable is there
@@ -42,8 +45,9 @@ def export(
     trust: Iterable[str | Path] = (),
     overwrite: bool = False,
 ) -> Exported:
-    """Return the files that hold the program of an attribute, written by Pyomo.
+    """Return the files that hold the program of an attribute, for other solvers.
 
+    Pyomo writes it; HiGHS does if the model is declared in cvxpy alone.
     Names of rows and columns mean nothing, but the numbers are the originals,
     standardised: both files are for their owner alone (mode 0600), none to be given
     away.
@@ -56,14 +60,15 @@ def export(
         Where to write; the key goes beside it, as `age.nl.key.json` beside `age.nl`.
     format
         "nl" (AMPL), "lp" or "mps"; the last two hold linear and quadratic terms alone.
+        What cvxpy declares is written as "lp" or "mps", if it is of class LP, MILP or
+        QP.
     overwrite
         Whether files that are there are replaced.
 
     Raises
     ------
     JobError
-        The format has no such program; the model is not declared in Pyomo; what
-        `aggopt.declare` refuses.
+        The format has no such program; what `aggopt.declare` refuses.
     TableError
         A file is there already, or cannot be written.
 
@@ -83,9 +88,9 @@ def export(
     program = Path(out)
     made = Exported(program, _key_of(program))
     job = job_of(job, trust)
-    _require_pyomo(job)
+    language = _language_for(job, format)
     check_places(*made, overwrite=overwrite)
-    problem, kept, secret = declared_of(data, job, attribute, "pyomo", trust)
+    problem, kept, secret = declared_of(data, job, attribute, language, trust)
     stated = {
         "format": format,
         "attribute": attribute,
@@ -94,7 +99,7 @@ def export(
         "secret": secret,
     }
     with Staging() as staging:
-        staging.write(program, lambda to: _write(problem, to, format))
+        staging.write(program, lambda to: write(problem, to, format))
         staging.write(made.key, lambda to: write_json(to, stated))
         staging.commit(*made, overwrite=overwrite)
     return made
@@ -153,8 +158,12 @@ def import_solution(
             f"{place.name} is not the key of {attribute!r}.",
             fix="name the attribute and the key of one export.",
         )
+    format = str(stated.get("format", "nl"))
+    require_known("format of programs", format, FORMATS)
+    job = job_of(job, trust)
+    language = _language_for(job, format)
     secret = str(stated.get("secret"))
-    problem, kept, _ = declared_of(data, job, attribute, "pyomo", trust, secret)
+    problem, kept, _ = declared_of(data, job, attribute, language, trust, secret)
     if stated.get("table") != kept.table:
         raise JobError(
             f"{place.name} is the key of another table.", fix="pass that table."
@@ -164,10 +173,8 @@ def import_solution(
             f"{place.name} is the key of another job.",
             fix="pass the job of the export; or export the program of this one.",
         )
-    format = str(stated.get("format", "nl"))
-    require_known("format of programs", format, FORMATS)
-    _load(problem, Path(solution), format)
-    reading = kept.model.reader(problem, kept.data)
+    _load(problem, Path(solution), format, language)
+    reading = reading_of(kept, problem)
     if reading is None:
         raise _no_solution(Path(solution))
     return judged(kept, reading, by="file")
@@ -195,16 +202,25 @@ def _require_there(file: Path, what: str, asked: str) -> None:
         raise JobError(f"There is no {what} {file}.", fix=f"name {asked}.")
 
 
-def _require_pyomo(job: Job) -> None:
-    """Refuse a model that only cvxpy can hold."""
+def _language_for(job: Job, format: str) -> str:
+    """Return the language whose declaration is written: Pyomo's, if there is one.
+
+    Raises
+    ------
+    JobError
+        There is none, and the format is Pyomo's alone.
+    """
     how = job.aggregation
-    if isinstance(how, ByModel) and "pyomo" not in how.program.languages:
+    if not isinstance(how, ByModel) or "pyomo" in how.program.languages:
+        return "pyomo"
+    if format == "nl":
         raise JobError(
-            f"{how.program.name} is declared in cvxpy alone, and an export needs a "
-            "declaration in Pyomo.",
-            fix='write a file of a model with "pyomo" among its LANGUAGES; or solve '
-            "the problem of aggopt.declare.",
+            f"{how.program.name} is declared in cvxpy alone, and the format 'nl' needs "
+            "a declaration in Pyomo.",
+            fix='write it with format "lp" or "mps"; or write a file of a model with '
+            '"pyomo" among its LANGUAGES.',
         )
+    return "cvxpy"
 
 
 def _stated(key: Path) -> dict[str, Any]:
@@ -221,6 +237,43 @@ def _stated(key: Path) -> dict[str, Any]:
     )
 
 
+def write(problem: Any, to: Path, format: str) -> None:
+    """Write a problem of either language.
+
+    Raises
+    ------
+    JobError
+        The format does not hold it.
+    """
+    if hasattr(problem, "var_dict"):
+        _write_cvxpy(problem, to, format)
+    else:
+        _write(problem, to, format)
+
+
+def _write_cvxpy(problem: Any, to: Path, format: str) -> None:
+    from aggopt.solvers._cvxpy_file import HOLDS, write_program
+
+    kind = class_of(problem)
+    if kind not in HOLDS:
+        raise JobError(
+            f"The format {format!r} does not hold this program, which is of class "
+            f"{kind}.",
+            fix="declare one with linear constraints and a linear or quadratic cost "
+            f"({', '.join(HOLDS)}); or solve the problem of aggopt.declare.",
+        )
+    with scratch() as folder:  # the writer knows the format by the name of the file
+        file = folder / f"program.{format}"
+        try:
+            write_program(problem, file)
+        except ValueError:
+            raise JobError(
+                "HiGHS cannot write this program: a number of it is tiny or huge.",
+                fix="state it with coefficients between 1e-9 and 1e15.",
+            ) from None
+        shutil.copyfile(file, to)
+
+
 def _write(problem: Any, to: Path, format: str) -> Any:
     """Return what Pyomo knows of the names in the file that it wrote."""
     how = PLAIN if format == "nl" else {}
@@ -234,11 +287,13 @@ def _write(problem: Any, to: Path, format: str) -> Any:
         ) from None
 
 
-def _load(problem: Any, solution: Path, format: str) -> None:
+def _load(problem: Any, solution: Path, format: str, language: str) -> None:
     """Give the variables of a problem the values of a solution."""
-    with scratch() as folder:
-        names = _write(problem, folder / format, format)
-    read = _read_nl if format == "nl" else _read_by_name
+    names, read = None, _read_cvxpy
+    if language == "pyomo":
+        read = _read_nl if format == "nl" else _read_by_name
+        with scratch() as folder:
+            names = _write(problem, folder / format, format)
     try:
         with _unheard():
             read(problem, solution, names)
@@ -264,6 +319,13 @@ def _read_by_name(problem: Any, solution: Path, names: Any) -> None:
     known = problem.solutions.symbol_map[names].bySymbol
     variables = {name: v for name, v in known.items() if v.ctype is Var}
     put(solution_in(solution.read_bytes().decode()), variables)
+
+
+def _read_cvxpy(problem: Any, solution: Path, names: Any) -> None:
+    from aggopt.solvers._cvxpy_file import read_values
+
+    found = solution_in(solution.read_bytes().decode())
+    read_values(problem, partial(values_of, found))
 
 
 def _no_solution(solution: Path) -> JobError:

@@ -6,7 +6,7 @@ SCIP (`write solution`) those that are not 0, after lines that say how it ended.
 Source: the pages of HiGHS on solution files; SCIP's reader_sol.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from math import isfinite
 from typing import Any, NamedTuple
@@ -68,8 +68,21 @@ def put(found: FileSolution, variables: Mapping[str, Any]) -> None:
     ValueError
         It has none of them, or lacks some and says of no others.
     """
-    lacking = variables.keys() - found.values.keys()
-    if lacking and (found.others is None or len(lacking) == len(variables)):
+    for name, value in values_of(found, variables).items():
+        variables[name].set_value(value)
+
+
+def values_of(found: FileSolution, names: Iterable[str]) -> dict[str, float]:
+    """Return the value that a solution has of each name.
+
+    Raises
+    ------
+    ValueError
+        It has none of them, or lacks some and says of no others.
+    """
+    wanted = list(names)
+    lacking = {*wanted} - found.values.keys()
+    others = found.others
+    if lacking and (others is None or len(lacking) == len(wanted)):
         raise ValueError
-    for name, variable in variables.items():
-        variable.set_value(found.values.get(name, found.others))
+    return {name: found.values.get(name, others or 0.0) for name in wanted}

@@ -259,22 +259,15 @@ def capped(x, labels, sizes):
     return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)))
 
 
-def test_models_without_a_declaration_in_pyomo_are_refused_before_work(
-    tmp_path, monkeypatch
-):
+def test_models_without_a_declaration_in_pyomo_are_not_written_as_nl():
     asked = job(aggregation={"model": capped})
     with refused(
-        "capped is declared in cvxpy alone, and an export needs a declaration in "
+        "capped is declared in cvxpy alone, and the format 'nl' needs a declaration in "
         "Pyomo.",
-        'write a file of a model with "pyomo" among its LANGUAGES; or solve the '
-        "problem of aggopt.declare.",
+        'write it with format "lp" or "mps"; or write a file of a model with "pyomo" '
+        "among its LANGUAGES.",
     ):
-        aggopt.export(None, asked, "age", tmp_path / "age.nl")
-    exported._require_pyomo(job(aggregation=P3M))
-    how = object.__new__(exported.ByModel)
-    of = SimpleNamespace(languages=("cvxpy", "pyomo"))
-    monkeypatch.setattr(exported.ByModel, "program", of)
-    exported._require_pyomo(SimpleNamespace(aggregation=how))
+        aggopt.export(None, asked, "age", "age.nl")
 
 
 def test_the_commands_export_and_judge(files, monkeypatch, aggopt):
