@@ -10,6 +10,7 @@ import pyarrow as pa
 from aggopt.command.policies import policies
 from aggopt.command.proposal import said_of_formats
 from aggopt.command.readiness import Obstacle, hides_names, obstacles, role_of
+from aggopt.core.memory import size_in_words
 from aggopt.core.names import numbers_among
 from aggopt.core.plural import many
 from aggopt.encoding import AttributeType
@@ -18,7 +19,7 @@ from aggopt.errors import AggoptError
 from aggopt.input.dialect import as_found
 from aggopt.input.files import as_written
 from aggopt.input.formats import is_csv
-from aggopt.input.look import OTHER_DATES, SPELLED_DATES, Look, looks
+from aggopt.input.look import NAMES, OTHER_DATES, SPELLED_DATES, Look, looks
 from aggopt.input.spelled import reads_as_missing
 from aggopt.input.units import Repeated
 from aggopt.job import AttributeSection, Job
@@ -28,6 +29,8 @@ from aggopt.job._roles import Roles
 from aggopt.pipeline.partition_step import job_of
 
 PUBLISHED = ("confidential", "other")  # as they are
+COSTLY = 500  # names of a column: fewer take no time that a person would notice
+COORDINATE = 16  # bytes: a number, and its copy
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +158,13 @@ def _notes(look: Look, role: str | None, k: int, kind: str | None) -> Iterator[s
         yield (
             f"{name}: {different} whole numbers in {look.records - look.missing} "
             "records; if they number records, list it as identifier, which drops it."
+        )
+    named = kind == "nominal" or (kind is None and look.type in NAMES)
+    if role == "quasi-identifier" and named and (different or 0) > COSTLY:
+        size = size_in_words(COORDINATE * look.records * (different or 0))
+        yield (
+            f"{name}: each of {different} values is a coordinate of every record, "
+            f"which takes about {size}; a tree, an order or fewer values take less."
         )
     if role == "quasi-identifier" and rare and kind != "date":
         yield (

@@ -41,7 +41,9 @@ def finished(written: "Release", files: "Files", *, as_json: bool) -> None:
     """Print what was written, which nothing that goes wrong here undoes."""
     with console.after_release():
         if as_json:
-            console.as_json({"files": files.to_dict(), **written.manifest()})
+            stated = written.manifest()
+            stated["notes"] += written.notes_on(files.table)
+            console.as_json({"files": files.to_dict(), **stated})
         else:
             release(written, files)
 

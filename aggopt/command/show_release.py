@@ -137,7 +137,7 @@ def _rest(certificates: list["Certificate"]) -> str:
 def notes(release: "Release", files: "Files") -> list[str]:
     """Return the urgent notes, some of the others, and where the rest of them is."""
     last = len(release.notes) - release.trivial
-    urgent = release.notes[: release.urgent]
+    urgent = *release.notes[: release.urgent], *release.notes_on(files.table)
     others = [*_of_categories(release), *release.notes[release.urgent : last]]
     shown = others if len(others) <= NOTES else others[: NOTES - 1]
     more = len(others) - len(shown)

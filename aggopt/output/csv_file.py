@@ -1,19 +1,23 @@
 """A CSV file as a job says that it is written."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aggopt.core.plural import many
 from aggopt.encoding._clock import nanoseconds
 from aggopt.encoding._iso import iso_duration
 from aggopt.errors import TableError
 from aggopt.input.spelled import reads_as_missing
+from aggopt.input.spelling import spell_numbers
 from aggopt.input.text_encoding import UTF_8
 from aggopt.job import Input
+
+_FORMULA = r"(?s)^[ \r\n]*[=+\-@\t]."  # as a spreadsheet begins one
 
 
 def write_csv(
@@ -44,6 +48,34 @@ def write_csv(
         encoding=how.encoding,
         quoting=csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL,
     )
+
+
+def formulas_in(table: pa.Table, how: Input) -> Iterator[str]:
+    """Yield a note on each column whose name or entries a spreadsheet may run.
+
+    Numbers with a sign are no formulas, nor is a sign by itself.
+    """
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        named = _formulas(pa.chunked_array([[name]]), how) > 0
+        count = _formulas(column, how)
+        parts = ["its name"] if named else []
+        parts += [many(count, "entry", "entries")] if count else []
+        if parts:
+            yield (
+                f"{name!r}: {' and '.join(parts)} may be run as a formula by a "
+                "spreadsheet that opens the CSV file."
+            )
+
+
+def _formulas(column: pa.ChunkedArray, how: Input) -> int:
+    """Return how many entries are text that begins as formulas do."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not _is_text(column.type):
+        return 0
+    begins = column.filter(pc.match_substring_regex(column, _FORMULA))
+    numbers = pc.sum(spell_numbers(begins, how)).as_py() or 0
+    return len(begins) - int(numbers)
 
 
 def _require_there(table: pa.Table, names: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from aggopt.core.in_memory import InMemory
 from aggopt.core.plural import many
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
-from aggopt.input.formats import packages_of
+from aggopt.input.formats import ending_of, packages_of
 from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.job import Job
@@ -22,6 +22,7 @@ from aggopt.measure import Assessment
 from aggopt.output.audit import Audit
 from aggopt.output.block_names import names_of, proven
 from aggopt.output.changes import WaveChanges
+from aggopt.output.csv_file import formulas_in
 from aggopt.output.drift import Drift
 from aggopt.output.manifest import Source, manifest, versions_of
 from aggopt.output.order import Order
@@ -274,6 +275,7 @@ class Release(Fieldwise):
         found = replace(found, limits=(*found.limits, *measured))
         found.require()
         stated = self.manifest()
+        stated["notes"] += self.notes_on(files.table)
         stated["versions"] |= versions_of(packages_of(files.table))
         stated["output"] = {
             "file": files.table.name,
@@ -315,6 +317,12 @@ class Release(Fieldwise):
         return write_report(
             self, path, private=private, title=title, overwrite=overwrite
         )
+
+    def notes_on(self, path: Path) -> tuple[str, ...]:
+        """Return what is noted of a file of the release, by its ending."""
+        if ending_of(path) != ".csv":
+            return ()
+        return tuple(formulas_in(self.masked.arrow(), self.job.released_input))
 
     def _write_table(self, to: Path, rows: Labels) -> None:
         shuffled = self.masked.arrow().take(pa.array(rows))

@@ -13,6 +13,7 @@ from test_input_contract import CASES, TABLE
 
 from aggopt import mask
 from aggopt.command.check import checked
+from aggopt.core.memory import size_in_words
 from aggopt.errors import AggoptError
 
 CHECK = ("check", "people.csv", "job.toml")
@@ -52,6 +53,23 @@ def test_nothing_stands_in_the_way(here, aggopt):  # noqa: F811
     )
     assert lines[-1] == "Nothing stands in the way: aggopt mask would begin."
     assert {path: path.read_bytes() for path in here.iterdir()} == before
+
+
+@pytest.mark.parametrize(("different", "noted"), [(500, False), (501, True)])
+def test_names_that_cost_memory_are_noted_before_the_work(
+    here,  # noqa: F811
+    aggopt,
+    different,
+    noted,
+):
+    n = 1100
+    codes = [f"c{i % different}" for i in range(n)]
+    people(n).assign(age=codes).to_csv("people.csv", index=False)
+    _, out, _ = aggopt(*CHECK)
+    size = size_in_words(16 * n * different)
+    note = f"each of {different} values is a coordinate of every record"
+    assert (note in " ".join(out.split())) == noted
+    assert (f"takes about {size}" in " ".join(out.split())) == noted
 
 
 @pytest.mark.parametrize("kind", [object, "category"])

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from tables import people
+from tables import ROLES_AND_K, people
 
 NESTED = {
     "brackets": "a = " + "[" * 20_000 + "]" * 20_000,
@@ -84,3 +84,17 @@ def test_init_refuses_a_table_of_too_many_columns_at_once(here, aggopt):
     assert code == 2
     assert "has 2001 columns, and init looks at 2000 at most" in err
     assert not (here / "new.toml").exists()
+
+
+@pytest.mark.parametrize(("name", "noted"), [("m.csv", True), ("m.parquet", False)])
+def test_formulas_of_a_spreadsheet_are_noted_of_a_csv_file_alone(
+    here, aggopt, name, noted
+):
+    people().assign(note="=HYPERLINK(A1)").to_csv("people.csv", index=False)
+    (here / "job.toml").write_text(ROLES_AND_K)
+    code, out, _ = aggopt("mask", "people.csv", "job.toml", "--out", name)
+    assert code == 0
+    manifest = (here / "m.manifest.json").read_text()
+    note = "'note': 40 entries may be run as a formula by a spreadsheet"
+    assert (note in " ".join(out.split())) == (note in manifest) == noted
+    assert "HYPERLINK" not in out + manifest

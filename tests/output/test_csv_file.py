@@ -8,7 +8,7 @@ import pytest
 
 from aggopt.errors import TableError
 from aggopt.job import Input
-from aggopt.output.csv_file import write_csv
+from aggopt.output.csv_file import formulas_in, write_csv
 
 SINGLE = pa.array([0.1, 2.5], pa.float32())
 COMMA = Input(separator=";", decimal=",")
@@ -90,3 +90,25 @@ def test_masked_durations_are_spelled_as_iso_does(tmp_path) -> None:
         "P3DT1H1M1S,3 days 01:01:01,P3DT1H1M1S",
         ",,",
     ]
+
+
+FORMULAS = ["=1+1", "@SUM(A1)", "+x", "-2+3", "\t=1", " =1", "-5", "+1.5e3", "-", "a=b"]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.dictionary(pa.int8(), pa.string())])
+def test_names_and_entries_that_a_spreadsheet_runs_are_counted_by_column(kind) -> None:
+    table = pa.table(
+        {
+            "note": pa.array([*FORMULAS, None], pa.string()).cast(kind),
+            "=x": pa.array(range(-5, 6)),
+            "plain": pa.array(["-5"] * 11).cast(kind),
+        }
+    )
+    ends = "may be run as a formula by a spreadsheet that opens the CSV file."
+    assert list(formulas_in(table, Input())) == [
+        f"'note': 6 entries {ends}",
+        f"'=x': its name {ends}",
+    ]
+    plain = pa.table({"note": pa.array(["-1,5"]), "other": pa.array([-1.5])})
+    assert not list(formulas_in(plain, COMMA))
+    assert len(list(formulas_in(plain, Input()))) == 1
