@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet
 
-from aggopt.core.names import check_names
 from aggopt.core.regular import require_regular
 from aggopt.errors import TableError
 from aggopt.input import csv_text
 from aggopt.input.coded import as_said
 from aggopt.input.excel import read_excel
 from aggopt.input.formats import EXCEL, STATISTICAL, check_ending, ending_of, is_csv
+from aggopt.input.parquet_file import read_parquet
 from aggopt.input.spelled import typed
 from aggopt.input.statistical import read_statistical
 from aggopt.job import AttributeSection, Input
@@ -96,7 +95,7 @@ def _table(path: Path, how: Input, keep: Collection[str]) -> pa.Table:
         return csv_text.whole(path, how)
     if ending_of(path) in STATISTICAL:
         return read_statistical(path, keep)
-    return read_excel(path) if ending_of(path) == EXCEL else _parquet(path)
+    return read_excel(path) if ending_of(path) == EXCEL else read_parquet(path)
 
 
 def as_released(path: Path, how: Input, roles: Roles) -> pa.Table:
@@ -116,8 +115,3 @@ def as_released(path: Path, how: Input, roles: Roles) -> pa.Table:
     nothing = pa.scalar(None, pa.string())
     there = [pc.if_else(pc.equal(c, ""), nothing, c) for c in table.columns]
     return pa.table(there, names=table.column_names)
-
-
-def _parquet(path: Path) -> pa.Table:
-    check_names(list(pyarrow.parquet.read_schema(path).names))
-    return pyarrow.parquet.read_table(path)

@@ -1,6 +1,7 @@
 """Files that are made to break what reads them end in an error that says why."""
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tables import ROLES_AND_K, people
 
@@ -98,3 +99,23 @@ def test_formulas_of_a_spreadsheet_are_noted_of_a_csv_file_alone(
     note = "'note': 40 entries may be run as a formula by a spreadsheet"
     assert (note in " ".join(out.split())) == (note in manifest) == noted
     assert "HYPERLINK" not in out + manifest
+
+
+@pytest.mark.parametrize("command", ["mask", "check", "init"])
+@pytest.mark.parametrize("bomb", ["cell", "records"])
+def test_a_parquet_file_that_unpacks_to_far_more_is_not_read(
+    here, aggopt, command, bomb, monkeypatch
+):
+    monkeypatch.setattr("aggopt.input.parquet_file.SMALL", 2**20)
+    n, text = (3, "Secret" + "x" * 2**23) if bomb == "cell" else (2**20, "Secret")
+    entries = [text] * 3 if bomb == "cell" else pa.repeat(text, n)
+    table = pa.table({"age": pa.repeat(1.0, n), "income": entries})
+    pq.write_table(table, "bomb.parquet", compression="zstd")
+    more = {"mask": ["job.toml", "--out", "m.csv"], "check": ["job.toml"]}
+    code, out, err = aggopt(
+        command, "bomb.parquet", *more.get(command, ["--out", "new.toml"])
+    )
+    assert code == 2
+    assert "times as many: no table does so by more than 1000" in out + err
+    assert "Secret" not in out + err
+    assert not (here / "m.csv").exists()
