@@ -1,7 +1,7 @@
 """How often combinations of published values occur."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -32,7 +32,10 @@ class Count:
     total
         How many records there are.
     what
-        What is counted, "record"; or "unit": each once in each of its combinations.
+        What is counted, "record"; or "unit": each once, and as rare as the rarest of
+        the combinations that its records have.
+    pairs
+        Pairs of a unit and one of its combinations; None where records are counted.
     """
 
     attributes: tuple[str, ...]
@@ -42,6 +45,12 @@ class Count:
     unique: int
     total: int = field(default=0, compare=False)
     what: str = "record"
+    pairs: int | None = field(default=None, compare=False)
+
+    @property
+    def average_risk(self) -> float:
+        """The mean chance to be re-identified, over records or pairs."""
+        return self.combinations / (self.total if self.pairs is None else self.pairs)
 
     def rarity(self, k: int) -> str:
         """Say how many are unique, and how many are in groups smaller than k.
@@ -71,9 +80,16 @@ class Count:
         """Return the count of combinations (n,), 0..m-1, of these attributes.
 
         With the `units` (n,) that records are of, these are counted.
+
+        Examples
+        --------
+        >>> labels, units = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 2])
+        >>> count = Count.of(("age",), labels, 3, units)
+        >>> count.rare, count.total, count.pairs
+        (3, 3, 4)
         """
         if units is not None:
-            labels = np.unique(np.stack([labels, units]), axis=1)[0]
+            return cls._of_units(attributes, labels, k, units)
         sizes = np.bincount(labels)
         return cls(
             attributes=tuple(attributes),
@@ -82,27 +98,25 @@ class Count:
             rare=int(sizes[sizes < k].sum()),
             unique=int((sizes == 1).sum()),
             total=len(labels),
-            what="record" if units is None else "unit",
         )
 
-
-def count_units(count: Count, labels: Labels, k: int, units: Labels) -> Count:
-    """Return a count of combinations (n,) that has each of the `units` (n,) once.
-
-    A unit is rare, or unique, if it is so in one of its combinations.
-
-    Examples
-    --------
-    >>> labels, units = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 2])
-    >>> pairs = Count.of(("age",), labels, 3, units)
-    >>> once = count_units(pairs, labels, 3, units)
-    >>> (pairs.rare, pairs.total), (once.rare, once.total)
-    ((4, 4), (3, 3))
-    """
-    group, unit = np.unique(np.stack([labels, units]), axis=1)
-    sizes = np.bincount(group)[group]
-    rare, unique = (len(np.unique(unit[few])) for few in (sizes < k, sizes == 1))
-    return replace(count, rare=rare, unique=unique, total=len(np.unique(units)))
+    @classmethod
+    def _of_units(
+        cls, attributes: Sequence[str], labels: Labels, k: int, units: Labels
+    ) -> "Count":
+        group, unit = np.unique(np.stack([labels, units]), axis=1)
+        sizes = np.bincount(group)
+        own = sizes[group]
+        return cls(
+            attributes=tuple(attributes),
+            combinations=len(sizes),
+            rarest=int(sizes.min()),
+            rare=len(np.unique(unit[own < k])),
+            unique=len(np.unique(unit[own == 1])),
+            total=len(np.unique(units)),
+            what="unit",
+            pairs=len(group),
+        )
 
 
 def in_small_groups(count: int, k: int) -> str:

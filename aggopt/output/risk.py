@@ -21,7 +21,7 @@ def as_counted(measures: Assessment, audit: Audit) -> Assessment:
     """
     counted: dict[str, Any] = {
         "highest_risk": 1 / audit.combination,
-        "average_risk": audit.groups / audit.whole.total,
+        "average_risk": audit.whole.average_risk,
         "reidentifications": audit.groups,
     }
     types = None if measures.types is None else replace(measures.types, **counted)

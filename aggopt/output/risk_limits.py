@@ -76,15 +76,21 @@ def counted_limits(
             _way(privacy, privacy.risk),
         )
     if privacy.average_risk is not None:
-        most = max(counts, key=lambda count: count.combinations / count.total)
+        most = max(counts, key=lambda count: count.average_risk)
         yield RiskLimit(
             AVERAGE,
             privacy.average_risk,
-            most.combinations / most.total,
-            f"{many(most.combinations, 'combination')} of "
-            f"{many(most.total, most.what)}",
+            most.average_risk,
+            f"{many(most.combinations, 'combination')} of {_averaged(most)}",
             _way(privacy, privacy.average_risk),
         )
+
+
+def _averaged(count: Count) -> str:
+    """Return what an average risk is over: records, units, or units by combination."""
+    if count.pairs is None:
+        return many(count.total, count.what)
+    return f"{many(count.pairs, 'pair')} of a unit and a combination"
 
 
 def linkage_limit(privacy: Privacy, found: float | None) -> tuple[RiskLimit, ...]:

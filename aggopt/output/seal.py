@@ -95,13 +95,14 @@ def amber_reason(audit: Audited) -> str | None:
         return _exposed(gravest, audit.k)
     if audit.warning is None:
         return None
-    unique = audit.whole.unique
-    if unique:
-        of = f"{unique:,} of {audit.records:,} {audit.whole.what}s {are(unique)} unique"
-        return f"{of} with all {len(audit.whole.attributes)} masked columns"
-    rare = f"{audit.whole.rare:,} of {audit.records:,} {audit.whole.what}s"
-    small = in_small_groups(audit.whole.rare, audit.k)
-    return f"{rare} {small} with all {len(audit.whole.attributes)} masked columns"
+    whole = audit.whole
+    total = f"{whole.total:,} {whole.what}s"
+    columns = f"with all {len(whole.attributes)} masked columns"
+    if whole.unique:
+        are_unique = f"{are(whole.unique)} unique"
+        return f"{whole.unique:,} of {total} {are_unique} {columns}"
+    small = in_small_groups(whole.rare, audit.k)
+    return f"{whole.rare:,} of {total} {small} {columns}"
 
 
 def _gravest(counts: tuple[Beside, ...]) -> Beside | None:

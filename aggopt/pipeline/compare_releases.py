@@ -20,7 +20,7 @@ from aggopt.input.units import members_of
 from aggopt.job import Job
 from aggopt.measure.utility import Utility
 from aggopt.output.changes import changes_between
-from aggopt.output.counts import Count, codes_of, count_units, together
+from aggopt.output.counts import Count, codes_of, together
 from aggopt.output.places import Files
 from aggopt.pipeline.reassess import places_by, tables_of
 from aggopt.pipeline.releases_compared import Figures, PairOfWaves, ReleasesCompared
@@ -117,8 +117,7 @@ def _counted(
     counts = []
     for each in units:
         own = None if each is None else each[rows]
-        count = Count.of(tuple(names), labels, k, own)
-        counts.append(count if own is None else count_units(count, labels, k, own))
+        counts.append(Count.of(tuple(names), labels, k, own))
     return min(counts, key=lambda count: count.rarest)
 
 

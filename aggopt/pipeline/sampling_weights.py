@@ -21,6 +21,12 @@ from aggopt.partition._shared.weighing import Weighing
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.guarantees import require_plain_repair
 
+MERGING = (
+    "Groups are merged until no record dominates one, which can lose several times as "
+    "much as groups that keep it from the start: in memory, without missing values, "
+    'method = "local_search" makes such groups.'
+)
+
 
 def by_weight(
     job: Job, weights: Floats | None, *, apart: bool = False
@@ -96,9 +102,15 @@ def notes(job: Job, weights: Floats | None) -> list[str]:
     )
     (name,) = job.roles.weight
     counted = "units" if job.roles.unit else "records"
-    return [
-        f"{name!r} weighs records: {made}. k counts {counted}, whatever they weigh."
-    ]
+    said = f"{name!r} weighs records: {made}. k counts {counted}, whatever they weigh."
+    return [said, *([MERGING] if _merges_for_dominance(job) else [])]
+
+
+def _merges_for_dominance(job: Job) -> bool:
+    """Whether groups are merged for the weights, and for nothing else."""
+    repair, only = job.privacy.repair, not (job.privacy.models or job.roles.unit)
+    merges = repair is not None and repair.method == "merge"
+    return merges and only and job.weights.dominance < 1
 
 
 def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> None:

@@ -222,7 +222,8 @@ def _changed(facts: Facts) -> Iterator[str]:
     before = together(map(codes_of, columns))
     now = facts.audit.unique
     is_or_are = "is" if now == 1 else "are"
-    after = f"{many(now, 'record')} of them {is_or_are}" if now else "none is"
+    of_them = " of them" if facts.what == "record" else ""
+    after = f"{many(now, facts.what)}{of_them} {is_or_are}" if now else "none is"
     yield (
         f"Before, {share(_unique(before))} of the records were unique with their "
         f"combination; now {after}."

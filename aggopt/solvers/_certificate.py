@@ -244,14 +244,14 @@ def summed(certificates: Sequence[Certificate]) -> Certificate:
     """Return one certificate of parts that were solved each by itself.
 
     Objectives, bounds and times are added; the bound is None unless every part has
-    one, and the status is that of the part that ended worst.  What is claimed of parts
-    is added, too, where each has a claim or else a bound.
+    one, and the status is that of the part that ended worst.  A part that kept its
+    input counts as locally optimal unless all did.  What is claimed of parts is added,
+    too, where each has a claim or else a bound.
     """
     if len(certificates) == 1:
         return certificates[0]
-    order = list(Status)
     return Certificate(
-        max((c.status for c in certificates), key=order.index),
+        _worst({c.status for c in certificates}),
         sum(c.objective for c in certificates),
         total_bound(certificates),
         max(c.violation for c in certificates),
@@ -261,6 +261,13 @@ def summed(certificates: Sequence[Certificate]) -> Certificate:
         _each(c.judge for c in certificates) or None,
         size=_summed_size(certificates),
     )
+
+
+def _worst(endings: set[Status]) -> Status:
+    """Return how parts ended together; KEPT is of an input that all of them kept."""
+    if len(endings) > 1 and Status.KEPT in endings:
+        endings = endings - {Status.KEPT} | {Status.LOCAL}
+    return max(endings, key=list(Status).index)
 
 
 def _claimed(certificates: Sequence[Certificate]) -> Claim | None:

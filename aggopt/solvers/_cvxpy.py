@@ -157,7 +157,13 @@ def run(
         scale_of(program) if taken and program is not None else None,
         counted(found.iterations),
         multipliers_of(problem) if there else None,
+        _is_one_sided(problem.objective.expr, maximised=maximised),
     )
+
+
+def _is_one_sided(cost: Any, *, maximised: bool) -> bool:
+    """Whether the signs of its terms keep an objective on one side of 0."""
+    return bool(cost.is_nonpos() if maximised else cost.is_nonneg())
 
 
 def multipliers_of(problem: cp.Problem) -> dict[str, Floats] | None:

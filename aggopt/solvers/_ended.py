@@ -39,6 +39,9 @@ class Ended:
         How large the program's terms are; None where a number of it is not moderate.
     iterations, multipliers
         Those of a `Certificate`.
+    is_one_sided
+        Whether the terms of the objective show that it is never below 0 where it is
+        minimised, nor above 0 where it is maximised.
     """
 
     status: Status
@@ -53,6 +56,7 @@ class Ended:
     multipliers: Mapping[str, Floats] | None = field(
         default=None, repr=False, compare=False
     )
+    is_one_sided: bool = False
 
 
 def counted(iterations: object) -> int | None:
@@ -98,11 +102,12 @@ def _safe(ended: Ended, *, trusted: bool) -> float | None:
     bound, away = ended.bound, 1.0 if ended.maximised else -1.0
     if bound is None or not isfinite(bound) or abs(bound) >= ENDLESS:
         return None
-    if ended.proven:
-        return bound
-    if not trusted or ended.scale is None:
-        return None
-    return bound + away * ended.scale.allowance(bound)
+    if not ended.proven:
+        if not trusted or ended.scale is None:
+            return None
+        bound += away * ended.scale.allowance(bound)
+    beyond = ended.is_one_sided and bound * away > 0
+    return 0.0 if beyond else bound
 
 
 def _says(ended: Ended) -> bool:

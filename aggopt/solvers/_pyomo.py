@@ -8,16 +8,17 @@ user may read, in memory where the system has such a folder, and removed at once
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.common.errors import ApplicationError
+from pyomo.common.errors import ApplicationError, PyomoException
 from pyomo.common.log import LoggingIntercept
 from pyomo.common.tempfiles import TempfileManager
+from pyomo.contrib.fbbt.fbbt import compute_bounds_on_expr
 from pyomo.core.base.block import BlockData
 from pyomo.core.base.PyomoModel import ModelSolutions
 from pyomo.opt import SolverStatus
@@ -145,7 +146,18 @@ def _ended(
         cost.sense == pyo.maximize,
         scale_of_problem(problem, reached) if taken else None,
         multipliers=multipliers_by_name(problem) if told else None,
+        is_one_sided=bound is not None and _is_one_sided(cost),
     )
+
+
+def _is_one_sided(cost: Any) -> bool:
+    """Whether the bounds of its variables keep an objective on one side of 0."""
+    with suppress(PyomoException, ArithmeticError, ValueError, NotImplementedError):
+        low, high = compute_bounds_on_expr(cost.expr)
+        if cost.sense == pyo.maximize:
+            return high is not None and high <= 0
+        return low is not None and low >= 0
+    return False
 
 
 def _bound(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from households import OF_RECORDS, members, of
 from tables import people
 
 import aggopt
@@ -271,3 +272,15 @@ def test_each_row_of_the_contract(printed, several, name) -> None:
         assert code == ("exit code 1" in outcome)
         assert says in out
     assert {path.name for path in several.iterdir()} == there
+
+
+def test_assess_counts_units_where_k_does(printed, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    members().to_csv("people.csv", index=False)
+    asked = of(OF_RECORDS, output={"shuffle": True})
+    (tmp_path / "job.toml").write_text(asked.to_toml())
+    aggopt.mask(tmp_path / "people.csv", tmp_path / "job.toml").write("masked.csv")
+    code, out = printed("assess", "people.csv", "masked.csv", "job.toml")
+    assert code == 0
+    assert "units unique with their combination (0)" in out
+    assert "records unique with their combination" not in out

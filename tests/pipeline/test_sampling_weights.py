@@ -224,6 +224,10 @@ def test_no_record_dominates_a_published_group(tmp_path) -> None:
     assert found.found == pytest.approx(share)
     assert share <= 0.6
     assert "groups are merged until none has" in " ".join(made.notes)
+    cost = "which can lose several times as much as groups that keep it from the start"
+    shown = made.notes[: len(made.notes) - made.trivial]
+    assert sum(cost in note for note in shown) == 1
+    assert 'method = "local_search"' in next(note for note in shown if cost in note)
     free = masked(frame, weights={"dominance": 1.0})
     assert largest_share(free.labels, w) > 0.6
     assert free.audit.promises == ()

@@ -20,6 +20,7 @@ from aggopt.partition import mdav
 from aggopt.pipeline.strata import Inside, kept_within
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.repair._merge_until_satisfied import merge_until_satisfied
+from aggopt.solvers import Status
 from aggopt.solvers._certificate import Claim
 
 QUASI = ["age", "income"]
@@ -455,3 +456,16 @@ def test_what_a_solver_of_ones_own_claims_of_each_stratum_is_added() -> None:
     assert found.claimed == Claim(-4.0, "object renormalised")
     said = "'age': the bound -4 claimed by object renormalised, and is not proven."
     assert said in made.notes
+
+
+def test_a_search_that_won_in_some_strata_does_not_say_that_it_kept_its_input():
+    frame = residents(m_f=6, m_m=6, o_f=6, o_m=40)
+    blocks = {
+        method: aggopt.mask(frame, within(k=3, partition={"method": method})).blocks
+        for method in ("mdav", "local_search")
+    }
+    (plain,), (searched,) = blocks["mdav"], blocks["local_search"]
+    assert searched.certificate.objective < 0.99 * plain.certificate.objective
+    parts = {part.status for part in searched.partition.certificates}
+    assert Status.KEPT in parts
+    assert searched.certificate.status is Status.LOCAL

@@ -62,6 +62,16 @@ def test_a_sum_is_of_all_parts_and_ended_as_the_worst_of_them():
     assert summed(parts[:1]) is parts[0]
 
 
+def test_a_sum_kept_its_input_only_where_all_of_its_parts_did():
+    kept, found, best = (
+        certificate(status=s) for s in (Status.KEPT, Status.LOCAL, Status.OPTIMAL)
+    )
+    assert summed([kept, kept]).status is Status.KEPT
+    assert summed([kept, found]).status is Status.LOCAL
+    assert summed([best, kept]).status is Status.LOCAL
+    assert summed([kept, certificate(status=Status.LIMIT)]).status is Status.LIMIT
+
+
 def test_one_without_a_bound_leaves_nothing_proven():
     some = [certificate(3.0, 2.0), certificate(8.0, None)]
     assert total_bound(some) is None
