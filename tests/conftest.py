@@ -23,9 +23,9 @@ from aggopt.checks import (
 )
 from aggopt.command import cli
 from aggopt.core import guardian
+from aggopt.core.worker import inside
 from aggopt.output import manifest
 from aggopt.solvers import SOLVERS, _pool
-from aggopt.solvers._worker import inside
 
 # a slow machine fails no law: examples have no deadline, and may be drawn slowly
 settings.register_profile(

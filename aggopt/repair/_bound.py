@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from aggopt.core.deadline import LONGEST, Deadline
 from aggopt.core.types import F64
 from aggopt.models import closeness_bound as model
 from aggopt.partition import _loss_bound as free
@@ -14,30 +15,37 @@ from aggopt.solvers import Certificate, Status, choose, solve
 PIECES = (4, 8)  # of f; more prove more, but are harder on the solver
 MET = 1e-9  # share of the objective that rounding may leave between it and a bound
 WIDEST = 24  # directions of the program: 1 s, and seven with twice as many
+GRACE = 10.0  # seconds for the bound, which takes one or two, after all others
 ROUNDING = 1e-26  # loss for each entry of z-scores that is none
 
 
-def least_loss(problem: Problem) -> float:
+def least_loss(problem: Problem, left: float = np.inf) -> float:
     """Return the higher of the bounds on SSE for groups of k, and for t-close ones."""
-    return max(free.least_loss(problem.Z, problem.k), close_loss(problem))
+    return max(free.least_loss(problem.Z, problem.k), close_loss(problem, left))
 
 
-def close_loss(problem: Problem) -> float:
+def close_loss(problem: Problem, left: float = np.inf) -> float:
     """Return the bound on SSE over all records and attributes, 0.0 if none is proven.
 
     It is of t alone, whatever the sizes of groups.  Whatever the solver says of itself,
     the multipliers that it found prove the bound.  Of many coordinates, as encoded
     names have, only some directions are seen: the loss in those is part of all.
+
+    The solver has the seconds that are `left` and GRACE, LONGEST at most.
     """
     if problem.ordered.m == 1:
         return 0.0
     place = problem.ordered.place / (problem.ordered.m - 1)
     solver = choose(None, model.MODEL.kind).name
     best, Z = 0.0, _few(problem, place)
+    clock = Deadline(min(max(left, 0.0) + GRACE, LONGEST))
     for pieces in PIECES:
+        if clock.over:
+            break
         data = model.Data(Z, place, problem.t, pieces)
         program = model.build(data, "cvxpy")
-        if solve(program, solver).status.usable:
+        status = solve(program, solver, time_limit=clock.left).status
+        if status.usable and status is not Status.UNANSWERED:
             found = model.multipliers(program, data)
             best = max(best, 0.0 if found is None else model.proven(data, found))
     return best * Z.size

@@ -15,9 +15,10 @@ from aggopt.privacy._ordered import Ordered
 from aggopt.repair._problem import Problem
 from aggopt.repair._registry import REPAIRS, Repair
 from aggopt.repair._repaired import Found
-from aggopt.solvers import SOLVERS, Solver, Status, choose
+from aggopt.solvers import Solver, Status, choose
 
 SEARCH = 0.6  # share of the time, where a program has the last word
+TRIAL = 2.0  # seconds in which four records are repaired, if HiGHS returns
 
 
 class How(NamedTuple):
@@ -69,11 +70,10 @@ def compile_for(method: str, language: str | None) -> None:
     that is named: a bound needs one, whatever the method.
     """
     languages = {"cvxpy", language or "cvxpy"}
-    highs = [] if SOLVERS["cvxpy:highs"].lacks else ["highspy"]
-    for name in (*highs, *(f"aggopt.solvers._{each}" for each in languages)):
-        import_module(name)
+    for each in languages:
+        import_module(f"aggopt.solvers._{each}")
     ordered = Ordered.of([0, 0, 1, 1])
     problem = Problem(np.array([[0.0], [0.0], [1.0], [1.0]]), ordered, 2, 0.1)
     solve = methods()[method].solve
     if solve is not None:
-        solve(problem, np.array([0, 0, 1, 1]), How(None, 1, 0), Deadline(None))
+        solve(problem, np.array([0, 0, 1, 1]), How(None, 1, 0), Deadline(TRIAL))

@@ -75,7 +75,7 @@ def closeness(
         Compilation, in the first call, is before.  Beside it, and not cut short: groups
         that are not t-close are merged until they are, which is needed for an answer,
         and grows as m^2 d; the neighbours of a search that has begun are looked up; and
-        the bound takes about a second more.
+        the bound takes about a second more, 13 at most.
         The end of an integer program is enforced, at most three seconds late.
     seed : int
         Of the order of swaps, and of annealing: without a time limit the same seed
@@ -144,7 +144,7 @@ def closeness(
     clock = Deadline(limit, progress)
     made = _made(method, problem, given, how, clock)
     found = not_worse(problem, given, made)
-    bound = least_loss(problem)
+    bound = least_loss(problem, clock.left)
     clock.report(1.0)
     return repaired(problem, found, bound, clock)
 

@@ -44,7 +44,8 @@ def exchanged(
         if problem.sse(chosen.labels) >= before - 1e-9:
             break
         labels = chosen.labels
-    return Exchanged(labels, Status.LIMIT if status is Status.LIMIT else Status.LOCAL)
+    whole = status in (Status.OPTIMAL, Status.LOCAL)
+    return Exchanged(labels, Status.LOCAL if whole else status)
 
 
 def _changes(problem: Problem, labels: Labels, clock: Deadline) -> Unions | None:

@@ -1,14 +1,19 @@
 """A choice of unions, found and improved part by part, by small integer programs."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from aggopt.core.deadline import Deadline
+from aggopt.core.highs_program import MODULES, HighsChoice
 from aggopt.core.validation import Floats, Labels
 from aggopt.repair._pricing import Priced
 from aggopt.repair._unions import Unions
+from aggopt.solvers import Status
+from aggopt.solvers._apart import unanswered
+from aggopt.solvers._kept import Kept
+from aggopt.solvers._pool import NoAnswer
 
 GROUPS = 100  # in the first part, at most; later ones are larger while that is easy
 COLUMNS = 3000  # unions in the program of a part, at most
@@ -49,10 +54,17 @@ class _Choice:
             self.owner[self.unions.members(q)] = q
 
 
+class Searched(NamedTuple):
+    """The union of each group (m,), -1 for none; how HiGHS ended without an answer."""
+
+    owner: Labels
+    missed: Status | None = None
+
+
 def searched(
     unions: Unions, prices: Priced, missing: float, clock: Deadline, seconds: float
-) -> Labels:
-    """Return the union of each group (m,), -1 for none: a choice of low cost.
+) -> Searched:
+    """Return a choice of unions of low cost.
 
     The first is what the linear program takes most of.  Then, part by part: some
     unions of the choice, those that cost most beyond their groups' prices more often,
@@ -62,8 +74,24 @@ def searched(
     """
     choice = _Choice(unions, np.full(unions.m, -1, np.intp), missing)
     _round_up(choice, prices)
-    rng, until = np.random.default_rng(0), clock.spent + seconds
-    size, idle = min(GROUPS, max(6.0, 2 * unions.m / 3)), 0
+    try:
+        with Kept(HighsChoice, MODULES) as highs:
+            _improve(choice, prices, highs, clock, clock.spent + seconds)
+    except NoAnswer as none:
+        return Searched(choice.owner, unanswered(none))
+    return Searched(choice.owner)
+
+
+def _improve(
+    choice: _Choice,
+    prices: Priced,
+    highs: Kept[HighsChoice],
+    clock: Deadline,
+    until: float,
+) -> None:
+    """Choose anew part by part, until nothing is won or the time is up."""
+    rng, m = np.random.default_rng(0), choice.unions.m
+    size, idle = min(GROUPS, max(6.0, 2 * m / 3)), 0
     near = _near(choice, prices)
     while idle < PATIENCE and clock.spent < until:
         part = _part(choice, prices, int(size), rng)
@@ -72,16 +100,15 @@ def searched(
         # the first that holds every group is worth more time than a better one
         incomplete = bool((choice.owner < 0).any())
         longest = max(LONGEST, left / 2) if incomplete else min(LONGEST, left)
-        longest = longest if np.isfinite(until) else np.inf
-        easy = _chosen_anew(choice, prices, part, near, longest)
-        size = min(size * 1.05, float(unions.m)) if easy else max(20.0, size * 0.8)
+        longest = max(0.1, longest) if np.isfinite(until) else np.inf
+        easy = _chosen_anew(choice, prices, part, near, highs, longest)
+        size = min(size * 1.05, float(m)) if easy else max(20.0, size * 0.8)
         better = choice.cost < before - 1e-9
         idle = 0 if better else idle + 1
         if better:
             near = _near(choice, prices)
-        elif easy and len(part) == unions.m:
-            break  # the part was everything
-    return choice.owner
+        elif easy and len(part) == m:
+            return  # the part was everything
 
 
 def _round_up(choice: _Choice, prices: Priced) -> None:
@@ -104,7 +131,7 @@ def _part(
     """Return some `size` groups: those without a union, and all of some unions."""
     chosen = choice.chosen
     excess = np.maximum(prices.reduced[chosen], 0.0)
-    weights = excess + excess.mean() / 10 + 1e-9
+    weights = excess + excess.sum() / max(1, len(excess)) / 10 + 1e-9
     drawn = chosen[np.argsort(-np.log(rng.random(len(chosen))) / weights)]
     groups = np.flatnonzero(choice.owner < 0)
     for q in drawn:
@@ -115,7 +142,12 @@ def _part(
 
 
 def _chosen_anew(
-    choice: _Choice, prices: Priced, part: Labels, near: Labels, longest: float
+    choice: _Choice,
+    prices: Priced,
+    part: Labels,
+    near: Labels,
+    highs: Kept[HighsChoice],
+    longest: float,
 ) -> bool:
     """Choose the unions of a part anew; return whether that was easy."""
     unions = choice.unions
@@ -128,51 +160,42 @@ def _chosen_anew(
     by_cost = inside[np.argsort(prices.reduced[inside], kind="stable")]
     held = np.unique(choice.owner[part])
     columns = np.union1d(by_cost[:COLUMNS], held[held >= 0])
-    highs = _program(choice, part, columns)
-    if np.isfinite(longest):
-        highs.setOptionValue("time_limit", max(0.1, longest))
-    highs.run()
-    import highspy
-
     before, owner = choice.cost_of(part), choice.owner.copy()
-    y = np.array(highs.getSolution().col_value)
+    y, easy = _solved(choice, part, columns, highs, longest)
     choice.take(part, columns[y[: len(columns)] > 0.5])
     if choice.cost_of(part) > before:
         choice.owner[:] = owner
-    return bool(highs.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+    return easy
 
 
-def _program(choice: _Choice, part: Labels, columns: Labels) -> Any:
-    """Return the program in HiGHS, that starts from the choice as it is."""
-    import highspy
+def _solved(
+    choice: _Choice,
+    part: Labels,
+    columns: Labels,
+    highs: Kept[HighsChoice],
+    longest: float,
+) -> tuple[Floats, bool]:
+    """Return which columns HiGHS takes, that starts from the choice, and if all ended.
 
-    unions, many = choice.unions, len(columns)
+    A last column for each group leaves it without a union.
+    """
+    unions = choice.unions
     starts, index = unions.rows(columns)
     place = np.empty(unions.m, np.intp)
     place[part] = np.arange(len(part))
     lacking = np.arange(len(part))
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = many + len(part), len(part)
-    lp.col_cost_ = _padded(unions.costs[columns], len(part), choice.missing)
-    lp.col_lower_ = np.zeros(lp.num_col_)
-    lp.col_upper_ = np.ones(lp.num_col_)
-    lp.row_lower_ = lp.row_upper_ = np.ones(len(part))
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_ = np.concatenate((starts, starts[-1] + 1 + lacking))
-    lp.a_matrix_.index_ = np.concatenate((place[index], lacking))
-    lp.a_matrix_.value_ = np.ones(len(index) + len(part))
-    lp.integrality_ = [highspy.HighsVarType.kInteger] * lp.num_col_
-    highs: Any = highspy.Highs()
-    highs.silent()
-    highs.setOptionValue("threads", 1)
-    highs.setOptionValue("mip_rel_gap", 0.0)
-    highs.setOptionValue("mip_max_nodes", NODES)
-    highs.passModel(lp)
-    now = highspy.HighsSolution()
     held = np.isin(columns, choice.owner[part])
-    now.col_value = np.concatenate((held, choice.owner[part] < 0)).astype(float)
-    highs.setSolution(now)
-    return highs
+    return highs.ask(
+        longest,
+        HighsChoice.choose,
+        _padded(unions.costs[columns], len(part), choice.missing),
+        np.concatenate((starts, starts[-1] + 1 + lacking)),
+        np.concatenate((place[index], lacking)),
+        np.concatenate((held, choice.owner[part] < 0)).astype(float),
+        len(part),
+        NODES,
+        longest,
+    )
 
 
 def _padded(costs: Floats, count: int, value: float) -> Floats:

@@ -58,22 +58,25 @@ def chosen_of(
     prices = priced(unions, known, clock, _share(clock, 0.5))
     clock.report(0.4)
     best, least = start, problem.sse(start)
-    if not _proven(prices, least):
-        owner = searched(unions, prices, least + 1.0, clock, _share(clock, 0.7))
-        best = min(best, _completed(unions, owner, best), key=problem.sse)
-        least = problem.sse(best)
+    missed = prices.missed  # then HiGHS is not asked again
+    if not (missed or _proven(prices, least)):
+        found = searched(unions, prices, least + 1.0, clock, _share(clock, 0.7))
+        best = min(best, _completed(unions, found.owner, best), key=problem.sse)
+        least, missed = problem.sse(best), found.missed
     clock.report(0.7)
     complete, status = _proven(prices, least), Status.LIMIT
     left = clock.left
     if not complete and left > 1:
         asked = _asked(prices, least, known)
-        found = _solved(unions, asked, solver, left)
-        status = found.status
-        if found.reading is not None and problem.sse(found.reading) < least:
-            best, least = found.reading, problem.sse(found.reading)
+        last = _solved(unions, asked, solver, left)
+        status = last.status
+        if last.reading is not None and problem.sse(last.reading) < least:
+            best, least = last.reading, problem.sse(last.reading)
         left_out = np.setdiff1d(_wanted(prices, least), asked)
         complete = status is Status.OPTIMAL and len(left_out) == 0
     certificate = _certificate(prices, least, complete, status, solver, clock)
+    if missed and not complete:
+        certificate = replace(certificate, status=missed)
     return Chosen(best, certificate if unions.complete else _modest(certificate))
 
 
@@ -138,6 +141,8 @@ def _certificate(
     ended = Status.OPTIMAL if complete else Status.LIMIT
     if not complete and status in (Status.OPTIMAL, Status.LOCAL):
         ended = Status.LOCAL
+    elif not complete and status is Status.UNANSWERED:
+        ended = status
     bound = max(prices.bound, (1 - TRUST) * least) if complete else prices.bound
     bound = min(bound, least)
     return Certificate(ended, least, bound, 0.0, solver.name, clock.spent)

@@ -97,6 +97,7 @@ def certified(
     status: Status = Status.HEURISTIC,
     by: str = "merging",
     weights: F64 | None = None,
+    left: float = np.inf,
 ) -> Certificate:
     """Return what is proven of groups: `status`, unless the bound is met.
 
@@ -104,7 +105,8 @@ def certified(
     what any groups of k lose, of what any lose that are as close as asked of one
     attribute by the ordered distance, and of `start`, what a partition has proven of
     all groups of k (None if nothing).  violation: 0.0, decided exactly.  With sampling
-    weights (n,) squares are weighted, and of closeness nothing is proven.
+    weights (n,) squares are weighted, and of closeness nothing is proven.  The bound of
+    closeness may take the seconds that are `left`, and a few more.
     """
     own, known = weighed(X, "z", weights)
     Z = np.ascontiguousarray(own)
@@ -127,7 +129,7 @@ def certified(
         seconds,
     )
     free = least_loss(Z, k, weights=weights)
-    bounds = [start, free, *(known.unit * close_loss(each) for each in close)]
+    bounds = [start, free, *(known.unit * close_loss(each, left) for each in close)]
     return highest(certificate, bounds, Z.size)
 
 

@@ -3,9 +3,7 @@
 Nothing is kept otherwise, and solvers are told to print nothing.
 """
 
-import ctypes
 import os
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -13,11 +11,11 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TextIO
 
+from aggopt.core.worker import flush
 from aggopt.errors import TableError
 
 _ONE = threading.RLock()  # the streams are the process's
 _FOLDERS: set[Path] = set()  # where this process has put a log
-_LIBRARY = "msvcrt" if os.name == "nt" else None
 
 # the file of this block; without one, in a process of ours, what is printed goes there
 _KEPT: ContextVar[tuple[Path | None] | None] = ContextVar("log", default=None)
@@ -125,13 +123,6 @@ def _streams(log: TextIO) -> Iterator[None]:
         for stream, own in zip((1, 2), before, strict=True):
             os.dup2(own, stream)
             os.close(own)
-
-
-def flush() -> None:
-    """Let go of what is printed and waits: it belongs where it was printed to."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    ctypes.CDLL(_LIBRARY).fflush(None)
 
 
 def require_no_log(*folders: Path) -> None:

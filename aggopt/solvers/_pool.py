@@ -8,7 +8,7 @@ takes no other process with it.
 import atexit
 import os
 import pickle
-import selectors
+import select
 import signal
 import subprocess
 import sys
@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from math import isfinite
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,10 +24,7 @@ from aggopt.core import guardian
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deadline import LONGEST
 from aggopt.core.memory import available
-from aggopt.errors import JobError, SolverError
-from aggopt.solvers._log import is_logged, log_of
-from aggopt.solvers._scratch import scratch
-from aggopt.solvers._worker import (
+from aggopt.core.worker import (
     COMPILED,
     COMPILES,
     EXHAUSTED,
@@ -37,6 +35,9 @@ from aggopt.solvers._worker import (
     inside,
     unpack,
 )
+from aggopt.errors import JobError, SolverError
+from aggopt.solvers._log import is_logged, log_of, logged_here
+from aggopt.solvers._scratch import scratch
 
 GRACE = 2.5  # seconds after its time limit in which a solver may come to an end
 START = 120.0  # seconds in which a process must have imported what it needs
@@ -90,6 +91,8 @@ def call(
     JobError
         An argument cannot be sent.
     """
+    if is_logged():
+        function, arguments = _call_logged, (function, *arguments)
     packed = _packed(dumps, function, arguments)
     # the folder is made here, so that it goes even if the process is killed
     with log_of(solver) as log, scratch() as folder:
@@ -102,6 +105,58 @@ def call(
             worker.kill()
             raise
         _give_back(worker)
+    return _content(answer)
+
+
+def _call_logged(function: Callable[..., Any], *arguments: Any) -> Any:
+    with logged_here():
+        return function(*arguments)
+
+
+class Session:
+    """A worker that keeps what a call leaves there, for calls that follow.
+
+    `modules` are imported before the first limit of time begins.
+    """
+
+    def __init__(self, modules: tuple[str, ...]) -> None:
+        self._modules = modules
+        self._memory: int | None = available()
+        self._worker: _Worker | None = _taken()
+
+    def call(self, function: Callable[..., Any], *arguments: Any, limit: float) -> Any:
+        """Return what a function returns, as `call` does; it may write no files.
+
+        Raises
+        ------
+        NoAnswer
+            The process did not answer in time, or ended: then or in an earlier call.
+        """
+        if self._worker is None:
+            raise NoAnswer(0.0, at_limit=False)
+        packed = pickle.dumps((function, arguments))
+        request = Request(self._modules, packed, False, None, self._memory)
+        self._memory = None
+        limit = max(limit, 0.0) if isfinite(limit) else LONGEST
+        try:
+            return _content(self._worker.answer(request, limit, None))
+        except BaseException:
+            worker, self._worker = self._worker, None
+            worker.kill()
+            raise
+
+    def close(self, forget: Callable[[], None]) -> None:
+        """Let the worker forget, by this function, and work for others."""
+        if self._worker is None:
+            return
+        with suppress(NoAnswer):
+            self.call(forget, limit=LONGEST)
+            _give_back(self._worker)
+        self._worker = None
+
+
+def _content(answer: tuple[bytes, bytes]) -> Any:
+    """Return what a function returned, or raise what it raised."""
     kind, content = answer
     said = pickle.loads(content)
     if kind == RAISED:
@@ -201,7 +256,7 @@ class _Worker:
         self.place = _place()
         try:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "aggopt.solvers._worker"],
+                [sys.executable, "-P", "-m", "aggopt.core.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -236,12 +291,14 @@ class _Worker:
         clock, kept = _Clock(limit), _Kept(log)
         packed = pickle.dumps(tuple(request))
         unsent = memoryview(len(packed).to_bytes(8, "big") + packed)
-        with selectors.DefaultSelector() as waiting, ExitStack() as compiling:
-            waiting.register(self.requests, selectors.EVENT_WRITE)
-            waiting.register(self.answers, selectors.EVENT_READ)
-            waiting.register(self.printed, selectors.EVENT_READ)
+        waiting = select.poll()
+        waiting.register(self.requests, select.POLLOUT)
+        waiting.register(self.answers, select.POLLIN)
+        waiting.register(self.printed, select.POLLIN)
+        with ExitStack() as uncounted:
+            uncounted.enter_context(compile_time.passing())
             while True:
-                ready = {key.fd for key, _ in waiting.select(clock.left())}
+                ready = {fd for fd, _ in waiting.poll(1000 * clock.left())}
                 if self.requests in ready:
                     unsent = unsent[self._send(unsent) :]
                     if not unsent:
@@ -253,12 +310,13 @@ class _Worker:
                 for kind, content in self._received(clock, kept):
                     if kind == READY:
                         clock.begin()
+                        uncounted.close()
                     elif kind == COMPILES:
                         if clock.pause():
-                            compiling.enter_context(compile_time.passing())
+                            uncounted.enter_context(compile_time.passing())
                     elif kind == COMPILED:
                         clock.go_on()
-                        compiling.close()
+                        uncounted.close()
                     elif kind in (RETURNED, RAISED):
                         kept.read(self.printed)
                         return kind, content
@@ -347,7 +405,8 @@ def _taken() -> _Worker:
         with _pool.lock:
             worker = _pool.idle.pop() if _pool.idle else None
         if worker is None:
-            return _Worker()
+            with compile_time.passing():
+                return _Worker()
         if worker.is_fit:
             return worker
         worker.kill()

@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory, gettempdir
 
 from aggopt.core import guardian
 from aggopt.core.leftovers import folder_prefix, remove_left
+from aggopt.core.worker import SCRATCH
 
-WHERE = "AGGOPT_SCRATCH"  # a process of ours tells its child to work in its own folder
 _MEMORY = Path("/dev/shm")
 
 
@@ -32,4 +32,4 @@ def scratch() -> Iterator[Path]:
 def scratch_parent() -> Path:
     """Return the folder in which scratch folders are made."""
     usual = _MEMORY if _MEMORY.is_dir() else gettempdir()
-    return Path(os.environ.get(WHERE) or usual)
+    return Path(os.environ.get(SCRATCH) or usual)

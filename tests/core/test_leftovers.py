@@ -10,8 +10,9 @@ import pytest
 
 from aggopt.core import leftovers
 from aggopt.core.leftovers import file_prefix, folder_prefix, remove_left
+from aggopt.core.worker import SCRATCH
 from aggopt.output.staging import Staging
-from aggopt.solvers._scratch import WHERE, scratch
+from aggopt.solvers._scratch import scratch
 
 CHILD = """
 import sys, time
@@ -32,7 +33,7 @@ with Staging() as staging, scratch() as own:
 @pytest.fixture
 def child(tmp_path, monkeypatch):
     """Another process that has files aside in tmp_path, and a scratch folder."""
-    monkeypatch.setenv(WHERE, str(tmp_path))
+    monkeypatch.setenv(SCRATCH, str(tmp_path))
     made = subprocess.Popen(
         [sys.executable, "-c", CHILD, tmp_path],
         stdin=subprocess.PIPE,

@@ -8,10 +8,10 @@ from tables import promising, salaried
 
 import aggopt
 from aggopt.core.leftovers import file_prefix
+from aggopt.core.worker import SCRATCH
 from aggopt.errors import TableError
 from aggopt.output import staging
 from aggopt.output.staging import Staging
-from aggopt.solvers._scratch import WHERE
 
 NAMES = ("one.csv", "two.json", "three.csv")
 
@@ -133,7 +133,7 @@ def test_what_a_killed_process_left_goes_from_both_folders(
     for folder in (public, memory):
         folder.mkdir()
         (folder / f"{where}-999999999-1.csv").write_text("secret")
-    monkeypatch.setenv(WHERE, str(memory))
+    monkeypatch.setenv(SCRATCH, str(memory))
     commit(public, overwrite=False)
     assert found(public) == dict.fromkeys(NAMES, "new")
     assert found(memory) == {}

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from aggopt.core.highs_program import HighsProgram
 from aggopt.errors import SolverError
 from aggopt.partition._optimal.columns import groups_of
 from aggopt.partition._optimal.master import GroupMaster
@@ -14,15 +15,11 @@ def test_the_optimum_takes_the_cheaper_cover():
     master = RestrictedMaster(3)
     starts, rows = np.array([0, 2, 3]), np.array([0, 1, 2, 0, 1, 2])
     master.add_columns(np.array([1.0, 1.0, 3.0]), starts, rows, np.ones(6))
-    master.limit(10.0)
-    master.highs.run()
-    assert master.highs.getInfo().objective_function_value == pytest.approx(2.0)
+    assert master.ask(10, HighsProgram.solve, 10.0).objective == pytest.approx(2.0)
     master.add_columns(np.array([0.5]), np.array([0]), np.arange(3), np.ones(3))
-    master.limit(np.inf)
-    master.highs.run()
-    found = master.highs.getSolution()
-    assert list(found.col_value) == pytest.approx([0, 0, 0, 1])
-    assert sum(found.row_dual) == pytest.approx(0.5)
+    found = master.ask(np.inf, HighsProgram.solve, np.inf)
+    assert list(found.columns) == pytest.approx([0, 0, 0, 1])
+    assert sum(found.duals) == pytest.approx(0.5)
 
 
 def test_groups_are_priced_by_their_records():
@@ -37,11 +34,11 @@ def test_groups_are_priced_by_their_records():
     assert solved.duals.u.sum() == pytest.approx(4.0)
 
 
-def test_no_time_leaves_no_optimum():
+def test_a_deadline_that_has_passed_is_no_limit_below_zero():
     master = GroupMaster(4)
     master.add(groups_of(np.array([0, 0, 1, 1]), 2), np.ones(2))
-    master.limit(-1.0)  # as if the deadline had passed: never a negative limit
-    assert master.highs.getOptionValue("time_limit")[1] >= 0.0
+    solved = master.solve(-1.0)
+    assert solved is None or solved.value == pytest.approx(2.0)
 
 
 def test_without_highs_the_command_that_installs_it_is_named(monkeypatch):

@@ -26,9 +26,9 @@ def sizes(monkeypatch) -> list[int]:
     """Return the sizes of the programs that are solved."""
     seen = []
 
-    def spied(program, solver):
+    def spied(program, solver, **limit):
         seen.append(program.variables()[0].shape[0])
-        return solve(program, solver)
+        return solve(program, solver, **limit)
 
     monkeypatch.setattr(bound_module, "solve", spied)
     monkeypatch.setattr(bound_module, "PIECES", (PIECES,))

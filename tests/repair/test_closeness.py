@@ -24,6 +24,7 @@ from aggopt.repair import closeness
 from aggopt.repair._bound import close_loss, least_loss
 from aggopt.repair._close import How
 from aggopt.repair._exchange import exchanged
+from aggopt.repair._large_neighbourhood_search import Searched
 from aggopt.repair._merge_until_close import made_close
 from aggopt.repair._problem import problem_of
 from aggopt.repair._repaired import Found
@@ -134,7 +135,7 @@ def test_exchanging_ends_in_time_and_merges_no_single_records(monkeypatch, ticki
     )
     labels = closeness_first(Z, values, 3, 0.3)
     monkeypatch.delattr(ilp_module, "made_close")
-    nothing = np.full(60, -1)
+    nothing = Searched(np.full(60, -1))
     monkeypatch.setattr(ilp_module, "searched", lambda *given: nothing)
     found = exchanged(task, labels, highs, Deadline(0.4))
     assert task.sse(found.labels) <= task.sse(labels)

@@ -8,7 +8,7 @@ from conftest import require_solver
 from aggopt.core.deadline import Deadline
 from aggopt.partition import mdav
 from aggopt.repair import _large_neighbourhood_search, _merge_ilp, closeness
-from aggopt.repair._large_neighbourhood_search import searched
+from aggopt.repair._large_neighbourhood_search import Searched, searched
 from aggopt.repair._merge_ilp import _completed
 from aggopt.repair._merge_until_close import made_close
 from aggopt.repair._pricing import priced
@@ -35,7 +35,7 @@ def test_every_group_is_in_one_close_union(monkeypatch, seed, groups):
     monkeypatch.setattr(_large_neighbourhood_search, "GROUPS", groups)
     task, start, unions, prices = prepared(seed)
     missing = task.sse(start) + 1
-    owner = searched(unions, prices, missing, Deadline(None), np.inf)
+    owner, _ = searched(unions, prices, missing, Deadline(None), np.inf)
     for q in np.unique(owner[owner >= 0]):
         assert set(unions.members(q)) == set(np.flatnonzero(owner == q))
     found = _completed(unions, owner, start)
@@ -49,7 +49,7 @@ def test_every_group_is_in_one_close_union(monkeypatch, seed, groups):
 def test_the_same_twice_where_no_time_is_set():
     _, _, unions, prices = prepared(1)
     one, other = (
-        searched(unions, prices, 500, Deadline(None), np.inf) for _ in range(2)
+        searched(unions, prices, 500, Deadline(None), np.inf).owner for _ in range(2)
     )
     assert (one == other).all()
 
@@ -82,7 +82,8 @@ def test_a_solver_has_time_however_long_choosing_what_it_looks_at_took(monkeypat
         return Answer(None, Status.LIMIT, None, "cvxpy:highs", 0.0)
 
     nothing = np.full(unions.m, -1)
-    monkeypatch.setattr(_merge_ilp, "searched", lambda *given: nothing)
+    found = Searched(nothing)
+    monkeypatch.setattr(_merge_ilp, "searched", lambda *given: found)
     monkeypatch.setattr(_merge_ilp, "_proven", lambda *given: False)
     monkeypatch.setattr(_merge_ilp, "_asked", slowly)
     monkeypatch.setattr(_merge_ilp, "hard_limited", answered)

@@ -95,7 +95,8 @@ def _best_pair(generation: ColumnGeneration, node: BranchNode) -> Pair | None:
         rises = []
         for together, apart in _sides(node, pair):
             _enter(generation, together, apart)
-            rises.append(max(1e-6, generation.master.guess(ITERATIONS) - before))
+            guess = generation.master.guess(ITERATIONS, generation.clock.left)
+            rises.append(max(1e-6, guess - before))
         gained = min(rises[0], 1e3) * min(rises[1], 1e3)
         if gained > most:
             best, most = pair, gained

@@ -24,6 +24,8 @@ class Incumbent:
         Whether groups were priced for the bound.
     by
         The method that found the partition, if not.
+    unanswered
+        Whether the solver of an integer program did not answer.
     exact
         Whether Z was not centred, and its differences are those of the records.
     weights
@@ -44,6 +46,7 @@ class Incumbent:
         self.weights = weights
         self.labels, self.value = labels, self.cost(groups_of(labels, k))
         self.priced, self.by = False, "local search"
+        self.unanswered = False
         self.centred = 0.0
         if not exact:
             self.centred = CENTRED * float(weighted(Z**2, weights).sum())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aggopt.core.highs_program import HighsProgram
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.columns import GroupColumns
 from aggopt.partition._optimal.pricing import Cut, Duals, Pair
@@ -43,9 +44,10 @@ class GroupMaster(RestrictedMaster):
         self.groups = GroupColumns(np.empty((0, 0), np.int32), np.empty(0, np.intp))
         self.together: tuple[Pair, ...] = ()
         self.apart: tuple[Pair, ...] = ()
-        self.highs.setOptionValue("dual_feasibility_tolerance", EXACT)
+        self.then(HighsProgram.set_option, "dual_feasibility_tolerance", EXACT)
         every, zeros = np.arange(n, dtype=np.int32), np.zeros(n)
-        self.highs.addCols(n, zeros, zeros, zeros, n, every, every, np.ones(n))
+        alone = zeros, zeros, every, every, np.ones(n)
+        self.then(HighsProgram.add_columns, *alone)
 
     def add(self, groups: GroupColumns, costs: Floats) -> None:
         """Add groups (q, 2k - 1) with their costs."""
@@ -80,31 +82,25 @@ class GroupMaster(RestrictedMaster):
         for row, cut in enumerate(cuts):
             part = slice(half.indptr[row], half.indptr[row + 1])
             index = (self.n + half.indices[part]).astype(np.int32)
-            self.highs.addRow(
-                -np.inf, len(cut) // 2, len(index), index, half.data[part]
-            )
+            self.then(HighsProgram.add_row, len(cut) // 2, index, half.data[part])
         self.cuts.extend(cuts)
 
     def solve(self, seconds: float = np.inf) -> MasterSolution | None:
         """Return the optimum; None if the time limit comes first."""
-        self.limit(seconds)
-        self.highs.run()
-        if not self._ended("kOptimal", "kTimeLimit"):
-            self.highs.clearSolver()  # a warm start may end nowhere: from the beginning
-            self.highs.run()
-        if not self._ended("kOptimal"):
+        found = self.ask(seconds, HighsProgram.solve, seconds)
+        if found.status not in ("kOptimal", "kTimeLimit"):
+            # a warm start may end nowhere: from the beginning
+            found = self.ask(seconds, HighsProgram.solve_anew)
+        if found.status != "kOptimal" or found.duals is None:
             return None
-        found = self.highs.getSolution()
-        dual = np.array(found.row_dual)
         duals = Duals(
-            dual[: self.n],
+            found.duals[: self.n],
             tuple(self.cuts),
-            np.minimum(dual[self.n :], 0.0),
+            np.minimum(found.duals[self.n :], 0.0),
             self.together,
             self.apart,
         )
-        value = float(self.highs.getInfo().objective_function_value)
-        return MasterSolution(value, np.array(found.col_value)[self.n :], duals)
+        return MasterSolution(found.objective, found.columns[self.n :], duals)
 
     def branch(
         self, together: Sequence[Pair], apart: Sequence[Pair], alone: float
@@ -122,19 +118,12 @@ class GroupMaster(RestrictedMaster):
         self.together, self.apart = tuple(together), tuple(apart)
         branched = bool(together or apart)
         most = np.where(np.append(np.full(n, not branched), barred), 0.0, np.inf)
-        every = np.arange(len(most), dtype=np.int32)
-        self.highs.changeColsBounds(len(most), every, np.zeros(len(most)), most)
-        self.highs.changeColsCost(n, every[:n], np.full(n, alone))
+        self.then(HighsProgram.change_bounds, most)
+        self.then(HighsProgram.change_costs, np.full(n, alone))
 
-    def guess(self, iterations: int) -> float:
+    def guess(self, iterations: int, seconds: float = np.inf) -> float:
         """Return the objective after some dual simplex iterations: a lower bound."""
-        self.highs.setOptionValue("simplex_iteration_limit", iterations)
-        self.highs.run()
-        self.highs.setOptionValue("simplex_iteration_limit", 2**31 - 1)
-        return float(self.highs.getInfo().objective_function_value)
-
-    def _ended(self, *statuses: str) -> bool:
-        return self.highs.getModelStatus().name in statuses
+        return self.ask(seconds, HighsProgram.objective_after, iterations)
 
     def reduced(
         self, duals: Duals, costs: Floats, which: Labels | None = None

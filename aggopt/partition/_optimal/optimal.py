@@ -29,7 +29,9 @@ from aggopt.partition._shared.settings import Grouping, Seconds
 from aggopt.partition._shared.sse import loss
 from aggopt.partition._shared.weighing import Weighing
 from aggopt.solvers import Solver, Status, choose
+from aggopt.solvers._apart import unanswered
 from aggopt.solvers._options import require_limited
+from aggopt.solvers._pool import NoAnswer
 
 LARGE = 10_000  # records, above which there is no linear program
 NEIGHBOURS = 20
@@ -102,7 +104,9 @@ def optimal(
         up to 1e-6 of the objective; GAP where gap_tol ended the search: objective -
         bound is no more than that share of the objective; LIMIT where time or size did,
         or without a bound where no float holds the objective; INTERRUPTED after Ctrl-C,
-        with the best so far.
+        with the best so far; UNANSWERED, too, where HiGHS or the solver did not return
+        and was ended 2.5 seconds after its limit; FAILED, too, where the process of
+        HiGHS ended.
 
     Raises
     ------
@@ -199,8 +203,12 @@ def _solved(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> Sta
         how.report(1.0)
     except KeyboardInterrupt:
         return Status.INTERRUPTED
-    content = work.best.closed and not work.best.proven
-    return Status.GAP if content else Status.LIMIT
+    except NoAnswer as none:  # of the linear program
+        work.best.by += ", then HiGHS"
+        return unanswered(none)
+    if work.best.closed and not work.best.proven:
+        return Status.GAP
+    return Status.UNANSWERED if work.best.unanswered else Status.LIMIT
 
 
 def _improve(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> None:

@@ -49,6 +49,7 @@ def chosen(
     if limit <= 0:
         return False
     found = _asked(data, solver, None if np.isinf(limit) else limit)
+    best.unanswered |= found.status is Status.UNANSWERED
     if found.reading is not None:
         generation.offer(found.reading)
     return found.status is Status.OPTIMAL

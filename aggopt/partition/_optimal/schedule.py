@@ -51,11 +51,27 @@ def run_schedule(
     """Improve and bound `best` until the gap is closed or the deadline passes.
 
     It ends, too, when a partition is found that calls for other units.
+
+    Raises
+    ------
+    NoAnswer
+        HiGHS did not return in time, or its process ended.
     """
-    searches = Searches(task.Z, task.k, task.near, task.seed, task.weights)
     pricer = Pricer(task.Z, task.k, task.near, task.weights)
-    within = _part(clock, 0.15)
     generation = ColumnGeneration(best, pricer, clock, task.start)
+    with generation.master:
+        _run(generation, task, best, clock, report)
+
+
+def _run(
+    generation: ColumnGeneration,
+    task: OptimalProblem,
+    best: Incumbent,
+    clock: Deadline,
+    report: Progress,
+) -> None:
+    searches = Searches(task.Z, task.k, task.near, task.seed, task.weights)
+    within = _part(clock, 0.15)
     for _ in range(RESTARTS):
         if not within.over:
             search_on(generation, searches, task.start, PERTURBATIONS, within)

@@ -6,9 +6,8 @@ from importlib import import_module
 
 @cache
 def load() -> None:
-    """Import HiGHS and the kernels, so that no time limit counts imports."""
+    """Import the kernels, so that no time limit counts imports."""
     for name in (
-        "highspy",
         "aggopt.partition._optimal.exact_pricing_kernels",
         "aggopt.partition._optimal.schedule",
         "aggopt.partition._local_search.iterated_kernels",

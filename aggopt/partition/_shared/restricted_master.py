@@ -1,13 +1,13 @@
 """The restricted master of column generation: a linear program kept in HiGHS."""
 
-from typing import Any
-
 import numpy as np
 
+from aggopt.core.highs_program import MODULES, HighsProgram
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats
 from aggopt.errors import SolverError
 from aggopt.solvers import SOLVERS
+from aggopt.solvers._kept import Kept
 
 
 def require_highs(columns: str) -> None:
@@ -19,37 +19,20 @@ def require_highs(columns: str) -> None:
         )
 
 
-class RestrictedMaster:
-    """Minimise costs @ share over the columns so far; each of the rows adds up to 1."""
+class RestrictedMaster(Kept[HighsProgram]):
+    """Minimise costs @ share over the columns so far; each of the rows adds up to 1.
+
+    HiGHS runs in a process of its own, which ends with its limit: `NoAnswer` then.
+    """
 
     def __init__(self, rows: int) -> None:
-        import highspy
-
-        self.highs: Any = highspy.Highs()
-        self.highs.silent()
-        self.highs.setOptionValue("threads", 1)
-        none = np.empty(0, np.int32)
-        for _ in range(rows):
-            self.highs.addRow(1.0, 1.0, 0, none, none.astype(float))
+        super().__init__(HighsProgram, MODULES)
+        self.then(HighsProgram.add_rows, rows)
 
     def add_columns(
         self, costs: Floats, starts: AnyInt, rows: AnyInt, entries: Floats
     ) -> None:
         """Add columns; column j has entries in rows[starts[j]:starts[j + 1]]."""
-        count = len(costs)
-        self.highs.addCols(
-            count,
-            costs,
-            np.zeros(count),
-            np.full(count, np.inf),
-            len(rows),
-            starts.astype(np.int32),
-            rows.astype(np.int32),
-            entries,
-        )
-
-    def limit(self, seconds: float) -> None:
-        """Set the time limit, which HiGHS counts from its first run."""
-        spent = self.highs.getRunTime()
-        limit = spent + max(seconds, 0.0) if np.isfinite(seconds) else 1e30
-        self.highs.setOptionValue("time_limit", limit)
+        most = np.full(len(costs), np.inf)
+        places = starts.astype(np.int32), rows.astype(np.int32)
+        self.then(HighsProgram.add_columns, costs, most, *places, entries)

@@ -44,6 +44,7 @@ def _searched(given: Given, labels: Labels, how: Any) -> Partition | None:
         status=Status.LOCAL if ended else Status.LIMIT,
         by="merging, then changes checked one by one",
         weights=given.weights,
+        left=clock.left,
     )
     clock.report(1.0)
     return Partition(found, proof)

@@ -2,20 +2,24 @@
 
 Requests and answers go through pipes, so that no file holds them.  What a solver
 prints goes nowhere, or through a pipe of its own into the log; what it says of errors
-always goes through that pipe, and shows whether it ran out of memory.
+always goes through that pipe, and shows whether it ran out of memory.  This file
+imports little: what a call needs is imported with its function.
 """
 
+import ctypes
 import os
 import pickle
+import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 READY, COMPILES, COMPILED = b"R", b"C", b"c"  # messages without content
 RETURNED, RAISED, FAILED, EXHAUSTED = b"A", b"E", b"F", b"M"
+SCRATCH = "AGGOPT_SCRATCH"  # the variable that names the folder for files
 _LENGTH = 8  # bytes of a message's length
 _THREAD = 1 << 27  # bytes that a thread reserves, and does not use
 
@@ -32,16 +36,16 @@ class Request(NamedTuple):
     logged
         Whether what the solver prints is kept.
     folder
-        Where the solver may write files.
+        Where the solver may write files; None for one that writes none.
     memory
-        Bytes that the call may allocate.
+        Bytes that the call may allocate; None for as many as before.
     """
 
     modules: tuple[str, ...]
     call: bytes
     logged: bool
-    folder: str
-    memory: int
+    folder: str | None
+    memory: int | None
 
 
 class _Inside:
@@ -51,6 +55,7 @@ class _Inside:
 
 
 inside = _Inside()
+_objects: list[Any] = []  # what this process keeps from one call to the next: one, or 0
 
 
 def pack(kind: bytes, content: bytes = b"") -> bytes:
@@ -79,7 +84,10 @@ def main() -> None:
     with os.fdopen(requests, "rb") as asked, os.fdopen(replies, "wb", 0) as answers:
         while length := asked.read(_LENGTH):
             request = Request(*pickle.loads(asked.read(int.from_bytes(length, "big"))))
-            _prints_into(printed if request.logged else null)
+            if not request.logged:
+                answers.write(_answer(request, answers))
+                continue
+            _prints_into(printed)
             try:
                 message = _answer(request, answers)
             finally:
@@ -88,18 +96,22 @@ def main() -> None:
 
 
 def _prints_into(descriptor: int) -> None:
-    from aggopt.solvers._log import flush
-
     flush()
     os.dup2(descriptor, 1)
 
 
+def flush() -> None:
+    """Let go of what is printed and waits: it belongs where it was printed to."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ctypes.CDLL("msvcrt" if os.name == "nt" else None).fflush(None)
+
+
 def _answer(request: Request, answers: BinaryIO) -> bytes:
     from aggopt.core.compile_time import compile_time
-    from aggopt.solvers._log import logged_here
-    from aggopt.solvers._scratch import WHERE
 
-    os.environ[WHERE] = tempfile.tempdir = request.folder
+    if request.folder is not None:
+        os.environ[SCRATCH] = tempfile.tempdir = request.folder
 
     def listen(kernel: str | None) -> None:
         answers.write(pack(COMPILED if kernel is None else COMPILES))
@@ -107,13 +119,11 @@ def _answer(request: Request, answers: BinaryIO) -> bytes:
     try:
         for module in request.modules:
             import_module(module)
-        _allow(request.memory)
+        if request.memory is not None:
+            _allow(request.memory)
         answers.write(pack(READY))
         function, arguments = _loaded(request.call)
-        with (
-            logged_here() if request.logged else nullcontext(),
-            compile_time.reported_to(listen),
-        ):
+        with compile_time.reported_to(listen):
             return pack(RETURNED, _dumped(function(*arguments)))
     except MemoryError:
         return pack(EXHAUSTED)
@@ -174,7 +184,24 @@ def _allow(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
+def carry_out(
+    make: Callable[[], Any], steps: list[tuple[Callable[..., Any], tuple[Any, ...]]]
+) -> Any:
+    """Call methods of this process's object, made first; return the last answer."""
+    if not _objects:
+        _objects.append(make())
+    *before, (last, arguments) = steps
+    for method, given in before:
+        method(_objects[0], *given)
+    return last(_objects[0], *arguments)
+
+
+def forget() -> None:
+    """Keep the object no longer."""
+    _objects.clear()
+
+
 if __name__ == "__main__":
-    from aggopt.solvers._worker import main as _main  # `inside` has one place
+    from aggopt.core.worker import main as _main  # `inside` has one place
 
     _main()

@@ -1,0 +1,162 @@
+"""A program in HiGHS that grows from one solve to the next.
+
+It runs where `aggopt.solvers._kept` has it: arrays go in and come out, and no object of
+HiGHS.
+"""
+
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.core.types import AnyInt
+from aggopt.core.validation import Floats
+
+MODULES = ("aggopt.core.highs_program", "highspy")
+_UNLIMITED = 2**31 - 1  # iterations
+
+
+class HighsSolution(NamedTuple):
+    """How HiGHS ended, in its own words, and what it left.
+
+    Attributes
+    ----------
+    status
+        The name of a `HighsModelStatus`, such as "kOptimal".
+    columns : (q,)
+        The values of all columns.
+    duals : (m,)
+        Of the rows; None where they are none of the point.
+    """
+
+    status: str
+    objective: float
+    columns: Floats
+    duals: Floats | None
+
+
+class HighsProgram:
+    """One program, solved by one thread."""
+
+    def __init__(self) -> None:
+        self._highs: Any = _silent_highs()
+
+    def set_option(self, name: str, value: Any) -> None:
+        """Set an option under HiGHS's name."""
+        self._highs.setOptionValue(name, value)
+
+    def add_rows(self, count: int) -> None:
+        """Add rows without entries, which add up to 1."""
+        none = np.empty(0, np.int32)
+        for _ in range(count):
+            self._highs.addRow(1.0, 1.0, 0, none, none.astype(float))
+
+    def add_row(self, most: float, index: AnyInt, entries: Floats) -> None:
+        """Add a row of these columns, which adds up to `most` at most."""
+        self._highs.addRow(-np.inf, most, len(index), index, entries)
+
+    def add_columns(
+        self, costs: Floats, most: Floats, starts: AnyInt, rows: AnyInt, entries: Floats
+    ) -> None:
+        """Add columns from 0 up; that of place j has entries from starts[j] on."""
+        lower = np.zeros(len(costs))
+        counts = len(costs), costs, lower, most, len(rows)
+        self._highs.addCols(*counts, starts, rows, entries)
+
+    def change_bounds(self, most: Floats) -> None:
+        """Let all columns go from 0 up to `most`."""
+        every = np.arange(len(most), dtype=np.int32)
+        self._highs.changeColsBounds(len(most), every, np.zeros(len(most)), most)
+
+    def change_costs(self, costs: Floats) -> None:
+        """Let the first columns cost this."""
+        every = np.arange(len(costs), dtype=np.int32)
+        self._highs.changeColsCost(len(costs), every, costs)
+
+    def limit(self, seconds: float) -> None:
+        """Set the time limit, which HiGHS counts from its first run."""
+        spent = self._highs.getRunTime()
+        limit = spent + max(seconds, 0.0) if isfinite(seconds) else 1e30
+        self._highs.setOptionValue("time_limit", limit)
+
+    def solve(self, seconds: float) -> HighsSolution:
+        """Return how it ends within so many seconds."""
+        self.limit(seconds)
+        return self._run()
+
+    def solve_anew(self) -> HighsSolution:
+        """Return how it ends from the beginning, within the limit it has."""
+        self._highs.clearSolver()
+        return self._run()
+
+    def objective_after(self, iterations: int) -> float:
+        """Return the objective after some dual simplex iterations."""
+        self._highs.setOptionValue("simplex_iteration_limit", iterations)
+        self._highs.run()
+        self._highs.setOptionValue("simplex_iteration_limit", _UNLIMITED)
+        return float(self._highs.getInfo().objective_function_value)
+
+    def _run(self) -> HighsSolution:
+        self._highs.run()
+        found = self._highs.getSolution()
+        return HighsSolution(
+            self._highs.getModelStatus().name,
+            float(self._highs.getInfo().objective_function_value),
+            np.array(found.col_value),
+            np.array(found.row_dual) if found.dual_valid else None,
+        )
+
+
+class HighsChoice:
+    """Integer programs that choose columns so that each row has exactly one."""
+
+    def choose(
+        self,
+        costs: Floats,
+        starts: AnyInt,
+        rows: AnyInt,
+        initial: Floats,
+        count: int,
+        nodes: int,
+        seconds: float,
+    ) -> tuple[Floats, bool]:
+        """Return the columns (q,) that are chosen, 1 or 0, and whether that is proven.
+
+        Column j holds rows[starts[j]:starts[j + 1]] of `count`; `initial` (q,) is a
+        choice to begin with.  It ends after so many nodes, or seconds.
+        """
+        import highspy
+
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = len(costs), count
+        lp.col_cost_ = costs
+        lp.col_lower_, lp.col_upper_ = np.zeros(len(costs)), np.ones(len(costs))
+        lp.row_lower_ = lp.row_upper_ = np.ones(count)
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lp.a_matrix_.start_ = starts.astype(np.int32)
+        lp.a_matrix_.index_ = rows.astype(np.int32)
+        lp.a_matrix_.value_ = np.ones(len(rows))
+        lp.integrality_ = [highspy.HighsVarType.kInteger] * len(costs)
+        highs: Any = _silent_highs()
+        highs.setOptionValue("mip_rel_gap", 0.0)
+        highs.setOptionValue("mip_max_nodes", nodes)
+        highs.passModel(lp)
+        start = highspy.HighsSolution()
+        start.col_value = initial
+        highs.setSolution(start)
+        if isfinite(seconds):
+            highs.setOptionValue("time_limit", seconds)
+        highs.run()
+        ended = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        return np.array(highs.getSolution().col_value), bool(ended)
+
+
+def _silent_highs() -> Any:
+    """Return HiGHS with one thread: threads are the process's, and may be more."""
+    import highspy
+
+    highspy.Highs.resetGlobalScheduler(True)
+    highs = highspy.Highs()
+    highs.silent()
+    highs.setOptionValue("threads", 1)
+    return highs

@@ -1,0 +1,77 @@
+"""An object in a process of its own, which lives there from one call to the next.
+
+A call that does not return in time ends the process, and the object with it.
+"""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Concatenate, Generic, Self, TypeVar
+
+from aggopt.core.worker import carry_out, forget
+from aggopt.solvers import _pool
+
+T = TypeVar("T")
+A = TypeVar("A")
+
+
+class Kept(Generic[T]):
+    """An object that is made and called in another process; here within a worker.
+
+    What goes there and comes back is pickled.  Once closed, the process is ready for
+    others.
+
+    Parameters
+    ----------
+    make
+        Returns the object: a class or a function of a module.
+    modules
+        What is imported there before the first limit of time begins.
+    """
+
+    def __init__(self, make: Callable[[], T], modules: tuple[str, ...]) -> None:
+        self._make = make
+        self._here = make() if _pool.is_here() else None
+        self._session = _pool.Session(modules) if self._here is None else None
+        self._steps: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+
+    def then(
+        self, method: Callable[Concatenate[T, ...], None], *arguments: Any
+    ) -> None:
+        """Call a method, which returns nothing, before the next answer."""
+        if self._here is not None:
+            method(self._here, *arguments)
+        else:
+            self._steps.append((method, arguments))
+
+    def ask(
+        self, limit: float, method: Callable[Concatenate[T, ...], A], *arguments: Any
+    ) -> A:
+        """Return what a method returns that is expected within so many seconds.
+
+        Raises
+        ------
+        NoAnswer
+            It did not return in time and the process was killed, or this ended.
+        """
+        if self._here is not None:
+            return method(self._here, *arguments)
+        assert self._session is not None
+        steps, self._steps = [*self._steps, (method, arguments)], []
+        found: A = self._session.call(carry_out, self._make, steps, limit=limit)
+        return found
+
+    def close(self) -> None:
+        """Let the process forget the object."""
+        if self._session is not None:
+            self._session.close(forget)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
