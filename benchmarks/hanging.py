@@ -1,4 +1,4 @@
-"""Solvers that never return: 22 ways of hanging, and when each is ended.
+"""Solvers that never return: 26 ways of hanging, and when each is ended.
 
 python benchmarks/hanging.py [ENTRY ...]
 
@@ -117,6 +117,17 @@ def __getattr__(name):
         raise AttributeError(name)
     own.keeps_lock(None, None)
 """
+HIGHS = """
+import os, own, sys
+
+folder = os.path.dirname(__file__)
+sys.path.remove(folder)
+del sys.modules["highspy"]
+import highspy
+
+sys.path.insert(0, folder)
+highspy.Highs.run = lambda highs: own.{name}(None, None)
+"""
 PROGRAM = """#!/bin/sh
 case "$*" in *-v*) echo "Ipopt 3.14.0"; exit;; esac
 echo "$$ $(date +%s.%N)" >> {begun}
@@ -162,12 +173,14 @@ OPTIMAL = (
     "status = optimal(rng.normal(size=(60, 3)), 10, solver=own.{name}, "
     "time_limit={limit}).certificate.status"
 )
+PRICED = OPTIMAL.replace("solver=own.{name}, ", "")
 REPAIR = (
     "from aggopt.repair import closeness; "
     "status = closeness(rng.normal(size=(48, 2)), np.arange(48) % 8, "
     "np.arange(48) // 3, 3, 0.2, solver=own.{name}, "
     "time_limit={limit}).certificate.status"
 )
+MERGED = REPAIR.replace("solver=own.{name}, ", "")
 HEAD = """
 [roles]
 quasi-identifier = ["a"]
@@ -204,6 +217,7 @@ method = "optimal"
 solver = "own.py:{name}"
 time_limit = {limit}
 """
+SOLVER = 'solver = "own.py:{name}"\n'
 MASK = "mask table.csv job.toml --out out.csv --trust own.py"
 COMPARE = (
     "compare-solvers table.csv job.toml --trust own.py --solvers own.py:{name} "
@@ -224,6 +238,7 @@ class Way:
     name: str = ""
     job: str = ""
     limit: float = 2.0
+    highs: bool = False  # whether HiGHS itself does that
 
     def fill(self, text: str) -> str:
         """Return a text with the solver's name and the limit."""
@@ -264,6 +279,25 @@ WAYS = [
     ),
     Way("sleeps, repair", "compare-solvers", COMPARE, "sleeps", REPAIRED, 10.0),
     Way("iterates in C with the lock", "sweep", SWEEP, "keeps_lock", LIMITED),
+    Way("HiGHS keeps the lock", "optimal", PRICED, "keeps_lock", highs=True),
+    Way("HiGHS frees the lock", "closeness", MERGED, "frees_lock", "", 6.0, True),
+    Way(
+        "HiGHS keeps the lock, optimal",
+        "aggopt mask",
+        MASK,
+        "keeps_lock",
+        PARTITIONED.replace(SOLVER, ""),
+        highs=True,
+    ),
+    Way(
+        "HiGHS prints without end, repair",
+        "aggopt mask",
+        MASK,
+        "prints",
+        REPAIRED.replace(SOLVER, ""),
+        limit=6.0,
+        highs=True,
+    ),
 ]
 
 
@@ -314,11 +348,13 @@ def lay_out(folder: Path, way: Way) -> None:
     (folder / "own.py").write_text(SOLVERS)
     if way.call is CVXPY:
         (folder / "clarabel.py").write_text(PACKAGE)
+    if way.highs:
+        (folder / "highspy.py").write_text(HIGHS.format(name=way.name))
     program = folder / "ipopt"
     program.write_text(PROGRAM.format(begun=folder / "begun"))
     program.chmod(0o700)
     (folder / "job.toml").write_text(way.fill(way.job))
-    frame = table_to_merge() if way.job == REPAIRED else table()
+    frame = table_to_merge() if "[privacy.repair]" in way.job else table()
     frame.to_csv(folder / "table.csv", index=False)
 
 
