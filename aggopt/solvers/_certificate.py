@@ -20,7 +20,7 @@ class Status(StrEnum):
     GAP = "stopped at the gap asked for, best point kept"
     LOCAL = "locally optimal"
     HEURISTIC = "heuristic, nothing else tried"
-    LIMIT = "stopped at a limit, best point kept"
+    LIMIT = "stopped at a limit, or without a proof, best point kept"
     INTERRUPTED = "interrupted, best point kept"
     FALLBACK = "stopped at a limit, renormalised means kept"
     UNANSWERED = "stopped at a limit: the solver did not answer"

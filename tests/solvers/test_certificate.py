@@ -87,7 +87,7 @@ def test_endings_are_named_once_each_in_words():
     ended = [Status.LIMIT, Status.OPTIMAL, Status.LIMIT]
     assert (
         endings([certificate(status=status) for status in ended])
-        == "optimal, stopped at a limit, best point kept"
+        == "optimal, stopped at a limit, or without a proof, best point kept"
     )
 
 
