@@ -78,6 +78,12 @@ def laws_in_no_hurry():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def width_of_no_terminal():
+    """Print as into a pipe: runs in several processes name the terminal's width."""
+    os.environ.pop("COLUMNS", None)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def reference_data():
     """Let the tests read the field's reference data where they lie."""
     if "AGGOPT_DATA" not in os.environ and SHARED.is_dir():

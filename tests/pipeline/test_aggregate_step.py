@@ -3,7 +3,9 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 import pytest
 
 from aggopt.aggregate import AGGREGATORS, Aggregation
@@ -55,7 +57,7 @@ def grouped(*columns, labels=THIRDS, importance=1.0, delta=0.1, kept=None, **how
             domains={},
             numeric=names,
             places=[*range(len(names))],
-            frame=SimpleNamespace(schema=dict.fromkeys(names)),
+            frame=nw.from_native(pd.DataFrame(X, columns=names)),
         ),
         source=None,
         whole=X,

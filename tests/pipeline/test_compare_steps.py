@@ -145,7 +145,7 @@ def compared(monkeypatch):
     said = {}
 
     def noting(name, made):
-        def step(*of):
+        def step(*of, **_):
             said.setdefault(name, []).append(of)
             return made(*of) if callable(made) else made
 
@@ -185,16 +185,6 @@ def test_records_that_some_releases_leave_out_are_counted_apart(compared) -> Non
     assert (found.partly, found.common.total, found.common.rarest) == (2, 3, 1)
     nobody, _ = compared([0, 0, -1, -1], [-1, -1, 0, 0])
     assert (nobody.partly, nobody.common, nobody.together.rarest) == (4, None, 2)
-
-
-def test_releases_of_waves_have_no_keys_but_those_that_are_refused(compared) -> None:
-    before = [Path("one.csv"), Path("two.csv")]
-    found, said = compared([0, 0, 0], [0, 0, 1], person="name", originals=before)
-    assert found.keys == ()
-    assert said["Waves"] == [(before, "name", [ALONE] * 2)]
-    assert "_units" not in said
-    assert "_require_one_table" not in said
-    assert found.together.rarest == 1
 
 
 def test_units_are_read_once_for_each_role(monkeypatch) -> None:
