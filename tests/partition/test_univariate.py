@@ -346,7 +346,9 @@ def test_a_solver_stopped_early_returns_nothing_worse() -> None:
 )
 def test_what_does_not_fit_is_refused_with_the_size(solver, monkeypatch) -> None:
     monkeypatch.setattr(memory, "available", lambda: 3_000)
-    with pytest.raises(InfeasibleInputError, match=r"needs about .* [KM]iB .* are left"):
+    with pytest.raises(
+        InfeasibleInputError, match=r"needs about .* [KM]iB .* are left"
+    ):
         univariate(np.arange(1000.0), 100, solver=solver)
 
 

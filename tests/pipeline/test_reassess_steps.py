@@ -109,7 +109,11 @@ def test_own_measures_and_risks_are_those_that_the_job_asks_for(
 
     def told(*of):
         heard.append(of)
-        return SimpleNamespace(il=0.5, types=None, linkage=None) if len(of) == 4 else "risks"
+        return (
+            SimpleNamespace(il=0.5, types=None, linkage=None)
+            if len(of) == 4
+            else "risks"
+        )
 
     monkeypatch.setattr(reassess, "measured_if_any", told)
     monkeypatch.setattr(reassess, "risks_of", told)
