@@ -53,22 +53,24 @@ def attribution(
 ) -> tuple[float, float]:
     """Return how often the others of a group tell a confidential value, and by chance.
 
-    The others share the `combination` of published columns; by chance those `before`.
+    The others share the `combination` of published columns; by chance those `before`,
+    of names with the record itself.
     """
     groups, wider = (_classes(released, names) for names in (combination, before))
     rows = [i for i in range(len(target)) if groups[i].sum() > 1]
-    return tuple(
-        float(np.mean([_guessed(target, i, sets[i]) for i in rows]))
-        for sets in (groups, wider)
-    )
+    share = np.mean([_guessed(target, i, groups[i]) for i in rows])
+    chance = np.mean([_guessed(target, i, wider[i], itself=True) for i in rows])
+    return float(share), float(chance)
 
 
-def _guessed(target: pd.Series, i: int, among: np.ndarray) -> float:
+def _guessed(
+    target: pd.Series, i: int, among: np.ndarray, *, itself: bool = False
+) -> float:
     """Return the chance that the value of record i is guessed from the others."""
     others = target[among & (np.arange(len(target)) != i)]
     if pd.api.types.is_numeric_dtype(target):
         return float(abs(others.median() - target[i]) <= 0.05 * target.std())
-    modes = list(others.mode())
+    modes = list((target[among] if itself else others).mode())
     return (target[i] in modes) / len(modes)
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import combinations
 from math import comb, factorial
 from pathlib import Path
-from statistics import median, stdev
+from statistics import median, multimode, stdev
 
 import numpy as np
 import pandas as pd
@@ -175,6 +175,11 @@ def slow_mode(values, labels, i):
     return (values[i] in best) / len(best)
 
 
+def most_frequent(values, labels, i):
+    modes = multimode(values)
+    return (values[i] in modes) / len(modes)
+
+
 def slow_median(values, labels, i, width):
     guess = median(others(values, labels, i))
     return float(abs(guess - values[i]) <= width * stdev(values))
@@ -186,7 +191,8 @@ def slow_attribution(values, labels, right):
     if not known:
         return None, None, len(values)
     share = sum(right(values, labels, i) for i in known) / len(known)
-    chance = sum(right(values, table, i) for i in known) / len(known)
+    by_chance = most_frequent if right is slow_mode else right
+    chance = sum(by_chance(values, table, i) for i in known) / len(known)
     return share, chance, len(values) - len(known)
 
 
@@ -210,6 +216,12 @@ def test_each_record_is_guessed_from_the_others_of_its_group(rows, safety) -> No
     number = risk.attribution(labels, np.array(values, float), safety=safety)
     expected = slow_attribution(values, labels, near)
     assert (number.share, number.chance, number.undefined) == pytest.approx(expected)
+
+
+def test_values_as_frequent_as_each_other_are_guessed_by_chance() -> None:
+    values = ["flu", "none"] * 50
+    found = risk.attribution(np.repeat(np.arange(20), 5), values)
+    assert found.chance == 0.5
 
 
 def test_groups_are_more_than_the_values_that_are_guessed() -> None:

@@ -26,7 +26,8 @@ class Attribution:
         Of guesses from the other records of the group that are right, a fraction; None
         where no record has another beside it.
     chance
-        The same of guesses from all other records, or all that share what is known.
+        The same of guesses from the table, or from all that share what is known: of
+        numbers by the other records, else by the most frequent value of all.
     undefined
         Records of which there is no guess: no other of the group has a value.
     """
@@ -53,8 +54,9 @@ def attribution(
     anything else by the most frequent value, of several each as likely.  What is
     learnt so holds of persons who are not in the table as well: only what exceeds the
     same guess from the whole table, or from the records that share what is `known`, is
-    the release's doing.  The chance is of the records that have a guess.  Lower is
-    better.
+    the release's doing.  The chance is of the records that have a guess.  A record is
+    not left out of the table for it, except among numbers: two values as frequent as
+    each other would never be guessed.  Lower is better.
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ def attribution(
     Examples
     --------
     >>> attribution([0, 0, 0, 1, 1], ["flu", "flu", "none", "none", "none"])
-    Attribution(share=0.6, chance=0.3, undefined=0)
+    Attribution(share=0.6, chance=0.6, undefined=0)
     """
     width = checked_safety(safety)
     labels, values = labels_of(released), _column(target)
@@ -100,13 +102,15 @@ def attribution(
         there = ~np.isnan(numbers)
         own = np.unique(labels[there], return_inverse=True)[1]
         classes = np.unique(classes[there], return_inverse=True)[1]
-        guess = partial(_by_median, numbers[there], width=width)
+        guess = by_table = partial(_by_median, numbers[there], width=width)
     else:
-        own, guess = labels, partial(_by_mode, factorized(values)[0] + 1)
+        codes = factorized(values)[0] + 1
+        own, guess = labels, partial(_by_mode, codes)
+        by_table = partial(_by_mode, codes, left_out=False)
     guessed = np.bincount(own)[own] > 1
     if not guessed.any():
         return Attribution(None, None, len(labels))
-    share, chance = guess(own)[guessed].mean(), guess(classes)[guessed].mean()
+    share, chance = guess(own)[guessed].mean(), by_table(classes)[guessed].mean()
     undefined = len(labels) - int(guessed.sum())
     return Attribution(float(share), float(chance), undefined)
 
@@ -147,11 +151,11 @@ def _by_median(x: Floats, labels: Labels, width: float) -> Floats:
     return right
 
 
-def _by_mode(codes: I64, labels: Labels) -> Floats:
+def _by_mode(codes: I64, labels: Labels, left_out: bool = True) -> Floats:
     """Return how right codes (n,) are guessed by the most frequent of others, (n,).
 
     It is the record's own if that alone was most frequent in its group; those that
-    occur once less are then as likely.
+    occur once less are then as likely.  If not `left_out`, the record itself is one.
     """
     pair, count = np.unique(
         labels * (codes.max() + 1) + codes, return_inverse=True, return_counts=True
@@ -161,6 +165,8 @@ def _by_mode(codes: I64, labels: Labels) -> Floats:
     most = np.zeros_like(np.bincount(labels))
     np.maximum.at(most, group, count)
     tops = np.bincount(group, count == most[group])
+    if not left_out:
+        return np.asarray(np.where(count == most[group], 1 / tops[group], 0.0)[pair])
     seconds = np.bincount(group, count == most[group] - 1)
     alone = (count == most[group]) & (tops[group] == 1)
     right = np.where(alone, 1 / (1 + seconds[group]), 0.0)
