@@ -91,6 +91,9 @@ def _measures(measures: "Assessment | None", audit: "Audit") -> None:
         (name, count.unique / count.total, f"{says} ({count.unique})")
         for name, count, says in rows
     ]
+    if what == "record" and measures.n < audit.records:
+        of = f"{measures.n:,} of {audit.records:,} records"
+        line(f"Measured on the {of} of which nothing is missing, before and after.")
     line(measures.table(counted))
 
 

@@ -34,11 +34,15 @@ def _lines(found: "Checked") -> Iterator[str]:
 
 
 def _rows(found: "Checked") -> Iterator[tuple[str, str, str]]:
-    """Yield a row for each column: its role, its entries, and its obstacles."""
+    """Yield a row for each column: its role, its entries, and its obstacles.
+
+    Of a job that is refused before its roles are read each role is a question mark.
+    """
     numbers: dict[str | None, list[str]] = {}
     for number, each in enumerate(found.obstacles, start=1):
         numbers.setdefault(each.column, []).append(str(number))
+    unread = "?" if not any(role for _, role in found.columns) else "no role"
     for look, role in found.columns:
         refused = ", ".join(numbers.get(look.name, ()))
         end = f"  (obstacle {refused})" if refused else ""
-        yield repr(look.name), role or "no role", f"{look}{end}"
+        yield repr(look.name), role or unread, f"{look}{end}"

@@ -112,6 +112,31 @@ def test_the_risk_of_the_original_needs_no_release(printed, folder) -> None:
     assert "smaller than 4" in out
 
 
+def test_measures_say_how_many_records_miss_nothing(printed, folder) -> None:
+    frame = people(40)
+    frame.loc[[3, 30], "income"] = None
+    frame.to_csv(folder / "holes.csv", index=False)
+    job = JOB.replace(', "w"]', "]") + '[missing]\npolicy = "fill"\n'
+    (folder / "holes.toml").write_text(job)
+    release = aggopt.mask(folder / "holes.csv", folder / "holes.toml")
+    release.write(folder / "filled.csv")
+    _, out = printed("assess", "holes.csv", "filled.csv", "holes.toml")
+    assert "Measured on the 38 of 40 records of which nothing is missing" in out
+    _, out = printed("assess", *LOOK)
+    assert "Measured on" not in out
+
+
+def test_each_unit_counts_once_before_masking(printed, folder) -> None:
+    frame = people(40).assign(home=[n // 2 for n in range(40)])
+    frame.to_csv(folder / "homes.csv", index=False)
+    unit = JOB.replace("[roles]", '[roles]\nunit = ["home"]').replace(', "w"]', "]")
+    (folder / "homes.toml").write_text(unit)
+    _, out = printed("risk", "homes.csv", "homes.toml")
+    assert "20 of 20 units are unique" in out
+    _, out = printed("risk", "homes.csv", "homes.toml", "--json")
+    assert {each["total"] for each in json.loads(out)["sets"]} == {20}
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -222,7 +222,7 @@ def test_a_job_that_cannot_be_read_is_one_of_the_obstacles(here, aggopt):  # noq
     code, out, _ = aggopt(*CHECK)
     assert code == 2
     assert "Obstacle 1" in out
-    assert "\n'a'     no role  numbers, 1 different\n" in out
+    assert "\n'a'     ?     numbers, 1 different\n" in out
     (here / "people.csv").unlink()
     _, out, _ = aggopt(*CHECK)
     assert out.count("Obstacle") == 2
