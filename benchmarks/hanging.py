@@ -120,12 +120,12 @@ def __getattr__(name):
 HIGHS = """
 import os, own, sys
 
-folder = os.path.dirname(__file__)
-sys.path.remove(folder)
+path, folder = sys.path, os.path.dirname(__file__)
+sys.path = [each for each in path if each not in ("", folder)]
 del sys.modules["highspy"]
 import highspy
 
-sys.path.insert(0, folder)
+sys.path = path
 highspy.Highs.run = lambda highs: own.{name}(None, None)
 """
 PROGRAM = """#!/bin/sh
