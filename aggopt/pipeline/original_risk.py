@@ -15,7 +15,7 @@ from aggopt.input.table import Table
 from aggopt.input.units import members_of
 from aggopt.job import Job
 from aggopt.measure import risk
-from aggopt.output.counts import Count, codes_of, count_units, together
+from aggopt.output.counts import Count, codes_of, together
 from aggopt.output.risks import require_risk, weights_of
 from aggopt.pipeline.partition_step import read_table
 
@@ -92,7 +92,7 @@ def original_risk(original: Path, job: Job) -> OriginalRisk:
     if weights is not None:
         totals["dis"] = risk.dis(groups, min(1.0, len(each) / population))
     return OriginalRisk(
-        k, population, _count(names, groups, k, units), totals, _sets(codes, k, units)
+        k, population, Count.of(names, groups, k, units), totals, _sets(codes, k, units)
     )
 
 
@@ -115,16 +115,10 @@ def _sets(
     codes: Mapping[str, AnyInt], k: int, units: Labels | None
 ) -> tuple[Count, ...]:
     found = [
-        _count(names, together(codes[name] for name in names), k, units)
+        Count.of(names, together(codes[name] for name in names), k, units)
         for names in _fewer([*codes])
     ]
     return tuple(sorted(found, key=lambda c: (-c.rare, -c.unique, len(c.attributes))))
-
-
-def _count(names: Sequence[str], groups: Labels, k: int, units: Labels | None) -> Count:
-    """Return the count of combinations (n,), with each unit once."""
-    count = Count.of(names, groups, k, units)
-    return count if units is None else count_units(count, groups, k, units)
 
 
 def _fewer(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
