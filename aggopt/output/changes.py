@@ -71,6 +71,9 @@ class Changes:
         of both releases that have records in common.
     what
         "record", or "unit" where these are counted.
+    of_values
+        The same of the records that have a value, by attribute whose missing values
+        are filled: what a group publishes is of these alone.
     """
 
     k: int
@@ -79,10 +82,16 @@ class Changes:
     new: Few
     changed: Mapping[str, Few]
     what: str = "record"
+    of_values: Mapping[str, "Changes"] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:
         """Whether each count is 0, or k or more."""
+        return self.holds_of_records and all(c.holds for c in self.of_values.values())
+
+    @property
+    def holds_of_records(self) -> bool:
+        """Whether each count of records is, whichever values they lack."""
         return not any(few.few for _, few in self._each)
 
     @property
@@ -116,6 +125,9 @@ class Changes:
                     f"Fewer than k = {self.k} {what}: {many(few.few, 'group')}, "
                     f"{many(few.records, self.what)}, the fewest {few.rarest}."
                 )
+        for name, of_value in self.of_values.items():
+            for sentence in of_value.broken:
+                yield f"Of those that have a value of {name!r}: {sentence}"
 
     def require(self, fix: str) -> None:
         """Refuse if a count does not hold; `fix` says what to do then.
@@ -184,6 +196,7 @@ def changes_between(
     names: Sequence[str],
     k: int,
     units: Labels | None = None,
+    lacking: Mapping[str, tuple[Bool, Bool]] | None = None,
 ) -> Changes:
     """Return the counts of two releases.
 
@@ -195,6 +208,9 @@ def changes_between(
         Whether an attribute of `names` has another value in the second.
     units : (n,)
         What is counted in place of records.
+    lacking
+        Who has no value (n,) in the first and in the second release, by attribute whose
+        missing values are filled.
     """
     one, other = first != NOT_THERE, second != NOT_THERE
 
@@ -211,6 +227,17 @@ def changes_between(
         )
         for j, name in enumerate(names)
     }
+    of_values = {}
+    for name, (in_first, in_second) in (lacking or {}).items():
+        j = list(names).index(name)
+        of_values[name] = changes_between(
+            np.where(in_first, NOT_THERE, first),
+            np.where(in_second, NOT_THERE, second),
+            changed[:, [j]],
+            (name,),
+            k,
+            units,
+        )
     pairs = first * (int(second.max(initial=0)) + 2) + second
     return Changes(
         k,
@@ -219,6 +246,7 @@ def changes_between(
         few(other & ~one, second),
         of_changed,
         "record" if units is None else "unit",
+        of_values,
     )
 
 

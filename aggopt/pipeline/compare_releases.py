@@ -94,7 +94,8 @@ def _changes(
     found = []
     for i, j in combinations(range(len(jobs)), 2):
         names, changed = waves.changed(i, j, jobs)
-        both = changes_between(groups[i], groups[j], changed, names, k)
+        lacking = waves.lacking(i, j, jobs, names)
+        both = changes_between(groups[i], groups[j], changed, names, k, lacking=lacking)
         found.append(PairOfWaves((tables[i].name, tables[j].name), both))
     return tuple(found)
 

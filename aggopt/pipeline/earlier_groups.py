@@ -21,7 +21,14 @@ from aggopt.input.units import Members
 from aggopt.job import Job
 from aggopt.job._earlier import EarlierGroups
 from aggopt.output.changes import NOT_THERE, Changes
-from aggopt.pipeline.wave import Wave, changed_in, k_of, published_in_both
+from aggopt.pipeline.wave import (
+    Wave,
+    changed_in,
+    is_filled,
+    k_of,
+    lacking_in,
+    published_in_both,
+)
 from aggopt.pipeline.wave_plan import kept_records
 
 NEW, LEFT_OUT = NOT_THERE, -2  # of records without an earlier group
@@ -126,7 +133,10 @@ def wave_of(job: Job, table: Table) -> Wave | None:
     changed = changed_in(before, table.frame, rows, names, job.input.decimal)
     first = np.where(groups == LEFT_OUT, NOT_THERE, groups)
     units = _units(how.earlier, before, table)
-    return Wave(first, rows, changed, names, k_of(key, groups), units)
+    masked = [name for name in names if name in job.roles.quasi_identifier]
+    filled = (is_filled(key), job.missing.policy == "fill")
+    lacking = lacking_in(before, table.frame, masked, filled)
+    return Wave(first, rows, changed, names, k_of(key, groups), units, lacking)
 
 
 def _units(earlier: str, before: pa.Table, table: Table) -> Labels | None:
@@ -156,11 +166,16 @@ def require_changes(changes: Changes, wave: Wave, job: Job) -> None:
     PrivacyError
         The message has counts alone.
     """
-    changes.require(_fix(wave, job) if not changes.holds else "")
+    changes.require(_fix(changes, wave, job) if not changes.holds else "")
 
 
-def _fix(wave: Wave, job: Job) -> str:
+def _fix(changes: Changes, wave: Wave, job: Job) -> str:
     """Return what can be done of a wave that does not hold."""
+    if changes.holds_of_records:
+        return (
+            'make both releases with policy = "patterns" under [missing], or do not '
+            "publish this wave beside the earlier release."
+        )
     if wave.units is not None:
         return (
             "take the units of these groups out of the table, or do not publish it "

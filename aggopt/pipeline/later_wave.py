@@ -14,7 +14,7 @@ from aggopt.input.table import Table
 from aggopt.input.units import Members
 from aggopt.job import Job
 from aggopt.job._earlier import EarlierGroups
-from aggopt.output.changes import WaveChanges
+from aggopt.output.changes import NOT_THERE, WaveChanges
 from aggopt.output.counts import codes_of, together
 from aggopt.partition._shared.block import Block
 from aggopt.pipeline.earlier_groups import require_changes, wave_of
@@ -34,7 +34,7 @@ def later_wave(table: Table, job: Job) -> tuple[Table, LaterWave | None]:
     JobError, TableError
         As `wave_of`; or records of such a table are not held back.
     PrivacyError
-        Fewer than k could be published.
+        Fewer than k could be published, or nobody of the earlier release.
     """
     wave = wave_of(job, table)
     if wave is None or not isinstance(job.partition, EarlierGroups):
@@ -46,7 +46,8 @@ def later_wave(table: Table, job: Job) -> tuple[Table, LaterWave | None]:
     kept = kept_records(wave, changes)
     if kept.all():
         return table, LaterWave(wave)
-    if kept.sum() < max(wave.k, job.privacy.k):
+    known = kept & (wave.row != NOT_THERE)
+    if kept.sum() < max(wave.k, job.privacy.k) or not known.any():
         raise PrivacyError(
             f"All but {int(kept.sum())} of {len(kept)} records would be held back.",
             fix="publish this wave in groups of its own, and see `aggopt compare` "

@@ -1,7 +1,7 @@
 """A later wave beside an earlier one: who is who, and whose values changed."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from aggopt.core.types import Bool, Labels
 from aggopt.errors import TableError
+from aggopt.input.spelling import MISSING
 from aggopt.input.strata import Stratified
 from aggopt.job import Job
 from aggopt.job._roles import Roles
@@ -46,6 +47,9 @@ class Wave:
         What the earlier release was made with.
     units : (m + n,)
         The unit of each earlier record and of each record, where k counts these.
+    lacking
+        Which earlier records (m,) and which records (n,) have no value, by attribute
+        whose missing values are filled.
     """
 
     first: Labels = field(repr=False)
@@ -54,6 +58,7 @@ class Wave:
     names: tuple[str, ...]
     k: int
     units: Labels | None = field(default=None, repr=False)
+    lacking: Mapping[str, tuple[Bool, Bool]] = field(default_factory=dict, repr=False)
 
     @property
     def earlier(self) -> Labels:
@@ -76,7 +81,8 @@ class Wave:
         if units is not None:
             units = np.concatenate([units[:m], units[m:][kept]])
         row, changed = self.row[kept], self.changed[kept]
-        return replace(self, row=row, changed=changed, units=units)
+        lacking = {name: (one, own[kept]) for name, (one, own) in self.lacking.items()}
+        return replace(self, row=row, changed=changed, units=units, lacking=lacking)
 
     def changes(self, second: Labels) -> Changes:
         """Return what the groups of the second release (n,) show beside the first."""
@@ -88,7 +94,17 @@ class Wave:
         if units is not None:
             units = np.concatenate([units[m:], units[gone]])
         changed = np.concatenate([self.changed, none])
-        return changes_between(first, later, changed, self.names, self.k, units)
+        known = self.row != NOT_THERE
+        lacking = {}
+        for name, (one, own) in self.lacking.items():
+            before = np.where(known, one[self.row], False)
+            lacking[name] = (
+                np.concatenate([before, one[gone]]),
+                np.concatenate([own, np.ones(len(gone), bool)]),
+            )
+        return changes_between(
+            first, later, changed, self.names, self.k, units, lacking
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +172,37 @@ def published_in_both(key: Path, job: Job, columns: Sequence[str]) -> tuple[str,
     earlier = Roles(**roles).published if isinstance(roles, dict) else columns
     names = job.released_roles.published
     return tuple(name for name in names if name in earlier and name in columns)
+
+
+def is_filled(key: Path) -> bool:
+    """Whether a key's release may have filled what was missing, by its manifest."""
+    manifest = manifest_beside(key)
+    if manifest is None:
+        return True
+    return bool(stated(manifest, "job", "missing", "policy") == "fill")
+
+
+def lacking_in(
+    before: pa.Table, after: Any, names: Sequence[str], filled: tuple[bool, bool]
+) -> dict[str, tuple[Bool, Bool]]:
+    """Return who has no value in two tables, by attribute that either of them lacks.
+
+    Nobody of a table of which what is missing is not `filled`.
+    """
+    found = {}
+    for name in names:
+        columns = (before[name].to_pylist(), after[name].to_list())
+        one, other = (
+            np.array([is_asked and _is_missing(entry) for entry in column], bool)
+            for column, is_asked in zip(columns, filled, strict=True)
+        )
+        if one.any() or other.any():
+            found[name] = (one, other)
+    return found
+
+
+def _is_missing(entry: Any) -> bool:
+    return _text(entry).strip() in MISSING
 
 
 def differing(before: Sequence[Any], after: Sequence[Any], decimal: str = ".") -> Bool:

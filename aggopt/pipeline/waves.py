@@ -12,7 +12,7 @@ from aggopt.errors import JobError, TableError
 from aggopt.input.files import as_written
 from aggopt.job import Job
 from aggopt.output.changes import NOT_THERE
-from aggopt.pipeline.wave import changed_in
+from aggopt.pipeline.wave import changed_in, lacking_in
 
 
 class Waves:
@@ -82,6 +82,26 @@ class Waves:
         found = np.zeros((len(self.at), len(names)), bool)
         found[[self.at[name] for name in self.people[other]]] = own
         return tuple(names), found
+
+    def lacking(
+        self, one: int, other: int, jobs: Sequence[Job], names: Sequence[str]
+    ) -> dict[str, tuple[Bool, Bool]]:
+        """Return who has no value in two waves (p,), by masked attribute of `names`."""
+        quasi = {n for i in (one, other) for n in jobs[i].roles.quasi_identifier}
+        masked = [name for name in names if name in quasi]
+        after = nw.from_native(self._written[other])
+        filled = (
+            jobs[one].missing.policy == "fill",
+            jobs[other].missing.policy == "fill",
+        )
+        found = {}
+        both = lacking_in(self._written[one], after, masked, filled)
+        for name, lack in both.items():
+            people = (np.ones(len(self.at), bool), np.ones(len(self.at), bool))
+            for of, wave, records in zip(people, (one, other), lack, strict=True):
+                of[[self.at[person] for person in self.people[wave]]] = records
+            found[name] = people
+        return found
 
     def _require_identifier(self, path: Path, job: Job) -> None:
         if self.person not in job.roles.identifier:

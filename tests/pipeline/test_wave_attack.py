@@ -194,3 +194,63 @@ def test_moves_between_groups_are_found_by_a_sum_of_several() -> None:
     names = np.array(list("abcdefgh"))
     one, other = pd.Series(first, names), pd.Series(second[:6], names[:6])
     assert fewest(one, other, set(names)) == 2
+
+
+def filled(**partition):
+    return aggopt.Job(
+        roles=ROLES,
+        privacy={"k": K},
+        missing={"policy": "fill"},
+        partition=partition or {"method": "mdav"},
+        output={"digits": "full"},
+    )
+
+
+@pytest.fixture
+def holed(tmp_path):
+    """A release with filled incomes, and a wave without four people of a group.
+
+    Of these four one has an income: the sum of five less that of four.
+    """
+    rng = np.random.default_rng(1)
+    one = wave(18, seed=1)
+    one["age"] = np.r_[rng.integers(20, 30, 10), rng.integers(70, 80, 8)]
+    one.loc[[0, 1, 2, 4, 5], "income"] = np.nan
+    one.to_csv(tmp_path / "one.csv", index=False)
+    aggopt.mask(tmp_path / "one.csv", filled()).write(tmp_path / "a.csv")
+    groups = pd.read_csv(tmp_path / "a.private.csv")["group"]
+    lacking = np.flatnonzero((groups == groups[3]) & one["income"].isna())
+    two = one.drop(index=[3, *lacking[:3]])
+    two.to_csv(tmp_path / "two.csv", index=False)
+    return tmp_path
+
+
+def test_of_filled_values_those_that_are_there_are_counted(holed) -> None:
+    how = {
+        "keep_groups": str(holed / "a.private.csv"),
+        "earlier": str(holed / "one.csv"),
+        "person": "name",
+    }
+    with pytest.raises(PrivacyError, match="a value of 'income'") as refused:
+        aggopt.mask(holed / "two.csv", filled(**how))
+    assert "went from a group: 1 group, 1 record" in refused.value.problem
+    assert 'policy = "patterns"' in refused.value.fix
+    assert str(pd.read_csv(holed / "one.csv")["income"][3]) not in str(refused.value)
+
+
+def test_compare_counts_filled_values_that_are_there(holed) -> None:
+    aggopt.mask(holed / "two.csv", filled()).write(holed / "b.csv")
+    found = compared(holed)
+    (pair,) = found.changes
+    assert pair.changes.holds_of_records
+    assert not pair.changes.of_values["income"].holds
+    assert not found.holds
+
+
+def test_a_wave_whose_known_people_are_all_held_back_is_refused(folder) -> None:
+    one = pd.read_csv(folder / "one.csv")
+    groups = pd.read_csv(folder / "a.private.csv")["group"]
+    gone = [int(np.flatnonzero(groups == group)[0]) for group in groups.unique()]
+    table = pd.concat([one.drop(index=gone), wave(6, seed=3, start=50)])
+    with pytest.raises(PrivacyError, match="All but 6 of 16 records"):
+        aggopt.mask(table, job("merge", folder))
