@@ -149,7 +149,7 @@ class Changes:
         return {**asdict(self), "holds": self.holds}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WaveChanges:
     """What a release in the groups of an earlier one shows beside it.
 

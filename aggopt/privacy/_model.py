@@ -210,7 +210,8 @@ def require_apart(models: Iterable[PrivacyModel], taken: Iterable[str]) -> None:
                 )
 
 
-TAKEN = ("confidential", "dominance", "repair", OWN_MODELS)  # other keys of [privacy]
+LIMITS = ("risk", "average_risk", "linkage")  # of a whole release
+TAKEN = ("confidential", "dominance", "repair", *LIMITS, OWN_MODELS)  # in [privacy]
 REQUIREMENTS = Registry(
     "aggopt.privacy._models",
     PrivacyModel,

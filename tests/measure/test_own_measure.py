@@ -180,7 +180,7 @@ def test_a_job_names_it(code, tmp_path) -> None:
     assert value == pytest.approx(moved.max())
     stated = release.manifest()
     assert stated["measures"]["own"] == {"mine.py:gap": value}
-    assert stated["job"]["measures"] == {"extra": ["mine.py:gap"]}
+    assert stated["job"]["measures"]["extra"] == ["mine.py:gap"]
     assert [each["kind"] for each in stated["code"]] == ["measures"]
     files = release.write(tmp_path / "masked.csv")
     again = aggopt.repeat(

@@ -391,7 +391,8 @@ def test_groups_are_those_that_the_audit_counted(release) -> None:
     for figures in (found, found.types):
         risks = figures.highest_risk, figures.average_risk, figures.reidentifications
         assert risks == counted
-    shifted = SimpleNamespace(combination=9, groups=3, whole=SimpleNamespace(total=48))
+    whole = SimpleNamespace(total=48, average_risk=3 / 48)
+    shifted = SimpleNamespace(combination=9, groups=3, whole=whole)
     again = as_counted(found, shifted)  # type: ignore[arg-type]
     for figures in (again, again.types):
         risks = figures.highest_risk, figures.average_risk, figures.reidentifications
