@@ -7,6 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 STACKED = 2  # columns that a phone has room for side by side
+FEW = 100  # rows; longer tables scroll, as each stacked cell repeats its heading
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class DataTable:
     @property
     def stacked(self) -> bool:
         """Whether a narrow page has the cells of a row below each other."""
-        return len(self.head) > STACKED
+        return len(self.head) > STACKED and len(self.rows) <= FEW
 
 
 @dataclass(frozen=True)

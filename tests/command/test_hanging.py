@@ -58,5 +58,5 @@ def test_a_signal_ends_a_command_that_spins(tmp_path, section, number, code):
         command.send_signal(number)
         said = command.communicate()[1]
     assert command.returncode == code
-    assert ("no release was written" in said) == (code != 143)
+    assert "no release was written" in said
     assert {*tmp_path.iterdir()} - before <= {tmp_path / "began"}
