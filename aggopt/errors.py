@@ -3,15 +3,26 @@
 An error says three things, in this order: what was wrong, what was seen, and
 what to do.  The third part is required: `fix` has no default.  No error ever
 quotes a value of a record: it names attributes, counts and positions only.
+
+The class of an error says with which code the command ends: `exit_code`.
 """
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import ClassVar
 
 
 class AggoptError(ValueError):
-    """Base of all errors raised on purpose."""
+    """Base of all errors raised on purpose.
+
+    Attributes
+    ----------
+    exit_code
+        With which code the command ends: 2 is the input or the job.
+    """
+
+    exit_code: ClassVar[int] = 2
 
     def __init__(self, problem: str, *, fix: str) -> None:
         super().__init__(f"{problem}\nTo fix: {fix}")
@@ -42,13 +53,49 @@ class InfeasibleInputError(AggoptError):
 class SolverError(AggoptError):
     """A solver is missing, cannot take the model, or found no answer."""
 
+    exit_code = 4
 
-class TimeLimitError(AggoptError):
+
+class ResourceError(AggoptError):
+    """The machine does not give what the work needs: memory, room or permission."""
+
+    exit_code = 3
+
+
+class PlaceError(ResourceError, TableError):
+    """A file or a folder cannot be written, or may not be read."""
+
+
+class MemoryLimitError(ResourceError, InfeasibleInputError):
+    """A computation needs more memory than is left."""
+
+
+class OwnMemoryError(ResourceError, JobError):
+    """Code of the user's needs more memory than is left."""
+
+
+class ProcessError(ResourceError, SolverError):
+    """No process can be started for a solver."""
+
+
+class TimeLimitError(ResourceError):
     """A cell of an experiment was not done within its time limit."""
 
 
-class EngineError(AggoptError):
+class EngineError(ResourceError):
     """An engine could not carry out a task, or cannot be reached."""
+
+
+class LeftRunError(EngineError):
+    """An ended run has left work, and the job does not say what to do with it."""
+
+    exit_code = 2
+
+
+class DefectError(EngineError):
+    """A task of an engine failed in a way that nobody foresaw."""
+
+    exit_code = 5
 
 
 class RepeatError(AggoptError):
@@ -57,6 +104,8 @@ class RepeatError(AggoptError):
 
 class PrivacyError(AggoptError):
     """The privacy promise does not hold, so nothing is released."""
+
+    exit_code = 1
 
 
 class UnknownNameError(JobError):

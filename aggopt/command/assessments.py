@@ -20,6 +20,7 @@ from aggopt.command.arguments import (
     require_no_table,
     words,
 )
+from aggopt.command.causes import NO
 from aggopt.errors import JobError
 
 SIZE = 3  # attributes of a combination that makes a record special
@@ -254,4 +255,4 @@ def _told(
     else:
         shown(found)
     if not holds:
-        raise typer.Exit(1)
+        raise typer.Exit(NO)

@@ -19,6 +19,7 @@ from aggopt.command.arguments import (
     numbers,
     words,
 )
+from aggopt.command.causes import NO
 from aggopt.command.interrupt import interrupts
 from aggopt.errors import JobError
 
@@ -103,7 +104,7 @@ def choose(
             _write(found := asked.found, files, overwrite=overwrite)
     show_choice.chosen(found, files, as_json=as_json)
     if found.failures:
-        raise typer.Exit(1)
+        raise typer.Exit(NO)
 
 
 def _axes(

@@ -1,7 +1,6 @@
 """The command `aggopt`.
 
-Exit codes: 0 done and audited, 1 a privacy requirement is violated, code breaks a law,
-a cell of an experiment or a choice failed, 2 bad input or job; 130 interrupted.
+`aggopt.command.causes` has the exit codes.
 """
 
 import sys
@@ -25,27 +24,27 @@ from aggopt.command.arguments import (
     required,
 )
 from aggopt.command.assessments import assess, compare, risk, utility
+from aggopt.command.causes import BY_SIGNAL, NO, code_of, help_of_codes
 from aggopt.command.choose import choose
 from aggopt.command.converting import convert
 from aggopt.command.engines import EngineName
 from aggopt.command.experiment import experiment
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.exported import export, import_solution
-from aggopt.command.interrupt import BY_SIGNAL, EXIT, NO_RELEASE, interrupts
+from aggopt.command.interrupt import EXIT, NO_RELEASE, interrupts
 from aggopt.command.masking import mask, repeat
 from aggopt.command.quiet import Commands
 from aggopt.command.report import report
 from aggopt.command.watch import watched
 from aggopt.core import dependencies
 from aggopt.core.own_code import names_file
-from aggopt.errors import AggoptError, PrivacyError
+from aggopt.errors import AggoptError, JobError
 
 app = Commands(
     help="Mask microdata by microaggregation: similar records are grouped, at least "
     "k each, and one value per group is published.\n\nStart with `aggopt demo`, or "
-    "with `aggopt init TABLE`, which writes a commented job to edit.\n\nExit codes: 0 "
-    "done and audited, 1 the privacy promise does not hold (nothing is written), 2 "
-    "bad input or job (nothing is released), 130 interrupted.",
+    "with `aggopt init TABLE`, which writes a commented job to edit.\n\n"
+    + help_of_codes(),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -143,7 +142,7 @@ def check(
     else:
         show_check.checked(found)
     if found.obstacles:
-        raise typer.Exit(2)
+        raise typer.Exit(JobError.exit_code)
 
 
 def _check_code(name: str, job: Path | None, *, as_json: bool) -> None:
@@ -158,7 +157,7 @@ def _check_code(name: str, job: Path | None, *, as_json: bool) -> None:
     else:
         show_laws.laws(found)
     if found.broken:
-        raise typer.Exit(1)
+        raise typer.Exit(NO)
 
 
 @app.command()
@@ -247,10 +246,10 @@ def _run() -> int:
             name = Signals(code - BY_SIGNAL).name
             _refuse(code, f"Ended by {name}.", _advice())
     except AggoptError as error:
-        code = 1 if isinstance(error, PrivacyError) else 2
+        code = code_of(error)
         _refuse(code, error.problem, error.fix)
     except OSError as error:
-        code = 2
+        code = code_of(error)
         where = f" ({error.filename})" if error.filename else ""
         _refuse(
             code,
@@ -258,14 +257,15 @@ def _run() -> int:
             "check that the place is there and may be read and written to, and that "
             "its name is not too long.",
         )
-    except MemoryError:
-        code = 2
+    except MemoryError as error:
+        code = code_of(error)
         _refuse(code, "There is not enough memory for this.", ENGINE)
     except Exception as error:  # outermost: a traceback may quote records
-        code = 2
         if hasattr(error, "format_message"):  # of the words on the command line
+            code = JobError.exit_code
             _refuse(code, error.format_message(), "see aggopt COMMAND --help.")
         else:
+            code = code_of(error)
             _refuse(code, *_of_defect(error))
     return code
 

@@ -7,6 +7,7 @@ import typer
 
 from aggopt.command import console
 from aggopt.command.arguments import AsJson, Overwrite, Trust
+from aggopt.command.causes import NO
 from aggopt.command.interrupt import interrupts
 from aggopt.core.plural import many
 from aggopt.errors import JobError
@@ -64,7 +65,7 @@ def experiment(
     else:
         console.line(f"{found}\n{out}: {many(len(found), 'row')}")
     if failed:
-        raise typer.Exit(1)
+        raise typer.Exit(NO)
 
 
 def _require_ending(out: Path) -> None:

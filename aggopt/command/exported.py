@@ -7,6 +7,7 @@ import typer
 
 from aggopt.command import console
 from aggopt.command.arguments import AsJson, JobFile, Overwrite, TableFile, Trust
+from aggopt.command.causes import NO
 
 Attribute = Annotated[str, typer.Option(help="A quasi-identifier that is a number.")]
 
@@ -66,4 +67,4 @@ def import_solution(
         figures = f"objective {proof.objective:.6g}, violation {proof.violation:.1e}"
         console.line(f"{attribute}: {proof.status}, {figures}; nothing is proven.")
     if not proof.status.usable:
-        raise typer.Exit(1)
+        raise typer.Exit(NO)

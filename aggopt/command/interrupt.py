@@ -13,11 +13,11 @@ from collections.abc import Callable
 from math import inf
 from types import FrameType
 
+from aggopt.command.causes import BY_SIGNAL
 from aggopt.core import guardian
 from aggopt.output.staging import remove_all
 
-EXIT = 130
-BY_SIGNAL = 128  # plus its number: the exit code of what another signal ends
+EXIT = BY_SIGNAL + signal.SIGINT
 _ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
 NO_RELEASE = "no release was written"
 _SHOWN = b"\x1b[?25h"  # the cursor, which a progress bar hides

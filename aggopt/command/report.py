@@ -8,6 +8,7 @@ import typer
 
 from aggopt.command import console
 from aggopt.command.arguments import AsJson, MaskedOrParts, Overwrite, Trust
+from aggopt.command.causes import NO
 from aggopt.errors import JobError
 
 if TYPE_CHECKING:
@@ -119,4 +120,4 @@ def _told(out: Path, facts: "Facts", *, as_json: bool) -> None:
         if not holds:
             console.line("What was promised DOES NOT HOLD: see there.", "bold red")
     if not holds:
-        raise typer.Exit(1)
+        raise typer.Exit(NO)

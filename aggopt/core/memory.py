@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aggopt.errors import InfeasibleInputError
+from aggopt.errors import MemoryLimitError
 
 _CGROUP = Path("/sys/fs/cgroup")
 _FIX = "use a machine with more, fewer records, or another solver or method."
@@ -25,12 +25,12 @@ def require_memory(needed: int, what: str, fix: str = _FIX) -> None:
 
     Raises
     ------
-    InfeasibleInputError
+    MemoryLimitError
         More bytes are needed than are left; the message says how many.
     """
     left = available()
     if needed > left:
-        raise InfeasibleInputError(
+        raise MemoryLimitError(
             f"{what} needs about {size_in_words(needed)} of memory, and "
             f"{size_in_words(left)} are left.",
             fix=fix,

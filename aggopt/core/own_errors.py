@@ -9,7 +9,7 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any, TypeVar
 
-from aggopt.errors import JobError
+from aggopt.errors import JobError, OwnMemoryError
 
 Found = TypeVar("Found")
 CORRECT = "correct that code, on a table that may be seen."
@@ -37,6 +37,7 @@ def run(
     ------
     JobError
         It raised anything but KeyboardInterrupt: `sys.exit` is an error as any other.
+        Of a MemoryError it is an OwnMemoryError.
     """
     try:
         return function(*args, **how)
@@ -51,11 +52,13 @@ def _refusal(name: str, file: str | None, error: BaseException) -> JobError:
     line = None if file is None else _line(file, error)
     where = f" in line {line} of {Path(file).name}" if file and line else ""
     kind = type(error).__name__
-    return JobError(
+    seen = (
         f"{name} fails with {'an' if kind[0] in 'AEIOU' else 'a'} {kind}{where}; what "
-        "it says is not repeated, because it may hold values of records.",
-        fix=NO_MEMORY if isinstance(error, MemoryError) else CORRECT,
+        "it says is not repeated, because it may hold values of records."
     )
+    if isinstance(error, MemoryError):
+        return OwnMemoryError(seen, fix=NO_MEMORY)
+    return JobError(seen, fix=CORRECT)
 
 
 def _line(file: str, error: BaseException) -> int | None:

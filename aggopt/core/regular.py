@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from aggopt.errors import AggoptError, TableError
+from aggopt.errors import AggoptError, PlaceError, TableError
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -32,16 +32,16 @@ def require_regular(path: Path, error: type[AggoptError] = TableError) -> None:
     Raises
     ------
     TableError, or what `error` names
-        Nothing is there, it may not be looked at, or it is a directory, a pipe, a
-        socket or a device.
+        Nothing is there, or it is a directory, a pipe, a socket or a device.
+    PlaceError
+        It may not be looked at.
     """
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
         raise error(f"There is no file {path}.", fix="check the path.") from None
     except (OSError, ValueError) as refusal:  # ValueError: a name with a zero byte
-        why = getattr(refusal, "strerror", None) or "it is no name of a file"
-        raise error(f"{path} cannot be read: {why}.", fix="check the path.") from None
+        raise unreadable(path, refusal, error) from None
     kind = stat.S_IFMT(mode)
     if kind == stat.S_IFDIR:
         raise error(f"{path} is a directory.", fix="name a file in it.")
@@ -50,3 +50,22 @@ def require_regular(path: Path, error: type[AggoptError] = TableError) -> None:
             f"{path} is {_KINDS.get(kind, 'something else')} and no plain file.",
             fix="write what comes from it to a file, and name that.",
         )
+
+
+def unreadable(
+    path: Path,
+    refusal: OSError | ValueError,
+    error: type[AggoptError] = TableError,
+    *,
+    fix: str = "check the path.",
+) -> AggoptError:
+    """Return the error of a path that the system does not read.
+
+    It is a PlaceError if the system does not permit it; else what `error` names.
+    """
+    if isinstance(refusal, OSError):
+        why = refusal.strerror or "it is damaged"
+    else:
+        why = "it is no name of a file"
+    kind = PlaceError if isinstance(refusal, PermissionError) else error
+    return kind(f"{path} cannot be read: {why}.", fix=fix)

@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.regular import require_regular
+from aggopt.core.regular import require_regular, unreadable
 from aggopt.errors import JobError
 
 DEEPEST = 100  # levels within each other: of a job, six and those of a tree
@@ -29,8 +29,7 @@ def tables_in(file: Path, *, absent: str, wrong: str) -> dict[str, Any]:
     except RecursionError:
         deep = True
     except OSError as error:
-        why = f"{file} cannot be read: {error.strerror}."
-        raise JobError(why, fix=absent) from None
+        raise unreadable(file, error, JobError, fix=absent) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise JobError(f"{file} is not a TOML file: {error}.", fix=wrong) from None
     if deep:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 
-from aggopt.core.regular import real_path, require_regular
+from aggopt.core.regular import real_path, require_regular, unreadable
 from aggopt.errors import JobError, UntrustedCodeError
 
 
@@ -45,9 +45,7 @@ class Code:
         try:
             return cls(path, path.read_bytes())
         except OSError as error:
-            raise JobError(
-                f"{path} cannot be read: {error.strerror}.", fix="check the path."
-            ) from None
+            raise unreadable(path, error, JobError) from None
 
 
 _TRUSTED: ContextVar[Mapping[Path, Code]] = ContextVar(

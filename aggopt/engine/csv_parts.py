@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from aggopt.core.plural import many
-from aggopt.core.regular import require_regular
+from aggopt.core.regular import require_regular, unreadable
 from aggopt.engine.column_text import ColumnText
 from aggopt.errors import TableError
 from aggopt.input.csv_check import Shape
@@ -87,10 +87,8 @@ def _shape(path: Path, how: Input) -> Shape:
     try:
         return shape_of(path, how)
     except OSError as error:
-        raise TableError(
-            f"{path} cannot be read: {error.strerror or 'it is damaged'}.",
-            fix="check that it may be read and is what its ending says.",
-        ) from None
+        fix = "check that it may be read and is what its ending says."
+        raise unreadable(path, error, fix=fix) from None
 
 
 def _require_same(first: Path, wanted: Shape, path: Path, shape: Shape) -> None:

@@ -15,7 +15,7 @@ from aggopt.engine.journal import PUBLIC, STAGE, Identity, Journal, LeftRun
 from aggopt.engine.left_runs import cleared, resumed
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.workspace import STOP
-from aggopt.errors import TableError
+from aggopt.errors import PlaceError, TableError
 from aggopt.input.formats import ENDINGS
 from aggopt.job import Job
 from aggopt.job._engine import Engine
@@ -88,9 +88,9 @@ def staging(
 
     Raises
     ------
-    TableError
+    PlaceError
         No folder can be made.
-    EngineError
+    LeftRunError
         What was left to go on with is of another job, input or version, or damaged; or
         it is there, and the job does not say whether to `resume`.
     """
@@ -161,7 +161,7 @@ def appearing(out: Path) -> Iterator[Path]:
 
     Raises
     ------
-    TableError
+    PlaceError
         It cannot be written.
     """
     for left in left_in(out.parent):
@@ -179,8 +179,8 @@ def appearing(out: Path) -> Iterator[Path]:
             shutil.rmtree(made, ignore_errors=True)
 
 
-def _unwritable(out: Path, error: OSError) -> TableError:
-    return TableError(
+def _unwritable(out: Path, error: OSError) -> PlaceError:
+    return PlaceError(
         f"{out} cannot be written: {error.strerror or 'the disk refuses'}.",
         fix="make room, or choose a folder that may be written to; nothing was left "
         "behind.",
@@ -204,8 +204,8 @@ def _work_beside(stage: Path, parent: Path) -> Path:
     return work
 
 
-def _unmakeable(parent: Path, error: OSError) -> TableError:
-    return TableError(
+def _unmakeable(parent: Path, error: OSError) -> PlaceError:
+    return PlaceError(
         f"No folder can be made in {parent}: {error.strerror}.",
         fix="name one that may be written to: [engine] work, or another --out.",
     )
@@ -217,7 +217,9 @@ def give_names(config: Config, out: Path, private: Path) -> None:
     Raises
     ------
     TableError
-        One has been made meanwhile, or cannot be made.
+        One has been made meanwhile.
+    PlaceError
+        One cannot be made.
     """
     with held():
         require_new(out, private)

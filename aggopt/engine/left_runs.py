@@ -23,7 +23,7 @@ from aggopt.engine.journal import (
     read_run,
 )
 from aggopt.engine.workspace import STOP
-from aggopt.errors import EngineError
+from aggopt.errors import LeftRunError
 
 ANEW = "begin anew: --discard, or resume = false, which removes it"
 
@@ -39,7 +39,7 @@ def resumed(asked: LeftRun, known: str | None) -> tuple[Journal, str] | None:
 
     Raises
     ------
-    EngineError
+    LeftRunError
         What was left for the same place is of another job, input or version, or it is
         damaged.
     """
@@ -64,7 +64,7 @@ def cleared(asked: LeftRun, *, discard: bool) -> tuple[str, ...]:
 
     Raises
     ------
-    EngineError
+    LeftRunError
         Some was left, and nobody said to `discard` it.
     """
     notes = []
@@ -78,7 +78,7 @@ def cleared(asked: LeftRun, *, discard: bool) -> tuple[str, ...]:
             continue
         if left is not None and not discard:
             _require_same(stage, left, asked, None)
-            raise EngineError(
+            raise LeftRunError(
                 f"A run of this job that was ended has left what it had done for "
                 f"{asked.out.name}, in {stage.name}.",
                 fix=f"go on with it: --resume, or resume = true; or {ANEW}.",
@@ -145,7 +145,7 @@ def _undamaged(read: Callable[[Path], Found], path: Path, file: Path) -> Found:
         return read(path)
     except (ValueError, RecursionError, OSError):  # its words may quote the file
         pass
-    raise EngineError(
+    raise LeftRunError(
         f"What an ended run has left in {file.parent} cannot be gone on with: "
         f"{file.name} is damaged.",
         fix=f"{ANEW}.",
@@ -159,7 +159,7 @@ def _require_same(
     if known is not None and left.secret != known:
         differs.append("secret")
     if differs:
-        raise EngineError(
+        raise LeftRunError(
             f"An ended run has left {stage.name} for {asked.out.name}, and has not the "
             f"same {', '.join(differs)}.",
             fix=f"run what it was, with --resume; or {ANEW}.",

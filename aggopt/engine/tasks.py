@@ -24,7 +24,7 @@ from aggopt.engine.strata import strata_counted
 from aggopt.engine.strata_merged import centred
 from aggopt.engine.two_levels import AGAIN, dealt
 from aggopt.engine.workspace import StoppedError, handed_out
-from aggopt.errors import AggoptError, EngineError
+from aggopt.errors import AggoptError, DefectError, EngineError
 from aggopt.partition._shared.result import INTERRUPTED
 
 TASKS: dict[str, Callable[[int, Any], Any]] = {
@@ -99,7 +99,8 @@ def _told(step: str, number: int, error: Exception) -> EngineError:
     frame, line = list(walk_tb(error.__traceback__))[-1]
     where = f"line {line} of {Path(frame.f_code.co_filename).name}"
     said = f" ({error.strerror})" if isinstance(error, OSError) else ""
-    return EngineError(
+    kind = EngineError if isinstance(error, OSError) else DefectError
+    return kind(
         f"Step {step!r}, task {number}, failed with a {type(error).__name__} in "
         f"{where}{said}; what it says is not repeated, because it may hold values of "
         "records.",

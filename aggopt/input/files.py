@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aggopt.core.regular import require_regular
+from aggopt.core.regular import require_regular, unreadable
 from aggopt.errors import TableError
 from aggopt.input import csv_text
 from aggopt.input.coded import as_said
@@ -76,10 +76,8 @@ def as_written(path: Path, how: Input, *, keep: Collection[str] = ()) -> pa.Tabl
     try:
         return _table(path, how, keep)
     except OSError as error:
-        raise TableError(
-            f"{path} cannot be read: {error.strerror or 'it is damaged'}.",
-            fix="check that it may be read and is what its ending says.",
-        ) from None
+        fix = "check that it may be read and is what its ending says."
+        raise unreadable(path, error, fix=fix) from None
     except pa.ArrowMemoryError:
         raise MemoryError from None
     except pa.ArrowException:

@@ -17,7 +17,7 @@ from aggopt.core import guardian
 from aggopt.core.leftovers import file_prefix, remove_left
 from aggopt.core.regular import real_path
 from aggopt.core.signals import held
-from aggopt.errors import TableError
+from aggopt.errors import PlaceError, TableError
 from aggopt.solvers._scratch import scratch_parent
 
 _BEFORE = ".aggopt.before."
@@ -41,13 +41,13 @@ def make_folder(folder: Path) -> None:
 
     Raises
     ------
-    TableError
+    PlaceError
         It cannot be made.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TableError(
+        raise PlaceError(
             f"The folder {folder} cannot be made: {error.strerror}.",
             fix="choose another: its name may be too long, a file, or in a folder that "
             "may not be written to.",
@@ -62,11 +62,13 @@ def check_places(*places: Path, overwrite: bool, inputs: Iterable[Path] = ()) ->
     TableError
         A place is one of `inputs`, a folder or a link; its folder does not exist; or
         a file is there and `overwrite` is not set.
+    PlaceError
+        The system refuses a place.
     """
     try:
         _check_places(places, overwrite, {real_path(path) for path in inputs})
     except OSError as error:
-        raise TableError(
+        raise PlaceError(
             f"{places[0]} cannot be written: {error.strerror}.",
             fix="choose another place, or a shorter name.",
         ) from None
@@ -192,15 +194,17 @@ def _naming(place: Path) -> Iterator[None]:
 
     Raises
     ------
+    PlaceError
+        It cannot be written.
     TableError
-        It cannot be written, or a file came there meanwhile.
+        A file came there meanwhile.
     """
     try:
         yield
     except FileExistsError:
         raise _taken([place.name]) from None
     except OSError as error:
-        raise TableError(
+        raise PlaceError(
             f"{place} cannot be written: {error.strerror or 'the disk refuses'}.",
             fix="make room, or choose a folder that may be written to; nothing was "
             "left behind.",

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from aggopt.core.randomness import is_secret
-from aggopt.core.regular import require_regular
+from aggopt.core.regular import require_regular, unreadable
 from aggopt.core.trust import trusting
-from aggopt.errors import JobError, RepeatError, TableError
+from aggopt.errors import JobError, RepeatError
 from aggopt.input.formats import WRITTEN
 from aggopt.job import Job
 from aggopt.output.manifest import stated, versions_of
@@ -48,9 +48,7 @@ class Stated:
         try:
             path.open("rb").close()
         except OSError as error:
-            raise TableError(
-                f"{path} cannot be read: {error.strerror}.", fix="check the path."
-            ) from None
+            raise unreadable(path, error) from None
         if not isinstance(stated(path, "job"), dict):
             raise JobError(
                 f"{path.name} is not the manifest of a written release.",

@@ -35,7 +35,7 @@ from aggopt.core.worker import (
     inside,
     unpack,
 )
-from aggopt.errors import JobError, SolverError
+from aggopt.errors import JobError, ProcessError
 from aggopt.solvers._log import is_logged, log_of, logged_here
 from aggopt.solvers._scratch import scratch
 
@@ -265,7 +265,7 @@ class _Worker:
                 start_new_session=True,  # Ctrl-C is for its parent, which ends it
             )
         except OSError as error:
-            raise SolverError(
+            raise ProcessError(
                 f"No process can be started for solvers: {error.strerror}.",
                 fix="end other programs, or allow more processes.",
             ) from None

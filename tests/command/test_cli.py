@@ -431,7 +431,7 @@ def test_a_defect_shows_its_place_and_not_its_message(here, aggopt, monkeypatch)
 
     monkeypatch.setattr(audit_values, "audit", defect)
     code, out, err = aggopt(*MASK)
-    assert code == 2
+    assert code == 5
     assert "Ms Secret" not in out + err
     assert "KeyError at test_cli.py" in err
 
@@ -557,7 +557,7 @@ def test_the_second_of_two_that_are_lost_ends_at_once(here, forked):
 )
 def test_places_that_cannot_be_are_refused_in_words(here, aggopt, words, says):
     code, _, err = aggopt(*words)
-    assert code == 2
+    assert code == 3
     assert says in err
     assert "look there" not in err
     assert {path.name for path in here.iterdir()} == GIVEN
@@ -686,7 +686,7 @@ def test_the_disk_refusing_is_not_a_defect(here, aggopt, monkeypatch):
 
     monkeypatch.setattr(release_module, "write_table", full)
     code, _, err = aggopt(*MASK)
-    assert code == 2
+    assert code == 3
     assert "masked.csv cannot be written: No space left on device" in err
     assert {p.name for p in here.iterdir()} == {"people.csv", "job.toml"}
 

@@ -72,7 +72,7 @@ def test_too_little_memory_is_said_and_no_defect(here, aggopt, monkeypatch):
     monkeypatch.setattr("pyarrow.parquet.read_table", too_much)
     words = ("mask", "people.parquet", "job.toml", "--out", "masked.csv")
     code, _, err = aggopt(*words)
-    assert code == 2
+    assert code == 3
     assert "There is not enough memory" in err
     assert 'name = "local"' in err
     assert "Secret" not in err

@@ -40,7 +40,7 @@ def test_a_package_that_is_too_old_is_named_by_the_command(old):
     (needed,) = [t for t in metadata.requires("aggopt") if t.startswith("narwhals")]
     ended = run(old, "-m", "aggopt", "demo", "--json")
     said = json.loads(ended.stdout)
-    assert ended.returncode == said["exit"] == 2
+    assert ended.returncode == said["exit"] == 5
     assert "No module named 'narwhals." in said["error"]
     assert f"narwhals 0.1.0 is installed; aggopt needs {needed}." in said["error"]
     assert said["fix"].startswith("pip install '")

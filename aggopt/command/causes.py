@@ -1,0 +1,71 @@
+"""The exit codes of the command, each with its cause, and the words of help on them.
+
+An error of this package has its code as an attribute of its class (`exit_code`).
+"""
+
+import signal
+from typing import NamedTuple
+
+from aggopt.errors import AggoptError, JobError, ResourceError, SolverError
+
+DONE, NO, INTERNAL = 0, 1, 5
+BY_SIGNAL = 128  # plus its number: the code of what a signal ends
+
+
+class Cause(NamedTuple):
+    """Why a command ends with a code: in a word or two, and in a sentence."""
+
+    name: str
+    meaning: str
+
+
+CAUSES = {
+    DONE: Cause("done", "all is done, and each promise holds"),
+    NO: Cause(
+        "no",
+        "done, but the answer is no: a promise does not hold, a law is broken, a cell "
+        "or point failed",
+    ),
+    JobError.exit_code: Cause(
+        "input or job", "the input, the job or the command line cannot be used"
+    ),
+    ResourceError.exit_code: Cause(
+        "resources",
+        "memory, disk, a permission, a place to write or a worker is lacking",
+    ),
+    SolverError.exit_code: Cause(
+        "solver", "a solver is missing, failed or has no result that the job needs"
+    ),
+    INTERNAL: Cause(
+        "internal error", "aggopt, or a package that it needs, is at fault: report it"
+    ),
+    BY_SIGNAL + signal.SIGINT: Cause("Ctrl-C", "you interrupted it"),
+    BY_SIGNAL + signal.SIGTERM: Cause("SIGTERM", "the system or a queue ended it"),
+    BY_SIGNAL + 9: Cause("killed", "its guardian killed it: code did not let it end"),
+}
+
+
+def cause_of(code: int) -> str:
+    """Return the cause of an exit code in a word or two.
+
+    >>> cause_of(3), cause_of(129)
+    ('resources', 'SIGHUP')
+    """
+    if code in CAUSES:
+        return CAUSES[code].name
+    return signal.Signals(code - BY_SIGNAL).name
+
+
+def code_of(error: Exception) -> int:
+    """Return the exit code of what went wrong."""
+    if isinstance(error, AggoptError):
+        return error.exit_code
+    if isinstance(error, OSError | MemoryError):
+        return ResourceError.exit_code
+    return INTERNAL
+
+
+def help_of_codes() -> str:
+    """Return what help says of exit codes; after its mark, lines stay lines."""
+    lines = (f"{code:3} {cause.meaning}" for code, cause in CAUSES.items())
+    return "\b\nExit codes:\n" + "\n".join(lines)
