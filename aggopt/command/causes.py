@@ -20,7 +20,7 @@ class Cause(NamedTuple):
 
 
 CAUSES = {
-    DONE: Cause("done", "all is done, and each promise holds"),
+    DONE: Cause("done", "all is done; promises that were counted hold"),
     NO: Cause(
         "no",
         "done, but the answer is no: a promise does not hold, a law is broken, a cell "

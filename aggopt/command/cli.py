@@ -32,6 +32,7 @@ from aggopt.command.experiment import experiment
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.exported import export, import_solution
 from aggopt.command.interrupt import EXIT, NO_RELEASE, interrupts
+from aggopt.command.log import log
 from aggopt.command.masking import mask, repeat
 from aggopt.command.quiet import Commands
 from aggopt.command.report import report
@@ -230,6 +231,7 @@ def main() -> None:
     with watched(interrupts.heard, interrupts.cut_off):
         interrupts.outcome = NO_RELEASE
         code = _run()
+        log.end(code)
     sys.exit(code)
 
 
@@ -292,6 +294,7 @@ def _of_defect(error: Exception) -> tuple[str, str]:
 
 
 def _refuse(code: int, problem: str, fix: str) -> None:
+    log.end(code, problem, fix)
     if "--json" in sys.argv:
         console.as_json({"error": problem, "fix": fix, "exit": code})
     else:

@@ -14,6 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from aggopt.command.interrupt import interrupts
+from aggopt.command.log import log
 from aggopt.command.progress import Bar, Steps, lines
 from aggopt.core.compile_time import compile_time
 from aggopt.core.html import as_text, folded_lines
@@ -95,11 +96,14 @@ def progress(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
     def tell(step: str, share: float) -> None:
         interrupts.require_none()
         steps.tell(step, share)
+        log.stage(step, share)
         if bar:
             bar.update()
 
     def compiling(part: str | None) -> None:
         steps.compiling = part
+        if part is not None:
+            log.compiling(part)
         if part is not None and not out.quiet:
             _announce_compiling(part)
         if bar:

@@ -14,6 +14,7 @@ from math import inf
 from types import FrameType
 
 from aggopt.command.causes import BY_SIGNAL
+from aggopt.command.log import log
 from aggopt.core import guardian
 from aggopt.output.staging import remove_all
 
@@ -69,6 +70,8 @@ class Interrupts:
         if number == signal.SIGINT:
             _end("Interrupted", self.outcome)
         remove_all()
+        name = signal.Signals(number).name
+        log.end(BY_SIGNAL + number, f"Ended by {name}: {self.outcome}.")
         os._exit(BY_SIGNAL + number)
 
     def _heed(self, number: int, handler: Callable[..., None]) -> None:
@@ -103,6 +106,7 @@ def _end(why: str, outcome: str) -> None:
     """End here and now; no file of a release stays."""
     remove_all()
     os.write(2, _sentence(why, outcome))
+    log.end(EXIT, f"{why}: ended at once, {outcome}.")
     os._exit(EXIT)
 
 

@@ -17,7 +17,9 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from datetime import UTC
 
+SHOWN = "\x1b[?25h"  # a sentence begins with it on a terminal, to show the cursor
 ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 
 
@@ -30,6 +32,7 @@ class Guardian:
         self.groups: set[int] = set()
         self.files: dict[str, None] = {}
         self.sentence = ""
+        self.log = ""  # where the command keeps one, and its last line, as JSON
         self.holds = 0  # while files get their names, nothing is killed
         self.due: float | None = None
 
@@ -87,6 +90,8 @@ class Guardian:
             self.files.pop(rest, None)
         elif word == "sentence":
             self.sentence = rest
+        elif word == "log":
+            self.log = rest
 
     def _kill(self) -> None:
         if os.getppid() != self.owner:
@@ -95,7 +100,27 @@ class Guardian:
         with suppress(OSError):
             os.write(2, os.fsencode(self.sentence))
         with suppress(OSError):
+            self._end_log()
+        with suppress(OSError):
             os.kill(self.owner, signal.SIGKILL)
+
+    def _end_log(self) -> None:
+        """Write the last line of the command's log, which it cannot write itself."""
+        if not self.log:
+            return
+        import json  # after all else: what is imported delays the start
+        from datetime import datetime
+
+        stated = json.loads(self.log)
+        line = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "message": self.sentence.strip().removeprefix(SHOWN),
+            "seconds": round(time.monotonic() - stated["began"], 3),
+            **stated["line"],
+        }
+        log = os.open(stated["path"], os.O_WRONLY | os.O_APPEND)
+        os.write(log, (json.dumps(line) + "\n").encode())
+        os.close(log)
 
     def tidy(self) -> None:
         """End the groups and remove the files that the owner left."""

@@ -1,5 +1,6 @@
 """Ctrl-C and SIGTERM end a command while code spins with the interpreter's lock."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -48,7 +49,7 @@ def test_a_signal_ends_a_command_that_spins(tmp_path, section, number, code):
     before = {*tmp_path.iterdir()}
     words = [sys.executable, "-m", "aggopt", "mask", "table.csv", "job.toml"]
     with subprocess.Popen(
-        [*words, "--out", "out.csv", "--trust", "own.py"],
+        [*words, "--out", "out.csv", "--trust", "own.py", "--log", "run.jsonl"],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
@@ -59,4 +60,8 @@ def test_a_signal_ends_a_command_that_spins(tmp_path, section, number, code):
         said = command.communicate()[1]
     assert command.returncode == code
     assert "no release was written" in said
-    assert {*tmp_path.iterdir()} - before <= {tmp_path / "began"}
+    log = tmp_path / "run.jsonl"
+    last = json.loads(log.read_text().splitlines()[-1])
+    assert last["exit"] == (137 if code == -signal.SIGKILL else code)
+    assert "no release was written" in last["message"] + last.get("fix", "")
+    assert {*tmp_path.iterdir()} - before <= {tmp_path / "began", log}

@@ -30,7 +30,7 @@ def test_every_command_can_be_quiet_and_print_json() -> None:
     commands = typer.main.get_command(cli.app).commands
     for name, command in commands.items():
         options = {word for option in command.params for word in option.opts}
-        assert {"--quiet", "--json"} <= options, name
+        assert {"--quiet", "--json", "--log"} <= options, name
 
 
 def test_quiet_prints_nothing_but_does_it(here, aggopt) -> None:
