@@ -66,9 +66,9 @@ def by_model(
 
     def stated(j: int) -> Any:
         of = (asked.Z, label, asked.delta, asked.importance)
-        told = {"lower": float(ends.lower[j]), "upper": float(ends.upper[j])}
+        bounds = {"lower": float(ends.lower[j]), "upper": float(ends.upper[j])}
         wishes = (column(v, j) for v in of)
-        return model.data(*wishes, wanted.weight, **told, weights=asked.weights)
+        return model.data(*wishes, wanted.weight, **bounds, weights=asked.weights)
 
     solved = shifted(model, stated, scale, label, asked.settings, progress)
     centroids = asked.bounds.undone(stacked([c for c, _ in solved]), scale)

@@ -158,8 +158,8 @@ def _apart(
         inside = bounds.of_columns(list(part.columns))
         if part.statistic == "regression":
             return covariance_kept(own, groups, inside, y, of_mean_one(known))
-        told = {**inside._asdict(), "weights": weights}
-        return mean(own, groups, keep=part.statistic, **told)
+        constraints = {**inside._asdict(), "weights": weights}
+        return mean(own, groups, keep=part.statistic, **constraints)
 
     return put_together(records, label, parts, combine)
 

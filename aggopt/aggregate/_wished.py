@@ -88,10 +88,12 @@ def _by_parts(
         ends = bounds.of_columns(few)
         wishes = delta[:, few], importance[:, few], wanted.weight
         asked = Wanted(*wishes, *ends, wanted.weights)
-        told = solver, begun, *others
+        solving = (solver, begun, *others)
         if part.statistic == "variance":
-            return by_model(method.alone, own, groups, asked, told, None)
+            return by_model(method.alone, own, groups, asked, solving, None)
         beside = y if part.statistic == "regression" else None
-        return by_joint_model(method.together, own, groups, asked, told, None, beside)
+        return by_joint_model(
+            method.together, own, groups, asked, solving, None, beside
+        )
 
     return put_together(records, label, parts, combine, progress)

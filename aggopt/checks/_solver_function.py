@@ -63,13 +63,13 @@ class TriedSolverFunction:
         """
         silent = "it does not answer within its limit, and is killed"
         require(not self._unanswered, f"{', '.join(self._unanswered)}: {silent}")
-        told = {"start": None, "time_limit": None, "options": None, **how}
+        arguments = {"start": None, "time_limit": None, "options": None, **how}
         start = getattr(posed.data, "means", None)
-        told["start"] = start if told["start"] is None else told["start"]
-        if told["time_limit"] is None and not is_here():
-            told["time_limit"] = LIMIT  # of its process, if it takes none
-        begin = told.pop("start")
-        found = answer(posed.model, posed.data, self.solver, begin, **told)
+        arguments["start"] = start if arguments["start"] is None else arguments["start"]
+        if arguments["time_limit"] is None and not is_here():
+            arguments["time_limit"] = LIMIT  # of its process, if it takes none
+        begin = arguments.pop("start")
+        found = answer(posed.model, posed.data, self.solver, begin, **arguments)
         if found.status is Status.UNANSWERED:
             self._unanswered.add(posed.name)
             require(False, f"{posed.name}: {silent}")

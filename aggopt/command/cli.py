@@ -218,10 +218,10 @@ def warm_up(as_json: AsJson = False) -> None:
 
     interrupts.outcome = "what was compiled is kept"
     kernels = 0
-    with console.progress(quiet=as_json) as told:
+    with console.progress(quiet=as_json) as on_progress:
         for share, name, count in compiled():
             kernels += count
-            told(name, share)
+            on_progress(name, share)
     show.warmed_up(kernels, kept_instead(), as_json=as_json)
 
 

@@ -58,7 +58,7 @@ def convert(
     from aggopt.engine.convert import convert as converted
 
     interrupts.outcome = "the folder is whole, or not there"
-    with console.progress(quiet=as_json) as told:
+    with console.progress(quiet=as_json) as on_progress:
         made = converted(
             table,
             out,
@@ -68,7 +68,7 @@ def convert(
             multiline=multiline,
             encoding=encoding,
             numbers=words(numbers),
-            progress=told,
+            progress=on_progress,
         )
     _told(made, as_json=as_json)
 

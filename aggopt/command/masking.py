@@ -77,8 +77,8 @@ def mask(
     names = (*roles.published, *roles.unit)
     places.check(overwrite=overwrite, inputs=(table, job), names=names)
     require_types(out, table, asked.roles.as_they_are, asked.input)
-    with console.progress(quiet=as_json) as told:
-        release = masked(table, asked, progress=told, trust=trust)
+    with console.progress(quiet=as_json) as on_progress:
+        release = masked(table, asked, progress=on_progress, trust=trust)
         files = console.release(
             release.staged(out, overwrite=overwrite, private=private, report=report)
         )

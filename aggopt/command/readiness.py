@@ -63,7 +63,7 @@ class _Begun(Exception):
 def refused(path: Path, job: Job) -> AggoptError | None:
     """Return why `mask` refuses before any work; None if it would begin."""
 
-    def told(step: str, share: float) -> None:
+    def on_progress(step: str, share: float) -> None:
         if step != "read":
             raise _Begun
 
@@ -73,7 +73,7 @@ def refused(path: Path, job: Job) -> AggoptError | None:
             parts = [*parts_of(job.contained(), read_table(path, job)[0])]
         for part in parts:
             with suppress(_Begun):
-                group(path, part, told)
+                group(path, part, on_progress)
     except AggoptError as error:
         return error
     return None

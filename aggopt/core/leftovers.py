@@ -166,8 +166,8 @@ def _born(pid: int) -> str | None:
 def _ticks(pid: int) -> str | None:
     """Return clock ticks from the start of Linux: unlike a date, they never change."""
     try:
-        told = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        stat_text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
-    state, *fields = told.rpartition(")")[2].split()
+    state, *fields = stat_text.rpartition(")")[2].split()
     return None if state in "ZX" else fields[18]  # a zombie does nothing any more

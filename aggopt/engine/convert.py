@@ -20,7 +20,7 @@ from aggopt.errors import JobError
 from aggopt.input.dialect import separator_of
 from aggopt.input.text_encoding import UTF_8
 from aggopt.job import Input, Job, input_section
-from aggopt.pipeline.partition_step import Progress, listener
+from aggopt.pipeline.partition_step import Progress, progress_or_noop
 
 PART = 1_000_000  # records of a file, about
 GROUP = 2**25  # bytes of a row group in memory, about
@@ -91,7 +91,7 @@ def convert(
       'sex': text
       'age': numbers, 1 missing
     """
-    told, to = listener(progress), Path(out)
+    on_progress, to = progress_or_noop(progress), Path(out)
     require_no_file(to)
     require_new(to)
     paths = files_of(data, ENDING)
@@ -99,14 +99,16 @@ def convert(
     how = _how(
         asked, paths[0], separator, decimal, multiline=multiline, encoding=encoding
     )
-    parts = CsvParts.of(paths, how, told)
+    parts = CsvParts.of(paths, how, on_progress)
     _require_names(parts, asked)
     is_open = asked is None and decimal is None and how.separator != COMMA
-    how, spelled = _spelled(parts, (POINT, COMMA) if is_open else (how.decimal,), told)
+    how, spelled = _spelled(
+        parts, (POINT, COMMA) if is_open else (how.decimal,), on_progress
+    )
     columns = columns_of(spelled, asked, numbers)
     schema = pa.schema([(column.name, column.type) for column in columns])
     with appearing(to) as folder:
-        blocks = (_typed(block, columns, how) for block in parts.blocks(told))
+        blocks = (_typed(block, columns, how) for block in parts.blocks(on_progress))
         files = tuple(_written(_grouped(blocks), schema, folder))
     became = tuple(column.became(parts.records) for column in columns)
     return Converted(to, files, parts.records, how.separator, how.decimal, became)
@@ -146,11 +148,11 @@ def _require_names(parts: CsvParts, job: Job | None) -> None:
 
 
 def _spelled(
-    parts: CsvParts, points: Sequence[str], told: Progress
+    parts: CsvParts, points: Sequence[str], on_progress: Progress
 ) -> tuple[Input, dict[str, ColumnText]]:
     """Return what columns spell, by the decimal point by which more are numbers."""
     ways = [parts.how.model_copy(update={"decimal": point}) for point in points]
-    found = zip(ways, parts.spelled(ways, told), strict=True)
+    found = zip(ways, parts.spelled(ways, on_progress), strict=True)
     return max(
         found, key=lambda way: sum(not each.spelling.mixed for each in way[1].values())
     )

@@ -31,7 +31,7 @@ class CsvParts:
     how: Input
 
     @classmethod
-    def of(cls, paths: Sequence[Path], how: Input, told: Progress) -> "CsvParts":
+    def of(cls, paths: Sequence[Path], how: Input, on_progress: Progress) -> "CsvParts":
         """Return files that keep the rules and have one header.
 
         Raises
@@ -41,7 +41,7 @@ class CsvParts:
         """
         shapes = []
         for number, path in enumerate(paths):
-            told("check", number / len(paths))
+            on_progress("check", number / len(paths))
             shapes.append(_shape(path, how))
             _require_same(paths[0], shapes[0], path, shapes[-1])
         parts = cls(tuple(paths), tuple(shapes), how)
@@ -61,21 +61,21 @@ class CsvParts:
         """How many there are."""
         return sum(shape.records for shape in self.shapes)
 
-    def blocks(self, told: Progress, step: str = "write") -> Iterator[pa.Table]:
+    def blocks(self, on_progress: Progress, step: str = "write") -> Iterator[pa.Table]:
         """Yield the records as text, in blocks; raises as `in_blocks`."""
         done = 0
         for path, shape in zip(self.paths, self.shapes, strict=True):
             for block in in_blocks(path, shape, self.how):
                 yield block
                 done += block.num_rows
-                told(step, done / self.records)
+                on_progress(step, done / self.records)
 
     def spelled(
-        self, ways: Sequence[Input], told: Progress
+        self, ways: Sequence[Input], on_progress: Progress
     ) -> list[dict[str, ColumnText]]:
         """Return what each column spells, by each of some ways to write numbers."""
         found = [dict.fromkeys(self.names, ColumnText()) for _ in ways]
-        for block in self.blocks(told, "types"):
+        for block in self.blocks(on_progress, "types"):
             for spelled, how in zip(found, ways, strict=True):
                 for name in self.names:
                     spelled[name] += ColumnText.of(block[name], how)

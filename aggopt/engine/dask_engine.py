@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from aggopt.core.plural import many
 from aggopt.core.safe_path import without_working_directory
 from aggopt.engine.engines import TRIES
-from aggopt.engine.shares import Told
+from aggopt.engine.shares import OnProgress
 from aggopt.engine.tasks import carried_out
 from aggopt.errors import AggoptError, EngineError, JobError
 from aggopt.job._engine import Engine
@@ -63,7 +63,9 @@ class Futures:
             "between, [engine] work.",
         )
 
-    def each(self, step: str, count: int, known: Path, told: Told) -> list[Any]:
+    def each(
+        self, step: str, count: int, known: Path, on_progress: OnProgress
+    ) -> list[Any]:
         """Return what a step returns of 0..count-1, in this order."""
         from distributed import as_completed
         from distributed.client import FutureCancelledError
@@ -79,7 +81,7 @@ class Futures:
         try:
             for done, future in enumerate(as_completed(asked), start=1):
                 future.result()
-                told(done / count)
+                on_progress(done / count)
             return [future.result() for future in asked]
         except AggoptError:
             raise

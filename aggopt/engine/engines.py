@@ -18,7 +18,13 @@ from threading import Thread
 from typing import Any, Protocol
 
 from aggopt.core.safe_path import without_working_directory
-from aggopt.engine.shares import EVERY, Told, forget_shares, heard, shares_of
+from aggopt.engine.shares import (
+    EVERY,
+    OnProgress,
+    forget_shares,
+    reporting_to,
+    shares_of,
+)
 from aggopt.engine.tasks import carried_out
 from aggopt.engine.workspace import StoppedError
 from aggopt.errors import EngineError
@@ -30,7 +36,9 @@ TRIES = 3  # times that a process may die before a step is given up
 class Carrier(Protocol):
     """What a run needs of an engine."""
 
-    def each(self, step: str, count: int, known: Path, told: Told) -> list[Any]:
+    def each(
+        self, step: str, count: int, known: Path, on_progress: OnProgress
+    ) -> list[Any]:
         """Return what a step returns of 0..count-1, in this order."""
 
     def require_seen(self, folders: Sequence[Path]) -> None:
@@ -47,22 +55,24 @@ class OnThisMachine:
 class Here(OnThisMachine):
     """Carries out one task after the other, in this process."""
 
-    def each(self, step: str, count: int, known: Path, told: Told) -> list[Any]:
+    def each(
+        self, step: str, count: int, known: Path, on_progress: OnProgress
+    ) -> list[Any]:
         """Return what a step returns of 0..count-1, in this order."""
         found = []
         for number in range(count):
-            told_of = _Listener(partial(share_of, told, number, count))
-            with told_of.errors(), heard(told_of):
+            told_of = _Listener(partial(share_of, on_progress, number, count))
+            with told_of.errors(), reporting_to(told_of):
                 found.append(carried_out(step, number, known))
-            told((number + 1) / count)
+            on_progress((number + 1) / count)
         return found
 
 
 class _Listener:
     """Tells what a task here has done; an error of who is told ends the task."""
 
-    def __init__(self, told: Told) -> None:
-        self._told = told
+    def __init__(self, on_progress: OnProgress) -> None:
+        self._told = on_progress
         self._error: BaseException | None = None
 
     def __call__(self, share: float) -> None:
@@ -91,13 +101,15 @@ class Processes(OnThisMachine):
         self._jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
 
-    def each(self, step: str, count: int, known: Path, told: Told) -> list[Any]:
+    def each(
+        self, step: str, count: int, known: Path, on_progress: OnProgress
+    ) -> list[Any]:
         """Return what a step returns of 0..count-1, in this order."""
         done: dict[int, Any] = {}
         for _ in range(TRIES):
             try:
                 left = [n for n in range(count) if n not in done]
-                self._rest(step, left, known, done, told)
+                self._rest(step, left, known, done, on_progress)
                 return [done[number] for number in range(count)]
             except BrokenProcessPool:
                 self.close()
@@ -114,7 +126,7 @@ class Processes(OnThisMachine):
         numbers: Sequence[int],
         known: Path,
         done: dict[int, Any],
-        told: Told,
+        on_progress: OnProgress,
     ) -> None:
         """Add what the step returns of these numbers to what is done."""
         forget_shares(known.parent)
@@ -129,7 +141,7 @@ class Processes(OnThisMachine):
                 for future in ready:
                     done[asked[future]] = future.result()
                 running = shares_of(known.parent, (asked[each] for each in left))
-                told((len(done) + running) / count)
+                on_progress((len(done) + running) / count)
         except BrokenProcessPool:  # which ends all of them by itself
             raise
         except BaseException:  # before anyone removes the folder that they write to

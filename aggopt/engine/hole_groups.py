@@ -49,7 +49,7 @@ def grouped_by_policy(
 
 
 def _by_policy(table: Table, records: Encoded, config: InLeaves) -> tuple[Labels, Bool]:
-    told = checker(config.work, 2 if config.job.privacy.repair else 1)
+    on_progress = checker(config.work, 2 if config.job.privacy.repair else 1)
     job = config.job.model_copy(update={"aggregation": Mean()})
     weights, apart = known_of(each_of(table), config), job.missing.policy == "patterns"
     method = PARTITIONERS.of(job.partition)
@@ -57,8 +57,15 @@ def _by_policy(table: Table, records: Encoded, config: InLeaves) -> tuple[Labels
     settings = {**job.partition.settings, **by_weight(job, weights, apart=apart), **one}
     columns = (tuple(range(len(records.attributes))),)
     held = (*held_of(table.frame, config), *of_weights(job, weights_in(table)))
-    mended = told if job.privacy.repair else None
-    given = records, columns, (method.function, settings, told), job, held, mended
+    mended = on_progress if job.privacy.repair else None
+    given = (
+        records,
+        columns,
+        (method.function, settings, on_progress),
+        job,
+        held,
+        mended,
+    )
     found = by_policy(*given, weights=weights, require=_require_nothing)
     (block,) = found.blocks
     return block.labels, found.kept

@@ -15,7 +15,7 @@ from aggopt.job import Job
 from aggopt.job._engine import ENGINES
 from aggopt.output.release import Release
 from aggopt.pipeline.mask import mask as in_memory
-from aggopt.pipeline.partition_step import Progress, job_of, listener
+from aggopt.pipeline.partition_step import Progress, job_of, progress_or_noop
 
 
 @overload
@@ -130,10 +130,10 @@ def mask(
         return in_memory(data, job, progress=progress, secret=secret, trust=trust)
     asked = job_of(by_engine(job, name=engine, **keys), trust).contained()
     _require_sent(asked)
-    told = listener(progress)
+    on_progress = progress_or_noop(progress)
     folder = _pattern(data)
-    with _carrier(asked, client, told) as carrier:
-        return released(folder, asked, Path(out), carrier, told, secret)
+    with _carrier(asked, client, on_progress) as carrier:
+        return released(folder, asked, Path(out), carrier, on_progress, secret)
 
 
 def _require_memory(engine: str | None, client: Any, keys: Mapping[str, Any]) -> None:
@@ -192,7 +192,7 @@ def by_engine(job: Job | str | Path, **keys: Any) -> Job:
 
 
 @contextmanager
-def _carrier(job: Job, client: Any, told: Progress) -> Iterator[Carrier]:
+def _carrier(job: Job, client: Any, on_progress: Progress) -> Iterator[Carrier]:
     engine = job.engine
     if engine.name == "memory":
         raise JobError(
@@ -210,6 +210,6 @@ def _carrier(job: Job, client: Any, told: Progress) -> Iterator[Carrier]:
         return
     from aggopt.engine.dask_engine import connected  # an extra
 
-    told("start workers" if engine.workers else "find workers", 0.0)
+    on_progress("start workers" if engine.workers else "find workers", 0.0)
     with connected(engine, client) as carrier:
         yield carrier

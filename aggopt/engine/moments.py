@@ -104,9 +104,9 @@ def require_width(low: Floats, high: Floats, names: Sequence[str]) -> None:
     with np.errstate(over="ignore"):
         wide = (high >= low) & ~np.isfinite((high - low) ** 2)
     if wide.any():
-        told = ", ".join(repr(names[j]) for j in np.flatnonzero(wide).tolist())
+        wide_names = ", ".join(repr(names[j]) for j in np.flatnonzero(wide).tolist())
         raise TableError(
-            f"{told}: values lie so far apart that their squares, which are summed "
+            f"{wide_names}: values lie so far apart that their squares, summed "
             "piece by piece, fit no float.",
             fix="divide them by a constant first.",
         )

@@ -137,7 +137,7 @@ def grouped_anew(
     any.
     """
     job, each = config.job, each_of(table)
-    told = checker(config.work, 2 if job.privacy.repair else 1)
+    on_progress = checker(config.work, 2 if job.privacy.repair else 1)
     weights = known_of(each, config)
     settings = {**job.partition.settings, **by_weight(job, weights)}
     if given is not None:
@@ -149,11 +149,11 @@ def grouped_anew(
         **settings,
         region_size=len(records),  # all of them: no border within
         jobs=1,
-        progress=told,
+        progress=on_progress,
     )
     if not job.privacy.repair:
         return made.labels
     asked = (*requirements_of(held_of(table.frame, config)), *of_weights(job, each))
     return merge_until_satisfied(
-        records, made.labels, asked, progress=told, weights=weights
+        records, made.labels, asked, progress=on_progress, weights=weights
     )

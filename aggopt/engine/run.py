@@ -82,7 +82,7 @@ def released(
     job: Job,
     out: Path,
     carrier: Carrier,
-    told: Progress,
+    on_progress: Progress,
     known: str | None = None,
 ) -> FolderRelease:
     """Mask the files of a folder, and let the folder `out` appear.
@@ -93,7 +93,7 @@ def released(
     require_able(job)
     job, reasons = with_merging(with_partition(job))
     require_kept(job)
-    told("footers", 0.0)
+    on_progress("footers", 0.0)
     parts = InputParts.of(pattern)
     job.roles.check(parts.schema.names)
     require_types(parts.schema, job)
@@ -107,7 +107,7 @@ def released(
         carrier.require_seen([*parts.folders, *staged.folders])
         require_new(private)  # one that this run had named is taken back by now
         config = _config(parts, job, staged, reasons)
-        run = _Run(carrier, told, staged.journal)
+        run = _Run(carrier, on_progress, staged.journal)
         config = _with_levels(run, _with_strata(run, config), parts.schema)
         blocks, groups = _partitioned(run, config, parts.schema)
         blocks, ends = shifted(run.each, blocks, groups, parts.schema)
@@ -132,7 +132,7 @@ class _Run:
     """Who carries out the passes, and who is told of them."""
 
     carrier: Carrier
-    told: Progress
+    on_progress: Progress
     journal: Journal
 
     def each(self, step: str, count: int, config: Config) -> list[Any]:
@@ -145,10 +145,10 @@ class _Run:
 
     def anew(self, step: str, count: int, config: Config) -> list[Any]:
         """Return the same, whatever was done before."""
-        self.told(step, 0.0)
+        self.on_progress(step, 0.0)
         known = config.work / f"config-{step}"
         hand_out(known, config)
-        return self.carrier.each(step, count, known, partial(self.told, step))
+        return self.carrier.each(step, count, known, partial(self.on_progress, step))
 
 
 def _config(

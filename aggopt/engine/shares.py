@@ -10,60 +10,60 @@ from contextvars import ContextVar
 from pathlib import Path
 from time import monotonic
 
-Told = Callable[[float], None]
+OnProgress = Callable[[float], None]
 EVERY = 1.0  # seconds between two looks, and at least between two notes
 _NAME = "share-"
-_TOLD: ContextVar[Told | None] = ContextVar("told", default=None)
+_ON_PROGRESS: ContextVar[OnProgress | None] = ContextVar("on_progress", default=None)
 
 
 @contextmanager
-def heard(told: Told) -> Iterator[None]:
-    """Have `told` called with the share that the task which is carried out has done."""
-    before = _TOLD.set(told)
+def reporting_to(on_progress: OnProgress) -> Iterator[None]:
+    """Call `on_progress` with the share that the current task has done."""
+    before = _ON_PROGRESS.set(on_progress)
     try:
         yield
     finally:
-        _TOLD.reset(before)
+        _ON_PROGRESS.reset(before)
 
 
 @contextmanager
 def noted(folder: Path, number: int) -> Iterator[None]:
     """Have it noted in a folder, unless it is heard here."""
-    if _TOLD.get() is not None:
+    if _ON_PROGRESS.get() is not None:
         yield
         return
-    with heard(_writer(folder / f"{_NAME}{number}")):
+    with reporting_to(_writer(folder / f"{_NAME}{number}")):
         yield
 
 
 def tell(share: float) -> None:
     """Say what share of its work the task has done that is carried out, if any is."""
-    told = _TOLD.get()
-    if told is not None:
-        told(share)
+    on_progress = _ON_PROGRESS.get()
+    if on_progress is not None:
+        on_progress(share)
 
 
-def in_phases(count: int) -> Told:
+def in_phases(count: int) -> OnProgress:
     """Return what tells of a task whose share goes up so many times, one by one.
 
-    >>> with heard(print):
-    ...     told = in_phases(2)
+    >>> with reporting_to(print):
+    ...     on_progress = in_phases(2)
     ...     for share in (0.0, 1.0, 0.5):
-    ...         told(share)
+    ...         on_progress(share)
     0.0
     0.5
     0.75
     """
     phase, last = 0, 0.0
 
-    def told(share: float) -> None:
+    def on_progress(share: float) -> None:
         nonlocal phase, last
         if share < last:
             phase = min(phase + 1, count - 1)
         last = share
         tell((phase + share) / count)
 
-    return told
+    return on_progress
 
 
 def shares_of(folder: Path, numbers: Iterable[int]) -> float:
@@ -77,7 +77,7 @@ def forget_shares(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _writer(to: Path) -> Told:
+def _writer(to: Path) -> OnProgress:
     last = monotonic()
 
     def write(share: float) -> None:

@@ -188,11 +188,11 @@ def checker(folder: Path, phases: int = 1) -> Callable[[float], None]:
 
     It tells what the task has done, whose share goes up so many times, one by one.
     """
-    stop, told = folder / STOP, in_phases(phases)
+    stop, on_progress = folder / STOP, in_phases(phases)
 
     def check(share: float) -> None:
         if stop.exists() or not folder.exists():  # it is removed, or kept elsewhere
             raise StoppedError
-        told(share)
+        on_progress(share)
 
     return check

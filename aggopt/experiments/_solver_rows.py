@@ -71,12 +71,14 @@ def _limit_of(solver: Solver, limit: float) -> float | None:
     return limit if solver.limited or solver.language else None
 
 
-def of_aggregation(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
+def of_aggregation(
+    given: Grouped, solver: Solver, limit: float, on_progress: Share
+) -> Row:
     how = cast(Solved, given.job.aggregation)  # as was looked at before
     named = _passed(solver)
     settings = {**how.settings, **program(given), "solver": named, "options": {}}
     within = _limit_of(solver, limit)
-    settings |= {"time_limit": within, "progress": told}
+    settings |= {"time_limit": within, "progress": on_progress}
     if solver.is_global:
         for of_local in ("start", "starts", "seed"):
             settings.pop(of_local, None)
@@ -97,7 +99,9 @@ def of_aggregation(given: Grouped, solver: Solver, limit: float, told: Share) ->
     return replace(row, sl=found.sl, si=found.si, holds=holds)
 
 
-def of_categories(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
+def of_categories(
+    given: Grouped, solver: Solver, limit: float, on_progress: Share
+) -> Row:
     """Return a solver's row for the categories of the same groups."""
     how = given.job.aggregation
     asked = {"solver": _passed(solver), "time_limit": limit, "options": {}}
@@ -107,7 +111,7 @@ def of_categories(given: Grouped, solver: Solver, limit: float, told: Share) -> 
 
     def heard(step: str, share: float) -> None:
         if step == "categories":  # numbers are published by the job's own method
-            told(share)
+            on_progress(share)
 
     try:
         masked = aggregated(given, heard)
@@ -121,7 +125,9 @@ def of_categories(given: Grouped, solver: Solver, limit: float, told: Share) -> 
     return _measured(given, row, masked.values)
 
 
-def of_partition(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
+def of_partition(
+    given: Grouped, solver: Solver, limit: float, on_progress: Share
+) -> Row:
     how, names = given.job.partition, given.job.roles.quasi_identifier
     settings = {**how.settings, "solver": _passed(solver), "options": {}}
     settings["time_limit"] = within = _limit_of(solver, limit)
@@ -131,14 +137,16 @@ def of_partition(given: Grouped, solver: Solver, limit: float, told: Share) -> R
     try:
         univariate(np.arange(9.0), 3, **first)  # loads, compiles: not timed
         started = compile_time.now()
-        blocks = divided(given.X, k, columns, how.function, settings, told, names)
+        blocks = divided(
+            given.X, k, columns, how.function, settings, on_progress, names
+        )
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
     seconds = compile_time.now() - started
     return _summed(solver.name, [b.certificate for b in blocks], seconds)
 
 
-def of_blocks(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
+def of_blocks(given: Grouped, solver: Solver, limit: float, on_progress: Share) -> Row:
     """Return a solver's row for a partition of several attributes together."""
     job, names = given.job, given.job.roles.quasi_identifier
     divide = PARTITIONERS.of(job.partition).function
@@ -150,13 +158,13 @@ def of_blocks(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     columns = [block.columns for block in given.blocks]
     try:
         k = job.privacy.k
-        found = divided(given.records, k, columns, divide, settings, told, names)
+        found = divided(given.records, k, columns, divide, settings, on_progress, names)
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
     return _valued(replace(given, blocks=found), solver)
 
 
-def of_repair(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
+def of_repair(given: Grouped, solver: Solver, limit: float, on_progress: Share) -> Row:
     """Return a solver's row for a repair of the same groups."""
     privacy = given.job.privacy
     asked = {"solver": _passed(solver), "time_limit": _taken(solver, limit)}
@@ -164,7 +172,7 @@ def of_repair(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     update = {"privacy": privacy.model_copy(update={"repair": how})}
     job = given.job.model_copy(update=update)
     try:
-        block = repaired(given.blocks[0], given.records, job, given.held, told)
+        block = repaired(given.blocks[0], given.records, job, given.held, on_progress)
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
     return _valued(replace(given, blocks=(block,)), solver)

@@ -10,7 +10,7 @@ from aggopt.experiments._choice_point import ChoicePoint as ChoicePoint
 from aggopt.experiments._choosing import Choosing
 from aggopt.experiments._processes import require_jobs
 from aggopt.job import Job
-from aggopt.pipeline.partition_step import Progress, listener
+from aggopt.pipeline.partition_step import Progress, progress_or_noop
 
 __all__ = ["ChoicePoint", "Choices", "choose"]
 
@@ -95,7 +95,7 @@ def choose(
     At most 30 % linked, least IL: point 2 (method = mdav, k = 4). It links 25 % of the
     records (no linkage exceeds 25 %), with IL 20 %.
     """
-    told = listener(progress)
+    on_progress = progress_or_noop(progress)
     require_jobs(jobs)
     axes = {"k": k, "method": method, "keep": keep, "t": t, "l": l}
     axes |= {"alpha": alpha, "delta": delta}
@@ -104,7 +104,7 @@ def choose(
     try:
         with closing(asked.through(jobs)) as shares:
             for share in shares:
-                told("points", share)
+                on_progress("points", share)
     except KeyboardInterrupt as stopped:
         stopped.add_note(asked.run.so_far)
         raise

@@ -20,7 +20,7 @@ from aggopt.experiments._solver_step import solved_by
 from aggopt.job import Job, Recommended
 from aggopt.partition._registry import PARTITIONERS, initial_methods
 from aggopt.pipeline.grouped import Grouped
-from aggopt.pipeline.partition_step import Progress, group, job_of, listener
+from aggopt.pipeline.partition_step import Progress, group, job_of, progress_or_noop
 from aggopt.solvers import choose
 from aggopt.solvers._options import check_time_limit
 
@@ -66,7 +66,7 @@ def compare(
     ['optimal']
     """
     check_time_limit(time_limit)
-    report = listener(progress)
+    report = progress_or_noop(progress)
     folder = None if isinstance(job, Job) else Path(job).parent
     job = data_job = job_of(job, trust)
     if isinstance(job.partition, Recommended):  # the table decides
@@ -92,9 +92,9 @@ def compare(
         if solver.lacks:
             yield Row(solver.name, note=f"not installed: {solver.lacks}")
         else:
-            told = partial(_part, report, solver.name, done, len(able))
+            on_progress = partial(_part, report, solver.name, done, len(able))
             limit = _first(time_limit, step.limit)
-            yield step.row(given, solver, limit, told)
+            yield step.row(given, solver, limit, on_progress)
 
 
 def _quick(job: Job) -> Job:

@@ -14,7 +14,7 @@ from aggopt.experiments._processes import require_jobs
 from aggopt.experiments._results import Experiment
 from aggopt.experiments._run import Run
 from aggopt.experiments._tables import Tables, named, roles_of
-from aggopt.pipeline.partition_step import Progress, listener
+from aggopt.pipeline.partition_step import Progress, progress_or_noop
 from aggopt.solvers._options import check_time_limit
 
 ON_ERROR = ("raise", "row")
@@ -96,7 +96,7 @@ def experiment(
     2  4        mdav         4  0.200
     3  4  univariate         4  0.200
     """
-    told = listener(progress)
+    on_progress = progress_or_noop(progress)
     _require(time_limit, jobs, on_error)
     by_name = named(tables)
     with trusting(trust):
@@ -105,7 +105,7 @@ def experiment(
     try:
         with closing(run.through(jobs)) as done:  # at once, whatever keeps a traceback
             for count in done:
-                told("cells", count / len(cells))
+                on_progress("cells", count / len(cells))
     except KeyboardInterrupt as stopped:
         stopped.add_note(run.so_far)
         raise

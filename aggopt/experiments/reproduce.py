@@ -198,7 +198,7 @@ def _require_numbers(table: Table) -> None:
 
 
 def _reproduced(
-    tables: Sequence[PublishedTable], own: StudyRecords | None, told: Progress
+    tables: Sequence[PublishedTable], own: StudyRecords | None, on_progress: Progress
 ) -> Iterator[Reproduced]:
     for table in tables:
         if own:
@@ -206,7 +206,7 @@ def _reproduced(
         cells = _of_own(table, own) if own else table.cells
         records: dict[str, StudyRecords] = {}
         for done, cell in enumerate(cells):
-            told(f"table {table.number}", done / len(cells))
+            on_progress(f"table {table.number}", done / len(cells))
             if cell.data not in records:
                 records[cell.data] = own or _reference(cell.data, table)
             ours = figure_of(table.method, records[cell.data], cell)

@@ -33,7 +33,7 @@ from aggopt.pipeline.partition_step import (
     Progress,
     group,
     job_of,
-    listener,
+    progress_or_noop,
 )
 from aggopt.pipeline.rounding import released
 from aggopt.solvers import Solver
@@ -85,21 +85,21 @@ def sweep(
     [(0.2, 'optimal'), (0.5, 'optimal')]
     """
     require_jobs(jobs)
-    job, told = job_of(job, trust), listener(progress)
+    job, on_progress = job_of(job, trust), progress_or_noop(progress)
     if isinstance(job.aggregation, OwnSection) and not (alpha or delta or keep):
         grid = settings_of(job.aggregation, over or {})
-        given = group(data, job, told)
-        task = partial(own_point, given, categories(given, told))
+        given = group(data, job, on_progress)
+        task = partial(own_point, given, categories(given, on_progress))
         yield from chain.from_iterable(results(task, grid, jobs))
         return
     ways = _ways(job.aggregation, keep)
     _require_grid(alpha, delta, over)
     first = job.model_copy(update={"aggregation": ways[0]})
-    given = group(data, first, told)
+    given = group(data, first, on_progress)
     Z, k = given.scale.standardise(given.X), given.job.privacy.k
     farthest = np.full((1, Z.shape[1]), max(delta))
     require_reach(farthest, Z, k, given.names, given.weights)
-    chosen = categories(given, told)
+    chosen = categories(given, on_progress)
     rows = ((way, row) for way in ways for row in _rows(way, alpha, delta))
     for points in results(partial(_row, given, chosen), rows, jobs):
         yield from points

@@ -95,17 +95,17 @@ def with_codebooks(table: pa.Table, books: Mapping[str, Codebook]) -> pa.Table:
     """Return a table that says of its columns what a file says of them."""
     fields = []
     for field in table.schema:
-        told = json.dumps(asdict(books.get(field.name, Codebook())))
-        fields.append(field.with_metadata({_KEY: told.encode()}))
+        codebook_text = json.dumps(asdict(books.get(field.name, Codebook())))
+        fields.append(field.with_metadata({_KEY: codebook_text.encode()}))
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
 
 
 def codebook_of(field: pa.Field) -> Codebook:
     """Return what was said of a column; nothing if nothing was."""
-    told = (field.metadata or {}).get(_KEY)
-    if told is None:
+    codebook_text = (field.metadata or {}).get(_KEY)
+    if codebook_text is None:
         return Codebook()
-    found = json.loads(told)
+    found = json.loads(codebook_text)
     for name in ("texts", "missing"):
         found[name] = tuple(map(tuple, found[name]))
     return Codebook(**found)

@@ -118,18 +118,18 @@ def divided(
 
     An error names the block, by the `names` (d,) of attributes or else by positions.
     """
-    divide, told = _partitioner(method), progress or (lambda share: None)
+    divide, on_progress = _partitioner(method), progress or (lambda share: None)
     called_so = names or range(_width(X))
     made = []
     for done, block in enumerate(columns):
-        part = partial(_told, told, done, len(columns))
+        part = partial(_told, on_progress, done, len(columns))
         part(0.0)
         with naming(f"Attributes {_listed(called_so[j] for j in block)}"):
             found = _of_block(
                 divide, part_of(X, block), k, {**settings, "progress": part}
             )
         made.append(Block(block, found))
-    told(1.0)
+    on_progress(1.0)
     return tuple(made)
 
 
@@ -264,8 +264,8 @@ def called(step: Callable[..., Any], /, *data: Any, **settings: Any) -> Any:
     return step(*data, **settings)
 
 
-def _told(told: Progress, done: int, of: int, share: float) -> None:
-    told((done + share) / of)
+def _told(on_progress: Progress, done: int, of: int, share: float) -> None:
+    on_progress((done + share) / of)
 
 
 def _listed(members: Iterable[Any]) -> str:

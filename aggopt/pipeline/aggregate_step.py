@@ -51,11 +51,11 @@ class Masked:
     notes: tuple[str, ...] = ()
 
 
-def aggregated(given: Grouped, told: Progress) -> Masked:
+def aggregated(given: Grouped, on_progress: Progress) -> Masked:
     """Return what the job publishes of each group."""
-    told("aggregate", 0.0)
-    numbers = _numbers(given, told) if given.names else None
-    return placed(given, numbers, categories(given, told))
+    on_progress("aggregate", 0.0)
+    numbers = _numbers(given, on_progress) if given.names else None
+    return placed(given, numbers, categories(given, on_progress))
 
 
 def placed(
@@ -80,13 +80,13 @@ def placed(
     return Masked(values, certificates, said)
 
 
-def _numbers(given: Grouped, told: Progress) -> Aggregation:
+def _numbers(given: Grouped, on_progress: Progress) -> Aggregation:
     how = given.job.aggregation
     settings = {**how.settings, **margins.program(given)}
-    return combined(given, {**settings, "progress": partial(told, "aggregate")})
+    return combined(given, {**settings, "progress": partial(on_progress, "aggregate")})
 
 
-def categories(given: Grouped, told: Progress) -> dict[str, PublishedCategories]:
+def categories(given: Grouped, on_progress: Progress) -> dict[str, PublishedCategories]:
     """Return what the job publishes of each category, by name."""
     how = given.job.aggregation.categories
     if how is None:
@@ -95,7 +95,7 @@ def categories(given: Grouped, told: Progress) -> dict[str, PublishedCategories]
     found: dict[str, PublishedCategories] = {}
     asked = how.together(by_block(given.job, given.table, columns))
     for done, names in enumerate(asked):
-        told("categories", done / len(asked))
+        on_progress("categories", done / len(asked))
         with naming(", ".join(map(repr, names))):
             found |= zip(names, _chosen(given, how, names), strict=True)
     return {name: found[name] for name in given.table.domains}
@@ -105,7 +105,7 @@ def _chosen(
     given: Grouped, how: CategorySection, names: Sequence[str]
 ) -> Sequence[PublishedCategories]:
     """Return what is published of one category, or of several that go together."""
-    method, told = CATEGORY_AGGREGATORS[how.method], ", ".join(names)
+    method, attribute_names = CATEGORY_AGGREGATORS[how.method], ", ".join(names)
     places = [given.job.roles.quasi_identifier.index(name) for name in names]
     encoded = cast(Encoded, given.records)  # as of any table with a category
     own = Having.of(
@@ -114,7 +114,10 @@ def _chosen(
     )
     attributes = [encoded.attributes[place].rows(own.rows) for place in places]
     label = own.labels
-    settings = {**how.settings, "seed": seed_of(given.secret, f"categories of {told}")}
+    settings = {
+        **how.settings,
+        "seed": seed_of(given.secret, f"categories of {attribute_names}"),
+    }
     if given.weights is not None:
         settings["weights"] = given.weights[own.rows]
     asked = wishes_of_categories(given.job, given.table).get(names[0], {})

@@ -83,13 +83,15 @@ def by_stratum(
     return Aggregation(centroids, labels, certificates, together)
 
 
-def _found(parts: Sequence[_Part], jobs: int, told: Progress) -> list[Aggregation]:
+def _found(
+    parts: Sequence[_Part], jobs: int, on_progress: Progress
+) -> list[Aggregation]:
     """Return what is made of each stratum, in their order."""
     if jobs == 1 or len(parts) == 1:
         return [_of_one(part) for part in parts]
     for *_, asked in parts:
         asked.pop("progress", None)
-    return each_in_processes(_of_one, parts, jobs, told)
+    return each_in_processes(_of_one, parts, jobs, on_progress)
 
 
 def _of_one(part: _Part) -> Aggregation:
@@ -122,8 +124,10 @@ def _told(
             own = [value[groups, j] for j, groups in enumerate(there) if key == "start"]
             found[key] = stacked(own) if own else value[rows]
     if "progress" in settings:
-        told = settings["progress"]
-        found["progress"] = partial(share_of, told, done / len(rows), n / len(rows))
+        on_progress = settings["progress"]
+        found["progress"] = partial(
+            share_of, on_progress, done / len(rows), n / len(rows)
+        )
     return found
 
 

@@ -33,7 +33,7 @@ from aggopt.pipeline.holes import (
     repaired_across,
     require_published,
 )
-from aggopt.pipeline.parts import How, Told, share_of
+from aggopt.pipeline.parts import How, OnProgress, share_of
 from aggopt.pipeline.strata import kept_within, strata_apart, within_strata
 from aggopt.privacy._dominance import Dominance
 from aggopt.privacy._requirement import Requirement
@@ -56,7 +56,7 @@ def by_policy(
     how: How,
     job: Job,
     held: Sequence[Confidential],
-    repair: Told | None,
+    repair: OnProgress | None,
     strata: Stratified | None = None,
     weights: Floats | None = None,
     require: Require = require_published,
@@ -82,8 +82,9 @@ def by_policy(
     of = k, columns, how, names, strata, job.strata.jobs, require
     blocks, kept = found = by_patterns(incomplete, *of)
     if repair:
-        told = job, held, repair, strata, weights
-        found = repaired_across(blocks[0], kept, incomplete, *told)
+        found = repaired_across(
+            blocks[0], kept, incomplete, job, held, repair, strata, weights
+        )
     require(found.kept, names)
     return found
 
@@ -94,7 +95,7 @@ def by_imputed(
     how: How,
     job: Job,
     held: Sequence[Confidential],
-    repair: Told | None,
+    repair: OnProgress | None,
     strata: Stratified | None = None,
     weights: Floats | None = None,
     units: Labels | None = None,
@@ -113,7 +114,7 @@ def by_imputed(
         One group is left where the variance is to be kept, or groups of several strata;
         or fewer than k units of a stratum have a value of an attribute.
     """
-    divide, settings, told = how
+    divide, settings, on_progress = how
     absent, k = absent_of(incomplete), job.privacy.k
     records = with_neighbours(incomplete)
     names, blocks = job.roles.quasi_identifier, []
@@ -121,7 +122,7 @@ def by_imputed(
         _require_units(absent, units, names, k, strata)
     for done, columns_of in enumerate(columns):
         clock = Deadline(None)
-        part = partial(share_of, told, done, len(columns))
+        part = partial(share_of, on_progress, done, len(columns))
         one, of = (columns_of,), (divide, settings, part)
         if strata is None:
             (block,) = divided(records, k, one, *of, names)

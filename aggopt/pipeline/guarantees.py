@@ -161,10 +161,15 @@ def partitioner(
     def divide(
         X: Floats | Encoded, k: int, *, progress: Any, **settings: Any
     ) -> Partition:
-        told = _confided(method, job.privacy, held)
+        confidential_settings = _confided(method, job.privacy, held)
         with unwarned_of_constants():
             made: Partition = called(
-                method.function, X, k=k, progress=progress, **settings, **told
+                method.function,
+                X,
+                k=k,
+                progress=progress,
+                **settings,
+                **confidential_settings,
             )
         return made
 
@@ -208,7 +213,7 @@ def repaired(
     X: Floats | Encoded,
     job: Job,
     held: Sequence[Confidential],
-    told: Any,
+    on_progress: Any,
     more: Sequence[Requirement] = (),
     weights: Floats | None = None,
 ) -> Block:
@@ -221,7 +226,7 @@ def repaired(
     if how is None or block.partition.interrupted:
         return block
     bound, asked = _bound_of_start(block, job), (*requirements_of(held), *more)
-    given = Given(X, job.privacy.k, asked, bound, told, weights)
+    given = Given(X, job.privacy.k, asked, bound, on_progress, weights)
     made = REPAIRS.of(how).function(given, block.labels, how)
     return block if made is None else replace(block, partition=made)
 

@@ -24,7 +24,7 @@ from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import Partition
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.guarantees import repaired
-from aggopt.pipeline.parts import How, Parts, Told, divided_within
+from aggopt.pipeline.parts import How, OnProgress, Parts, divided_within
 from aggopt.pipeline.strata import kept_within, strata_apart
 from aggopt.solvers import Certificate, Status
 
@@ -221,7 +221,7 @@ def repaired_across(
     incomplete: Encoded,
     job: Job,
     held: Sequence[Confidential],
-    told: Told,
+    on_progress: OnProgress,
     strata: Stratified | None = None,
     weights: Floats | None = None,
 ) -> Holed:
@@ -233,7 +233,7 @@ def repaired_across(
     records = with_means(incomplete)
     near = strata_apart(apart(records, kept), strata)
     with kept_within(strata) as more:
-        made = repaired(block, near, job, held, told, more, weights)
+        made = repaired(block, near, job, held, on_progress, more, weights)
     if made is block:
         return Holed((block,), kept)
     shared = held_by_all(made.labels, ~kept)

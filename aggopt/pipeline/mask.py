@@ -36,7 +36,7 @@ from aggopt.pipeline.partition_step import (
     Progress,
     group,
     job_of,
-    listener,
+    progress_or_noop,
     require_solved,
 )
 from aggopt.pipeline.units_and_records import of_both
@@ -103,29 +103,29 @@ def mask(
     >>> release.audit.smallest
     3
     """
-    told, job = listener(progress), job_of(job, trust)
+    on_progress, job = progress_or_noop(progress), job_of(job, trust)
     if job.units.apart(job.roles):
-        return _released(*of_both(data, job, told, secret), told)
-    return release_of(group(data, job, told, known=secret), told)
+        return _released(*of_both(data, job, on_progress, secret), on_progress)
+    return release_of(group(data, job, on_progress, known=secret), on_progress)
 
 
-def release_of(given: Grouped, told: Progress) -> Release:
+def release_of(given: Grouped, on_progress: Progress) -> Release:
     """Return the audited release of a table that is grouped; raises as `mask`."""
-    return _released(*copied_back(given, aggregated(given, told)), told)
+    return _released(*copied_back(given, aggregated(given, on_progress)), on_progress)
 
 
-def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
+def _released(given: Grouped, masked: Masked, on_progress: Progress) -> Release:
     """Return the audited release of what is published of a table's groups."""
     job, certificates = given.job, masked.certificates
     require_solved(certificates)
 
-    told("audit", 0.0)
+    on_progress("audit", 0.0)
     released = rounding.released(given, masked.values)
     both = compared(given.whole, released.matrix(), job.output, given.table)
     found = audit_of(given, released, both)
     found.require()
     wave = None if given.wave is None else counted_as_written(given, released)
-    told("measure", 0.0)
+    on_progress("measure", 0.0)
     after = given.of_numbers(both.after)
     drift = rounding.drifts(given, given.of_numbers(masked.values), after)
     measures = measured_if_any(given.table, released, given.asked, job.measures.own)

@@ -37,7 +37,7 @@ from aggopt.pipeline.guarantees import (
 from aggopt.pipeline.guarantees import read as read_confidential
 from aggopt.pipeline.later_wave import later_wave, require_wave, with_places
 from aggopt.pipeline.own_model_words import remedy
-from aggopt.pipeline.parts import How, Told
+from aggopt.pipeline.parts import How, OnProgress
 from aggopt.pipeline.prepared import PreparedTable, prepared
 from aggopt.pipeline.sampling_weights import by_weight, of_weights
 from aggopt.pipeline.strata import repaired_within, require_kept, within_strata
@@ -48,7 +48,7 @@ from aggopt.solvers import Certificate
 Progress = Callable[[str, float], None]
 
 
-def listener(progress: Progress | None) -> Progress:
+def progress_or_noop(progress: Progress | None) -> Progress:
     """Return the progress callback, or one that does nothing; refuse what is none."""
     require_progress(progress, "the step and the share of it that is done")
     return progress or (lambda step, share: None)
@@ -58,7 +58,7 @@ def listener(progress: Progress | None) -> Progress:
 def group(
     data: Any,
     job: Job | str | Path,
-    told: Progress | None,
+    on_progress: Progress | None,
     *,
     known: str | None = None,
     repair: bool = True,
@@ -71,11 +71,11 @@ def group(
     groups of the same table that another job made with the same sections but for
     [aggregation] and [output]: nothing is partitioned then, all else is checked.
     """
-    job, told = job_of(job).contained(), listener(told)
+    job, on_progress = job_of(job).contained(), progress_or_noop(on_progress)
     require_memory(job)
     _require_one_kind(job)
     own = secret() if known is None else require_secret(known)
-    told("read", 0.0)
+    on_progress("read", 0.0)
     table, source = read_table(data, job)
     table, wave = later_wave(table, job)
     given = prepared(table, job)
@@ -90,15 +90,15 @@ def group(
         require_kept(held, strata, repair)
         job = with_earlier_groups(job, table, strata, units)
         if wave is not None:
-            told("group", 0.0)
+            on_progress("group", 0.0)
             job, wave = with_places(job, wave, given)
         reasons = (*reasons, *parted(job, strata))
-        made = _made(given, columns, job, held, told, repair=repair)
+        made = _made(given, columns, job, held, on_progress, repair=repair)
     blocks, kept = made
     if wave is not None:
         require_wave(wave, blocks, job, strata, units)
     require_variance(job, held, blocks)
-    told("bound", 0.0)
+    on_progress("bound", 0.0)
     require_solved(proven(blocks, job))
     found = job, table, source, whole, given.records, blocks, asked, held, reasons
     return Grouped(*found, own, kept, strata, units, given.sampling, wave)
@@ -118,15 +118,15 @@ def _made(
     columns: Columns,
     job: Job,
     held: tuple[Confidential, ...],
-    told: Progress,
+    on_progress: Progress,
     *,
     repair: bool,
 ) -> Blocks:
     """Return the groups of records as the job says, repaired if it asks for that."""
     of_weights = by_weight(job, given.weights, apart=given.apart)
     settings = {**job.partition.settings, **of_weights}
-    how = partitioner(job, held), settings, partial(told, "group")
-    mended = partial(told, "repair") if job.privacy.repair and repair else None
+    how = partitioner(job, held), settings, partial(on_progress, "group")
+    mended = partial(on_progress, "repair") if job.privacy.repair and repair else None
     with _interrupts_left_to_mask():
         made = _by_policy(given, columns, how, job, held, mended)
     if any(block.partition.interrupted for block in made.blocks):
@@ -140,7 +140,7 @@ def _by_policy(
     how: How,
     job: Job,
     held: tuple[Confidential, ...],
-    mended: Told | None,
+    mended: OnProgress | None,
 ) -> Blocks:
     """Return the groups of records, by the policy of the job if some have holes."""
     strata, names = given.strata, job.roles.quasi_identifier
@@ -166,7 +166,7 @@ def _repaired(
     given: PreparedTable,
     job: Job,
     held: tuple[Confidential, ...],
-    told: Told,
+    on_progress: OnProgress,
 ) -> tuple[Block, ...]:
     """Return each block with groups that satisfy what the job requires."""
     records, strata, weights = given.records, given.strata, given.weights
@@ -174,9 +174,9 @@ def _repaired(
     for block in blocks:
         own = records if len(blocks) == 1 else part_of(records, block.columns)
         if strata is None:
-            made.append(repaired(block, own, job, held, told, weights=weights))
+            made.append(repaired(block, own, job, held, on_progress, weights=weights))
             continue
-        asked = strata, job, held, told, weights
+        asked = strata, job, held, on_progress, weights
         made.append(repaired_within(block, cast(Encoded, own), *asked))
     return tuple(made)
 

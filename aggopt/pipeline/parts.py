@@ -19,8 +19,8 @@ from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.processes import each_in_processes
 from aggopt.solvers import Certificate, Status
 
-Told = Callable[[float], None]
-How = tuple[str | Callable[..., Partition], Mapping[str, Any], Told]
+OnProgress = Callable[[float], None]
+How = tuple[str | Callable[..., Partition], Mapping[str, Any], OnProgress]
 
 
 class Parts(NamedTuple):
@@ -49,13 +49,13 @@ def divided_within(
     these parts.  A limit of time is shared out by records.  `jobs` processes share the
     parts of a block.
     """
-    divide, settings, told = how
+    divide, settings, on_progress = how
     blocks = []
     for done, (block, own) in enumerate(zip(columns, parts, strict=True)):
-        told_of = partial(share_of, told, done, len(columns))
+        told_of = partial(share_of, on_progress, done, len(columns))
         of = _Within(records.only(block), own, [names[j] for j in block])
         blocks.append(Block(block, of.divided(k, (divide, settings, told_of), jobs)))
-    told(1.0)
+    on_progress(1.0)
     return tuple(blocks)
 
 
@@ -92,10 +92,14 @@ class _Within:
             own, len(rows), k, divide, own_of, list(compress(self.names, held))
         )
 
-    def _one_by_one(self, parts: Sequence["_Part"], told: Told) -> Iterator[Partition]:
+    def _one_by_one(
+        self, parts: Sequence["_Part"], on_progress: OnProgress
+    ) -> Iterator[Partition]:
         n, done = len(self.parts.labels), 0
         for part in parts:
-            yield part.divided(partial(share_of, told, done / part.size, n / part.size))
+            yield part.divided(
+                partial(share_of, on_progress, done / part.size, n / part.size)
+            )
             done += part.size
 
 
@@ -112,13 +116,13 @@ class _Part(NamedTuple):
     settings: Mapping[str, Any]
     names: Sequence[str]
 
-    def divided(self, told: Told | None) -> Partition:
+    def divided(self, on_progress: OnProgress | None) -> Partition:
         """Return its groups."""
         if self.records is None:
             proof = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "nothing published", 0.0)
             return Partition(np.zeros(self.size, np.intp), proof)
         whole = (tuple(range(len(self.names))),)
-        how = self.divide, self.settings, told, self.names
+        how = self.divide, self.settings, on_progress, self.names
         (block,) = divided(self.records, self.k, whole, *how)
         return block.partition
 
@@ -144,6 +148,6 @@ def shared_out(settings: Mapping[str, Any], share: float) -> dict[str, Any]:
     return {**settings, **({} if limit is None else {"time_limit": share * limit})}
 
 
-def share_of(told: Told, done: float, of: float, share: float) -> None:
+def share_of(on_progress: OnProgress, done: float, of: float, share: float) -> None:
     """Call a progress callback with the share of the whole that a part has done."""
-    told((done + share) / of)
+    on_progress((done + share) / of)

@@ -25,7 +25,7 @@ def each_in_processes(
     task: Callable[[Part], Made],
     parts: Sequence[Part],
     jobs: int,
-    told: Callable[[float], Any],
+    on_progress: Callable[[float], Any],
 ) -> list[Made]:
     """Return what a task makes of each part, in their order, by so many processes.
 
@@ -34,5 +34,5 @@ def each_in_processes(
     found: dict[int, Made] = {}
     for number, made in results(_Numbered(task), enumerate(parts), jobs):
         found[number] = made
-        told(len(found) / len(parts))
+        on_progress(len(found) / len(parts))
     return [found[number] for number in range(len(parts))]

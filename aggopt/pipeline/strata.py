@@ -21,7 +21,7 @@ from aggopt.partition._shared.block import Block
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.by_stratum import each_by_itself
 from aggopt.pipeline.guarantees import repaired, require_plain_repair
-from aggopt.pipeline.parts import How, Parts, Told, divided_within
+from aggopt.pipeline.parts import How, OnProgress, Parts, divided_within
 from aggopt.privacy._requirement import Requirement
 from aggopt.solvers._log import is_logged
 
@@ -220,7 +220,7 @@ def repaired_within(
     strata: Stratified,
     job: Job,
     held: Sequence[Confidential],
-    told: Told,
+    on_progress: OnProgress,
     weights: Floats | None = None,
 ) -> Block:
     """Return groups within strata that satisfy what the job requires.
@@ -234,7 +234,7 @@ def repaired_within(
     """
     X = strata_apart(records, strata)
     with kept_within(strata) as more:
-        return repaired(block, X, job, held, told, more, weights)
+        return repaired(block, X, job, held, on_progress, more, weights)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from aggopt.pipeline.partition_step import Progress, group, read_table
 Part = tuple[Grouped, Masked]
 
 
-def of_both(data: Any, job: Job, told: Progress, known: str | None) -> Part:
+def of_both(data: Any, job: Job, on_progress: Progress, known: str | None) -> Part:
     """Return the table, grouped by both kinds of attributes, and what is published.
 
     Each kind has random numbers of its own.
@@ -40,8 +40,8 @@ def of_both(data: Any, job: Job, told: Progress, known: str | None) -> Part:
     parts = []
     for number, part in enumerate(parts_of(job, table)):
         apart = f"{seed_of(own, f'part {number}'):0{BITS // 4}x}"
-        given = group(data, part, told, known=apart)
-        parts.append(copied_back(given, aggregated(given, told)))
+        given = group(data, part, on_progress, known=apart)
+        parts.append(copied_back(given, aggregated(given, on_progress)))
     return _joined(table, job, own, parts)
 
 

@@ -53,20 +53,20 @@ def merge_until_satisfied(
     Time O(n NEAR) a round, and about log2 of the groups rounds.
     """
     Z, known = weighed(X, "z", weights)
-    told = progress or (lambda share: None)
+    on_progress = progress or (lambda share: None)
     first = int(labels.max()) + 1
     while (found := int(labels.max()) + 1) > 1:
         short = _short(requirements, *members(labels))
         if not short.any():
             break
-        told(1 - found / first)
+        on_progress(1 - found / first)
         centroids = plain_group_means(Z, labels, known.of)
         partners = _partners(centroids, labels, short, requirements)
         if not partners:
             break
         labels = _joined(labels, partners)
     _require_satisfied(labels, requirements)
-    told(1.0)
+    on_progress(1.0)
     return labels
 
 

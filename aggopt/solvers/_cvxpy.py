@@ -91,12 +91,12 @@ def received(parts: Any) -> cp.Problem:
 
 def state_of(problem: cp.Problem) -> Any:
     """Return what a solve left in a problem."""
-    solution, told = problem.solution, problem.solver_stats
+    solution, stats = problem.solution, problem.solver_stats
     if solution is not None:
         solution.attr.pop(settings.EXTRA_STATS, None)  # objects of the solver
-    if told is not None:
-        told.extra_stats = None
-    return solution, told
+    if stats is not None:
+        stats.extra_stats = None
+    return solution, stats
 
 
 def restore(problem: cp.Problem, state: Any) -> None:
@@ -198,8 +198,8 @@ def _solve_smooth(
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         loud = solver.loud if is_logged() else {}
         problem.solve(solver=solver.native, nlp=True, **{**native, **loud})
-    told = problem.solver_stats
-    return CvxpySolution(iterations=None if told is None else told.num_iters)
+    stats = problem.solver_stats
+    return CvxpySolution(iterations=None if stats is None else stats.num_iters)
 
 
 def _solve_cones(

@@ -49,10 +49,10 @@ class OwnSolving(OwnFunction):
         JobError
             It fails, or does not take a limit or options that are given.
         """
-        told = {"start": start, "time_limit": time_limit, "options": options or None}
-        taken = {name: told[name] for name in self.given if self.takes(name)}
-        for name in told.keys() - taken.keys() - {"start"}:
-            if told[name] is not None:
+        offered = {"start": start, "time_limit": time_limit, "options": options or None}
+        taken = {name: offered[name] for name in self.given if self.takes(name)}
+        for name in offered.keys() - taken.keys() - {"start"}:
+            if offered[name] is not None:
                 raise JobError(
                     f"{self.origin.name} takes no {name}.",
                     fix=f"leave {name} out, or give the function an argument of this "

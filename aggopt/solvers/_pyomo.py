@@ -135,7 +135,7 @@ def _ended(
     said = status is Status.INFEASIBLE or (bound is not None and not is_proven)
     taken = said and solver.is_global
     reached = float(pyo.value(cost)) if there else None
-    told = there and _has_duals(solver, kind)
+    has_duals = there and _has_duals(solver, kind)
     return Ended(
         status,
         reached,
@@ -145,7 +145,7 @@ def _ended(
         seconds,
         cost.sense == pyo.maximize,
         scale_of_problem(problem, reached) if taken else None,
-        multipliers=multipliers_by_name(problem) if told else None,
+        multipliers=multipliers_by_name(problem) if has_duals else None,
         is_one_sided=bound is not None and _is_one_sided(cost),
     )
 

@@ -42,7 +42,7 @@ def test_attributes_too_wide_for_squares_are_refused_by_name(tmp_path, split):
         tables[1].loc[3, "age"] = 1e300
     where = "" if split else "in-1.parquet: "
     with refused(
-        f"{where}'age': values lie so far apart that their squares, which are summed "
+        f"{where}'age': values lie so far apart that their squares, summed "
         "piece by piece, fit no float.",
         "divide them by a constant first.",
         TableError,

@@ -24,7 +24,7 @@ from aggopt.pipeline.partition_step import (
     _interrupts_left_to_mask,
     group,
     job_of,
-    listener,
+    progress_or_noop,
     read_table,
 )
 from aggopt.pipeline.prepared import PreparedTable
@@ -33,15 +33,15 @@ from aggopt.solvers import Certificate, Status
 
 
 def test_who_is_told_of_progress_can_be_called() -> None:
-    assert listener(print) is print
-    assert listener(None)("read", 0.5) is None
+    assert progress_or_noop(print) is print
+    assert progress_or_noop(None)("read", 0.5) is None
     with refused(
         "progress is of type int, which cannot be called.",
         "pass a function of the step and the share of it that is done, such as print, "
         "or None.",
         JobError,
     ):
-        listener(3)
+        progress_or_noop(3)
 
 
 def test_what_is_no_job_is_refused_by_its_type() -> None:

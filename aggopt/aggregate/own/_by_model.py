@@ -106,8 +106,10 @@ def by_model(
     label = labellings(labels, *records.shape)
     scale = scale_for(records, label)
     Z = scale.standardise(records)
-    told = list(_of_attributes(settings, Z.shape))
-    given = [(column(Z, j), column(label, j), only) for j, only in enumerate(told)]
+    column_settings = list(_of_attributes(settings, Z.shape))
+    given = [
+        (column(Z, j), column(label, j), only) for j, only in enumerate(column_settings)
+    ]
     kind = own.kind or _class_of(own, given, scale.constant)
     chosen = choose(solver, own.name, kind, language=own.languages)
     native_options(chosen, time_limit, options)  # refuses what it does not take
@@ -120,7 +122,7 @@ def by_model(
             solved.append((np.zeros(counts[j]), CONSTANT))
         else:
             with naming(f"Column {j}"):
-                data = own.data(column(Z, j), column(label, j), **told[j])
+                data = own.data(column(Z, j), column(label, j), **column_settings[j])
                 solved.append(solution(own, data, replace(how, start=starts[j])))
         if progress:
             progress((j + 1) / len(scale.constant))
@@ -198,7 +200,9 @@ def _class_of(
     model: OwnModel, given: Sequence[tuple[Any, Any, Mapping[str, Any]]], constant: Bool
 ) -> str:
     """Return the class of what a function declares of the first that varies."""
-    for (x, labels, told), same in zip(given, constant, strict=True):
+    for (x, labels, column_settings), same in zip(given, constant, strict=True):
         if not same:
-            return class_of(model.build(model.data(x, labels, **told), "cvxpy"))
+            return class_of(
+                model.build(model.data(x, labels, **column_settings), "cvxpy")
+            )
     return "LP"  # nothing is solved

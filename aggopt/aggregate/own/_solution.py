@@ -109,7 +109,7 @@ def certified(
     """
     bound = _true(found.bound, best.cost, size) if status.usable else None
     others = (*_KEPT.values(), Status.KEPT)  # points that the solver did not find
-    told = status.usable and status not in others
+    has_multipliers = status.usable and status not in others
     if status in (Status.OPTIMAL, Status.LOCAL, Status.KEPT, Status.LIMIT):
         shown = bound is not None and closed(best.cost, bound, size)
         weaker = Status.LIMIT if status is Status.OPTIMAL else status
@@ -127,7 +127,7 @@ def certified(
         claimed=claim,
         judge=model.judge,
         iterations=found.iterations,
-        multipliers=found.multipliers if told else None,
+        multipliers=found.multipliers if has_multipliers else None,
         size=None if bound is None else size,
     )
 

@@ -15,9 +15,9 @@ def _merged(given: Given, labels: Labels, how: Any) -> Partition | None:
     from aggopt.repair import _merge_until_satisfied as merging
 
     X, asked, clock = given.X, given.requirements, Deadline(None, given.progress)
-    told, weights = given.progress, given.weights
+    on_progress, weights = given.progress, given.weights
     made = merging.merge_until_satisfied(
-        X, labels, asked, progress=told, weights=weights
+        X, labels, asked, progress=on_progress, weights=weights
     )
     merged = groups(made, len(X))
     if np.array_equal(merged, labels):
