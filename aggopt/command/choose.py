@@ -98,10 +98,13 @@ def choose(
     with console.progress(quiet=as_json) as report:
         report("read", 0.0)
         asked = Choosing.of(table, job, axes, **how, cache=cache, trust=trust)
+        interrupts.outcome, is_done = _unwritten(out, cache), False
         try:
-            _go_through(asked, jobs, report, outcome=_kept(out, cache))
+            _go_through(asked, jobs, report)
+            is_done = True
         finally:
-            _write(found := asked.found, files, overwrite=overwrite)
+            with interrupts.result(_kept(out, cache), is_last=is_done):
+                _write(found := asked.found, files, overwrite=overwrite)
     show_choice.chosen(found, files, as_json=as_json)
     if found.failures:
         raise typer.Exit(NO)
@@ -128,14 +131,10 @@ def _axes(
     }
 
 
-def _go_through(
-    asked: Any, jobs: int, report: Callable[[str, float], None], *, outcome: str
-) -> None:
-    """Do the points; from the first on an interrupt says where they are kept."""
+def _go_through(asked: Any, jobs: int, report: Callable[[str, float], None]) -> None:
+    """Do the points."""
     with closing(asked.through(jobs)) as shares:
         for share in shares:
-            if share:
-                interrupts.outcome = outcome
             report("points", share)
 
 
@@ -146,6 +145,12 @@ def _write(found: Any, files: Sequence[Path], *, overwrite: bool) -> None:
     if found.points:
         writers = found.page_writer(), found.csv_writer()
         written(dict(zip(files, writers, strict=True)), overwrite)
+
+
+def _unwritten(out: Path, cache: Path | None) -> str:
+    """Say what there is of points that are done before they are written."""
+    said = f"no {out.name} was written"
+    return said if cache is None else f"{said}; points that are done are in {cache}"
 
 
 def _kept(out: Path, cache: Path | None) -> str:

@@ -103,7 +103,8 @@ def init(
         made = draft(table, out, separator, decimal, encoding)
     with Staging() as staging:
         staging.write(out, lambda to: to.write_text(made.text, encoding="utf-8"))
-        staging.commit(out, public=out, overwrite=overwrite)
+        with interrupts.result(f"{out.name} is written"):
+            staging.commit(out, public=out, overwrite=overwrite)
     show.written(table, out, made, as_json=as_json)
 
 

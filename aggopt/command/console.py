@@ -13,13 +13,12 @@ from typing import Any, TypeVar
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from aggopt.command.interrupt import interrupts
+from aggopt.command.interrupt import RELEASED, interrupts
 from aggopt.command.log import log
 from aggopt.command.progress import Bar, Steps, lines
 from aggopt.core.compile_time import compile_time
 from aggopt.core.html import as_text, folded_lines
 from aggopt.core.json_text import json_text
-from aggopt.core.signals import held
 
 T = TypeVar("T")
 
@@ -171,10 +170,8 @@ def release(written: AbstractContextManager[Callable[[], T]]) -> T:
     `written` are files written aside; what it yields gives them their names.  What is
     left afterwards is to report it, in which time signals are ignored.
     """
-    with written as commit:
-        interrupts.require_none()
-        with held(then_ignored=True):
-            return commit()
+    with written as commit, interrupts.result(RELEASED):
+        return commit()
 
 
 @contextmanager

@@ -57,8 +57,11 @@ def convert(
     """
     from aggopt.engine.convert import convert as converted
 
-    interrupts.outcome = "the folder is whole, or not there"
-    with console.progress(quiet=as_json) as on_progress:
+    interrupts.outcome = f"no folder {out.name} was made"
+    with (
+        console.progress(quiet=as_json) as on_progress,
+        interrupts.result(f"the folder {out.name} is whole"),
+    ):
         made = converted(
             table,
             out,

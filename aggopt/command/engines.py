@@ -11,7 +11,7 @@ import typer
 
 from aggopt.command import console, show
 from aggopt.command.console import line
-from aggopt.command.interrupt import NO_RELEASE, interrupts
+from aggopt.command.interrupt import NO_RELEASE, RELEASED, interrupts
 from aggopt.errors import JobError
 
 if TYPE_CHECKING:
@@ -62,7 +62,11 @@ def mask_folder(
     """Mask a folder, and print what was released and what is proven."""
     from aggopt.engine.mask import mask
 
-    with _continued(to), console.progress(quiet=as_json) as report:
+    with (
+        _continued(to),
+        console.progress(quiet=as_json) as report,
+        interrupts.result(RELEASED),
+    ):
         release = mask(folder, job, out=to, progress=report, trust=trust)
     with console.after_release():
         if as_json:

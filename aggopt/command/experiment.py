@@ -58,7 +58,8 @@ def experiment(
             dict(asked.tables), **said, on_error="row", trust=trust, progress=report
         )
         write = found.to_csv if out.suffix.lower() == ".csv" else found.to_parquet
-        write(out, overwrite=overwrite)
+        with interrupts.result(f"{out.name} is written"):
+            write(out, overwrite=overwrite)
     failed = len(found.failures)
     if as_json:
         console.as_json({"file": str(out), "rows": len(found), "failed": failed})

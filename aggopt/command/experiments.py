@@ -108,14 +108,15 @@ def sweep(
         console.progress(quiet=as_json) as report,
         sweep_files.keep(out, overwrite=overwrite, inputs=(job, table)) as kept,
     ):
+        done = f"points that are done are kept in {kept.table.name}"
         total = len(grid[0]) * len(grid[1]) * max(1, len(statistics))
         total = total or prod(map(len, own.values()))
         of_grid = partial(
             points, alpha=grid[0], delta=grid[1], keep=statistics, over=own
         )
         for point in of_grid(table, job, jobs=jobs, progress=report, trust=trust):
-            kept.add(point)
-            interrupts.outcome = f"points that are done are kept in {kept.table.name}"
+            with interrupts.result(done, is_last=False):
+                kept.add(point)
             report("sweep", len(kept.points) / total)
     if as_json:
         console.as_json(kept.to_dict())

@@ -8,6 +8,7 @@ import typer
 from aggopt.command import console
 from aggopt.command.arguments import AsJson, JobFile, Overwrite, TableFile, Trust
 from aggopt.command.causes import NO
+from aggopt.command.interrupt import interrupts
 
 Attribute = Annotated[str, typer.Option(help="A quasi-identifier that is a number.")]
 
@@ -29,9 +30,10 @@ def export(
     """
     from aggopt.pipeline import exported
 
-    made = exported.export(
-        table, job, attribute, out, format=format, trust=trust, overwrite=overwrite
-    )
+    with interrupts.result(f"{out.name} and its key are written"):
+        made = exported.export(
+            table, job, attribute, out, format=format, trust=trust, overwrite=overwrite
+        )
     if as_json:
         files = {"program": str(made.program), "key": str(made.key)}
         console.as_json({"attribute": attribute, "files": files})

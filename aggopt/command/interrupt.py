@@ -9,18 +9,21 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import inf
 from types import FrameType
 
 from aggopt.command.causes import BY_SIGNAL
 from aggopt.command.log import log
 from aggopt.core import guardian
+from aggopt.core.signals import RESULT, Result
 from aggopt.output.staging import remove_all
 
 EXIT = BY_SIGNAL + signal.SIGINT
 _ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
 NO_RELEASE = "no release was written"
+RELEASED = "the release is written"
 _SHOWN = b"\x1b[?25h"  # the cursor, which a progress bar hides
 
 
@@ -92,6 +95,27 @@ class Interrupts:
         """
         if self.count:
             raise KeyboardInterrupt
+
+    @contextmanager
+    def result(self, outcome: str, *, is_last: bool = True) -> Iterator[None]:
+        """Say `outcome` as soon as files that are written within have their names.
+
+        If it `is_last`, all is done then: signals do nothing from there on, and what
+        came before and was lost is raised before the files have their names.
+        """
+
+        def finish() -> None:
+            self.outcome = outcome
+
+        def begin() -> None:
+            if is_last:
+                self.require_none()
+
+        token = RESULT.set(Result(begin, finish, is_last))
+        try:
+            yield
+        finally:
+            RESULT.reset(token)
 
     def _came(self, number: int, frame: FrameType | None) -> None:
         self.heard[number] = time.monotonic()

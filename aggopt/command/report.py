@@ -9,6 +9,7 @@ import typer
 from aggopt.command import console
 from aggopt.command.arguments import AsJson, MaskedOrParts, Overwrite, Trust
 from aggopt.command.causes import NO
+from aggopt.command.interrupt import interrupts
 from aggopt.errors import JobError
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def report(
             own = private is not None
             where = {"folder": manifests, "asked": job}
             facts = reported(masked, original=table, private=own, **where)
-        written(facts, out, overwrite=overwrite)
+        with interrupts.result(f"{out.name} is written"):
+            written(facts, out, overwrite=overwrite)
     _told(out, facts, as_json=as_json)
 
 

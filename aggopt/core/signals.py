@@ -8,8 +8,10 @@ callbacks, and what runs when an object dies, lose it with a line on standard er
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -89,6 +91,42 @@ def held(*, then_ignored: bool = False) -> Iterator[None]:
         guardian.tell("free")
         for number in waiting.came:
             signal.raise_signal(number)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command does as its files get their names, while signals wait.
+
+    Parameters
+    ----------
+    begin
+        Called before; raises what came earlier and was lost.
+    finish
+        Called once the files have their names.
+    is_last
+        Whether all is done then, so that signals do nothing from there on.
+    """
+
+    begin: Callable[[], None]
+    finish: Callable[[], None]
+    is_last: bool
+
+
+RESULT: ContextVar[Result | None] = ContextVar("result", default=None)
+
+
+@contextmanager
+def names_given() -> Iterator[None]:
+    """Let signals wait while files get their names, and the command say so at once."""
+    result = RESULT.get()
+    if result is None:
+        with held():
+            yield
+        return
+    with held(then_ignored=result.is_last):
+        result.begin()
+        yield
+        result.finish()
 
 
 def _numbers() -> list[int]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from aggopt.core.leftovers import folder_prefix, left_in, remove_run, run_prefix
 from aggopt.core.section import given
-from aggopt.core.signals import held
+from aggopt.core.signals import held, names_given
 from aggopt.engine.config import Config
 from aggopt.engine.journal import PUBLIC, STAGE, Identity, Journal, LeftRun
 from aggopt.engine.left_runs import cleared, resumed
@@ -170,7 +170,7 @@ def appearing(out: Path) -> Iterator[Path]:
     made = _folder(out.parent, folder_prefix(), APPEARING)
     try:
         yield made
-        with held():
+        with names_given():
             made.rename(out)
     except OSError as error:
         raise _unwritable(out, error) from None
@@ -221,7 +221,7 @@ def give_names(config: Config, out: Path, private: Path) -> None:
     PlaceError
         One cannot be made.
     """
-    with held():
+    with names_given():
         require_new(out, private)
         try:
             config.private.rename(private)

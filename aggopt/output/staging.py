@@ -16,7 +16,7 @@ from types import TracebackType
 from aggopt.core import guardian
 from aggopt.core.leftovers import file_prefix, remove_left
 from aggopt.core.regular import real_path
-from aggopt.core.signals import held
+from aggopt.core.signals import held, names_given
 from aggopt.errors import PlaceError, TableError
 from aggopt.solvers._scratch import scratch_parent
 
@@ -157,7 +157,7 @@ class Staging:
             for final in filter(Path.exists, finals):
                 with _naming(final):
                     _second_name(final, _aside(self._lost, final, _BEFORE))
-        with held():
+        with names_given():
             opened = public if isinstance(public, tuple) else (public,)
             self._name(finals, opened, overwrite=overwrite)
 

@@ -1,0 +1,213 @@
+"""Whatever step a signal comes at, exit code and words agree with what is on disk."""
+
+import os
+import signal
+from itertools import count
+
+import pytest
+from tables import ROLES_AND_K, people
+
+from aggopt.command.interrupt import interrupts
+from aggopt.core import guardian
+
+STEPS = ("link", "replace", "rename", "unlink", "chmod", "fsync", "rmdir")
+MEANS = f'{ROLES_AND_K}[partition]\nmethod = "mdav"\n'
+GRID = """
+tables = {people = "people.csv"}
+roles = {quasi-identifier = ["age", "income"], other = ["name", "illness", "note"]}
+[grid]
+k = [4]
+partition = ["mdav"]
+"""
+TABLE = {"masked.csv", "masked.manifest.json", "masked.private.csv"}
+MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")
+COMMANDS = {
+    "mask": ((*MASK, "--report", "masked.html"), {*TABLE, "masked.html"}),
+    "folder": (
+        ("mask", "parts", "engine.toml", "--out", "out", "--engine", "local"),
+        {"out", "out.private"},
+    ),
+    "convert": (("convert", "people.csv", "made"), {"made"}),
+    "init": (("init", "people.csv", "--out", "new.toml"), {"new.toml"}),
+    "export": (
+        ("export", "people.csv", "p3m.toml", "--attribute", "age", "--out", "age.nl"),
+        {"age.nl", "age.nl.key.json"},
+    ),
+    "experiment": (("experiment", "grid.toml", "--out", "rows.csv"), {"rows.csv"}),
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with tables and jobs, as working directory."""
+    monkeypatch.chdir(tmp_path)
+    people().to_csv("people.csv", index=False)
+    (tmp_path / "parts").mkdir()
+    people().to_parquet("parts/a.parquet")
+    (tmp_path / "job.toml").write_text(MEANS)
+    (tmp_path / "engine.toml").write_text(ROLES_AND_K)
+    (tmp_path / "p3m.toml").write_text(f'{MEANS}[aggregation]\nmethod = "p3m"\n')
+    (tmp_path / "grid.toml").write_text(GRID)
+    return tmp_path
+
+
+class Hooked:
+    """Sends a signal before one of the steps by which files appear and go."""
+
+    def __init__(self, monkeypatch, at, number):
+        self.at, self.number, self.steps = at, number, 0
+        for name in STEPS:
+            monkeypatch.setattr(os, name, self.hooked(getattr(os, name)))
+
+    def hooked(self, step):
+        def run(*args, **how):
+            self.steps += 1
+            if self.steps == self.at:
+                signal.raise_signal(self.number)
+            return step(*args, **how)
+
+        return run
+
+
+def runs(here, aggopt, monkeypatch, words, number):
+    """Yield code, words and names that are new, for a signal at each of the steps."""
+    before = {path.name for path in here.iterdir()}
+    for at in count(1):
+        with monkeypatch.context() as patch:
+            hooked = Hooked(patch, at, number)
+            code, _, err = aggopt(*words)
+        made = {path.name for path in here.iterdir()} - before
+        yield code, err, made
+        if hooked.steps < at:
+            return
+        remove(here, before)
+
+
+def remove(folder, kept):
+    """Remove what is there and not among what is kept."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.relative_to(folder).parts[0] not in kept:
+            path.rmdir() if path.is_dir() else path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        *((name, signal.SIGINT) for name in COMMANDS if name != "folder"),
+        *((name, signal.SIGTERM) for name in COMMANDS if name != "folder"),
+        ("folder", signal.SIGTERM),
+        pytest.param("folder", signal.SIGINT, marks=pytest.mark.slow),
+    ],
+)
+def test_at_each_step_a_signal_ends_with_all_files_or_says_that_none_is_there(
+    here, aggopt, monkeypatch, name, number
+):
+    words, files = COMMANDS[name]
+    ended, last = set(), None
+    for code, err, made in runs(here, aggopt, monkeypatch, words, number):
+        last = code, err, made
+        ended.add(code)
+        if code == 0:
+            assert (err, made) == ("", files)
+            continue
+        assert code == 128 + number
+        assert not files & made
+        assert "is written" not in err
+        assert "is whole" not in err
+        if made:  # an engine's, which it names
+            assert all(each in err for each in made)
+            assert "was kept" in err or "is kept" in err
+    assert last == (0, "", files)
+    assert ended == {0, 128 + number}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_at_each_step_a_choice_says_whether_its_page_is_there(
+    here, aggopt, monkeypatch, number
+):
+    words = ("choose", "people.csv", "job.toml", "--out", "c.html", "--k", "4")
+    words, files = (*words, "--jobs", "1"), {"c.html", "c.csv"}
+    for code, err, made in runs(here, aggopt, monkeypatch, words, number):
+        assert made in (files, set())
+        if code == 0:
+            assert (err, made) == ("", files)
+        else:
+            assert code == 128 + number
+            assert ("points that are done are in c.html" in err) == bool(made)
+            assert ("no c.html was written" in err) != bool(made)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_at_each_step_a_signal_leaves_the_old_files_or_all_new_ones(
+    here, aggopt, monkeypatch, number
+):
+    assert aggopt(*MASK)[0] == 0
+    old = {name: (here / name).read_bytes() for name in TABLE}
+    names = {path.name for path in here.iterdir()}
+    words = (*MASK, "--overwrite")
+    for code, err, made in runs(here, aggopt, monkeypatch, words, number):
+        assert not made
+        same = {name for name in TABLE if (here / name).read_bytes() == old[name]}
+        if code == 0:
+            assert (err, same) == ("", set())
+            old = {name: (here / name).read_bytes() for name in TABLE}
+        else:
+            assert (code, same) == (128 + number, TABLE)
+            assert "no release was written" in err
+    assert {path.name for path in here.iterdir()} == names
+
+
+def test_a_signal_that_was_lost_before_the_names_is_heard(here, aggopt, monkeypatch):
+    real, forgotten = os.fsync, []
+
+    def lost(*args):
+        if not forgotten:
+            interrupts.count += 1  # as a handler does whose exception is forgotten
+            forgotten.append(True)
+        return real(*args)
+
+    monkeypatch.setattr(os, "fsync", lost)
+    code, _, err = aggopt(*MASK)
+    assert code == 130
+    assert "no release was written" in err
+    assert not TABLE & {path.name for path in here.iterdir()}
+
+
+def test_the_guardian_would_say_what_is_true(here, aggopt, monkeypatch):
+    told = []
+
+    def tell(word, rest=""):
+        told.append((word, str(rest), {path.name for path in here.iterdir()} >= TABLE))
+
+    monkeypatch.setattr(guardian, "tell", tell)
+    assert aggopt(*MASK)[0] == 0
+    said, holds = "", 0
+    for word, rest, is_there in told:
+        holds += {"hold": 1, "free": -1}.get(word, 0)
+        said = rest if word == "sentence" else said
+        if holds == 0:
+            assert ("the release is written" in said) == is_there
+            assert ("no release was written" in said) != is_there
+
+
+def test_interrupted_twice_a_choice_says_that_it_is_not_written(here, forked):
+    (here / "mine.py").write_text(TWICE)
+    words = ("choose", "people.csv", "job.toml", "--out", "c.html", "--k", "3,4")
+    words = (*words, "--method", "mine.py:split", "--trust", "mine.py", "--jobs", "1")
+    ended = forked(f'import sys\nsys.argv = ["aggopt", *{words!r}]\n{MAIN}')
+    assert ended.returncode == 130
+    assert "Interrupted twice: ended at once, no c.html was written." in ended.stderr
+    assert not (here / "c.html").exists()
+
+
+MAIN = "from aggopt.command.cli import main\nmain()"
+TWICE = """
+import ctypes, signal
+import numpy as np
+
+def split(X, k):
+    if k == 4:
+        for _ in range(2):
+            ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
+    return np.minimum(np.argsort(np.argsort(X[:, 0])) // k, len(X) // k - 1)
+"""
