@@ -10,8 +10,7 @@ import pandas as pd
 import aggopt
 from aggopt import Job
 from aggopt.engine.run import with_partition
-from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.result import Block, Partition
 from aggopt.pipeline.grouped import Blocks
 from aggopt.pipeline.mask import release_of
 from aggopt.pipeline.partition_step import group

@@ -18,7 +18,7 @@ from aggopt.input.table import Table
 from aggopt.input.weights import weights_in
 from aggopt.job import Job
 from aggopt.output.dominance import dominance_of, most_dominated, of_values
-from aggopt.partition._shared.weighing import WIDEST
+from aggopt.partition._shared.scaling import WIDEST
 from aggopt.pipeline.sampling_weights import merging, notes, require_done
 from aggopt.privacy._dominance import ROUNDING
 from aggopt.privacy._requirement import Check, Requirement

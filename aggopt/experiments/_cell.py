@@ -12,7 +12,7 @@ from aggopt.job import Job, Solved
 from aggopt.output.block_names import names_of
 from aggopt.output.release import Release
 from aggopt.partition._path_split.shared import shared_orderings
-from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import Block
 from aggopt.pipeline.before_work import chosen_solver
 from aggopt.pipeline.grouped import Blocks, Grouped
 from aggopt.pipeline.mask import release_of

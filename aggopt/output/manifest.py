@@ -21,7 +21,7 @@ from aggopt.measure import Assessment
 from aggopt.output.audit import Audit
 from aggopt.output.block_names import names_of, proven
 from aggopt.output.drift import Drift
-from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import Block
 from aggopt.solvers import SOLVERS, Certificate
 
 _ALWAYS = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")

@@ -36,7 +36,7 @@ from aggopt.output.risks import Risks
 from aggopt.output.staging import Staging, sha256
 from aggopt.output.table_file import write_table
 from aggopt.output.written import Written
-from aggopt.partition._shared.block import Block, labels_of
+from aggopt.partition._shared.result import Block, labels_of
 from aggopt.solvers import Certificate
 from aggopt.solvers._certificate import HEADER, rows
 

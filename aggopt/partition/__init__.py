@@ -1,4 +1,4 @@
-"""Partitions: from records to groups of at least k similar ones.
+"""Partition records into groups of at least k similar ones.
 
 Names are looked up when they are first used: each method is declared in its own file.
 """
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from aggopt.partition._univariate.univariate import univariate as univariate
     from aggopt.partition._vmdav.vmdav import vmdav as vmdav
 
-_HOMES = {  # of names that are no method's
+_HOMES = {  # of the names that are not methods
     "PARTITIONERS": "_registry",
     "Partition": "_shared.result",
     "Partitioner": "_registry",

@@ -1,4 +1,4 @@
-"""CBFS, centroid-based fixed-size partition: MDAV with one group a turn."""
+"""CBFS, centroid-based fixed-size partition: MDAV with one group per turn."""
 
 from typing import Literal
 
@@ -23,11 +23,11 @@ def cbfs(
     scale: str = "z",
     progress: Progress | None = None,
 ) -> Partition:
-    """Return groups of k similar records, one around each outermost.
+    """Return groups of k similar records, each around the outermost remaining record.
 
-    While at least k records have no group, the k nearest to the record farthest
-    from their centroid become one.  The fewer than k that are left go one by one to
-    the group whose centroid, before any is added, is nearest.  Distances are
+    While at least k records have no group, the k nearest to the record farthest from
+    their centroid become one.  The remaining records, fewer than k, are assigned one by
+    one to the group whose centroid, before any is added, is nearest.  Distances are
     Euclidean.
 
     Parameters
@@ -38,8 +38,8 @@ def cbfs(
         Records per group, 1 <= k <= n.  With n < 2k all records are one group.
     scale : "z" or "none"
         "z" measures distances on z-scores (population standard deviation), where a
-        constant attribute weighs nothing.  "none" takes X as it is: for attributes
-        that you have weighted yourself.
+        constant attribute weighs nothing.  "none" uses X unchanged: for attributes that
+        you have weighted yourself.
     progress : callable, optional
         Progress callback: called with the share that is done, from 0.0 to 1.0, a few
         dozen times at most.  An error that it raises stops the work, as Ctrl-C does.
@@ -63,11 +63,11 @@ def cbfs(
     -----
     Ties are broken by record order; see `mdav` on ties.
 
-    Time grows as n^2 d / k, a third more than `mdav` takes, and less where a tree pays,
-    as there; memory grows as n d.
+    Time grows as n^2 d / k, a third more than `mdav` takes, and less if a tree pays, as
+    in `mdav`; memory grows as n d.
 
-    Weaknesses: those of `mdav`.  Nearly all groups have exactly k records, however
-    the records cluster, and no confidential attribute is looked at.
+    Weaknesses: those of `mdav`.  Nearly all groups have exactly k records, however the
+    records cluster, and confidential attributes are ignored.
 
     Source: Laszlo and Mukherjee, Minimum spanning tree partitioning algorithm for
     microaggregation, IEEE TKDE 17(7), 2005.
@@ -86,7 +86,7 @@ def cbfs(
 
 
 def cbfs_labels(records: F64, k: int, *, progress: Progress | None = None) -> Labels:
-    """Return labels (n,) of records (n, d) as distances are to see them."""
+    """Return labels (n,) of records (n, d) that are already scaled for distances."""
     pool = unassigned.start(records)
     unassigned.take(pool, k, paired=False, enough=k, progress=progress)
     unassigned.spread_over_nearest_groups(pool)

@@ -16,7 +16,7 @@ def correlated_blocks(X: npt.ArrayLike, least: float) -> list[list[int]]:
 
     Any two attributes of a block have |r| >= `least`, r Pearson's correlation
     (complete-linkage clustering on 1 - |r|; to 1e-12).  A constant attribute has no
-    correlation and is a block by itself.
+    correlation and forms its own block.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def correlated_blocks(X: npt.ArrayLike, least: float) -> list[list[int]]:
     Raises
     ------
     TableError, JobError
-        X is not a matrix of finite numbers; `least` is no number in [0, 1].
+        X is not a matrix of finite numbers; `least` is not a number in [0, 1].
 
     Notes
     -----
@@ -42,9 +42,9 @@ def correlated_blocks(X: npt.ArrayLike, least: float) -> list[list[int]]:
     see `in_blocks`.
 
     Source: Nin, Herranz and Torra, How to group attributes in multivariate
-    microaggregation, IJUFKS 16(1), 2008, who compare correlated attributes in one
+    microaggregation, IJUFKS 16(1), 2008: they compare correlated attributes in one
     block (less loss) with correlated attributes over blocks (less risk).  They form
-    blocks of one size; clustering by complete linkage is this package's choice.
+    blocks of equal size; clustering by complete linkage is this package's choice.
 
     Examples
     --------

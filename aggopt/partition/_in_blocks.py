@@ -1,4 +1,4 @@
-"""Attributes partitioned in blocks, each block by itself."""
+"""Attributes partitioned in blocks, each block independently."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,9 +21,8 @@ from aggopt.partition._registry import (
     Takes,
     block_methods,
 )
-from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.evidence import squares
-from aggopt.partition._shared.result import Partition, together
+from aggopt.partition._shared.result import Block, Partition, together
 from aggopt.partition._shared.scaling import lines_of, own_units, scaled
 from aggopt.solvers import Status
 
@@ -37,14 +36,14 @@ def in_blocks(
     progress: Progress | None = None,
     **settings: Any,
 ) -> Partition:
-    """Return groups of attributes, each block of them partitioned by itself.
+    """Return groups of attributes, each block of attributes partitioned independently.
 
     The labels are (n, d); attributes of one block share a labelling.
 
-    Warning: k then holds within each block only.  The more blocks, the smaller the
-    loss and the higher the disclosure risk: the combination of all attributes is NOT
-    k-anonymous, and most records can be unique.  An attacker who knows
-    attributes of several blocks intersects their groups.
+    Warning: k then holds within each block only.  The more blocks, the smaller the loss
+    and the higher the disclosure risk: the combination of all attributes is NOT
+    k-anonymous, and most records can be unique.  An attacker with attributes of several
+    blocks intersects their groups.
 
     Parameters
     ----------
@@ -54,32 +53,32 @@ def in_blocks(
         Records per group of each block, at least; 1 <= k <= n.
     blocks
         Lists of column positions, from 0, that name each column exactly once; one
-        attribute at a time is [[0], [1], ...].  See `correlated_blocks`.  Of what is
-        encoded, positions of its attributes.
+        attribute at a time is [[0], [1], ...].  See `correlated_blocks`.  For an
+        encoded table, positions of its attributes.
     method
-        What partitions a block: a name ("mdav", "local_search", ..., or "univariate"
-        for blocks of one attribute), or a function f(X, k, **settings) that returns a
-        `Partition`, or labels (n,): these are certified on z-scores.
+        Method that partitions a block: a name ("mdav", "local_search", ..., or
+        "univariate" for blocks of one attribute), or a function f(X, k, **settings)
+        that returns a `Partition`, or labels (n,), which are certified on z-scores.
     progress
-        Progress callback: called with the share that is done, from 0.0 to 1.0.
+        Progress callback: called with the completed share, from 0.0 to 1.0.
     settings
-        Arguments of the method, the same for each block.
+        Arguments of the method, for every block.
 
     Returns
     -------
     Partition
-        Group of each record for each attribute, 0..m-1; every aggregation takes it.
+        Group of each record for each attribute, 0..m-1; every aggregation accepts it.
         `certificates` has one for each block, in order; `certificate` is their sum.
 
     Raises
     ------
     JobError
-        A column stands in no block, in two, or is none; an unknown method; a block of
-        several attributes for "univariate"; and what the method raises.
+        A column is in no block, in two, or does not exist; an unknown method; a block
+        of several attributes for "univariate"; and the errors of the method.
     SolverError
-        The solver of "univariate" found nothing.
+        The solver of "univariate" returned no partition.
     PrivacyError
-        A function of yours made a group that is too small.
+        Your function made a group that is too small.
 
     Source: Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 14(1), 2002, and Domingo-Ferrer,
     Microaggregation, Encyclopedia of Database Systems, 2009 (blocks, and one attribute
@@ -116,6 +115,9 @@ def divided(
 ) -> tuple[Block, ...]:
     """Return each block of columns of X (n, d), partitioned; raises as `in_blocks`.
 
+    An error names the block by the `names` (d,) of its attributes, or else by
+    positions.
+
     An error names the block, by the `names` (d,) of attributes or else by positions.
     """
     divide, on_progress = _partitioner(method), progress or (lambda share: None)
@@ -136,19 +138,19 @@ def divided(
 def require_cover(
     blocks: Sequence[Sequence[Any]], members: Sequence[Any], kind: str
 ) -> None:
-    """Refuse blocks unless each of `members` stands in exactly one of them.
+    """Refuse blocks unless each of `members` is in exactly one of them.
 
     Raises
     ------
     JobError
-        One is left out, stands twice or is none of them, or a block is empty; the
-        message names it.
+        A member is missing, repeated or unknown, or a block is empty; the message names
+        it.
     """
     named = Counter(member for block in blocks for member in block)
     wrong = {
         "leave out": [m for m in members if m not in named],
         "name more than once": [m for m, times in named.items() if times > 1],
-        f"name what is no {kind}": [m for m in named if m not in members],
+        f"name what is not a {kind}": [m for m in named if m not in members],
     }
     seen = [f"{what} {_listed(those)}" for what, those in wrong.items() if those]
     if not all(map(len, blocks)):
@@ -184,7 +186,7 @@ def _partitioner(method: str | Divide) -> Divide:
 
 
 def _taking(method: Partitioner) -> Divide:
-    """Return the function of a method for blocks (n, d), d = 1 if it takes one."""
+    """Return the function of a method for blocks (n, d), d = 1 if it groups one."""
     if method.takes is not Takes.ONE:
         return method.function
     return partial(_of_one, method)
@@ -202,7 +204,10 @@ def part_of(X: Floats | Encoded, block: tuple[int, ...]) -> Floats | Encoded:
 def _of_block(
     divide: Divide, X: Floats | Encoded, k: int, settings: dict[str, Any]
 ) -> Partition:
-    """Return the groups of one block, with evidence on z-scores if they have none.
+    """Return the groups of one block, certified on z-scores unless already certified.
+
+    A method that does not accept weights makes groups without them; its certificate is
+    of the weighted loss.
 
     A method that takes no weights makes groups without them; their evidence is of the
     weighted loss.
@@ -227,7 +232,7 @@ def _of_block(
 
 
 def _ended(found: object) -> Status:
-    """Return how a search ended whose loss was another than is certified."""
+    """Return the status of a search that minimised another loss than is certified."""
     stopped = isinstance(found, Partition) and found.interrupted
     return Status.INTERRUPTED if stopped else Status.HEURISTIC
 
@@ -235,7 +240,7 @@ def _ended(found: object) -> Status:
 def _of_one(
     method: Partitioner, X: Floats | Encoded, k: int, /, **settings: Any
 ) -> Partition:
-    """Return the groups of the one attribute of a block (n, 1)."""
+    """Return the groups of the single attribute of a block (n, 1)."""
     if _width(X) > 1:
         raise JobError(
             f"{method.name} takes one attribute, and a block has {_width(X)}.",
@@ -248,17 +253,17 @@ def _of_one(
 
 
 def _require_sizes(blocks: Sequence[Block], k: int) -> None:
-    """Refuse what a partitioner, which may be the user's own, made too small."""
+    """Refuse groups that a method, possibly the user's, made smaller than k."""
     smallest = min(int(np.bincount(block.labels).min()) for block in blocks)
     if smallest < k:
         raise PrivacyError(
-            f"The method made a group of {smallest}, and k = {k} was asked for.",
+            f"The method made a group of {smallest}, but k = {k} is required.",
             fix="correct it, or name one of this package.",
         )
 
 
 def called(step: Callable[..., Any], /, *data: Any, **settings: Any) -> Any:
-    """Call a step, with `progress` among its settings only if it can take it."""
+    """Call a step, with `progress` among its settings only if it accepts one."""
     if "progress" not in signature(step).parameters:
         settings.pop("progress", None)
     return step(*data, **settings)

@@ -1,4 +1,4 @@
-"""Individual ranking: each attribute grouped by itself, and optimally."""
+"""Individual ranking: each attribute partitioned optimally and independently."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -39,8 +39,8 @@ def individual_ranking(
     Partition
         Its labels (n, d) are the group of each record in each attribute: column j
         numbers the groups of attribute j, 0..m_j - 1.  `certificates` has one for each
-        attribute, as `univariate` gives; `certificate` is their sum.  The functions of
-        `aggopt.aggregate` take it.
+        attribute, as from `univariate`; `certificate` is their sum.  The functions of
+        `aggopt.aggregate` accept it.
 
     Raises
     ------
@@ -50,12 +50,12 @@ def individual_ranking(
     Notes
     -----
     Least loss of all ways to microaggregate, because no attribute makes way for
-    another; and least protection.  At least k records share each published value of
-    one attribute, but their combinations are usually as unique as the originals: the
-    release is NOT k-anonymous.  Who knows a person's values links the record nearly
-    always (`aggopt.measure.assess`: DLD near 1), and each published value lies next
-    to the original (SDID).  Publish such a table only where the combination of these
-    attributes is known to nobody.
+    another; and least protection.  At least k records share each published value of one
+    attribute, but their combinations are usually as unique as the originals: the
+    release is NOT k-anonymous.  An intruder with a person's values nearly always links
+    the record (`aggopt.measure.assess`: DLD near 1), and each published value is close
+    to the original (SDID).  Publish the table only if no intruder knows the combination
+    of these attributes.
 
     Source: Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 14(1), 2002; Hansen and Mukherjee,
     IEEE TKDE 15(4), 2003, for the optimal groups.
@@ -91,21 +91,21 @@ class IndividualRanking(Costed):
 
     @property
     def function(self) -> str:
-        """It is `univariate`, attribute by attribute."""
+        """The function that partitions each attribute, `univariate`."""
         return "univariate"
 
     @property
     def attributes(self) -> Attributes:
-        """Each attribute is a block, whatever the job."""
+        """Each attribute as its own block, whatever the job."""
         return ONE_BY_ONE
 
     @property
     def weights(self) -> str:
-        """As it is left out: attributes are not weighed against each other."""
+        """The default: attributes have no weights relative to each other."""
         return "variance"
 
     def require(self, k: int) -> None:
-        """Refuse nothing: all its settings go with any k."""
+        """Accept any k: all settings are compatible with it."""
 
 
 PARTITIONER = Partitioner(

@@ -1,4 +1,4 @@
-"""Groups of an earlier release, kept where k of their records are left."""
+"""Groups of an earlier release, preserved if k of their records remain."""
 
 from typing import Any
 
@@ -25,13 +25,13 @@ def kept_groups(
     Parameters
     ----------
     labels : (n,)
-        The earlier group of each record; -1 of those without.  They join the group
-        whose centroid is nearest, of equally near ones the first; where no record has
-        one, groups are made by MDAV.  Then the smallest group of fewer than k is merged
-        with the one whose centroid is nearest to its own, until there is none, or only
-        one is left.
+        The earlier group of each record, or -1.  A record without one joins the group
+        whose centroid is nearest, the first if several are equally near; if no record
+        has one, MDAV makes the groups.  Then the smallest group of fewer than k records
+        is repeatedly merged with the group of the nearest centroid, until all groups
+        have k records or one group is left.
     progress
-        Called with the share that is done.
+        Progress callback: called with the completed share.
     """
     clock, Z = Deadline(None), scaled(X)
     found = labels.copy()

@@ -1,4 +1,4 @@
-"""MDAV, the partition heuristic that all others are compared with."""
+"""MDAV, the partition heuristic that serves as the reference for all others."""
 
 from typing import Literal
 
@@ -30,10 +30,10 @@ def mdav(
     """Return groups of k similar records, outermost first.
 
     A turn takes two groups from the records that have none.  Let r be the record
-    farthest from their centroid, and s the one farthest from r.  The first group is
-    the k records nearest to r (r is one of them), the second the k records nearest
-    to s among the rest.  Distances are Euclidean.  What happens when few records
-    are left is the `ending`.
+    farthest from their centroid, and s the one farthest from r.  The first group is the
+    k records nearest to r (r is one of them), the second the k records nearest to s
+    among the rest.  Distances are Euclidean.  `ending` is the rule for the last few
+    records.
 
     Parameters
     ----------
@@ -42,15 +42,15 @@ def mdav(
     k : int
         Records per group, 1 <= k <= n.  With n < 2k all records are one group.
     ending : "3k" or "nearest"
-        "3k" (MDAV-generic): turns while at least 3k records are left; of 2k or more,
-        k nearest to the record farthest from the centroid are a group; the rest is
-        a group.
-        "nearest": turns while at least 2k are left; k or more are a group; fewer go
-        one by one to the group whose centroid, before any is added, is nearest.
+        "3k" (MDAV-generic): turns while at least 3k records are left; of 2k or more, k
+        nearest to the record farthest from the centroid are a group; the rest is a
+        group. "nearest": turns while at least 2k are left; k or more are a group; fewer
+        are assigned one by one to the group whose centroid, before any is added, is
+        nearest.
     scale : "z" or "none"
         "z" measures distances on z-scores (population standard deviation), where a
-        constant attribute weighs nothing.  "none" takes X as it is: for attributes
-        that you have weighted yourself.
+        constant attribute weighs nothing.  "none" uses X unchanged: for attributes that
+        you have weighted yourself.
     progress : callable, optional
         Progress callback: called with the share that is done, from 0.0 to 1.0, a few
         dozen times at most.  An error that it raises stops the work, as Ctrl-C does.
@@ -73,29 +73,29 @@ def mdav(
 
     Notes
     -----
-    Of records equally far the one that comes first in X is taken, so that the result
-    is the same on every machine.  It does depend on the order of the records where
-    there are many ties.  Rounding may break ties in z-scores; those of whole numbers
-    with scale="none" are exact.
+    Among equally distant records, the first one in X is taken, so that every machine
+    returns an identical result.  It depends on the order of the records if many ties
+    occur.  Rounding may break ties in z-scores; those of whole numbers with
+    scale="none" are exact.
 
     Some thousands of records are searched by plain scans, whose time grows as n^2 d / k
     (0.04 seconds for n = 10 000, d = 10, k = 5).  More are searched through a tree of
-    boxes, with the same result.  It pays where attributes are few or depend on each
+    boxes, with an identical result.  It pays if attributes are few or depend on each
     other: for n = 100 000 in 10 clusters, d = 10, k = 3, a fifth of the time or less;
     for n = 30 000 with 10 unrelated attributes some 60 %; with 20 of them, nothing.
     Memory grows as n d.
 
-    Weaknesses: nearly all groups have exactly k records, however the records
-    cluster, which on the usual test files costs a tenth to a half of the loss; it cuts
-    through piles of equal records, as categories have, and there loses several times
-    what `local_search` does; and it looks at no confidential attribute, so that a group
-    may well share one value.
+    Weaknesses: nearly all groups have exactly k records, however the records cluster,
+    which on the usual test files costs a tenth to a half of the loss; it cuts through
+    piles of equal records, as categories have, and loses several times as much there as
+    `local_search` does; and it ignores confidential attributes, so that a group may
+    well share one value.
 
-    Source: Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 14(1), 2002, whose last steps
-    are "nearest" (they say only that fewer than k records go "to the closest group";
-    Domingo-Ferrer, Solanas and Martinez-Balleste, IEEE GrC 2006, are read as sending
-    them all to one); Domingo-Ferrer and Torra, Data Mining and Knowledge Discovery
-    11(2), 2005, for "3k", which mu-Argus and sdcMicro also use.
+    Source: Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 14(1), 2002, whose last steps are
+    "nearest" (they specify only that fewer than k records are added "to the closest
+    group"; Domingo-Ferrer, Solanas and Martinez-Balleste, IEEE GrC 2006, are read as
+    sending them all to one); Domingo-Ferrer and Torra, Data Mining and Knowledge
+    Discovery 11(2), 2005, for "3k", which mu-Argus and sdcMicro also use.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def mdav(
 def mdav_labels(
     records: F64, k: int, *, ending: str = "3k", progress: Progress | None = None
 ) -> Labels:
-    """Return labels (n,) of records (n, d) as distances are to see them."""
+    """Return labels (n,) of records (n, d) that are already scaled for distances."""
     pool = unassigned.start(records)
     if ending == "3k":
         unassigned.take(pool, k, paired=True, enough=3 * k, progress=progress)

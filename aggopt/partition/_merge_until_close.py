@@ -49,15 +49,15 @@ def merge_until_close(
     X : (n, d)
         Quasi-identifiers in their own units: numbers, none missing.
     confidential : (n,) or (n, c)
-        Confidential attributes: numbers, none missing, in the order in which they are
-        close.  Of several, each must be t-close.
+        Confidential attributes: numbers, none missing, ordered by closeness.  If there
+        are several, each must be t-close.
     k, t, bins
         As in `closeness_first`.
     initial : str or callable
-        What makes the groups, from X in its own units: the name of a method, or a
-        function f(X, k) -> labels (n,) or a Partition.
+        Method that makes the groups, from X in its own units: a name, or a function
+        f(X, k) -> labels (n,) or a Partition.
     scale : "z" or "none"
-        How distances between centroids are measured; see `mdav`.
+        Scale of the distances between centroids; see `mdav`.
     progress : callable, optional
         Progress callback: called with the share of merges done, as in `mdav`.
 
@@ -72,18 +72,19 @@ def merge_until_close(
     InfeasibleInputError, TableError
         As `closeness_first`.
     JobError
-        As `closeness_first`, but for several attributes; and `initial` makes groups of
-        fewer than k records.
+        As `closeness_first`, except that several attributes are allowed; and `initial`
+        makes groups of fewer than k records.
 
     Notes
     -----
-    Of groups equally far, or with equal EMDs, the one that `initial` made first.
+    Ties between equally distant groups or equal EMDs are resolved in favour of the
+    group that `initial` made first.
 
     After `initial`, time grows as m^2 d for its m groups, memory as n (c + d).
 
-    Weaknesses: the nearest group is often alike in the confidential attribute too, so
-    that merging helps little before groups are huge: with small t all records may end
-    in one.  `closeness_first` loses less, except at large t.
+    Weaknesses: the nearest group often has similar confidential values, so that merging
+    helps little before groups are huge: with small t all records may end in one.
+    `closeness_first` loses less, except at large t.
 
     Source: Soria-Comas, Domingo-Ferrer, Sanchez and Martinez, t-closeness through
     microaggregation, IEEE TKDE 27(11), 2015, algorithm 1.  Their Table I, of much

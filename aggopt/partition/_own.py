@@ -1,4 +1,4 @@
-"""A partition method of the user's: what it makes is counted before anything else."""
+"""User-defined partition methods, whose groups are checked before use."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -22,7 +22,10 @@ from aggopt.solvers import Claim
 
 @dataclass(frozen=True)
 class OwnPartitioner(OwnFunction):
-    """A function f(X, k, *, progress, **settings) of the user's.
+    """A user-defined function f(X, k, *, progress, **settings).
+
+    It receives a copy of records X (n, d), or of the coordinates that attributes of
+    other types have, and returns labels (n,) or a `Partition`.
 
     It gets a copy of records X (n, d), or of the coordinates that attributes of other
     types have, and returns labels (n,) or a `Partition`.
@@ -40,7 +43,10 @@ class OwnPartitioner(OwnFunction):
         progress: Progress | None = None,
         **settings: Any,
     ) -> Partition:
-        """Return its groups with a certificate of ours, whatever it says of them.
+        """Return its groups with a certificate of aggopt, whatever the function claims.
+
+        With scale="none" the objective is of X unchanged, as in searches that begin
+        from its groups.
 
         With scale="none" the objective is of X as it is, as searches count that set
         out from its groups.
@@ -48,9 +54,9 @@ class OwnPartitioner(OwnFunction):
         Raises
         ------
         JobError
-            It fails, or returns no group for each record.
+            The function fails, or does not return one group for each record.
         PrivacyError
-            It made a group that is too small.
+            The function made a group that is too small.
         """
         clock, records = Deadline(None), own_units(X)
         k = group_size(k, len(records))
@@ -61,7 +67,7 @@ class OwnPartitioner(OwnFunction):
         return Partition(labels, self._beside(evidence, found))
 
     def _beside(self, evidence: Evidence, found: Any) -> Evidence:
-        """Return evidence of ours with the bound that it claims, if it does."""
+        """Return aggopt's evidence with the bound that the function claims, if any."""
         if not isinstance(found, Partition) or not found.evidence[0].settled:
             return evidence
         bound = found.certificate.bound
@@ -76,12 +82,12 @@ def _copy(records: F64 | Encoded) -> F64:
 
 
 def counted(origin: Origin, found: Any, n: int, k: int) -> Labels:
-    """Return labels (n,) that code of the user's found, checked.
+    """Return the checked labels (n,) of a user-defined function.
 
     Raises
     ------
     JobError
-        They are no group for each record.
+        The function did not return one group for each record.
     PrivacyError
         A group has fewer than k records.
     """
@@ -97,7 +103,7 @@ def counted(origin: Origin, found: Any, n: int, k: int) -> Labels:
     smallest = int(np.bincount(labels).min())
     if smallest < k:
         raise PrivacyError(
-            f"{origin.name} made a group of {smallest}, and k = {k} is asked for.",
+            f"{origin.name} made a group of {smallest}, but k = {k} is required.",
             fix="correct it, or name a method of this package.",
         )
     return labels

@@ -1,4 +1,4 @@
-"""Records ordered by their projections on an axis, split optimally into groups."""
+"""Projection: records ordered along an axis and split optimally into groups."""
 
 from typing import Literal
 
@@ -11,9 +11,8 @@ from aggopt.errors import require_known
 from aggopt.partition._path_split.split import best_split
 from aggopt.partition._registry import Partitioner
 from aggopt.partition._shared.evidence import squares
-from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import scaled, within_one
 from aggopt.partition._shared.settings import Grouping
 
 NOTHING = 1e-9  # share of an attribute's spread that may be rounding
@@ -25,7 +24,7 @@ def projection(
     """Return the optimal split of the records ordered along an axis.
 
     Among all splits of that ordering into groups of k to 2k - 1 consecutive records,
-    one of minimum SSE, over all attributes, is taken.
+    the result has minimum SSE over all attributes.
 
     Parameters
     ----------
@@ -34,18 +33,17 @@ def projection(
     k : int
         Records per group, 1 <= k <= n.  With n < 2k all records are one group.
     axis : "pca", "zsum" or "robust_pca"
-        "pca": the first principal component.
-        "zsum": the sum of the attributes.  Attributes that are negatively correlated
-        cancel each other out: change the sign of some, or use another axis.
-        "robust_pca": the first principal component of directions.  Each attribute is
-        centred at its median and, with scale="z", divided by its median absolute
-        deviation (by its mean absolute deviation where that is 0); each record is
-        projected to distance 1 from the medians, so that outliers hardly change the
-        axis.
+        "pca": the first principal component. "zsum": the sum of the attributes.
+        Attributes that are negatively correlated cancel each other out: change the sign
+        of some, or use another axis. "robust_pca": the first principal component of
+        directions.  Each attribute is centred at its median and, with scale="z",
+        divided by its median absolute deviation (by its mean absolute deviation if that
+        is 0); each record is projected to distance 1 from the medians, so that outliers
+        hardly change the axis.
     scale : "z" or "none"
         "z" takes z-scores (population standard deviation), where a constant attribute
-        weighs nothing.  "none" takes X as it is: for attributes that you have
-        weighted yourself.
+        weighs nothing.  "none" uses X unchanged: for attributes that you have weighted
+        yourself.
 
     Returns
     -------
@@ -66,16 +64,16 @@ def projection(
 
     Notes
     -----
-    Equal projections are ordered by record.  Where
-    two components are equally strong, rounding chooses one.
+    Equal projections are ordered by record.  If two components are equally strong,
+    rounding chooses one.
 
     Time grows as n d (d + k), memory as n d.
 
     Weaknesses: records that are far apart may have equal projections.  Unless one
     component dominates, SSE is often several times that of `mdav`, without protecting
-    more: an intruder who knows the method knows an interval for each record's
-    projection, which links records to groups.  Use it for comparison, or for
-    attributes that measure the same quantity.
+    more: the method reveals an interval for each record's projection, with which an
+    intruder links records to groups.  Use it for comparison, or for attributes that
+    measure the same quantity.
 
     Source: Defays and Nanopoulos, Panels of enterprises and confidentiality, 1993;
     Mateo-Sanz and Domingo-Ferrer, A comparative study of microaggregation methods,
@@ -132,7 +130,7 @@ AXES = {
 
 
 def _deviations(gaps: Floats) -> Floats:
-    """Return the median of each attribute's gaps, else the mean of them, else 1."""
+    """Return the median of each attribute's gaps, else their mean, else 1."""
     median, mean = np.median(gaps, axis=0), gaps.mean(axis=0)
     some = np.where(mean > 0, mean, 1.0)
     return np.where(median > NOTHING * mean, median, some)
@@ -150,7 +148,7 @@ def _first_component(gaps: Floats) -> Floats:
 
 
 def _along(gaps: Floats, axis: Floats) -> Floats:
-    # attribute by attribute: records that are the same stay so
+    # attribute by attribute: equal records keep equal projections
     total = np.zeros(len(gaps))
     for t, weight in enumerate(axis):
         total += weight * gaps[:, t]

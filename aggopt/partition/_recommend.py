@@ -1,4 +1,4 @@
-"""Choice of a partition method by the size of the table and the copies in it."""
+"""Recommendation of a partition method by table size and number of distinct records."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,7 +44,7 @@ def recommend(
     distinct: int | None = None,
     weighted: bool = False,
 ) -> Recommendation:
-    """Return the method with the least expected SSE for a table of this size and time.
+    """Return the method with the least expected SSE for this table size and time.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ def recommend(
     k : int
         Records per group, at least; 1 <= k <= n.
     time_limit : float, optional
-        Seconds, from 0.  Without it the method terminates by itself, with the same
+        Seconds, from 0.  Without it the method terminates on its own, with identical
         groups on every machine.
     distinct : int, optional
-        How many of the records differ, 1..n: all when omitted.  Where k records or more
-        are equal on average, the reason says what that means.
+        Number of distinct records, 1..n: all when omitted.  If k records or more are
+        equal on average, the reason explains the consequence.
     weighted : bool
-        Whether records have sampling weights: then the best groups of one attribute are
-        no runs of its values, and it is searched like several.
+        Whether records have sampling weights: then the best groups of one attribute
+        need not be runs of its values, and local search is used as for several.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def _require_distinct(distinct: int | None, n: int) -> None:
 
 
 def _of_copies(n: int, k: int, distinct: int | None) -> str:
-    """Say of many equal records what MDAV would do with them."""
+    """Return a warning that MDAV separates equal records, or "" if few are equal."""
     if distinct is None or distinct * k > n:
         return ""
     return (

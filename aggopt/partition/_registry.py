@@ -1,4 +1,4 @@
-"""The partitioners by name: each is declared in its own file of this folder."""
+"""Registry of partition methods: each is declared in its own file of this folder."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Divide = Callable[..., Partition | npt.ArrayLike]
 
 
 class Takes(StrEnum):
-    """Which attributes a method groups."""
+    """Number of attributes that a method groups together."""
 
     SEVERAL = "several together"
     ONE = "one"
@@ -30,14 +30,14 @@ class Takes(StrEnum):
 
 
 class Bound(StrEnum):
-    """What the bound of a certificate is."""
+    """Source of the bound of a certificate."""
 
     NEIGHBOURS = "what neighbours prove of any groups"
     OWN = "the method's own proof"
 
 
 class Confides(StrEnum):
-    """How many confidential attributes a method looks at."""
+    """Number of confidential attributes that a method uses."""
 
     NONE = "none"
     ONE = "one"
@@ -46,37 +46,38 @@ class Confides(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Partitioner(Method):
-    """From records to groups.
+    """Partition method: from records to groups.
 
     Attributes
     ----------
     function
-        Takes records X (n, d), k, what is confidential if it looks at that, and the
-        settings; returns a `Partition`.
+        Receives records X (n, d), k, the confidential attributes if it uses them, and
+        the settings; returns a `Partition`.
     settings
-        The section of a job that names it.
+        The section of a job that selects it.
     guarantees
-        Which requirements of k, l and t its groups satisfy, whatever the table.
+        Requirements of k, l and t that its groups satisfy, whatever the table.
     bound
-        What the bound of its certificate is.
+        Source of the bound of its certificate.
     confides
-        How many confidential attributes it looks at.
+        Number of confidential attributes that it uses.
     takes
-        Which attributes it groups: (n, d) together, one (n,), or each by itself.
+        Attributes that it groups: (n, d) together, one (n,), or each independently.
     initial
-        Whether searches may set out from its groups; it takes scale="none" then.
+        Whether searches may start from its groups; then it accepts scale="none".
     inner
-        Whether it may partition a block of `blocked`; it takes scale="none" then.
+        Whether it may partition a block of `blocked`; then it accepts scale="none".
     searches
-        Whether, where a job names no repair, its groups are searched further by the
-        repair "search", which keeps whatever is promised.
+        Whether the repair "search", which keeps all requirements, improves its groups
+        in jobs that name no repair.
     model
-        The name of the optimisation model that it solves, if a solver may be named.
+        Name of the optimisation model that it solves, if the user may choose the
+        solver.
     weighs
-        Whether it takes sampling `weights`.
+        Whether it accepts sampling `weights`.
     dominates
-        Whether it takes a `dominance`, too: the most of its group's weight that a
-        record may have.
+        Whether it also accepts `dominance`: the largest share of its group's weight
+        that a record may have.
     """
 
     function: Callable[..., Partition]
@@ -98,18 +99,18 @@ class Partitioner(Method):
 
     @property
     def in_blocks(self) -> bool:
-        """Whether blocks of attributes can be partitioned by it, given X and k."""
+        """Whether it can partition blocks of attributes, given X and k."""
         return self.confides is Confides.NONE and self.takes is not Takes.EACH
 
 
-TAKEN = {  # by jobs, and by what else `aggopt.partition` has
+TAKEN = {  # by jobs, and by other names of `aggopt.partition`
     *("recommended", "recommend", "Recommendation", "PARTITIONERS", "Partitioner"),
     *("Partition", "correlated_blocks", "in_blocks", "loss_bound"),
 }
 
 
 def _adopted(thing: object, origin: Origin) -> Partitioner:
-    """Return the method that a function of the user's is: groups of k are counted."""
+    """Return the method that wraps a user-defined function and checks its groups."""
     taken = frozenset({*Grouping.model_fields, "X", "k", "scale"})
     return Partitioner(
         name=origin.name,
@@ -133,7 +134,7 @@ PARTITIONERS = Registry(
 
 
 def initial_methods() -> tuple[str, ...]:
-    """Return the names of methods whose groups searches may set out from."""
+    """Return the names of methods whose groups searches may start from."""
     return tuple(name for name, method in PARTITIONERS.items() if method.initial)
 
 
@@ -148,12 +149,12 @@ def block_methods() -> tuple[str, ...]:
 
 
 def divide_of(named: object, noun: str, known: Collection[str]) -> Divide:
-    """Return the function of one of the known methods, or one of the user's.
+    """Return the function of a known method, or of a user-defined one.
 
     Raises
     ------
     UnknownNameError, JobError
-        No method is called so, or nothing can be made of what is no name.
+        The name is unknown, or the object is neither a name nor a method.
     """
     if isinstance(named, OwnPartitioner):
         return named
@@ -167,7 +168,7 @@ def divide_of(named: object, noun: str, known: Collection[str]) -> Divide:
 
 
 def _one_of(known: Callable[[], tuple[str, ...]], named: Any) -> Any:
-    """Return a name that is known or may be the user's, or a function as a method."""
+    """Return a known name, a name of user code, or a function as a method."""
     if not callable(named):
         own = isinstance(named, str) and PARTITIONERS.names_own(named)
         return named if own else one_of_these(named, known())
@@ -190,10 +191,13 @@ InnerMethod = Annotated[
 
 
 class FromGroups(Grouping, Coded):
-    """A method that calls another, which may be the user's: `initial` or `inner`."""
+    """Settings of a method that calls another one: `initial` or `inner`."""
 
     def contained(self) -> Self:
-        """Return it with the other method loaded; raises as `Registry.adopted`."""
+        """Return the settings with the other method loaded.
+
+        Raises as `Registry.adopted`.
+        """
         update = {
             key: PARTITIONERS.adopted(named).function
             for key, named in self._others
@@ -203,7 +207,7 @@ class FromGroups(Grouping, Coded):
 
     @property
     def own_methods(self) -> tuple[Partitioner, ...]:
-        """The other method, if it is the user's."""
+        """The other method, if it is user-defined."""
         return tuple(
             _adopted(named.function, named.origin)
             for _, named in self._others

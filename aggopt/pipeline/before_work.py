@@ -19,7 +19,7 @@ from aggopt.input.units import Members
 from aggopt.job import Job, Mean, Solved
 from aggopt.models import MODELS, Model
 from aggopt.output.risks import require_risk
-from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import Block
 from aggopt.pipeline.attribute_blocks import (
     Columns,
     require_one_at_a_time,

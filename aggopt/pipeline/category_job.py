@@ -22,7 +22,7 @@ from aggopt.input.weights import weights_in
 from aggopt.input.wishes import resolved_of_categories
 from aggopt.job import Job, Mean
 from aggopt.partition._in_blocks import part_of
-from aggopt.partition._neighbours.places import RecordPlaces
+from aggopt.partition._neighbours.neighbours import RecordPlaces
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.beside import require_beside
 

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from aggopt.input.units import Members
-from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.result import Block, Partition
 from aggopt.pipeline.aggregate_step import Masked
 from aggopt.pipeline.grouped import Grouped
 

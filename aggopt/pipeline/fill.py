@@ -19,8 +19,7 @@ from aggopt.job import Job
 from aggopt.missing._imputed import by_neighbours
 from aggopt.missing._observed import Observed
 from aggopt.partition._in_blocks import divided
-from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.result import Block, Partition
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.before_work import keeps_variance
 from aggopt.pipeline.guarantees import repaired

@@ -19,7 +19,7 @@ from aggopt.input.weights import SamplingWeights
 from aggopt.job import Job
 from aggopt.output.dominance import of_values
 from aggopt.output.manifest import Source
-from aggopt.partition._shared.block import Block, labels_of
+from aggopt.partition._shared.result import Block, labels_of
 from aggopt.pipeline.wave import LaterWave
 
 

@@ -24,8 +24,7 @@ from aggopt.job import (
 from aggopt.models import MODELS
 from aggopt.partition._in_blocks import called
 from aggopt.partition._registry import PARTITIONERS, Bound, Confides, Partitioner
-from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.result import Block, Partition
 from aggopt.pipeline.infeasibility import measured
 from aggopt.pipeline.requirement_names import named, stated
 from aggopt.privacy._closeness import unwarned_of_constants

@@ -20,8 +20,7 @@ from aggopt.job import Job
 from aggopt.missing._patterns import Patterns, joined
 from aggopt.output.counts import together
 from aggopt.partition._registry import PARTITIONERS, Confides
-from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.result import Block, Partition
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.parts import How, OnProgress, Parts, divided_within

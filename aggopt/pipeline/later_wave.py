@@ -16,7 +16,7 @@ from aggopt.job import Job
 from aggopt.job._earlier import EarlierGroups
 from aggopt.output.changes import NOT_THERE, WaveChanges
 from aggopt.output.counts import codes_of, together
-from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import Block
 from aggopt.pipeline.earlier_groups import require_changes, wave_of
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.prepared import PreparedTable

@@ -22,8 +22,7 @@ from aggopt.output.block_names import proven
 from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
 from aggopt.partition._in_blocks import divided, part_of
-from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import INTERRUPTED
+from aggopt.partition._shared.result import INTERRUPTED, Block
 from aggopt.pipeline.attribute_blocks import Columns, blocks_of
 from aggopt.pipeline.before_work import before_work, require_variance
 from aggopt.pipeline.completed_job import completed

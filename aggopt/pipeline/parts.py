@@ -13,8 +13,7 @@ from aggopt.core.validation import numbered
 from aggopt.encoding import Encoded
 from aggopt.encoding._incomplete import in_rows
 from aggopt.partition._in_blocks import divided
-from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import Partition, Proof
+from aggopt.partition._shared.result import Block, Partition, Proof
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.processes import each_in_processes
 from aggopt.solvers import Certificate, Status

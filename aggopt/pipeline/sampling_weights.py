@@ -17,7 +17,7 @@ from aggopt.input.weights import SamplingWeights, weights_in
 from aggopt.job import Job, Repairing
 from aggopt.output.dominance import dominance_of
 from aggopt.partition._registry import PARTITIONERS
-from aggopt.partition._shared.weighing import Weighing
+from aggopt.partition._shared.scaling import Weighing
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.guarantees import require_plain_repair
 

@@ -17,7 +17,7 @@ from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.partition._registry import PARTITIONERS, Confides
-from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import Block
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.by_stratum import each_by_itself
 from aggopt.pipeline.guarantees import repaired, require_plain_repair

@@ -15,7 +15,7 @@ from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.input.table import Table
 from aggopt.job import Job, Mean
-from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import Block
 from aggopt.pipeline.aggregate_step import Masked, aggregated
 from aggopt.pipeline.copied_back import copied_back
 from aggopt.pipeline.grouped import Grouped

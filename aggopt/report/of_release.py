@@ -16,7 +16,7 @@ from aggopt.output.block_names import proven
 from aggopt.output.manifest import Source, versions_of
 from aggopt.output.places import require_html
 from aggopt.output.staging import Staging, check_places
-from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import Block
 from aggopt.report.facts import Facts, Private
 from aggopt.report.html import report_html
 from aggopt.solvers import Certificate

@@ -146,7 +146,7 @@ WRONG = [
     ),
     (
         {"partition": {"method": "local_search", "time_limit": 1, "effort": "best"}},
-        r"\[partition\] effort = 'best' beside time_limit",
+        r"\[partition\] effort = 'best' and time_limit are both set",
     ),
     (
         {"partition": {"method": "optimal", "solver": "lagrangian"}},

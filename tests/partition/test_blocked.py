@@ -19,8 +19,7 @@ from aggopt.partition import blocked, local_search, mdav
 from aggopt.partition._blocked import improve
 from aggopt.partition._blocked.regions import Map, firsts, pass_over
 from aggopt.partition._local_search.search import annealed
-from aggopt.partition._neighbours.rp_forest import near_ones
-from aggopt.partition._neighbours.spatial_order import in_space, parts
+from aggopt.partition._neighbours.spatial_order import in_space, near_ones, parts
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(6)
@@ -338,7 +337,7 @@ def test_ctrl_c_at_any_moment_leaves_groups_or_is_raised():
         ({"time_limit": "1"}, "time_limit = '1'"),
         (
             {"time_limit": 1, "effort": "fast"},
-            "effort = 'fast' beside time_limit.*\n.*fix: ",
+            "effort = 'fast' and time_limit are both set.*\n.*fix: ",
         ),
     ],
 )

@@ -14,7 +14,7 @@ from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import BRANCHING, LEAF
 from aggopt.partition._unassigned import by_tree
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.state import Pool
+from aggopt.partition._unassigned.pool import Pool
 
 NEVER = 10**9
 

@@ -9,11 +9,10 @@ from partition.weighted import all_partitions
 
 from aggopt.core.group_sums import group_sse
 from aggopt.errors import TableError
-from aggopt.partition import _weighted_loss_bound, loss_bound
+from aggopt.partition import _loss_bound, loss_bound
 from aggopt.partition._shared.evidence import squares
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import Weighing, scaled
 from aggopt.partition._shared.sse import loss
-from aggopt.partition._shared.weighing import Weighing
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(40, 2))
@@ -67,8 +66,8 @@ def test_beyond_some_records_the_bound_is_of_the_nearest_and_no_higher(
     nearest, monkeypatch
 ):
     free = loss_bound(X, 2, weights=W**2)
-    monkeypatch.setattr(_weighted_loss_bound, "EXACT", 0)
-    monkeypatch.setattr(_weighted_loss_bound, "NEAREST", nearest)
+    monkeypatch.setattr(_loss_bound, "EXACT", 0)
+    monkeypatch.setattr(_loss_bound, "NEAREST", nearest)
     few = loss_bound(X, 2, weights=W**2)
     assert 0.5 * free < few <= free * (1 + 1e-12)
     assert (few == pytest.approx(free)) == (nearest == 39)

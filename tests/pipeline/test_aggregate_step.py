@@ -13,8 +13,7 @@ from aggopt.aggregate._margin import margins
 from aggopt.errors import InfeasibleInputError
 from aggopt.input.strata import Stratified
 from aggopt.job import Job, Privacy
-from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.result import Block, Partition
 from aggopt.pipeline import aggregate_step, audit_values, observed
 from aggopt.pipeline.aggregate_step import (
     _notes,

@@ -12,7 +12,7 @@ from aggopt.input.table import Table
 from aggopt.job import Output
 from aggopt.output.originals import GRID
 from aggopt.partition import Partition
-from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import Block
 from aggopt.pipeline import audit_values
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.compared import compared

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from aggopt.job import Job
-from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.result import Block, Partition
 from aggopt.pipeline import guarantees
 from aggopt.pipeline.guarantees import _bound_of_start, repaired
 from aggopt.solvers import Certificate, Status

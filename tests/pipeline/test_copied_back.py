@@ -10,8 +10,7 @@ import aggopt
 from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.input.units import Members
-from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.result import Block, Partition
 from aggopt.pipeline.aggregate_step import Masked
 from aggopt.pipeline.copied_back import copied_back
 from aggopt.pipeline.grouped import Grouped

@@ -7,8 +7,7 @@ from holed import FILL, asked, persons
 
 import aggopt
 from aggopt.errors import InfeasibleInputError
-from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.result import Block, Partition
 from aggopt.pipeline.holes import apart, certified
 from aggopt.solvers import Certificate, Status
 

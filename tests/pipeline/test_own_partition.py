@@ -175,7 +175,7 @@ def fails(X, k):
 @pytest.mark.parametrize(
     ("function", "error", "said"),
     [
-        (of_two, PrivacyError, "of_two made a group of 2, and k = 3 is asked for"),
+        (of_two, PrivacyError, "of_two made a group of 2, but k = 3 is required"),
         (too_few, JobError, "too_few returns no partition: labels have shape (39,)"),
         (of_text, JobError, "of_text returns no partition: "),
         (none, JobError, "none returns no partition: "),

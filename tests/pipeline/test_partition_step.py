@@ -13,8 +13,7 @@ import aggopt
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.input.table import Table
 from aggopt.job import Privacy
-from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import INTERRUPTED, Partition
+from aggopt.partition._shared.result import INTERRUPTED, Block, Partition
 from aggopt.pipeline import before_work, completed_job, partition_step, wishes
 from aggopt.pipeline.before_work import require_variance
 from aggopt.pipeline.grouped import Blocks

@@ -8,8 +8,7 @@ import pytest
 
 import aggopt
 from aggopt.input.table import Table
-from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.result import Block, Partition
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.rounding import (
     _asked,

@@ -8,7 +8,7 @@ from households import OF_UNITS, of
 from refusals import refused
 
 from aggopt.errors import JobError
-from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import Block
 from aggopt.pipeline import units_and_records as steps
 from aggopt.pipeline.aggregate_step import Masked
 from aggopt.pipeline.grouped import Grouped

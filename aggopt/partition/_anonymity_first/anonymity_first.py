@@ -1,15 +1,15 @@
-"""Algorithm 2: groups of near records, swapped until they are close."""
+"""Algorithm 2: groups of near records, swapped until they are t-close."""
 
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, rarely
+from aggopt.core.types import I64
 from aggopt.core.validation import Labels, group_size
-from aggopt.partition._anonymity_first.state import EmdTable, Group
 from aggopt.partition._constraints.t_closeness import CloseToTable
 from aggopt.partition._merge.merge import merged
 from aggopt.partition._registry import Confides, Partitioner
@@ -23,6 +23,55 @@ from aggopt.partition._unassigned import sorted_pool
 from aggopt.partition._unassigned.sorted_pool import SortedPool
 
 
+class EmdTable(NamedTuple):
+    """Tables for the EMD of a group of s records.
+
+    Attributes
+    ----------
+    n, s, limit
+        Numbers of all records and of those in a group, and the largest numerator that t
+        allows.
+    sums, first
+        As in `aggopt.privacy._ordered.Ordered`.
+    begins : (s + 1,)
+        First bin that belongs to the slot or to a later one.
+    totals, best, least : (s + 1,), the last without a meaning
+        Cost of each slot with its value beyond the last bin, less n times the number of
+        bins; the bin with the least cost; and that cost.
+    """
+
+    n: int
+    s: int
+    limit: int
+    sums: I64
+    first: I64
+    begins: I64
+    totals: I64
+    best: I64
+    least: I64
+
+
+class Group(NamedTuple):
+    """A group of k records under construction.
+
+    Attributes
+    ----------
+    columns : (k,)
+        Its members in the sorted pool; the positions are kept when members are swapped.
+    bins, ranked : (k,)
+        Their bins in ascending order, and the position of each member.
+    stays, down, up : (k + 1,)
+        Cost of the first g members, each in its slot, one slot down, one up.
+    """
+
+    columns: I64
+    bins: I64
+    ranked: I64
+    stays: I64
+    down: I64
+    up: I64
+
+
 def anonymity_first(
     X: npt.ArrayLike,
     confidential: npt.ArrayLike,
@@ -33,11 +82,11 @@ def anonymity_first(
     scale: str = "z",
     progress: Progress | None = None,
 ) -> Partition:
-    """Return t-close groups of k or more, k looked at first.
+    """Return t-close groups of k or more, giving priority to k.
 
-    A group begins as the k records nearest to one of the outermost records.  While
-    its EMD exceeds t, the next nearest record is swapped in for the member without
-    which the EMD is least, if that lowers it; who leaves is free for other groups.
+    A group begins as the k records nearest to one of the outermost records.  While its
+    EMD exceeds t, the next nearest record is swapped in for the member without which
+    the EMD is least, if that lowers it; the removed record is free for other groups.
     Groups that still exceed t in the end are merged with their nearest, as by
     `merge_until_close`.  Distances are Euclidean.
 
@@ -59,14 +108,15 @@ def anonymity_first(
 
     Notes
     -----
-    Of records equally far the one that comes first in X is taken; of members without
-    which the EMD is the same, the one that came nearer, or in the place of a nearer.
+    Among equally distant records, the first one in X is taken.  Among members whose
+    removal gives equal EMDs, the member in the nearest position is removed; a record
+    that is swapped in takes over the position.
 
-    Time grows as n^2 d / k, nearly whatever t: a record that cannot lower the EMD is
-    not looked at, and all k swaps of one that can cost O(k).  Memory grows as n d.
+    Time grows as n^2 d / k, nearly independently of t: a record that cannot lower the
+    EMD is skipped, and all k swaps of one that can cost O(k).  Memory grows as n d.
 
-    Weaknesses: with t small, groups of k cannot be t-close, and what the merging then
-    makes of them is large.  `closeness_first` loses less on most settings.
+    Weaknesses: with t small, groups of k cannot be t-close, and merging then makes
+    large groups.  `closeness_first` loses less on most settings.
 
     Source: Soria-Comas, Domingo-Ferrer, Sanchez and Martinez, t-closeness through
     microaggregation, IEEE TKDE 27(11), 2015, algorithm 2.

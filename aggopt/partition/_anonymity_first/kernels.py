@@ -1,4 +1,14 @@
-"""Algorithm 2 in compiled loops over a sorted pool and its screen.  Imports numba.
+"""Compiled loops of algorithm 2 over a sorted pool and its screen. Imports numba.
+
+Exact distances are computed only if the screen cannot decide.
+
+A group of s records is a row of slots. Slot j receives the records of ranks jn/s to (j
++ 1)n/s into the group's (j + 1)-th smallest value; its cost is the distance that these
+records move, in units in which the EMD's numerator is the sum over slots. A swap moves
+the members between the removed and the added record by one slot: sums of costs along
+the row, with every member in its slot, one slot down or one up, give all swaps. A
+slot's cost is convex in its value, so that the values which improve the group are one
+interval per slot and gap between members.
 
 Distances are reckoned where the screen says that they matter, and only there.
 """
@@ -8,15 +18,7 @@ import numpy as np
 from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import I64
-from aggopt.partition._anonymity_first.slot_kernels import (
-    add_up,
-    cost,
-    fill,
-    interval,
-    least_without,
-    without,
-)
-from aggopt.partition._anonymity_first.state import EmdTable, Group
+from aggopt.partition._anonymity_first.anonymity_first import EmdTable, Group
 from aggopt.partition._screened_distances.kernels import (
     LARGEST,
     draw,
@@ -28,13 +30,124 @@ from aggopt.partition._screened_distances.kernels import (
 )
 from aggopt.partition._screened_distances.screen import Screen
 from aggopt.partition._unassigned import sorted_pool_kernels
+from aggopt.partition._unassigned.pool import GROUPS, UNASSIGNED, Pool
 from aggopt.partition._unassigned.sorted_pool import SortedPool
-from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
+
+
+@inner
+def fill(table: EmdTable) -> None:
+    """Fill the table of each slot."""
+    n, s, m = table.n, table.s, len(table.sums) - 1
+    for slot in range(s + 1):
+        table.begins[slot] = table.first[slot * n // s]
+    for slot in range(s):
+        table.totals[slot] = _above(table, slot, m) - _above(table, slot + 1, m)
+        half = -(-(2 * slot + 1) * n // (2 * s))
+        table.best[slot] = min(table.first[half - 1], m - 1)
+        table.least[slot] = cost(table, slot, table.best[slot])
+
+
+@inlined
+def cost(table: EmdTable, slot: int, bin_: int) -> int:
+    """Return the cost of a slot whose value is in a bin."""
+    left = _above(table, slot, bin_) - _above(table, slot + 1, bin_)
+    end = len(table.sums) - 1
+    total: int = 2 * left - table.totals[slot] + table.n * (end - bin_)
+    return total
+
+
+@inlined
+def _above(table: EmdTable, slot: int, end: int) -> int:
+    """Return sum_{i < end} max(s below_i - slot n, 0)."""
+    begin = min(table.begins[slot], end)
+    filled: int = table.s * (table.sums[end] - table.sums[begin])
+    above: int = filled - slot * table.n * (end - begin)
+    return above
+
+
+@inlined
+def add_up(table: EmdTable, group: Group) -> None:
+    """Sum costs of the first g members, each in its slot, one down and one up."""
+    k, bins = len(group.bins), group.bins
+    for i in range(k):
+        group.stays[i + 1] = group.stays[i] + cost(table, i, bins[i])
+        down = cost(table, i - 1, bins[i]) if i > 0 else 0
+        up = cost(table, i + 1, bins[i]) if i + 1 < k else 0
+        group.down[i + 1] = group.down[i] + down
+        group.up[i + 1] = group.up[i] + up
+
+
+@inlined
+def without(group: Group, a: int, gap: int) -> int:
+    """Return the sum of costs without member a and with a new one at a gap.
+
+    Gap g is after g members.
+
+    Gap g lies after g members.
+    """
+    if a < gap:
+        shifted: int = group.down[gap] - group.down[a + 1] - group.stays[gap]
+    else:
+        shifted = group.up[a] - group.up[gap] - group.stays[a + 1]
+    kept: int = group.stays[min(a, gap)] + group.stays[-1]
+    return kept + shifted
+
+
+@inlined
+def least_without(group: Group, begin: int, end: int, gap: int) -> int:
+    """Return the least sum without one of the members begin..end-1."""
+    least = without(group, begin, gap)
+    for a in range(begin + 1, end):
+        least = min(least, without(group, a, gap))
+    return least
+
+
+@inlined
+def interval(
+    table: EmdTable, slot: int, below: int, lo: int, hi: int
+) -> tuple[int, int]:
+    """Return the bins a..b-1 within lo..hi for which a slot costs less than `below`.
+
+    Its `least` must be less.
+    """
+    best = table.best[slot]
+    middle = min(max(best, lo), hi)
+    width = _about(table, below - table.least[slot])
+    least, most = width + middle - best, width + best - middle
+    left = _extent(table, slot, below, middle, -1, middle - lo, least)
+    right = _extent(table, slot, below, middle, 1, hi - middle, most)
+    return middle - left, middle + right + 1
+
+
+@inlined
+def _about(table: EmdTable, rise: int) -> int:
+    """Return how far from its best bin a slot costs `rise` more, without ties."""
+    n, half = table.n, (len(table.sums) - 1) / (2.0 * table.s)
+    if rise < 0.5 * n * half:  # within the slot; beyond it, each bin costs n more
+        return int(np.sqrt(2.0 * rise * half / n))
+    return int(0.5 * half + rise / n)
+
+
+@inlined
+def _extent(
+    table: EmdTable, slot: int, below: int, start: int, step: int, most: int, guess: int
+) -> int:
+    """Return the number of bins beyond `start` with a cost below `below`, or -1."""
+    good, bad, at, stride = -1, most + 1, min(max(guess, 0), most), 1
+    while bad - good > 1:
+        if cost(table, slot, start + step * at) < below:
+            good, at = at, at + stride
+        else:
+            bad, at = at, at - stride
+        stride *= 2
+        if not good < at < bad:
+            at = (good + bad) // 2
+    return good
 
 
 @compiled
 def start(candidates: SortedPool, screen: Screen, table: EmdTable) -> None:
-    """Fill in the table, and put all records on the screen."""
+    """Fill the table, and put all records on the screen."""
     fill(table)
     draw(screen, candidates.pool.records, len(candidates.taken))
 
@@ -87,7 +200,7 @@ def _take_one(
 
 @inner
 def _take(candidates: SortedPool, screen: Screen, column: int) -> None:
-    """Assign a column to the group that is being made."""
+    """Assign a column to the group under construction."""
     sorted_pool_kernels.take(candidates, column)
     screen.coordinates[0, column] = screen.near[column] = np.inf
 
@@ -103,7 +216,7 @@ def _reckon(candidates: SortedPool, screen: Screen, column: int) -> float:
 
 @inner
 def _farthest(candidates: SortedPool, screen: Screen) -> int:
-    """Return the farthest free column; of equals, the record that comes first in X."""
+    """Return the farthest free column; among equals, the one first in X."""
     best, least, pool = -1, np.float32(0.0), candidates.pool
     end = pool.counts[UNASSIGNED]
     j = next_within(screen, 0, end, least, LARGEST)
@@ -119,7 +232,7 @@ def _farthest(candidates: SortedPool, screen: Screen) -> int:
 
 @inner
 def _find_nearest(candidates: SortedPool, screen: Screen, columns: I64) -> None:
-    """Fill in the nearest free columns, the nearest first."""
+    """Fill `columns` with the nearest free columns, the nearest first."""
     count, most, pool = 0, LARGEST, candidates.pool
     end, none = pool.counts[UNASSIGNED], np.float32(0.0)
     j = next_within(screen, 0, end, none, most)
@@ -133,7 +246,7 @@ def _find_nearest(candidates: SortedPool, screen: Screen, columns: I64) -> None:
 
 @inlined
 def _nearer(pool: Pool, a: int, b: int) -> bool:
-    """Whether column a is nearer than b; of equals, the one that comes first in X."""
+    """Whether column a is nearer than b; among equals, whether a is first in X."""
     if pool.distances[a] == pool.distances[b]:
         return bool(pool.who[a] < pool.who[b])
     return bool(pool.distances[a] < pool.distances[b])
@@ -141,7 +254,7 @@ def _nearer(pool: Pool, a: int, b: int) -> bool:
 
 @inlined
 def _offer(candidates: SortedPool, columns: I64, count: int, column: int) -> int:
-    """Put a column among the `count` nearest; return how many these are now."""
+    """Insert a column among the `count` nearest; return their new number."""
     if count == len(columns):
         if not _nearer(candidates.pool, column, columns[-1]):
             return count
@@ -174,7 +287,7 @@ def _swap_until_close(
 
 @inlined
 def _insert(candidates: SortedPool, group: Group, position: int, count: int) -> None:
-    """Put a member among `count` ranked ones, by value."""
+    """Insert a member among `count` ranked ones, by value."""
     bin_ = candidates.bins[group.columns[position]]
     at = count
     while at > 0 and group.bins[at - 1] > bin_:

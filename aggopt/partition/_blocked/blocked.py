@@ -34,9 +34,8 @@ from aggopt.partition._registry import (
     inner_methods,
 )
 from aggopt.partition._shared.evidence import squares
-from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._shared.result import INTERRUPTED, Partition
-from aggopt.partition._shared.scaling import weighed
+from aggopt.partition._shared.scaling import weighed, within_one
 from aggopt.partition._shared.settings import OF_A_SEARCH, Timed
 from aggopt.partition._shared.split_large import split_large
 from aggopt.solvers import Status

@@ -18,8 +18,8 @@ from aggopt.partition._blocked.searches import (
     searched,
 )
 from aggopt.partition._local_search.cooling import Cooling
-from aggopt.partition._neighbours.places import COPIES, RecordPlaces
-from aggopt.partition._neighbours.rp_forest import near_ones
+from aggopt.partition._neighbours.neighbours import COPIES, RecordPlaces
+from aggopt.partition._neighbours.spatial_order import near_ones
 from aggopt.solvers import Status
 
 

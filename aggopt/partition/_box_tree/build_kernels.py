@@ -8,7 +8,7 @@ from aggopt.core.types import F32, I64
 from aggopt.partition._box_tree.bound_kernels import lost
 from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, Tree
-from aggopt.partition._unassigned.state import Pool
+from aggopt.partition._unassigned.pool import Pool
 
 DEEP = 64  # runs that can wait to be halved
 FEW = 100

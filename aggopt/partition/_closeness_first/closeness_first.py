@@ -1,4 +1,4 @@
-"""Algorithm 3: groups that take about one record from each stratum of values."""
+"""Algorithm 3: groups with about one record from each stratum of values."""
 
 from fractions import Fraction
 from typing import Literal
@@ -32,17 +32,17 @@ def closeness_first(
     scale: str = "z",
     progress: Progress | None = None,
 ) -> Partition:
-    """Return t-close groups of k or more, t looked at first.
+    """Return t-close groups of k or more, giving priority to t.
 
     The records, sorted by the confidential attribute, are cut into k' strata of equal
-    size.  A group is the records nearest to one of the outermost records, one from
-    each stratum, and one more from the middle where records are left over; so its
-    EMD can hardly exceed t.  With
+    size.  A group is the records nearest to one of the outermost records, one from each
+    stratum, and one more from the middle if records are left over; so its EMD can
+    hardly exceed t.  With
 
         k' = max(k, ceil(n / (2 (n - 1) t + 1))),
 
-    then k' += floor((n mod k') / floor(n / k')), there are floor(n / k') groups.
-    Groups that ties take beyond t are merged with their nearest, as by
+    then k' += floor((n mod k') / floor(n / k')), there are floor(n / k') groups. Groups
+    that exceed t because of ties are merged with their nearest, as by
     `merge_until_close`.  Distances are Euclidean.
 
     Parameters
@@ -50,16 +50,16 @@ def closeness_first(
     X : (n, d)
         Quasi-identifiers in their own units: numbers, none missing.
     confidential : (n,)
-        The confidential attribute: numbers, none missing, in the order in which they
-        are close; a UserWarning names one that is constant.
+        The confidential attribute: numbers, none missing, ordered by closeness; a
+        UserWarning names a constant attribute.
     k : int
         Records per group, at least; 1 <= k <= n.
     t : float
         Largest ordered EMD between a group and the table, 0 < t < 1, read as the
         decimal it is written as.
     bins : "distinct" or "rank"
-        What the EMD counts: "distinct" values certify t; "rank" breaks ties by the
-        position of the record, as experiments in print do.
+        Bins of the EMD: "distinct" values certify t; "rank" breaks ties by the position
+        of the record, as published experiments do.
     scale : "z" or "none"
         As in `mdav`.
     progress : callable, optional
@@ -77,7 +77,7 @@ def closeness_first(
         k exceeds n, or n is too large for exact EMDs.  No t is infeasible: one group
         of all records has EMD 0.
     JobError
-        k is below 1 or no whole number; t is no number strictly between 0 and 1;
+        k is below 1 or not a whole number; t is not a number strictly between 0 and 1;
         several confidential attributes; unknown bins or scale.
     TableError
         X or the confidential attribute is not of finite numbers, or they differ in
@@ -85,19 +85,19 @@ def closeness_first(
 
     Notes
     -----
-    Ties are broken by record order; see `mdav` on ties.
-    A constant confidential attribute has EMD 0 in any group: t is then kept by any
-    partition, `mdav`'s among them, which loses less.
+    Ties are broken by record order; see `mdav` on ties. A constant confidential
+    attribute has EMD 0 in any group: then any partition keeps t, including that of
+    `mdav`, which loses less.
 
     Time grows as n^2 d / k', memory as n d.
 
-    Weaknesses: k' is made for the worst case, and the EMD that it leaves unused is not
-    turned into smaller loss: the loss hardly falls with t once k exceeds k'.
+    Weaknesses: k' is chosen for the worst case, and the unused EMD does not reduce the
+    loss: the loss hardly falls with t once k exceeds k'.
 
     Source: Soria-Comas, Domingo-Ferrer, Sanchez and Martinez, t-closeness through
     microaggregation, IEEE TKDE 27(11), 2015, algorithm 3.  Formula (4) with floor, as
-    in the text; the pseudo-code's ceiling makes groups of one record.  Of an even k'
-    the middle pair of strata takes what is left over.
+    in the text; the pseudo-code's ceiling makes groups of one record.  If k' is even,
+    the middle pair of strata receives the remaining records.
 
     Examples
     --------
@@ -123,14 +123,17 @@ def least_strata(n: int, k: int, t: Fraction) -> int:
 
 
 def fitted(n: int, count: int) -> int:
-    """Return the count, grown so that fewer records are over than there are groups."""
+    """Return `count`, increased so that fewer records remain than there are groups."""
     return count + n % count // (n // count)
 
 
 def stratified(
     records: Floats, place: I64, count: int, progress: Progress | None = None
 ) -> Labels:
-    """Return labels (n,): groups with a record from each stratum, or one more.
+    """Return labels (n,) of groups with a record from each stratum, or one more.
+
+    The strata are `count` runs of the records (n, d) by `place` (n,); `fitted` returns
+    such a count.
 
     The strata are `count` runs of the records (n, d) by `place` (n,), a count that
     `fitted` returns.
@@ -143,10 +146,10 @@ def stratified(
 
 
 def _strata(n: int, count: int) -> I64:
-    """Return the sizes (count,) of strata: equal, but for extras in the middle."""
+    """Return the sizes (count,) of strata: equal, except for extras in the middle."""
     size, extra = divmod(n, count)
     sizes = np.full(count, size)
-    below = (count - 1) // 2 or count - 1  # the first is what others are held against
+    below = (count - 1) // 2 or count - 1  # not 0: kernels compare with it
     sizes[below] += (extra + 1) // 2
     sizes[count // 2] += extra // 2
     return sizes

@@ -1,4 +1,4 @@
-"""Algorithm 3 in compiled loops over strata.  Importing this imports numba."""
+"""Compiled loops of algorithm 3 over strata. Importing this imports numba."""
 
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
@@ -14,7 +14,7 @@ from aggopt.partition._unassigned.sorted_pool_kernels import (
 
 @compiled
 def take_strata(candidates: SortedPool, sizes: I64, turns: int) -> None:
-    """Take two groups a turn, of about one record per stratum; `sizes` are theirs."""
+    """Take two groups a turn, with about one record per stratum; `sizes` are theirs."""
     for _ in range(turns):
         if candidates.free[0] == 0:
             return
@@ -25,7 +25,7 @@ def take_strata(candidates: SortedPool, sizes: I64, turns: int) -> None:
 
 @inner
 def _take_one(candidates: SortedPool, sizes: I64, seed: int) -> None:
-    """Make a group of the nearest of each stratum, with one from a larger stratum."""
+    """Make a group of the nearest of each stratum, and one more of a larger stratum."""
     measure(candidates, seed)
     extra = False
     for stratum in range(len(sizes)):
@@ -38,8 +38,8 @@ def _take_one(candidates: SortedPool, sizes: I64, seed: int) -> None:
 
 @inner
 def _take_nearest(candidates: SortedPool, sizes: I64, stratum: int) -> None:
-    """Assign the record of a stratum that is nearest."""
-    # within a stratum columns lie as they come in X: the first of equals wins
+    """Assign the nearest record of a stratum."""
+    # within a stratum columns have their order in X: the first of equals wins
     distances, best = candidates.pool.distances, candidates.first[stratum]
     for j in range(best, candidates.first[stratum + 1]):
         if distances[j] < distances[best]:

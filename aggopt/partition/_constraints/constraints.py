@@ -1,16 +1,22 @@
-"""What searches are to keep of groups: checked exactly, and kept by merging."""
+"""Constraints on the groups of a search: checked exactly, and restored by merging."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from aggopt.core.plural import many
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
-from aggopt.errors import InfeasibleInputError
-from aggopt.partition._constraints.arguments import Asked, require
-from aggopt.partition._constraints.l_diversity import levels_of, require_reachable
+from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.partition._constraints.l_diversity import (
+    levels_of,
+    require_kind,
+    require_reachable,
+    whole,
+)
 from aggopt.partition._constraints.state import (
     Promise,
     close_to,
@@ -20,12 +26,63 @@ from aggopt.partition._constraints.state import (
 from aggopt.partition._constraints.t_closeness import CloseToTable
 from aggopt.privacy._dominance import Dominance
 from aggopt.privacy._models.l_diversity import Diversity
+from aggopt.privacy._ordered import require_bins
 from aggopt.privacy._requirement import Requirement, broken_by
+
+
+class Asked(NamedTuple):
+    """A confidential attribute, t and l, and the settings of their counting."""
+
+    confidential: npt.ArrayLike | None = None
+    t: Any = None
+    l: Any = None  # noqa: E741
+    bins: str = "distinct"
+    levels: int | str = 20
+    boundaries: npt.ArrayLike | None = None
+    diversity: str = "distinct"
+
+
+HOW = {"bins": "t", "levels": "l", "boundaries": "l", "diversity": "l"}
+NOTHING = Asked()
+
+
+def require(asked: Asked) -> None:
+    """Refuse settings without a requirement, and requirements without an attribute."""
+    require_bins(asked.bins)
+    require_kind(asked.diversity)
+    promises = [name for name in ("t", "l") if getattr(asked, name) is not None]
+    for name, of in HOW.items():
+        if of not in promises and _differs(asked, name):
+            raise JobError(
+                f"{name} is a setting of {of}, and no {of} is required.",
+                fix=f"pass {of} too, or leave {name} out.",
+            )
+    both = " and ".join(promises)
+    if promises and asked.confidential is None:
+        raise JobError(
+            f"{both} has no confidential attribute.",
+            fix="pass confidential=, one value per record.",
+        )
+    if asked.confidential is not None and not promises:
+        raise JobError(
+            "A confidential attribute is passed, but neither t nor l.",
+            fix="pass t or l too, or leave confidential out.",
+        )
+    if asked.l is not None:
+        whole(asked.l)
+
+
+def _differs(asked: Asked, name: str) -> bool:
+    given, usual = getattr(asked, name), getattr(NOTHING, name)
+    return given is not usual and (name == "boundaries" or bool(given != usual))
 
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """What a search is to keep.
+    """Constraints that a search preserves.
+
+    t, or l of levels, or both, of one attribute; and a largest share of its group's
+    weight for each record.
 
     t, or l of levels, or both, of one attribute; and that no record has more than a
     share of its group's weight.
@@ -44,7 +101,7 @@ class Constraints:
 
     @cached_property
     def kept(self) -> Promise | None:
-        """The state of t and l by which compiled searches decide changes, if any."""
+        """State of t and l by which compiled searches accept changes, or None."""
         if self.closeness is None and self.diversity is None:
             return None
         close = diverse = None
@@ -58,15 +115,17 @@ class Constraints:
 
     @property
     def name(self) -> str:
-        """What is asked: "t = 0.1", "l = 3", or several of them."""
+        """The constraints as text: "t = 0.1", "l = 3", or several of them."""
         return " and ".join(f"{r.model} = {r.asked:g}" for r in self.requirements)
 
     def broken(self, labels: Labels) -> Bool:
-        """Whether each group of labels (n,) breaks a requirement, decided exactly."""
+        """Return whether each group of labels (n,) breaks a constraint, exactly."""
         return broken_by(self.requirements, labels)
 
     def united(self, records: Floats, labels: Labels) -> Labels:
-        """Return unions of groups (n,) that keep the promise.
+        """Return labels (n,) after merging groups until all satisfy the constraints.
+
+        While groups break them, the smallest of these joins the nearest group.
 
         While a group breaks it, the smallest that does joins the one that is nearest.
         """
@@ -83,12 +142,12 @@ class Constraints:
 
 
 def promised(asked: Asked, n: int) -> Constraints | None:
-    """Return what is promised of n records; None if nothing is.
+    """Return the constraints on n records, or None if neither t nor l is set.
 
     Raises
     ------
     TableError, JobError, InfeasibleInputError
-        What is asked for cannot be read, or not be kept by any groups.
+        The arguments cannot be read, or no groups can satisfy the constraints.
     """
     require(asked)
     if asked.t is None and asked.l is None:
@@ -107,18 +166,18 @@ def promised(asked: Asked, n: int) -> Constraints | None:
 def with_dominance(
     promise: Constraints | None, weights: Floats, share: float
 ) -> Constraints:
-    """Return it with what no record may exceed of the weight of its group.
+    """Return the constraints with a largest share of the group's weight per record.
 
     Raises
     ------
     InfeasibleInputError
-        One record has more of the weight of all.
+        One record exceeds that share of the weight of all records.
     """
     dominance, n = Dominance(weights, share), len(weights)
     if not dominance.satisfied(np.zeros(n, np.intp)):
         raise InfeasibleInputError(
             f"dominance = {share:g}, and one of {many(n, 'record')} has more than that "
-            "of the weight of all: no groups keep it.",
+            "of the weight of all: no groups satisfy it.",
             fix="correct that weight, leave the record out, or allow a larger "
             "dominance.",
         )

@@ -1,4 +1,4 @@
-"""Levels of a confidential attribute, and how diverse groups are in them."""
+"""Levels of a confidential attribute, and the diversity of groups in these levels."""
 
 from math import exp, log
 
@@ -33,7 +33,7 @@ def levels_of(
     Raises
     ------
     TableError
-        Not one value per record, or not of numbers where they must be.
+        The attribute does not have one value per record, or has non-numeric values.
     JobError
         levels or boundaries cannot be used.
     """
@@ -54,8 +54,8 @@ def levels_of(
         seen = levels if is_whole(levels) else type(levels).__name__
         raise JobError(
             f"levels = {seen}.",
-            fix='pass how many levels there are to be, levels=20, or "values" where '
-            "each value is a level of its own.",
+            fix='pass the number of levels, levels=20, or "values" to make each '
+            "value a level.",
         )
     return _numbered(equally_filled(numbers, int(levels)))
 
@@ -84,19 +84,21 @@ def _ascending(boundaries: npt.ArrayLike) -> F64:
 
 
 def require_kind(diversity: object) -> None:
-    """Refuse a diversity that is no name of `KINDS`."""
+    """Refuse a diversity that is not in `KINDS`."""
     require_known("diversity", diversity, KINDS)
 
 
 def counts_of(labels: Labels, levels: I64) -> I64:
-    """Return how many records of each group have each level, (m, L)."""
+    """Return the number of records of each level in each group, (m, L)."""
     m, width = int(labels.max()) + 1, int(levels.max()) + 1
     counted = np.bincount(labels * width + levels, minlength=m * width)
     return counted.reshape(m, width).astype(np.int64)
 
 
 def reaches(counts: I64, l: int, kind: str) -> bool:  # noqa: E741
-    """Whether a group with these counts (L,) has diversity l: exactly.
+    """Whether a group with these counts (L,) has diversity l, decided exactly.
+
+    Entropy: log s - (sum c log c) / s >= log l, equivalent to s^s >= l^s prod c^c.
 
     Entropy: log s - (sum c log c) / s >= log l, which is s^s >= l^s prod c^c.
     """
@@ -113,7 +115,7 @@ def reaches(counts: I64, l: int, kind: str) -> bool:  # noqa: E741
 
 
 def effective(counts: I64, kind: str) -> float:
-    """Return the diversity of a group: levels present, or the entropy."""
+    """Return the diversity of a group: the number of levels, or the entropy."""
     present = counts[counts > 0]
     if kind == "distinct":
         return float(len(present))
@@ -129,7 +131,7 @@ def largest(counts: I64, kind: str) -> int:
 
 
 def whole(l: object) -> int:  # noqa: E741
-    """Return l, a whole number of 1 or more; refuse others."""
+    """Return l if it is a whole number of 1 or more; refuse others."""
     if not is_whole(l) or l < 1:
         seen = l if is_whole(l) else type(l).__name__
         raise JobError(f"l = {seen}.", fix="pass a whole number of at least 1: l=3.")
@@ -137,7 +139,7 @@ def whole(l: object) -> int:  # noqa: E741
 
 
 def require_reachable(counts: I64, l: int, kind: str) -> None:  # noqa: E741
-    """Refuse an l that all records together, counted by level, do not reach."""
+    """Refuse an l that exceeds the diversity of all records, counted by level."""
     if reaches(counts, l, kind):
         return
     most, present = largest(counts, kind), int((counts > 0).sum())

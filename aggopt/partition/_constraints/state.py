@@ -1,4 +1,4 @@
-"""What groups keep beside their size: closeness, diversity, both or nothing."""
+"""State of the constraints that kernels check: closeness, diversity, or both."""
 
 from math import log
 from typing import NamedTuple
@@ -8,20 +8,20 @@ import numpy as np
 from aggopt.core.types import I64
 from aggopt.privacy._ordered import Ordered
 
-NEAR = 40  # records, the nearest, whose groups a record may change with
-TABLED = 128  # records up to which a division is looked up
+NEAR = 40  # nearest records whose groups a record may join
+TABLED = 128  # records up to which a division is tabulated
 
 
 class Close(NamedTuple):
-    """Groups are t-close to the table, decided in whole numbers.
+    """Constraint that groups are t-close to the table, decided in whole numbers.
 
     place (n,), sums (m + 1,) and first (n + 1,) as in `privacy._ordered.Ordered`;
     limits (n + 1,), the largest numerator of a group by its size; split, for groups of
     s up to TABLED, first[n r // s] at s (s + 1) / 2 + r; whole, the sum of all places.
-    No place: t is not promised.
+    An empty place: t is not required.
 
-    While a search goes on, far (n,) are the groups' numerators, and lean (n,) the sums
-    of the same terms with their signs, up to one sign for all: |lean| <= far.
+    During a search, far (n,) are the groups' numerators, and lean (n,) the signed sums
+    of their terms, up to one sign for all: |lean| <= far.
     """
 
     place: I64
@@ -35,10 +35,10 @@ class Close(NamedTuple):
 
 
 class Diverse(NamedTuple):
-    """Groups have l of the levels (n,), or entropies of log l.
+    """Constraint that groups have l of the levels (n,), or entropies of log l.
 
-    `least` is l, `logarithm` log l; tally (L,) is for counting, and 0 between.  No
-    levels: l is not promised.
+    `least` is l, `logarithm` log l; tally (L,) is for counting, and 0 between counts.
+    Empty levels: l is not required.
     """
 
     level: I64
@@ -49,7 +49,10 @@ class Diverse(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """What groups keep beside their size.
+    """Constraints on groups in addition to their size.
+
+    All constraints have one type, so that kernels are compiled once. A state belongs to
+    one search at a time.
 
     One type for all that can be promised, so that kernels are compiled once.  Of one
     search at a time.
@@ -60,7 +63,7 @@ class Promise(NamedTuple):
 
 
 def promise_of(close: Close | None = None, diverse: Diverse | None = None) -> Promise:
-    """Return the promise of both; of what is left out nothing is promised."""
+    """Return the state of both constraints; an omitted one is not required."""
     none = np.zeros(0, np.int64)
     return Promise(
         Close(none, none, none, none, none, 0, none, none) if close is None else close,
@@ -69,7 +72,7 @@ def promise_of(close: Close | None = None, diverse: Diverse | None = None) -> Pr
 
 
 def close_to(ordered: Ordered, limits: I64) -> Close:
-    """Return the promise that no numerator exceeds its size's limit, (n + 1,)."""
+    """Return the constraint that no numerator exceeds its size's limit, (n + 1,)."""
     sizes = np.arange(TABLED + 1)
     s, r = (
         np.repeat(sizes, sizes + 1),
@@ -89,6 +92,6 @@ def close_to(ordered: Ordered, limits: I64) -> Close:
 
 
 def diverse_in(level: I64, l: int, kind: str) -> Diverse:  # noqa: E741
-    """Return the promise of l "distinct" levels (n,), 0..L-1, or of an "entropy"."""
+    """Return the constraint of l "distinct" levels (n,), 0..L-1, or of an "entropy"."""
     tally = np.zeros(level.max() + 1, np.int64)
     return Diverse(level, tally, l, log(l), kind == "entropy")

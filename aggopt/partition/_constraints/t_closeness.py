@@ -1,4 +1,4 @@
-"""t-closeness as partitioners are asked for it, checked exactly."""
+"""t-closeness constraints of partitioners, checked exactly."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -27,7 +27,7 @@ class CloseToTable:
     Attributes
     ----------
     requirements
-        One of each attribute, by the ordered distance.
+        Requirement of each attribute, by the ordered distance.
     t
         The largest EMD allowed, exactly.
     """
@@ -44,9 +44,9 @@ class CloseToTable:
         Raises
         ------
         TableError
-            Not one number per record and attribute.
+            The attributes do not have one number per record.
         JobError
-            t is no number strictly between 0 and 1; no such bins.
+            t is not a number strictly between 0 and 1; unknown bins.
 
         Warns of attributes with one value only.
         """
@@ -58,7 +58,7 @@ class CloseToTable:
 
     @classmethod
     def to(cls, attributes: Sequence[Ordered], t: Fraction) -> "CloseToTable":
-        """Return the requirement on attributes in their bins."""
+        """Return the constraint on attributes in their bins."""
         return cls(tuple(Closeness("", ordered, t) for ordered in attributes), t)
 
     @cached_property
@@ -69,27 +69,27 @@ class CloseToTable:
 
     @cached_property
     def limits(self) -> I64:
-        """Largest numerator allowed, by attribute and size of the group, (c, n + 1)."""
+        """Largest numerator allowed, by attribute and group size, (c, n + 1)."""
         return np.stack([each.limits for each in self.requirements])
 
     def only(self, method: str) -> Ordered:
-        """Return the one attribute that there is.
+        """Return the single attribute.
 
         Raises
         ------
         JobError
-            There are several.
+            The constraint is on several attributes.
         """
         if len(self.attributes) > 1:
             raise JobError(
                 f"{method} takes one confidential attribute, not "
                 f"{len(self.attributes)}.",
-                fix="pass one, or take merge_until_close, which keeps t for several.",
+                fix="pass one, or use merge_until_close, which keeps t for several.",
             )
         return self.attributes[0]
 
     def satisfied(self, labels: Labels) -> bool:
-        """Whether every group of labels (n,) satisfies it, decided exactly."""
+        """Whether every group of labels (n,) is t-close, decided exactly."""
         return all(each.satisfied(labels) for each in self.requirements)
 
 

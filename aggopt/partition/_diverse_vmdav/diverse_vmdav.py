@@ -1,4 +1,4 @@
-"""V-MDAV with groups that are diverse in a confidential attribute."""
+"""Diverse V-MDAV: groups that are diverse in a confidential attribute."""
 
 from math import log
 from typing import Literal
@@ -25,10 +25,10 @@ from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.state import CHUNK, Pool
+from aggopt.partition._unassigned.pool import CHUNK, Pool
 from aggopt.partition._vmdav.vmdav import gamma_squared, outermost_first
 
-FEW = 50  # nearest records that may join a group: beyond, d_in is hardly less
+FEW = 50  # nearest records that may join a group: d_in is hardly less for others
 
 
 def diverse_vmdav(
@@ -44,14 +44,14 @@ def diverse_vmdav(
     scale: str = "z",
     progress: Progress | None = None,
 ) -> Partition:
-    """Return groups of near records, each diverse in what is confidential.
+    """Return groups of near records, each diverse in a confidential attribute.
 
     A group begins at the record farthest from the centroid of all, and takes the
     nearest that make it more diverse until it has diversity l, then the nearest that
-    keep it so until it has k.  Up to 2k - 1 others join as in `vmdav`, unless they
-    make it less diverse.  When no further group can be made, each record that is left
-    goes to the nearest group that stays diverse; if there is none, to the nearest,
-    which is then merged with its nearest until it is.
+    keep it so until it has k.  Up to 2k - 1 others join as in `vmdav`, unless they make
+    it less diverse.  When no further group can be made, each remaining record joins the
+    nearest group that stays diverse.  If no group does, the record joins the nearest
+    one, which is then merged with its nearest until it is diverse.
 
     Parameters
     ----------
@@ -60,25 +60,26 @@ def diverse_vmdav(
     confidential : (n,)
         The confidential attribute: numbers; with levels="values" text as well.
     l : int
-        Diversity of each group, at least.
+        Smallest diversity of a group.
     k : int, optional
-        Records per group, at least; l unless given, and l if it is less.
+        Records per group, at least; l by default, and l if k is less.
     levels : int or "values"
-        How many quantiles make levels; equal values share one, so there may be fewer.
-        Take 2 l or more.  "values": each value is a level.
+        Number of quantiles that form levels; equal values share one, so fewer may
+        result.  Choose 2 l or more.  "values": each value is a level.
     boundaries : (b,), optional
-        What separates b + 1 levels, instead; a value on a boundary lies above it.
+        Boundaries between b + 1 levels, instead of `levels`; a value on a boundary
+        belongs to the level above.
     diversity : "distinct" or "entropy"
-        Of a group: how many levels it has, at least l; or the entropy of their shares,
-        at least log l.
+        Diversity of a group: the number of its levels, at least l; or the entropy of
+        their shares, at least log l.
     gamma, scale, progress
         As in `vmdav`.
 
     Returns
     -------
     Partition
-        Group of each record, 0..m-1: each with k records or more and diversity l,
-        which is checked in whole numbers at the end.
+        Group of each record, 0..m-1, with k records or more and diversity l, which is
+        checked in whole numbers at the end.
 
     Raises
     ------
@@ -86,26 +87,26 @@ def diverse_vmdav(
         All records together are less diverse than l, so that no partition is; the
         message gives the largest l.  k exceeds n.
     JobError
-        l or k is no whole number of at least 1; boundaries do not ascend strictly; an
-        unknown diversity or scale; gamma is no finite number of at least 0.
+        l or k is not a whole number of at least 1; boundaries do not ascend strictly;
+        an unknown diversity or scale; gamma is not a finite number of at least 0.
     TableError
         X is not a matrix of finite numbers; the confidential attribute is not one
         value per record.
 
     Notes
     -----
-    Of records equally far the one that comes first in X is taken.  Of those near a
-    group, only the 50 nearest may join.
+    Among equally distant records, the first one in X is taken.  Only the 50 records
+    nearest to a group may join it.
 
     Time grows as n^2 d, memory as n (d + levels).
 
     Weaknesses: the loss depends on the levels more than on anything else, and groups
-    of records that went to the nearest group may be much larger than 2k - 1.  Diverse
-    levels may still be close to each other; see `closeness_first`.
+    that receive the remaining records may be much larger than 2k - 1.  Diverse levels
+    may still be close to each other; see `closeness_first`.
 
-    Source: Han, Cen, Yu, an improved V-MDAV algorithm for l-diversity, ISIP 2008.
-    Levels, and what is done when the last step makes a group less diverse, are not
-    given there.
+    Source: Han, Cen, Yu, an improved V-MDAV algorithm for l-diversity, ISIP 2008. That
+    article specifies neither the levels nor the treatment of groups that the last step
+    makes less diverse.
 
     Examples
     --------

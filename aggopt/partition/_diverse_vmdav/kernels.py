@@ -1,4 +1,4 @@
-"""Diverse V-MDAV in compiled loops over a pool.  Importing this imports numba."""
+"""Compiled loops of diverse V-MDAV over a pool. Importing this imports numba."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._unassigned.kernels import measure, nearer
-from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
+from aggopt.partition._unassigned.pool import GROUPS, UNASSIGNED, Pool
 from aggopt.partition._vmdav.kernels import (
     column_of,
     come_near,
@@ -15,12 +15,12 @@ from aggopt.partition._vmdav.kernels import (
     nearest_of,
 )
 
-TIE = 1e-12  # entropies nearer than this are equal: far more than rounding is
+TIE = 1e-12  # entropies nearer than this are equal: far above rounding
 
 
 @inner
 def diversity(counts: I64, entropy: bool) -> float:
-    """Return how many levels are present, or the entropy of their shares."""
+    """Return the number of levels present, or the entropy of their shares."""
     size, total, present = counts.sum(), 0.0, 0
     for c in counts:
         if c > 0:
@@ -49,10 +49,10 @@ def take_diverse(
     how: tuple[float, int],
     turns: int,
 ) -> bool:
-    """Take groups for so many turns; return whether another one can be tried.
+    """Take groups for `turns` turns; return whether another one can be tried.
 
-    `wanted` is k, l, the diversity that is enough, and whether it is an entropy;
-    `how` is gamma squared, and how many of the nearest records may join.
+    `wanted` is k, l, the required diversity, and whether it is an entropy; `how` is
+    gamma squared, and the number of nearest records that may join.
     """
     near, left = np.empty(len(pool.who)), np.zeros(levels.max() + 1, np.int64)
     for j in range(pool.counts[UNASSIGNED]):
@@ -81,7 +81,7 @@ def _take_core(
     near: Floats,
     wanted: tuple[int, int, float, bool],
 ) -> bool:
-    """Join the nearest that add to diversity, and then up to k that keep it."""
+    """Join the nearest records that add diversity, then up to k that preserve it."""
     k, _, enough, entropy = wanted
     seed = outermost[0]
     for i in outermost:
@@ -123,7 +123,7 @@ def _grow(
     wanted: tuple[int, int, float, bool],
     how: tuple[float, int],
 ) -> None:
-    """Add records that are near, up to one less than twice the least size."""
+    """Add near records, up to one less than twice the smallest size."""
     size, entropy = own.sum(), wanted[3]
     while size < 2 * wanted[0] - 1 and pool.counts[UNASSIGNED] > 1:
         j = _next_member(pool, levels, own, near, entropy, how)
@@ -144,7 +144,7 @@ def _next_member(
     entropy: bool,
     how: tuple[float, int],
 ) -> int:
-    """Return the nearest column of the few nearest that passes, or -1."""
+    """Return the nearest eligible column among the few nearest, or -1."""
     gamma2, few = how
     now, looked_at = diversity(own, entropy), near[: pool.counts[UNASSIGNED]].copy()
     for _ in range(min(few, len(looked_at))):

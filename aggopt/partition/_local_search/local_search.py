@@ -13,8 +13,8 @@ from aggopt.core.renamed import renamed
 from aggopt.core.stacklevel import outside
 from aggopt.core.validation import Floats, Labels, group_size, is_number
 from aggopt.errors import JobError
-from aggopt.partition._constraints.arguments import Asked
 from aggopt.partition._constraints.constraints import (
+    Asked,
     Constraints,
     promised,
     with_dominance,
@@ -30,9 +30,8 @@ from aggopt.partition._registry import (
     Partitioner,
 )
 from aggopt.partition._shared.evidence import squares
-from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._shared.result import INTERRUPTED, Partition
-from aggopt.partition._shared.scaling import weighed
+from aggopt.partition._shared.scaling import weighed, within_one
 from aggopt.partition._shared.settings import OF_A_SEARCH, Timed
 from aggopt.solvers import Status
 

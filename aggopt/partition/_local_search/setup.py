@@ -14,7 +14,7 @@ from aggopt.partition._local_search.state import (
     Trail,
     Weights,
 )
-from aggopt.partition._shared.power_of_two import within_one
+from aggopt.partition._shared.scaling import within_one
 
 EVEN = 1 - 1e-9  # of a group's weight, of k records that weigh the same
 

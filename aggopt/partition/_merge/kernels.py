@@ -1,4 +1,7 @@
-"""Compiled loops that merge groups until t holds.  Importing this imports numba.
+"""Compiled loops that merge groups until t holds. Importing this imports numba.
+
+A merged group's EMD is at most the mean of the two, weighted by their sizes: the exact
+EMD is computed only when that bound is the largest of all.
 
 A merged group's EMD is at most the mean of the two, weighted by their sizes: it is
 reckoned only when that bound is the largest of all.
@@ -9,7 +12,7 @@ import numpy as np
 from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import I64
-from aggopt.partition._merge.state import Merging
+from aggopt.partition._merge.merge import Merging
 from aggopt.partition._screened_distances.kernels import (
     LARGEST,
     measure,
@@ -24,7 +27,7 @@ UP = 1 + 1e-12  # more than rounding takes from a mean of two
 
 @compiled
 def start(merging: Merging) -> None:
-    """Set the EMD of every group, and put its centroid into the filter."""
+    """Compute the EMD of every group, and put its centroid into the filter."""
     for g in range(merging.alive[0]):
         _reckon(merging, g)
         _place(merging, g)
@@ -34,7 +37,7 @@ def start(merging: Merging) -> None:
 
 @compiled
 def merge(merging: Merging, turns: int) -> bool:
-    """Merge for so many turns; return whether there is more to do."""
+    """Merge for `turns` turns; return whether more merges are necessary."""
     for _ in range(turns):
         worst = _worst(merging)
         if worst < 0:
@@ -59,7 +62,7 @@ def find_slots(merging: Merging, slot: I64) -> None:
 
 @inner
 def _worst(merging: Merging) -> int:
-    """Return the group that exceeds t by most, or -1; of equals, the lowest number."""
+    """Return the group that exceeds t most, or -1; among equals, the lowest number."""
     while True:
         best = _largest(merging)
         if best < 0 or merging.exact[best]:
@@ -70,7 +73,7 @@ def _worst(merging: Merging) -> int:
 
 @inner
 def _largest(merging: Merging) -> int:
-    """Return the group whose EMD exceeds t most; of equals, the oldest; -1 if none."""
+    """Return the group with the largest excess, the oldest of equals; -1 if none."""
     blocks = -(-merging.alive[0] // BLOCK)
     most, best = merging.peak[:blocks].max(), -1
     for b in range(blocks if most >= 0.0 else 0):
@@ -84,7 +87,7 @@ def _largest(merging: Merging) -> int:
 
 @inner
 def _find_peak(merging: Merging, g: int) -> None:
-    """Set the largest excess of the block that group g is in."""
+    """Set the largest excess of the block of group g."""
     start, most = g // BLOCK * BLOCK, -1.0
     for h in range(start, min(start + BLOCK, merging.alive[0])):
         most = max(most, merging.excess[h])
@@ -93,7 +96,7 @@ def _find_peak(merging: Merging, g: int) -> None:
 
 @inner
 def _reckon(merging: Merging, g: int) -> None:
-    """Set the exact EMD of a group, attribute by attribute."""
+    """Compute the exact EMD of a group, attribute by attribute."""
     table, s = merging.table, merging.sizes[g]
     members, i = np.empty(s, np.int64), merging.head[g]
     for r in range(s):
@@ -133,8 +136,8 @@ def _nearest(merging: Merging, g: int) -> int:
 @inlined
 def _apart(merging: Merging, g: int, h: int) -> float:
     """Return the squared distance of two centroids, times n_g^2."""
-    # whole numbers stay whole, so that ties stay ties:
-    # |C_h - C_g|^2 = |n_g S_h - n_h S_g|^2 / (n_g n_h)^2, and n_g is the same for all
+    # integers stay integers, so that ties remain ties:
+    # |C_h - C_g|^2 = |n_g S_h - n_h S_g|^2 / (n_g n_h)^2, and n_g is common to all
     totals, total = merging.totals, 0.0
     mine, other = float(merging.sizes[g]), float(merging.sizes[h])
     for t in range(len(totals)):
@@ -169,7 +172,7 @@ def _place(merging: Merging, g: int) -> None:
 
 @inner
 def _drop(merging: Merging, h: int) -> None:
-    """Move the last group to a slot that is not used any more."""
+    """Move the last group to an unused slot."""
     merging.alive[0] -= 1
     last = merging.alive[0]
     copy_into(merging.totals[:, h], merging.totals[:, last])

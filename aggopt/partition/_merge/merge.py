@@ -1,15 +1,85 @@
-"""Groups merged with their nearest until a promise of t-closeness holds."""
+"""Merge groups with their nearest until t-closeness holds."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from aggopt.core.progress import Progress
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._constraints.t_closeness import CloseToTable
-from aggopt.partition._merge.state import Bins, Merging
 from aggopt.partition._screened_distances import screen as screens
-from aggopt.partition._screened_distances.screen import BLOCK
-from aggopt.partition._shared.power_of_two import within_one
-from aggopt.partition._unassigned.state import CHUNK
+from aggopt.partition._screened_distances.screen import BLOCK, Screen
+from aggopt.partition._shared.scaling import within_one
+from aggopt.partition._unassigned.pool import CHUNK
+
+
+class Bins(NamedTuple):
+    """Histograms for the EMD of a group of records, by attribute.
+
+    Attributes
+    ----------
+    place : (c, n)
+        Bin of each record.
+    bins : (c,)
+        Number of bins.
+    sums : (c, widest + 1)
+        `Ordered.sums` in the first bins + 1 columns.
+    first : (c, n + 1)
+        `Ordered.first`.
+    limits : (c, n + 1)
+        The largest numerator that t allows, by size.
+    """
+
+    place: I64
+    bins: I64
+    sums: I64
+    first: I64
+    limits: I64
+
+
+class Merging(NamedTuple):
+    """Groups during merging, in slots; the first `alive[0]` slots are in use.
+
+    Attributes
+    ----------
+    table
+        Histograms for the EMD.
+    number, sizes : (m,)
+        The group's number, and its number of records.
+    totals : (d, m)
+        Sum of its records, in units in which no entry exceeds 1.
+    screen
+        Its centroid.
+    emd : (m,)
+        Its largest EMD over the attributes, or an upper bound while not `exact`.
+    exact : (m,)
+        Whether `emd` is exact.
+    excess, peak : (m,), (m / BLOCK,)
+        `emd` if the group may exceed t, else -1; and the largest of a block.
+    head, tail, after : (m,), (m,), (n,)
+        Its first record, its last, and the successor of each record.
+    alive : (1,)
+        Number of groups.
+    """
+
+    table: Bins
+    number: I64
+    sizes: I64
+    totals: Floats
+    screen: Screen
+    emd: Floats
+    exact: Bool
+    excess: Floats
+    peak: Floats
+    head: I64
+    tail: I64
+    after: I64
+    alive: I64
+
+    def __repr__(self) -> str:
+        """Return the number of groups left, without values."""
+        return f"Merging({int(self.alive[0])} of {len(self.sizes)} groups)"
 
 
 def merged(
@@ -18,11 +88,12 @@ def merged(
     promise: CloseToTable,
     progress: Progress | None = None,
 ) -> Labels:
-    """Return labels (n,) that keep the promise: groups merged with their nearest.
+    """Return t-close labels (n,), after merging groups with their nearest.
 
-    While a group exceeds t, the one with the largest EMD is merged with the group
-    whose centroid is nearest.  Of equals, the group with the lowest number; the two
-    keep the lower of their numbers, until all are numbered anew without a gap.
+    While a group exceeds t, the one with the largest EMD is merged with the group whose
+    centroid is nearest.  Among equals, the group with the lowest number is chosen; the
+    two keep the lower of their numbers; in the end all groups are renumbered without
+    gaps.
     """
     if promise.satisfied(labels):
         return labels

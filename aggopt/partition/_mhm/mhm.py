@@ -14,9 +14,8 @@ from aggopt.partition._mhm import orderings as orders
 from aggopt.partition._path_split.split import best_split
 from aggopt.partition._registry import Partitioner
 from aggopt.partition._shared.evidence import squares
-from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import scaled, within_one
 from aggopt.partition._shared.settings import Grouping
 
 STARTS = 8  # orderings tried where time allows

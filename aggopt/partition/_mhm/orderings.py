@@ -15,7 +15,7 @@ from aggopt.partition._mhm.boxes import GroupMembers, Leaves, build, rebuild
 from aggopt.partition._mhm.starts import outermost
 from aggopt.partition._mhm.tour import places, shortened
 from aggopt.partition._path_split.shared import made_once
-from aggopt.partition._unassigned.state import CHUNK
+from aggopt.partition._unassigned.pool import CHUNK
 
 
 def _mdav(records: Floats, k: int, progress: Progress) -> Labels:

@@ -6,7 +6,7 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._mhm.boxes import build
 from aggopt.partition._mhm.tour_state import MOVES, QUEUED, TAKEN, Places, Tour
-from aggopt.partition._unassigned.state import CHUNK
+from aggopt.partition._unassigned.pool import CHUNK
 
 NEAR = 10  # neighbours that a place may be joined to
 TURNS = 1000  # places examined between two checks for Ctrl-C

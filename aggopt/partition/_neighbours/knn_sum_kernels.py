@@ -1,4 +1,4 @@
-"""Distances of the nearest, summed.  Importing this imports numba: do so late."""
+"""Sums of distances to nearest records. Importing this imports numba: do so late."""
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from aggopt.partition._box_tree.tree import Tree
 
 @compiled
 def sum_of_nearest(tree: Tree, k: int, start: int, stop: int) -> float:
-    """Return the squared distances of the k nearest to each record, added up.
+    """Return the sum of squared distances to the k nearest of each record.
+
+    The records are those of leaves start to stop; each is its own nearest.
 
     The records are those of leaves start to stop; each is its own nearest.
     """

@@ -1,18 +1,18 @@
-"""Records halved along axes, again and again.  Importing this imports numba."""
+"""Compiled halving along axes, and near records. Importing this imports numba."""
 
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.random_kernels import FIRST, SECOND, STEP, share
-from aggopt.core.types import U64, Bool
+from aggopt.core.types import F32, U64, Bool
 from aggopt.core.validation import Floats, Labels
 
-SAMPLE = 1024  # records that an axis is made from, at most
+SAMPLE = 1024  # records that determine an axis, at most
 
 
 @compiled
 def arrange(rows: Floats, who: Labels, leaf: int, turns: int, seed: int) -> None:
-    """Halve rows (m, d), with who (m,) they are, until no part exceeds `leaf`."""
+    """Halve rows (m, d) until no part exceeds `leaf`; who (m,) follows."""
     parts = [(0, len(who))]
     while parts:
         start, stop = parts.pop()
@@ -25,7 +25,11 @@ def arrange(rows: Floats, who: Labels, leaf: int, turns: int, seed: int) -> None
 
 @compiled
 def halve(rows: Floats, who: Labels, turns: int, seed: int) -> None:
-    """Put the half that is lower along an axis first: m // 2 records of (m, d).
+    """Put the lower half along an axis first: m // 2 records of (m, d).
+
+    The axis is random, with a preference for directions of large spread, and turned
+    `turns` times towards the principal axis. Among records with equal coordinates on
+    it, the first ones move down first, so that copies are halved, too.
 
     The axis is a random one, likelier where the records spread, turned so many times
     towards the principal axis.  Of records equally far along it, those that come
@@ -54,7 +58,7 @@ def _lower(along: Floats) -> Bool:
 
 @inner
 def _part(rows: Floats, who: Labels, lower: Bool) -> None:
-    """Exchange those in the wrong half."""
+    """Exchange records that are in the wrong half."""
     half = len(who) // 2
     high = half
     for i in range(half):
@@ -109,8 +113,117 @@ def _product(a: Floats, b: Floats) -> float:
 
 @inlined
 def _random_state(seed: int, first: int, count: int) -> U64:
-    """Return a random state of its own for each part."""
+    """Return a random state that differs by part."""
     random_state = np.empty(1, np.uint64)
     random_state[0] = np.uint64(seed) * FIRST + np.uint64(first) * SECOND
     random_state[0] += np.uint64(count) * STEP
     return random_state
+
+
+SURE = 200.0  # times the rounding: a distance in single precision is right to 1 %
+LAST = 2.0**-23  # rounding of 1 in single precision
+COPIES = 2  # records at one distance in a list: they are probably equal
+
+
+@compiled
+def compare(rows: Floats, who: Labels, near: Labels, apart: F32) -> None:
+    """Insert the nearest of the rows (m, d) of one part into their lists.
+
+    near (n, c) are the nearest records so far, nearest first, and apart (n, c) their
+    squared distances; the rows of the records `who` (m,) are updated.
+
+    near (n, c) are the nearest records found so far, the nearest first, and apart
+    (n, c) their squared distances; of the records `who` (m,) they are brought up to
+    date.
+    """
+    columns = _centred(rows)
+    gaps, unsure = np.empty(len(who), np.float32), _unsure(columns)
+    for i in range(len(who)):
+        _measure(columns, i, gaps)
+        _merge(gaps, unsure, rows, i, who, near[who[i]], apart[who[i]])
+
+
+@inner
+def _centred(rows: Floats) -> F32:
+    """Return the rows less the first of them, attribute by attribute."""
+    columns = np.empty((rows.shape[1], rows.shape[0]), np.float32)
+    for i in range(len(rows)):
+        for t in range(rows.shape[1]):
+            columns[t, i] = rows[i, t] - rows[0, t]
+    return columns
+
+
+@inner
+def _unsure(columns: F32) -> np.float32:
+    """Return the squared distance below which single precision is insufficient.
+
+    This happens if a part contains records far apart, such as codes among values.
+
+    It is so where a part holds records far apart, such as codes beside values.
+    """
+    farthest = 0.0
+    for column in columns:
+        farthest = max(farthest, np.abs(column).max())
+    return np.float32(len(columns) * (SURE * LAST * farthest) ** 2)
+
+
+@inner
+def _exact(rows: Floats, i: int, j: int) -> np.float32:
+    """Return a squared distance, summed in double precision."""
+    total = 0.0
+    for t in range(rows.shape[1]):
+        gap = rows[i, t] - rows[j, t]
+        total += gap * gap
+    return np.float32(total)
+
+
+@inner
+def _measure(columns: F32, i: int, gaps: F32) -> None:
+    """Set gaps (m,) to the squared distances from record i, inf to itself."""
+    gaps[:] = 0.0
+    for t in range(len(columns)):
+        row, x = columns[t], columns[t, i]
+        for j in range(len(gaps)):
+            gap = row[j] - x
+            gaps[j] += gap * gap
+    gaps[i] = np.inf
+
+
+@inner
+def _merge(
+    gaps: F32,
+    unsure: np.float32,
+    rows: Floats,
+    i: int,
+    who: Labels,
+    near: Labels,
+    apart: F32,
+) -> None:
+    """Insert nearer records into the list of record i unless they are in it.
+
+    Lists full of copies of one record would give a search no other candidates.
+
+    Lists full of copies of one record would lead nowhere else.
+    """
+    last = len(near) - 1
+    for j in range(len(gaps)):
+        if gaps[j] < unsure:
+            gaps[j] = _exact(rows, i, j)
+        if gaps[j] < apart[last] and not _among(near, who[j]):
+            at = last
+            while at > 0 and apart[at - 1] > gaps[j]:
+                at -= 1
+            if at >= COPIES and apart[at - COPIES] == gaps[j]:
+                continue
+            for z in range(last, at, -1):
+                near[z], apart[z] = near[z - 1], apart[z - 1]
+            near[at], apart[at] = who[j], gaps[j]
+
+
+@inner
+def _among(near: Labels, record: int) -> bool:
+    """Whether a record is among those found."""
+    for other in near:  # noqa: SIM110  (kernels know no any())
+        if other == record:
+            return True
+    return False

@@ -21,13 +21,11 @@ from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
 from aggopt.partition._optimal.scaled_incumbent import ScaledIncumbent
 from aggopt.partition._registry import Bound, Partitioner
 from aggopt.partition._shared.evidence import of_squares
-from aggopt.partition._shared.power_of_two import squared_back, within_one
 from aggopt.partition._shared.restricted_master import require_highs
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import weighed
+from aggopt.partition._shared.scaling import Weighing, squared_back, weighed, within_one
 from aggopt.partition._shared.settings import Grouping, Seconds
 from aggopt.partition._shared.sse import loss
-from aggopt.partition._shared.weighing import Weighing
 from aggopt.solvers import Solver, Status, choose
 from aggopt.solvers._apart import unanswered
 from aggopt.solvers._options import require_limited

@@ -10,15 +10,16 @@ from aggopt.partition._loss_bound import least_loss
 from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
 from aggopt.partition._shared.evidence import alike, of_squares
-from aggopt.partition._shared.power_of_two import (
+from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.scaling import (
+    NONE,
+    Weighing,
     exponent_of,
     squared_back,
     within_one,
     without_constants,
 )
-from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.sse import loss
-from aggopt.partition._shared.weighing import NONE, Weighing
 from aggopt.solvers import Status
 
 

@@ -1,4 +1,4 @@
-"""Orderings of records that several k share: made once, where somebody asks for it."""
+"""Orderings of records that several k share, made once on request."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ _kept: ContextVar[Kept | None] = ContextVar("orderings", default=None)
 
 @contextmanager
 def shared_orderings() -> Iterator[None]:
-    """Keep orderings within the block, for the next k that would make them again.
+    """Cache orderings within the block, for further k that would make them again.
 
     Source: Mortazavi and Jalili, Fast data-oriented microaggregation algorithm for
     large numerical datasets (FDM), Knowledge-Based Systems 67, 2014: one tour, split
@@ -31,7 +31,9 @@ def shared_orderings() -> Iterator[None]:
 def made_once(
     how: Hashable, records: Floats, make: Callable[[], Iterable[I64]]
 ) -> Iterable[I64]:
-    """Return orderings of records (n, d), kept ones if they were made so before.
+    """Return orderings of records (n, d), from the cache if it contains them.
+
+    `how` identifies the way they are made, independently of k.
 
     `how` says how they are made, whatever k.
     """

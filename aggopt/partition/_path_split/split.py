@@ -1,22 +1,48 @@
 """Optimal split of an ordering into groups of consecutive records."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._path_split.state import SplitState
-from aggopt.partition._unassigned.state import CHUNK
+from aggopt.partition._unassigned.pool import CHUNK
 
-CUTS = 63  # most places at which a ring is cut: all distinct ones up to k = 32
+
+class SplitState(NamedTuple):
+    """Dynamic programs of the split: one for each cut of the ring.
+
+    Attributes
+    ----------
+    path : (n,)
+        The records in their order.
+    losses : (cuts, 2k)
+        Least SSE of path[cut:j], in column j % 2k, for the 2k latest j.
+    totals : (cuts,)
+        Least SSE of the whole ring, cut there.
+    sizes : (n + 1,)
+        Size of the last group of path[:j] in its minimum-SSE split.
+    """
+
+    path: I64
+    losses: Floats
+    totals: Floats
+    sizes: I64
+
+    def __repr__(self) -> str:
+        """Return the number of records, without values."""
+        return f"SplitState(path of {len(self.path)}, {len(self.totals)} cuts)"
+
+
+CUTS = 63  # most cuts of a ring: all distinct ones up to k = 32
 REAL = 1e-9  # relative improvement that counts: rounding is less
 
 
 def best_split(
     records: Floats, paths: Iterable[I64], k: int, *, closed: bool = False
 ) -> Labels:
-    """Return labels (n,) of a minimum-SSE split, of the first ordering that has it.
+    """Return labels (n,) of a minimum-SSE split; among equals, of the first ordering.
 
     Parameters
     ----------
@@ -31,10 +57,10 @@ def best_split(
 
     Notes
     -----
-    Dynamic programming over the end of the last group: time grows as n k d, with
-    closed orderings as n k (d + CUTS), memory as n + k.  A closed one is cut
-    at each of its first 2k - 1 records, because a group begins at one of them; at the
-    first CUTS of them where k is large.
+    Dynamic programming over the end of the last group: time grows as n k d, with closed
+    orderings as n k (d + CUTS), memory as n + k.  A closed one is cut at each of its
+    first 2k - 1 records, because a group begins at one of them; if k is large, only at
+    the first CUTS of them.
 
     Source: Hansen and Mukherjee, A polynomial algorithm for optimal univariate
     microaggregation, IEEE TKDE 15(4), 2003: their shortest path, with

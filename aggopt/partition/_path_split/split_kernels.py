@@ -1,15 +1,15 @@
 """Compiled splits of a path into runs.  Importing this imports numba.
 
 The loss of a run, the sum of squares about its mean, grows record by record from its
-end backwards by terms that are never negative; records are reckoned from the one at
-the end, so that nothing is lost where all values are large.
+end backwards by terms that are never negative; records are measured from the one at the
+end, so that no precision is lost if all values are large.
 """
 
 import numpy as np
 
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.validation import Floats
-from aggopt.partition._path_split.state import SplitState
+from aggopt.partition._path_split.split import SplitState
 
 
 @compiled
@@ -31,7 +31,7 @@ def advance(records: Floats, ways: SplitState, begin: int, stop: int) -> None:
 @inner
 def _last_run(ways: SplitState, cut: int, j: int, of_run: Floats) -> tuple[int, float]:
     """Return the size of the best last run of path[cut:j], and the least loss."""
-    # of equals the shortest
+    # among equals, the shortest run
     width = len(of_run)
     best, least = 0, np.inf
     for size in range(width // 2, min(width, j - cut + 1)):

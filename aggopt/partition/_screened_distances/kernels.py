@@ -12,9 +12,9 @@ from aggopt.core.types import F32
 from aggopt.core.validation import Floats
 from aggopt.partition._screened_distances.screen import BLOCK, PART, ROWS, Screen
 
-TILE = 8 * BLOCK  # so many distances stay in the nearest cache while they are summed
+TILE = 8 * BLOCK  # distances that stay in the nearest cache while they are summed
 LOSS = 2.0**-23
-LARGEST = np.float32(np.finfo(np.float32).max)  # of what is a distance
+LARGEST = np.float32(np.finfo(np.float32).max)  # finite distance
 INFINITE = np.int32(0x7F800000)  # the bits of inf; those of numbers >= 0 ascend
 
 
@@ -108,7 +108,7 @@ def exact(screen: Screen, records: Floats, column: int) -> float:
 
 @inlined
 def most_of(screen: Screen, distance: float) -> np.float32:
-    """Return what `near` is at most where the exact distance is at most so much."""
+    """Return the largest `near` of a point within an exact distance."""
     rows = len(screen.coordinates)
     root = np.sqrt(distance) / screen.factor[0]
     root = root * (1.0 + (rows + 8) * LOSS) + np.sqrt(rows) * LOSS
@@ -117,7 +117,7 @@ def most_of(screen: Screen, distance: float) -> np.float32:
 
 @inlined
 def least_of(screen: Screen, distance: float) -> np.float32:
-    """Return what `near` is at least where the exact distance is at least so much."""
+    """Return the smallest `near` of a point beyond an exact distance."""
     rows = len(screen.coordinates)
     root = np.sqrt(distance) / screen.factor[0]
     root = max(root * (1.0 - (rows + 8) * LOSS) - np.sqrt(rows) * LOSS, 0.0)

@@ -1,4 +1,4 @@
-"""A filter in single precision, which spares most distances in double."""
+"""Filter in single precision that avoids most distances in double precision."""
 
 from typing import NamedTuple
 
@@ -7,13 +7,17 @@ import numpy as np
 from aggopt.core.types import F32
 from aggopt.core.validation import Floats
 
-BLOCK = 64  # points that share a bound: most blocks hold nothing to look at
+BLOCK = 64  # points that share a bound: most blocks contain no candidate
 PART = 16  # of a block, tested at once
 ROWS = 4  # attributes that are summed at once
 
 
 class Screen(NamedTuple):
-    """Points within [-1, 1], and about how far they are from one of them.
+    """Points within [-1, 1], and their approximate distances from one point.
+
+    The errors of its squared distances are bounded: a search restricted to points that
+    `kernels.least_of` and `most_of` allow finds exactly the points of a full search,
+    tie for tie.
 
     Its squared distances lie so near the exact ones that whoever looks only where
     `kernels.least_of` and `most_of` allow finds the same points, tie for tie.
@@ -21,15 +25,15 @@ class Screen(NamedTuple):
     Attributes
     ----------
     coordinates : (rows, width)
-        Attribute by attribute, filled up with 0; inf where there is no point.
+        Attribute by attribute, filled up with 0; inf for missing points.
     point : (d,)
-        From where distances are measured, in units of 1 / `factor`.
+        Point from which distances are measured, in units of 1 / `factor`.
     factor : (1,)
         As above.
     near : (width,)
-        Squared distance of each point, in units of 1; inf where there is none.
+        Squared distance of each point, in units of 1; inf for missing points.
     low, high : (width / BLOCK,)
-        Least of a block, and the largest below inf or more than that.
+        Least of a block, and an upper bound of its finite distances.
     """
 
     coordinates: F32
@@ -40,12 +44,12 @@ class Screen(NamedTuple):
     high: F32
 
     def __repr__(self) -> str:
-        """Return for how many points it is, without values."""
+        """Return the number of points, without values."""
         return f"Screen({self.coordinates.shape[1]} points)"
 
 
 def start(d: int, n: int) -> Screen:
-    """Return a filter for n points of d attributes, and none in it."""
+    """Return an empty filter for n points of d attributes."""
     rows, blocks = -(-d // ROWS) * ROWS, -(-n // BLOCK)
     coordinates = np.zeros((rows, blocks * BLOCK), np.float32)
     coordinates[0] = np.inf

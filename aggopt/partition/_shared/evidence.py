@@ -1,4 +1,4 @@
-"""Certificates that are worked out when somebody first looks at them."""
+"""Evidence for certificates, computed on first access."""
 
 from collections.abc import Callable
 from functools import cache
@@ -9,30 +9,30 @@ import numpy.typing as npt
 
 from aggopt.core.types import F64, Labels
 from aggopt.partition._loss_bound import least_loss
-from aggopt.partition._shared.power_of_two import (
+from aggopt.partition._shared.scaling import (
+    Weighing,
     squared_back,
     within_one,
     without_constants,
 )
 from aggopt.partition._shared.sse import loss
-from aggopt.partition._shared.weighing import Weighing
 from aggopt.solvers import Certificate, Claim, Status
 
-MET = 1e-9  # share of the objective that rounding may leave between it and a bound
+MET = 1e-9  # share of the objective that rounding may leave between objective and bound
 
 
 class Evidence:
-    """What a certificate is worked out from, once, when it is first looked at.
+    """Evidence for one certificate, which is computed once, on first access.
 
     Parameters
     ----------
     status
-        How the search ended; what is proven may make it OPTIMAL.
+        Status of the search; the proof may raise it to OPTIMAL.
     objective
-        Returns what the groups lose.
+        Returns the loss of the groups.
     proven
-        Returns the certificate of that objective.  Both are forgotten, with the
-        records that they know, when the certificate is there.
+        Returns the certificate of that objective.  Both functions, and the records that
+        they refer to, are released once the certificate exists.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Evidence:
 
     @classmethod
     def known(cls, certificate: Certificate) -> "Evidence":
-        """Return the evidence of a certificate that is there already."""
+        """Return the evidence for an existing certificate."""
         made = cls(
             certificate.status, lambda: certificate.objective, lambda loss: certificate
         )
@@ -58,7 +58,7 @@ class Evidence:
         return made
 
     def claiming(self, claim: Claim) -> "Evidence":
-        """Return the same, and what code of the user's claims beside it."""
+        """Return this evidence with a bound that user code claims."""
         return Evidence(
             self.status,
             lambda: self.loss,
@@ -67,12 +67,12 @@ class Evidence:
 
     @property
     def settled(self) -> bool:
-        """Whether the certificate has been worked out."""
+        """Whether the certificate has been computed."""
         return self._found is not None
 
     @property
     def loss(self) -> float:
-        """The objective; no bound is worked out for it."""
+        """The objective, without computing a bound."""
         if self._found is not None:
             return self._found.objective
         ways = self._ways
@@ -102,20 +102,20 @@ def squares(
     jobs: int | None = None,
     weights: npt.ArrayLike | None = None,
 ) -> Evidence:
-    """Return the evidence of groups that lose squares, with the bound of `loss_bound`.
+    """Return the evidence for a sum of squares, with the bound of `loss_bound`.
 
     Parameters
     ----------
     records : (n, d)
-        As distances see them, divided by 2^exponent.
+        Scaled for distances, and divided by 2^exponent.
     labels : (n,)
         Groups of k records or more.
     by, seconds, status
-        Which method found them, how long that took and how it ended.
+        Method that made the groups, its time and its status.
     jobs
-        Threads that may look for neighbours.
+        Number of threads for the search for neighbours.
     weights : (n,)
-        Sampling weights, on whose scale squares are counted.
+        Sampling weights; squares are on their scale.
     """
     known = Weighing.read(weights, len(records))
 
@@ -149,7 +149,12 @@ def of_squares(
     by: str,
     seconds: float,
 ) -> Certificate:
-    """Return the certificate of squares: OPTIMAL where the bound is met, else `status`.
+    """Return the certificate of a sum of squares.
+
+    It is OPTIMAL if the bound is met, and else has the given `status`. If the objective
+    overflows, nothing is proven: the bound is None.
+
+    If the objective overflows, nothing is proven: the bound is None.
 
     Where no float holds the objective, nothing is proven of it: there is no bound.
     """
@@ -160,6 +165,6 @@ def of_squares(
 
 
 def alike(records: F64, labels: Labels) -> bool:
-    """Whether the records of each group are equal: no loss of theirs is rounded off."""
+    """Whether all records of each group are equal: their loss is 0 without rounding."""
     first = np.unique(labels, return_index=True)[1]
     return bool((records == records[first][labels]).all())

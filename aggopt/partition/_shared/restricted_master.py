@@ -1,4 +1,4 @@
-"""The restricted master of column generation: a linear program kept in HiGHS."""
+"""Restricted master of column generation: a linear program that HiGHS keeps."""
 
 import numpy as np
 
@@ -20,7 +20,13 @@ def require_highs(columns: str) -> None:
 
 
 class RestrictedMaster(Kept[HighsProgram]):
-    """Minimise costs @ share over the columns so far; each of the rows adds up to 1.
+    """Minimise costs @ share over the columns so far; each row adds up to 1.
+
+    HiGHS runs in a separate process, which ends with its limit: then it raises
+    `NoAnswer`.
+
+    HiGHS runs in a separate process, which ends with its limit: then it raises
+    `NoAnswer`.
 
     HiGHS runs in a process of its own, which ends with its limit: `NoAnswer` then.
     """

@@ -1,12 +1,13 @@
-"""The result of every partitioner: groups, and what is proven of them."""
+"""Results of partitioners: labels of groups with their certificates."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.equal import same
 from aggopt.core.html import table, titled
 from aggopt.core.plural import many
 from aggopt.core.types import Labels
@@ -17,29 +18,28 @@ from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import HEADER, rows, summed
 
 INTERRUPTED = "The search was interrupted: these are its best groups so far."
-SHOWN = 20_000  # records up to which a notebook need not wait a second for a bound
+SHOWN = 20_000  # records up to which a notebook computes a bound within a second
 
 Proof = Certificate | Evidence
 
 
 class Partition:
-    """Groups of records, and what is proven of them: labels with a certificate.
+    """Groups of records: labels with a certificate.
 
-    It is taken wherever labels are, and is one itself: `np.asarray(p)`, `p[i]`,
-    `len(p)`, and `p == 3` compares entry by entry.  Nothing of it can be set, and its
-    labels are read-only; `np.array(p)` is a copy that can be written to.  pandas, which
-    knows none but its own kinds and arrays, takes the labels:
-    `frame.groupby(p.labels)`.
+    A partition is accepted wherever labels are, and behaves like them: `np.asarray(p)`,
+    `p[i]`, `len(p)`, and `p == 3` compares entry by entry.  It is immutable, and its
+    labels are read-only; `np.array(p)` is a writable copy.  pandas accepts only its own
+    types and arrays: pass the labels, `frame.groupby(p.labels)`.
 
     Parameters
     ----------
     labels : (n,) or (n, d) ints
         Group of each record, 0..m-1; or of each record in each attribute.
     certificate
-        What is proven of them; where blocks of attributes are partitioned each by
-        itself, one for each block.
+        Certificate of the groups; if blocks of attributes are partitioned
+        independently, one for each block.
     merging
-        Of a repair by "merge-ilp": the certificate of the program that chose which
+        For a repair by "merge-ilp": the certificate of the program that selected the
         groups to merge.
 
     Raises
@@ -92,7 +92,10 @@ class Partition:
 
     @property
     def sizes(self) -> Labels:
-        """Records of each group (m,).
+        """Number of records of each group (m,).
+
+        For labels (n, d) the shape is (m, d), with 0 after the last group of an
+        attribute that has fewer than m.
 
         Of labels (n, d) it is (m, d), with 0 below the last group of an attribute that
         has fewer than m.
@@ -104,25 +107,25 @@ class Partition:
 
     @property
     def certificates(self) -> tuple[Certificate, ...]:
-        """What is proven of each block of attributes that is partitioned by itself."""
+        """Certificate of each block of attributes that is partitioned independently."""
         return tuple(evidence.certificate for evidence in self.evidence)
 
     @property
     def certificate(self) -> Certificate:
-        """What is proven: how good the groups are, and how good any could be.
+        """Certificate of the groups: their loss, and a bound for any groups.
 
-        Where the method proves nothing itself, this is worked out when it is first
-        looked at, which takes one search for nearest neighbours.  objective: the sum of
-        squares within groups, over all records and attributes, on the scale on which
-        the method measured distances (on z-scores unless told otherwise).  bound: what
-        `loss_bound` proves.  seconds: what the method took.  Of several blocks it is
-        the sum of theirs.
+        Unless the method proves a bound itself, the certificate is computed on first
+        access, which takes one search for nearest neighbours.  objective: the sum of
+        squares within groups, over all records and attributes, on the scale of the
+        method's distances (z-scores by default).  bound: that of `loss_bound`.
+        seconds: the time of the method.  For several blocks, the certificate is the sum
+        of theirs.
         """
         return summed(self.certificates)
 
     @property
     def loss(self) -> float:
-        """What the groups lose: the objective of the certificate, without its bound."""
+        """Loss of the groups: the objective of the certificate, without its bound."""
         return sum(evidence.loss for evidence in self.evidence)
 
     @property
@@ -132,23 +135,25 @@ class Partition:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the labels."""
+        """Shape of the labels."""
         return self.labels.shape
 
     @property
     def ndim(self) -> int:
-        """Dimensions of the labels: 2 where attributes have labels of their own."""
+        """Dimensions of the labels: 2 if attributes have labels of their own."""
         return self.labels.ndim
 
     def max(self, axis: int | None = None, out: Any = None, **how: Any) -> Any:
-        """Return the largest group number; of labels (n,) there is one group more.
+        """Return the largest group number; labels (n,) have one group more.
+
+        Arguments are those of an array's `max`, which `np.max` passes on.
 
         Arguments are those of an array's, which `np.max` passes on.
         """
         return _plain(self.labels.max(axis, out, **how))
 
     def min(self, axis: int | None = None, out: Any = None, **how: Any) -> Any:
-        """Return the smallest group number, 0; arguments as those of `max`."""
+        """Return the smallest group number, 0; arguments as for `max`."""
         return _plain(self.labels.min(axis, out, **how))
 
     def tolist(self) -> list[Any]:
@@ -156,11 +161,11 @@ class Partition:
         return list(self.labels.tolist())
 
     def copy(self) -> Labels:
-        """Return the labels as an array of one's own, which can be written to."""
+        """Return the labels as a new, writable array."""
         return self.labels.copy()
 
     def __getattr__(self, name: str) -> Any:
-        """Say where to ask for what only arrays have."""
+        """Raise an error; for attributes of arrays it refers to the labels."""
         own = f"A Partition has no {name!r}"
         if not name.startswith("_") and hasattr(np.ndarray, name):
             raise AttributeError(f"{own}, its labels do: .labels.{name}.")
@@ -169,12 +174,12 @@ class Partition:
     def __array__(
         self, dtype: Any = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
-        """Return the labels, which cannot be written to unless they are a copy.
+        """Return the labels: read-only, or a writable copy.
 
         Raises
         ------
         ValueError
-            There is to be no copy, and `dtype` is not that of the labels.
+            `copy` is False, and `dtype` is not that of the labels.
         """
         if copy:
             return self.labels.astype(dtype or np.intp)
@@ -207,7 +212,7 @@ class Partition:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep the certificates, never the records that they are worked out from."""
+        """Keep the certificates, never the records that they are computed from."""
         return _rebuilt, (self.labels, self.certificates, self.merging)
 
     def __repr__(self) -> str:
@@ -239,7 +244,9 @@ class Partition:
 def together(
     parts: Sequence[Partition], columns: Sequence[tuple[int, ...]]
 ) -> Partition:
-    """Return the labels (n, d) of blocks of attributes, each partitioned by itself.
+    """Return the labels (n, d) of independently partitioned blocks of attributes.
+
+    `columns` are the positions of each block; together they are 0..d-1.
 
     `columns` are the positions of each block; they are 0..d-1 together.
     """
@@ -251,7 +258,7 @@ def together(
 
 
 def _proofs(given: object) -> tuple[Proof, ...]:
-    """Return certificates as a tuple, refused if they are none."""
+    """Return certificates as a tuple; refuse objects of another type."""
     several = isinstance(given, list | tuple) and given
     proofs: list[Proof] = []
     for proof in given if several else [given]:  # type: ignore[attr-defined]
@@ -276,3 +283,55 @@ def _rebuilt(
     labels: Labels, certificates: tuple[Certificate, ...], merging: Certificate | None
 ) -> Partition:
     return Partition(labels, certificates, merging=merging)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Attributes that are partitioned together, with their groups.
+
+    Attributes
+    ----------
+    columns
+        Positions of the attributes.
+    partition
+        Their groups, with the certificate.
+    """
+
+    columns: tuple[int, ...]
+    partition: Partition
+
+    @property
+    def labels(self) -> Labels:
+        """Group of each record (n,)."""
+        return self.partition.labels
+
+    @property
+    def certificate(self) -> Certificate:
+        """Certificate of the groups."""
+        return self.partition.certificate
+
+    @property
+    def groups(self) -> int:
+        """Number of groups."""
+        return len(self.partition.sizes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Block):
+            return NotImplemented
+        return same(self._parts, other._parts)
+
+    def __hash__(self) -> int:
+        """Return a hash of the columns: a set rarely contains many blocks."""
+        return hash((Block, self.columns))
+
+    @property
+    def _parts(self) -> tuple[object, ...]:
+        return self.columns, self.labels, self.partition.certificates
+
+
+def labels_of(blocks: Sequence[Block]) -> Labels:
+    """Return labels (n,) of one block, or (n, d) of several."""
+    if len(blocks) == 1:
+        return blocks[0].labels
+    parts = [block.partition for block in blocks]
+    return together(parts, [block.columns for block in blocks]).labels

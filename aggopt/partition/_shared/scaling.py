@@ -1,28 +1,117 @@
-"""Attributes on the scale in which distances are computed."""
+"""Attributes and sampling weights on the scale of distances."""
 
 from datetime import date
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, matrix
+from aggopt.core.weights import each_weight
 from aggopt.encoding._encoded import Encoded
 from aggopt.errors import TableError, require_known
-from aggopt.partition._shared.weighing import NONE, Weighing
+
+
+def within_one(records: Floats) -> tuple[Floats, int]:
+    """Return records / 2^exponent, in [-1, 1], and the exponent.
+
+    Squares of the scaled records neither overflow nor vanish.
+
+    Then squares neither overflow nor vanish.
+    """
+    exponent = exponent_of(records)
+    return np.ldexp(records, -exponent), exponent
+
+
+def without_constants(records: Floats) -> Floats:
+    """Return records with 0 for constant attributes, which do not affect distances.
+
+    Large constants would leave no precision for the other attributes within [-1, 1].
+
+    Large ones would leave nothing of the others within [-1, 1].
+    """
+    return np.where((records == records[0]).all(axis=0), 0.0, records)
+
+
+def exponent_of(records: Floats) -> int:
+    """Return the least exponent with |records| <= 2^exponent."""
+    return int(np.frexp(np.abs(records).max())[1])
+
+
+def squared_back(squares: float, exponent: int) -> float:
+    """Return a sum of squares of scaled records in their original units."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.ldexp(squares, 2 * exponent))
+
+
+WIDEST = 1e6  # times the smallest weight: the lightest record must count
+
+
+class Weighing(NamedTuple):
+    """Sampling weights (n,) of mean 1, or None if all are equal, and their unit.
+
+    A loss by the original weights is `unit` times the loss by these.
+
+    What is lost by weights as they were given is `unit` times what is lost by these.
+    """
+
+    of: Floats | None
+    unit: float
+
+    @classmethod
+    def read(cls, weights: npt.ArrayLike | None, n: int) -> "Weighing":
+        """Return the weights of n records.
+
+        Raises
+        ------
+        TableError
+            The weights are not one number above 0 for each record, one is missing or
+            infinite, or one is more than a million times another.
+
+        Examples
+        --------
+        >>> Weighing.read([1.0, 3.0], 2)
+        Weighing(of=array([0.5, 1.5]), unit=2.0)
+        >>> Weighing.read([3.0, 3.0], 2)
+        Weighing(of=None, unit=3.0)
+        """
+        if weights is None:
+            return NONE
+        given = each_weight(weights, n)
+        if not given.max() / WIDEST <= given.min():
+            raise TableError(
+                f"The largest of {n} weights is more than {WIDEST:g} times the "
+                "smallest.",
+                fix="cap the largest weights: next to them, others have no effect.",
+            )
+        if np.ptp(given) == 0:
+            return cls(None, float(given[0]))
+        power = exponent_of(given)
+        small = np.ldexp(given, -power)  # a sum of them does not overflow
+        mean = float(small.mean())
+        with np.errstate(over="ignore"):
+            return cls(small / mean, float(np.ldexp(mean, power)))
+
+
+NONE = Weighing(None, 1.0)
+
 
 SCALES = ("z", "none")
 
 
 def scaled(X: npt.ArrayLike, scale: str = "z", weights: Floats | None = None) -> Floats:
-    """Return records (n, d) as distances are to see them: z-scores, or X as it is.
+    """Return records (n, d) on the scale of distances: z-scores, or X unchanged.
+
+    Encoded tables are already scaled: their coordinates (n, p) are returned for any
+    `scale`. With `weights` (n,) z-scores use weighted means and variances.
 
     What is encoded has its scale: its coordinates (n, p) are taken as they are, with
     either.  With `weights` (n,) z-scores are by weighted means and variances.
     """
     require_known("scale", scale, SCALES)
     if isinstance(X, Encoded):
-        return X.coordinates.copy()  # a kernel is compiled anew for what is read-only
+        return X.coordinates.copy()  # read-only ones compile again
     records = _matrix(X)
     return Scale.of(records, weights).standardise(records) if scale == "z" else records
 
@@ -30,7 +119,7 @@ def scaled(X: npt.ArrayLike, scale: str = "z", weights: Floats | None = None) ->
 def weighed(
     X: npt.ArrayLike, scale: str, weights: npt.ArrayLike | None
 ) -> tuple[Floats, Weighing]:
-    """Return records as `scaled` does, and their weights; raises as both."""
+    """Return scaled records, and weights; raises as `scaled` and `Weighing.read`."""
     if weights is None:
         return scaled(X, scale), NONE
     known = Weighing.read(weights, len(own_units(X)))
@@ -38,7 +127,7 @@ def weighed(
 
 
 def own_units(X: npt.ArrayLike) -> "Floats | Encoded":
-    """Return records in their own units, or what is encoded as it is."""
+    """Return records in their own units, or the encoded table unchanged."""
     return X if isinstance(X, Encoded) else _matrix(X)
 
 
@@ -48,7 +137,7 @@ def lines_of(X: npt.ArrayLike) -> Floats:
 
 
 def _matrix(X: npt.ArrayLike) -> Floats:
-    """Return records as `matrix`; who brings names or dates hears of `encode`."""
+    """Return records as `matrix` does; errors on names or dates refer to `encode`."""
     try:
         return matrix(X)
     except TableError as error:
@@ -61,7 +150,7 @@ def _matrix(X: npt.ArrayLike) -> Floats:
 def _has_names(X: npt.ArrayLike) -> bool:
     try:
         array = np.asarray(X)
-    except (TypeError, ValueError):  # of rows that are not equally long
+    except (TypeError, ValueError):  # rows of unequal length
         return False
     text = (isinstance(entry, str | date) for entry in array.flat)
     return array.dtype.kind in "UMm" or (array.dtype.kind == "O" and any(text))

@@ -1,4 +1,4 @@
-"""What the sections of a job that name a partition method have in common."""
+"""Settings of a job that all partition methods have in common."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Final, Literal
@@ -12,7 +12,7 @@ from aggopt.errors import JobError
 TOGETHER: Final = "together"
 ONE_BY_ONE: Final = "one by one"
 WAYS = (TOGETHER, ONE_BY_ONE)
-OF_A_SEARCH = dict.fromkeys(  # laws of `aggopt.checks` that searches do not keep
+OF_A_SEARCH = dict.fromkeys(  # laws of `aggopt.checks` that searches break
     (
         "order_of_records_does_not_matter",
         "order_of_attributes_does_not_matter",
@@ -21,11 +21,11 @@ OF_A_SEARCH = dict.fromkeys(  # laws of `aggopt.checks` that searches do not kee
     ),
     "a search goes another way where a rounding, or the order of records, differs",
 )
-OF_TABLE = ("attributes", "weights")  # what a job needs to know, and no method
+OF_TABLE = ("attributes", "weights")  # settings of the job, not of the method
 
 
 class Correlation(Section):
-    """Attributes together whose every pair has |r| of at least `correlation`."""
+    """Blocks whose attributes all have pairwise |r| of at least `correlation`."""
 
     correlation: float = Field(ge=0, le=1, strict=True)
 
@@ -38,15 +38,15 @@ Effort = Literal["fast", "default", "best"]
 
 
 class Grouping(MethodSection):
-    """What all partition methods have in common.
+    """Settings of all partition methods.
 
     Attributes
     ----------
     attributes
-        Which quasi-identifiers are microaggregated together: all "together", each by
-        itself ("one by one"), blocks of names, or those that are correlated.
+        Quasi-identifiers that are microaggregated together: all "together", each
+        independently ("one by one"), blocks of names, or correlated ones.
     weights
-        How much each attribute weighs, see `aggopt.encode`.
+        Weight of each attribute, see `aggopt.encode`.
     """
 
     attributes: Attributes = TOGETHER
@@ -59,31 +59,31 @@ class Grouping(MethodSection):
 
     @property
     def same_orderings(self) -> bool:
-        """Whether it orders the records alike for every k: several k may share that."""
+        """Whether the ordering of records is equal for all k, which then share it."""
         return False
 
     def require(self, k: int) -> None:
-        """Refuse settings that do not go with groups of k records."""
+        """Refuse settings that are incompatible with groups of k records."""
 
 
 class Timed(Grouping):
-    """Those of a search that ends with its time, or else with its effort."""
+    """Settings of a search that ends after its time limit, or else after its effort."""
 
     time_limit: Seconds | None = None
     effort: Effort = "default"
 
     def require(self, k: int) -> None:
-        """Refuse an effort beside a time limit."""
+        """Refuse an effort in addition to a time limit."""
         if self.time_limit is not None and self.effort != "default":
             raise JobError(
-                f"[partition] effort = {self.effort!r} beside time_limit, which says "
-                "when the search ends.",
+                f"[partition] effort = {self.effort!r} and time_limit are both "
+                "set, but only one of them ends the search.",
                 fix="leave one of the two out.",
             )
 
 
 def one_of_these(name: str, known: Iterable[str]) -> str:
-    """Return a name that is known, or refuse it as a literal of pydantic's would be."""
+    """Return a known name, or refuse it with pydantic's error for literals."""
     names = list(map(repr, known))
     if repr(name) in names:
         return name

@@ -1,4 +1,4 @@
-"""Splitting of groups with 2k records or more."""
+"""Split groups of 2k records or more."""
 
 import numpy as np
 
@@ -7,7 +7,10 @@ from aggopt.partition._mdav import mdav_labels
 
 
 def split_large(records: Floats, labels: Labels, k: int) -> Labels:
-    """Return labels (n,), each group of 2k or more split by `mdav`: less SSE.
+    """Return labels (n,) after `mdav` has split each group of 2k or more: less SSE.
+
+    The first part keeps the number of its group; the others are numbered after all
+    groups.
 
     The parts but the first are numbered after all groups.
     """

@@ -1,4 +1,4 @@
-"""What a partition loses."""
+"""Sum of squares within groups."""
 
 import numpy as np
 
@@ -9,12 +9,14 @@ from aggopt.core.weights import weighted
 def loss(records: Floats, labels: Labels, weights: Floats | None = None) -> float:
     """Return the sum of squares within groups, over all attributes.
 
+    With `weights` (n,) squares are weighted, and measured from weighted means.
+
     With `weights` (n,) squares are weighted, and taken from weighted means.
     """
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
     sizes = np.bincount(labels, weights)
-    base = records[order[starts]][labels]  # what is equal loses nothing
+    base = records[order[starts]][labels]  # equal records have a loss of exactly 0
     gaps = records - base
     means = np.add.reduceat(weighted(gaps, weights)[order], starts) / sizes[:, None]
     return float(weighted((gaps - means[labels]) ** 2, weights).sum())

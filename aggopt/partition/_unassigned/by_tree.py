@@ -1,18 +1,19 @@
-"""Groups are taken from a tree for as long as that is faster than plain scans.
+"""Take groups from a tree as long as that is faster than plain scans.
 
-A tree is rebuilt whenever a third of its records are gone.  Plain scans do the
-work instead
-- where so few turns are left until then that building one costs more than it saves:
+A tree is rebuilt whenever a third of its records are gone.  Plain scans do the work
+instead
+
+- if so few turns remain until then that building one costs more than it saves:
   with k = 3 some 7000 records, with k = 10 some 24 000;
-- from then on, where a tree has been seen to read more than PAYS of what they would:
-  so it is with many attributes that do not depend on each other.
+- from then on, if a tree has read more than PAYS of the entries of plain scans: this
+  happens with many attributes that do not depend on each other.
 """
 
 import numpy as np
 
 from aggopt.core.progress import Progress
 from aggopt.partition._box_tree.build import build
-from aggopt.partition._unassigned.state import CHUNK, Pool
+from aggopt.partition._unassigned.pool import CHUNK, Pool
 
 STAYS = 2 / 3  # share of its records after which a tree is rebuilt
 TURNS = 400  # to take until then, at least
@@ -36,7 +37,7 @@ def _next(pool: Pool, enough: int) -> int:
 
 
 def _by_tree(pool: Pool, k: int, paired: bool, enough: int, report: Progress) -> bool:
-    """Take groups from one tree; return whether it has paid to the end."""
+    """Take groups from one tree; return whether it paid until its end."""
     from aggopt.partition._box_tree import pivots, workspace
     from aggopt.partition._unassigned import by_tree_kernels
 
@@ -56,7 +57,7 @@ def _by_tree(pool: Pool, k: int, paired: bool, enough: int, report: Progress) ->
 
 
 def _unassigned_first(pool: Pool) -> None:
-    """Put the columns without a group first."""
+    """Move the columns without a group to the front."""
     order = np.argsort(pool.labels[pool.who] >= 0, kind="stable")
     pool.who[:] = pool.who[order]
     for row in pool.records:

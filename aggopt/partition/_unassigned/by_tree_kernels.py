@@ -1,4 +1,4 @@
-"""Groups of k are taken from a tree, in compiled loops.  This imports numba."""
+"""Compiled loops that take groups of k from a tree. Importing this imports numba."""
 
 from aggopt.core.array_kernels import put_in_order
 from aggopt.core.compiled import compiled, inner
@@ -12,7 +12,7 @@ from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import LEAF, Tree
 from aggopt.partition._box_tree.workspace import Workspace
 from aggopt.partition._unassigned.kernels import add_entry, total
-from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
+from aggopt.partition._unassigned.pool import GROUPS, UNASSIGNED, Pool
 
 
 @compiled
@@ -28,8 +28,8 @@ def take(
 ) -> int:
     """Take groups of k while `enough` records have none, until `most` entries are read.
 
-    Return how many entries a plain scan would have read; `workspace.read`
-    says how many were.
+    Return the number of entries that a plain scan would have read; `workspace.read`
+    counts the entries read.
     """
     scanned, workspace.read[0] = 0, 0
     if pivots.known[0] == 0:
@@ -48,7 +48,7 @@ def take(
 
 @inner
 def _opposite(tree: Tree, pivots: Pivots, r: int, workspace: Workspace) -> int:
-    """Return the place of the record farthest from that at place r."""
+    """Return the place of the record farthest from the record at place r."""
     point = record(tree, r)
     return int(
         farthest(tree, pivots, serving(tree, pivots, point), 1.0, point, workspace)
@@ -58,6 +58,9 @@ def _opposite(tree: Tree, pivots: Pivots, r: int, workspace: Workspace) -> int:
 @inner
 def _outermost(pool: Pool, tree: Tree, pivots: Pivots, workspace: Workspace) -> int:
     """Return the place of the record farthest from the centroid.
+
+    As the centroid moves away from its pivot, more entries have to be read. Once these
+    add up to all entries, the pivot is computed again, which reads them once.
 
     As the centroid goes away from its pivot, more has to be read.  Once that adds up
     to all entries, the pivot is put up anew, which reads them once.
@@ -83,10 +86,10 @@ def record(tree: Tree, place: int) -> Floats:
 def _take_nearest(
     pool: Pool, tree: Tree, leaf: int, point: Floats, workspace: Workspace
 ) -> None:
-    """Make a group of those nearest to a point, which a leaf holds or has held."""
+    """Make a group of the records nearest to a point in or removed from `leaf`."""
     nearest_from(tree, leaf, point, workspace)
     put_in_order(workspace.place)
-    for place in workspace.place[::-1]:  # what moves down never has a group itself
+    for place in workspace.place[::-1]:  # what moves is not of the group
         _remove(pool, tree, place)
     pool.counts[UNASSIGNED] -= len(workspace.place)
     pool.counts[GROUPS] += 1
@@ -94,7 +97,7 @@ def _take_nearest(
 
 @inner
 def _remove(pool: Pool, tree: Tree, place: int) -> None:
-    """Put a record into the group being made, and the last of its leaf in its place."""
+    """Assign a record to the current group; the last of its leaf takes its place."""
     leaf, j = place // LEAF, place % LEAF
     last = tree.waiting[leaf] - 1
     pool.labels[tree.who[leaf, j]] = pool.counts[GROUPS]

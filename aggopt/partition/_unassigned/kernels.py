@@ -1,7 +1,7 @@
 """Compiled loops over a pool.  Importing this imports numba: do so late.
 
-Sums over attributes run in the attributes' order, and nothing may be reassociated
-or fused: every processor is to return the same groups.
+Sums over attributes run in the attributes' order, and nothing may be reassociated or
+fused: every processor has to return identical groups.
 """
 
 import numpy as np
@@ -9,9 +9,9 @@ import numpy as np
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
+from aggopt.partition._unassigned.pool import GROUPS, UNASSIGNED, Pool
 
-BLOCK = 512  # so many distances stay in the nearest cache while they are summed
+BLOCK = 512  # distances that stay in the nearest cache while they are summed
 
 
 @compiled
@@ -23,7 +23,7 @@ def add_up(pool: Pool) -> None:
 
 @compiled
 def take(pool: Pool, k: int, paired: bool, enough: int, turns: int) -> None:
-    """Take groups of k for so many turns, while `enough` records have none."""
+    """Take groups of k for `turns` turns, while `enough` records have none."""
     nearest = np.empty(k, np.int64)
     for _ in range(turns):
         if pool.counts[UNASSIGNED] < enough:
@@ -41,7 +41,7 @@ def take(pool: Pool, k: int, paired: bool, enough: int, turns: int) -> None:
 @compiled
 def measure_from_centroid(pool: Pool) -> None:
     """Measure from the centroid of the m records without a group, in units of 1 / m."""
-    # m times the distance: whole numbers stay whole, so that ties stay ties
+    # m times the distance: integers stay integers, so that ties remain ties
     measure(pool, float(pool.counts[UNASSIGNED]), total(pool))
 
 
@@ -69,7 +69,7 @@ def measure(pool: Pool, factor: float, point: Floats) -> None:
 
 @inner
 def farthest(pool: Pool) -> int:
-    """Return the farthest column; of equals, the record that comes first in X."""
+    """Return the farthest column; among equals, the one whose record is first in X."""
     best, far, who = 0, pool.distances[0], pool.who[0]
     for j in range(1, pool.counts[UNASSIGNED]):
         v = pool.distances[j]
@@ -97,7 +97,7 @@ def take_nearest(pool: Pool, nearest: I64) -> None:
 
 @inner
 def find_nearest(pool: Pool, heap: I64) -> None:
-    """Fill a heap with the nearest columns, the least near of them on top."""
+    """Fill a heap with the nearest columns, the farthest of them on top."""
     k = len(heap)
     for j in range(k):
         heap[j] = j
@@ -126,7 +126,7 @@ def _sink(pool: Pool, heap: I64, top: int) -> None:
 
 @inner
 def nearer(pool: Pool, a: int, b: int) -> bool:
-    """Whether column a is nearer than b; of equals, the one that comes first in X."""
+    """Whether column a is nearer than b; among equals, whether a is first in X."""
     if pool.distances[a] == pool.distances[b]:
         return bool(pool.who[a] < pool.who[b])
     return bool(pool.distances[a] < pool.distances[b])
@@ -134,7 +134,7 @@ def nearer(pool: Pool, a: int, b: int) -> bool:
 
 @inner
 def swap(pool: Pool, a: int, b: int) -> None:
-    """Exchange two columns, not their distances."""
+    """Exchange two columns, but not their distances."""
     pool.who[a], pool.who[b] = pool.who[b], pool.who[a]
     for t in range(len(pool.records)):
         row = pool.records[t]
@@ -143,14 +143,14 @@ def swap(pool: Pool, a: int, b: int) -> None:
 
 @inner
 def add_to_sums(pool: Pool, column: int, sign: int) -> None:
-    """Add a column to the sums, or take it away."""
+    """Add a column to the sums, or subtract it if `sign` is -1."""
     for t in range(len(pool.records)):
         add_entry(pool, t, pool.records[t, column], sign)
 
 
 @inner
 def add_entry(pool: Pool, t: int, entry: float, sign: int) -> None:
-    """Add an entry of attribute t to its sum, or take it away."""
+    """Add an entry of attribute t to its sum, or subtract it if `sign` is -1."""
     x = entry * pool.unit
     whole = np.rint(x)
     pool.sums[0, t] += sign * np.int64(whole)

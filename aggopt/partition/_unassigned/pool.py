@@ -1,22 +1,80 @@
-"""The records that have no group yet, and the rules that give them one.
+"""Pool of records without a group, and the rules that assign them.
+
+Fixed-size partitioners share these steps: `start` a pool, `take` groups of k from it,
+assign the remaining records by `close_with_one_group` or `spread_over_nearest_groups`,
+then `finish`.
 
 What fixed-size partitioners share: `start` a pool, `take` groups of k from it,
 deal with the rest by `close_with_one_group` or `spread_over_nearest_groups`,
 then `finish`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from aggopt.core.progress import Progress, rarely
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._shared.power_of_two import within_one
-from aggopt.partition._unassigned.state import CHUNK, GROUPS, UNASSIGNED, Pool
+from aggopt.partition._shared.scaling import within_one
+
+CHUNK = 30_000_000  # entries read between two checks for Ctrl-C: some 0.05 seconds
+
+
+UNASSIGNED, GROUPS = range(2)  # positions in `Pool.counts`
+
+
+class Pool(NamedTuple):
+    """Records in columns: first those without a group, then those with one.
+
+    Attributes
+    ----------
+    records : (d, n)
+        Attribute by attribute, so that a scan reads memory in order; within
+        [-1, 1], so that no distance overflows.
+    who : (n,)
+        Record of each column.
+    sums : (2, d)
+        Sum of the records without a group, in whole numbers of 1 / unit and, for the
+        remainders, of 1 / unit^2.  Subtracting a record is exact: sums do not drift,
+        and do not depend on the order of the records.
+    unit
+        The largest power of two with which no sum can overflow.
+    distances : (n,)
+        Workspace.
+    labels : (n,)
+        Group of each record, -1 while it has none.
+    counts : (2,)
+        [UNASSIGNED] records without a group, and [GROUPS] groups.
+    """
+
+    records: Floats
+    who: I64
+    sums: I64
+    unit: float
+    distances: Floats
+    labels: I64
+    counts: I64
+
+    def __repr__(self) -> str:
+        """Return the number of records left, without values."""
+        return f"Pool({self.remaining} of {len(self.who)} records without a group)"
+
+    @property
+    def remaining(self) -> int:
+        """Number of records without a group."""
+        return int(self.counts[UNASSIGNED])
+
+    @property
+    def done(self) -> float:
+        """Share of the work done: a turn reads all records without a group."""
+        return 1.0 - (self.remaining / len(self.who)) ** 2
 
 
 def start(records: Floats) -> Pool:
     """Return a pool in which no record of (n, d) has a group."""
     from aggopt.partition._unassigned import (
-        kernels,  # imports numba: not before it is needed
+        kernels,  # imports numba: only when needed
     )
 
     n, d = records.shape
@@ -38,10 +96,10 @@ def take(
 ) -> None:
     """Take groups of k, a turn at a time, while `enough` records have none.
 
-    A turn takes a group around the record r farthest from the centroid of the
-    records without a group.  If `paired`, it then takes another around the record
-    that was farthest from r.  Where there are many records, a tree finds them: the
-    same ones that plain scans find.
+    A turn takes a group around the record r farthest from the centroid of the records
+    without a group.  If `paired`, it then takes another around the record that was
+    farthest from r.  If many records remain, a tree finds them, with a result identical
+    to that of plain scans.
     """
     from aggopt.partition._unassigned.by_tree import take as take_by_tree
 
@@ -51,7 +109,7 @@ def take(
 
 
 def scan(pool: Pool, k: int, *, paired: bool, enough: int, report: Progress) -> None:
-    """Do as `take` says by plain scans of all records without a group."""
+    """Take groups as `take` does, by plain scans of all records without a group."""
     from aggopt.partition._unassigned import kernels
 
     while pool.remaining >= enough:
@@ -61,13 +119,16 @@ def scan(pool: Pool, k: int, *, paired: bool, enough: int, report: Progress) -> 
 
 
 def close_with_one_group(pool: Pool) -> None:
-    """Make one group of all records that have none; there must be some."""
+    """Make one group of all records without a group; at least one must remain."""
     pool.labels[pool.who[: pool.remaining]] = pool.counts[GROUPS]
     pool.counts[:] = 0, pool.counts[GROUPS] + 1
 
 
 def spread_over_nearest_groups(pool: Pool) -> None:
-    """Put each record without a group into the one whose centroid is nearest.
+    """Assign each record without a group to the group whose centroid is nearest.
+
+    The centroids are those of the groups before any record is added. Among equally near
+    centroids, the group that was made first is chosen.
 
     The centroids are those of the groups before any record is added.  Of centroids
     equally near, the group that was made first is taken.
@@ -93,7 +154,7 @@ def apart(point: Floats, sizes: Floats, totals: Floats) -> Floats:
 
 
 def finish(pool: Pool, progress: Progress | None) -> Labels:
-    """Return the group of each record, (n,), and report that all is done."""
+    """Return the group of each record, (n,), and report completion."""
     if progress:
         progress(1.0)
     return pool.labels.astype(np.intp)

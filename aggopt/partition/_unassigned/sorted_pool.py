@@ -1,4 +1,7 @@
-"""Records without a group, kept in the order of their confidential attribute.
+"""Records without a group, sorted by their confidential attribute.
+
+Partitioners that use one confidential attribute share this pool: neighbours in that
+attribute are adjacent, so that a scan of some values reads nothing else.
 
 What partitioners that look at one confidential attribute share: neighbours in that
 attribute lie side by side, so that a scan of some values reads nothing else.
@@ -11,25 +14,24 @@ import numpy as np
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.state import CHUNK, Pool
+from aggopt.partition._unassigned.pool import CHUNK, Pool
 
 
 class SortedPool(NamedTuple):
-    """A pool whose columns are sorted by bin, and within a bin as they come in X.
+    """A pool whose columns are sorted by bin, and within a bin by their order in X.
 
     Attributes
     ----------
     pool
-        Its counts are how many columns there are, some of them taken, and how many
-        groups; its distances are inf where a column is taken.
+        Its counts are the numbers of columns, taken ones included, and of groups; the
+        distance of a taken column is inf.
     taken : (n,)
         Whether a column's record has a group.
     bins : (n,)
         Bin of each column, 0..m-1.
     first : (m + 1,)
-        First column of each bin, and the end.
-    free : (1,)
-        How many records have no group.
+        First column of each bin, and the end of the last.
+    free : (1,) Number of records without a group.
     """
 
     pool: Pool
@@ -39,14 +41,14 @@ class SortedPool(NamedTuple):
     free: I64
 
     def __repr__(self) -> str:
-        """Return how many records are left, without values."""
+        """Return the number of records left, without values."""
         return (
             f"SortedPool({self.remaining} of {len(self.bins)} records without a group)"
         )
 
     @property
     def remaining(self) -> int:
-        """How many records have no group."""
+        """Number of records without a group."""
         return int(self.free[0])
 
     @property
@@ -56,7 +58,7 @@ class SortedPool(NamedTuple):
 
     @property
     def turns(self) -> int:
-        """How many turns there are between two looks at Ctrl-C."""
+        """Number of turns between two checks for Ctrl-C."""
         return max(1, CHUNK // (4 * max(self.remaining, 1) * len(self.pool[0])))
 
 

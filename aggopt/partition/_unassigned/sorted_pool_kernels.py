@@ -4,16 +4,16 @@ import numpy as np
 
 from aggopt.core.compiled import inner
 from aggopt.partition._unassigned import kernels
+from aggopt.partition._unassigned.pool import GROUPS, UNASSIGNED
 from aggopt.partition._unassigned.sorted_pool import SortedPool
-from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED
 
-KEEP = 0.95  # share of the columns that must be free: fewer, and the taken are dropped
-BLOCK = 64  # columns that are tested at once: most blocks hold nothing to look at
+KEEP = 0.95  # share of free columns below which the taken ones are dropped
+BLOCK = 64  # columns that are tested at once: most blocks contain no candidate
 
 
 @inner
 def outermost(candidates: SortedPool) -> int:
-    """Return the free column farthest from the centroid of all that are free."""
+    """Return the free column farthest from the centroid of all free columns."""
     pool = candidates.pool
     total = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
     kernels.measure(pool, float(candidates.free[0]), total)
@@ -22,13 +22,13 @@ def outermost(candidates: SortedPool) -> int:
 
 @inner
 def measure(candidates: SortedPool, column: int) -> None:
-    """Set the distances of the free columns from one of them."""
+    """Set the distances of the free columns from one free column."""
     kernels.measure(candidates.pool, 1.0, candidates.pool.records[:, column].copy())
 
 
 @inner
 def farthest(candidates: SortedPool) -> int:
-    """Return the farthest free column; of equals, the record that comes first in X."""
+    """Return the farthest free column; among equals, the one first in X."""
     best, far, pool = -1, -1.0, candidates.pool
     end = pool.counts[UNASSIGNED]
     for start in range(0, end, BLOCK):
@@ -45,26 +45,26 @@ def farthest(candidates: SortedPool) -> int:
 
 @inner
 def take(candidates: SortedPool, column: int) -> None:
-    """Put a free column into the group that is being made."""
+    """Assign a free column to the group under construction."""
     pool = candidates.pool
     pool.labels[pool.who[column]] = pool.counts[GROUPS]
     pool.distances[column] = np.inf
     candidates.taken[column] = True
     candidates.free[0] -= 1
     kernels.add_to_sums(pool, column, -1)
-    pool.records[0, column] = np.inf  # so is every distance from now on
+    pool.records[0, column] = np.inf  # makes every later distance inf
 
 
 @inner
 def tidy(candidates: SortedPool) -> None:
-    """Close a group, and drop the taken columns when they have become many."""
+    """Complete a group, and drop the taken columns if they have become many."""
     candidates.pool.counts[GROUPS] += 1
     drop_taken(candidates)
 
 
 @inner
 def drop_taken(candidates: SortedPool) -> bool:
-    """Drop the taken columns when they have become many; return whether they had."""
+    """Drop the taken columns if they have become many; return whether they had."""
     if candidates.free[0] >= KEEP * candidates.pool.counts[UNASSIGNED]:
         return False
     pool, kept, bin_ = candidates.pool, 0, 0

@@ -1,4 +1,7 @@
-"""Sort values by their bits.  Importing this imports numba.
+"""Radix sort of values by their bits. Importing this imports numba.
+
+NumPy's own sort that also returns the order takes several times as long on a million
+values, longer than the subsequent partition: see benchmarks/univariate.py.
 
 NumPy's own sort that also tells the order takes several times as long on a million
 values, longer than the whole partition that follows it: see benchmarks/univariate.py.
@@ -19,7 +22,10 @@ LAST = np.uint64(255)
 
 
 class RadixWorkspace(NamedTuple):
-    """Keys and the place that each had at first, and as much space beside them.
+    """Keys, the original position of each key, and a spare array for each.
+
+    NumPy allocates them, because it requests large pages; arrays of compiled code are
+    in small pages, and slower.
 
     Made by NumPy, which asks for large pages; what compiled code makes comes in small
     ones, and slowly.
@@ -32,7 +38,7 @@ class RadixWorkspace(NamedTuple):
 
 
 def by_value(x: Floats) -> tuple[Floats, AnyInt]:
-    """Return x (n,) sorted, and where each value stood; of equals, the first first."""
+    """Return x (n,) sorted, and original positions; equal values keep their order."""
     n = len(x)
     kind = np.uint32 if n < 2**32 else np.uint64
     keys: U64 = np.empty(n, dtype=np.uint64)
@@ -45,16 +51,16 @@ def by_value(x: Floats) -> tuple[Floats, AnyInt]:
 
 @compiled
 def undo(labels: AnyInt, order: AnyInt, back: Labels) -> None:
-    """Put labels (n,) of sorted values back in the order in which those stood."""
+    """Write labels (n,) of sorted values in the original order of the values."""
     for i in range(len(labels)):
         back[order[i]] = labels[i]
 
 
 @compiled
 def _sort(x: Floats, workspace: RadixWorkspace) -> bool:
-    """Sort the values; return whether they end up in the spare arrays."""
+    """Sort the values; return whether the result is in the spare arrays."""
     varying = _varying_digits(x, workspace.keys)
-    # sign, exponent and log2(n) digits more tell nearly all values apart
+    # sign, exponent and log2(n) more digits distinguish nearly all values
     enough = int(np.ceil((12 + np.log2(len(x))) / 8))
     turns = min(enough, len(varying))
     now = _by_digits(workspace, varying[-enough:])
@@ -67,7 +73,7 @@ def _sort(x: Floats, workspace: RadixWorkspace) -> bool:
 
 @inner
 def _varying_digits(x: Floats, keys: U64) -> list[int]:
-    """Make keys, whole numbers in the order of the values; tell which digits differ.
+    """Make keys, whole numbers in the order of the values; return the digits that vary.
 
     0.0 and -0.0 get the same key.
     """
@@ -88,7 +94,7 @@ def _turn_to_values(keys: U64) -> None:
 
 @inner
 def _by_digits(workspace: RadixWorkspace, digits: list[int]) -> RadixWorkspace:
-    """Sort keys by these digits, least first; return where they are."""
+    """Sort keys by these digits, least first; return the workspace with the result."""
     counts = np.zeros((len(digits), 256), np.int64)
     for key in workspace.keys:
         for d in range(len(digits)):
@@ -103,7 +109,7 @@ def _by_digits(workspace: RadixWorkspace, digits: list[int]) -> RadixWorkspace:
 
 @inner
 def _deal(workspace: RadixWorkspace, shift: np.uint64, counts: I64) -> None:
-    """Deal keys out by one digit, keeping the order of those where it is the same."""
+    """Distribute keys by one digit; keys with an equal digit keep their order."""
     place = np.cumsum(counts) - counts
     for i in range(len(workspace.keys)):
         key = workspace.keys[i]
@@ -115,7 +121,7 @@ def _deal(workspace: RadixWorkspace, shift: np.uint64, counts: I64) -> None:
 
 @inner
 def _finished(keys: U64, order: AnyInt) -> bool:
-    """Move what is out of place after the leading digits, unless that is much."""
+    """Move keys out of order after the leading digits; return whether it finished."""
     moves = 0
     for i in range(1, len(keys)):
         if keys[i - 1] <= keys[i]:

@@ -39,10 +39,10 @@ def univariate(
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Partition:
-    """Return the groups of at least k values that cost least of all.
+    """Return the groups of at least k values with the least cost.
 
-    The partition is optimal: no other, of any kind, costs less.  The model is stated
-    in `aggopt.models.univariate`: a shortest path through the sorted values.
+    The partition is optimal: no other partition of any kind costs less.  The model is
+    that of `aggopt.models.univariate`: a shortest path through the sorted values.
 
     Parameters
     ----------
@@ -51,55 +51,54 @@ def univariate(
     k : int
         Smallest group size, 1 <= k <= n.  With n < 2k all values are one group.
     cost : "sse", "sae" or "maxdist"
-        What a group costs: the sum of squares about its mean, the sum of distances
-        from its median, or its largest value less its smallest.
+        Cost of a group: the sum of squares about its mean, the sum of distances from
+        its median, or its largest value less its smallest.
     centroids : "any" or "integer"
-        "integer": the published value is to be the whole number nearest to the mean,
-        and squares count from there.  Rounding the means of the groups that are best
-        without it loses more.  For the cost "sse".
+        "integer": the published value is the whole number nearest to the mean, and
+        squares count from it.  Rounding the means of the groups for "any" loses more.
+        Only for the cost "sse".
     solver
-        A name of `aggopt.solvers.SOLVERS` that takes the model: "dynamic" (the
-        default, for millions of values), "shortest_path", or one that takes
-        linear programs, "cvxpy:highs" and others, for thousands.
+        A name of `aggopt.solvers.SOLVERS` that accepts the model: "dynamic" (the
+        default, for millions of values), "shortest_path", or one for linear programs,
+        "cvxpy:highs" and others, for thousands.
     time_limit, options
-        Of a solver of linear programs: seconds, and options under its own names.
+        For a solver of linear programs: seconds, and options under its own names.
 
     Returns
     -------
     Partition
-        Group of each value, numbered 0..m-1 from the least values up.  Each group
-        has k to 2k - 1 values.  The certificate is in standardised units: squared
-        standard deviations for the cost "sse", standard deviations for the others.  A
-        partition that its solver did not prove optimal has the status LIMIT, and the
-        bound is what the multipliers prove that the solver found, whatever it says of
-        itself.
+        Group of each value, numbered 0..m-1 from the least values up.  Each group has k
+        to 2k - 1 values.  The certificate is in standardised units: squared standard
+        deviations for the cost "sse", standard deviations for the others.  A partition
+        that its solver did not prove optimal has the status LIMIT; its bound is proven
+        by the solver's multipliers, whatever the solver reports.
 
     Raises
     ------
     InfeasibleInputError
-        k exceeds n, or the memory that is left would not do; the message says how
-        much is needed.
+        k exceeds n, or the memory is insufficient; the message contains the required
+        amount.
     JobError
-        k is below 1 or not a whole number; an unknown cost, kind of centroids or
-        solver (UnknownNameError), or one that does not fit.
+        k is below 1 or not a whole number; an unknown cost, kind of centroids or solver
+        (UnknownNameError), or an incompatible one.
     TableError
         x is not a vector of finite numbers.
     SolverError
-        The solver is missing, or found no partition.
+        The solver is missing, or returned no partition.
 
     Notes
     -----
-    Costs are computed relative to a value of the group, to avoid cancellation;
-    costs that are equal up to rounding may be taken for equal.  Of equal values the one
-    that comes first in x goes into the group with the smaller number.
+    Costs are computed relative to a value of the group, to avoid cancellation; costs
+    that are equal up to rounding may be treated as equal.  Among equal values, the
+    first one in x belongs to the group with the smaller number.
 
     Time grows as n for usual k, and as n log k for large; memory as n.
 
     Disclosure: the groups keep the order of the values, and nearly the values
-    themselves.  Who knows a person's value of this attribute finds the group by
-    looking for the nearest published value; where several attributes are treated one
-    by one, the combination usually singles the person out.  `aggopt.measure.assess`
-    shows it: distance linkage (DLD) and interval disclosure (SDID) are high.
+    themselves.  An intruder with a person's value of this attribute finds the group by
+    the nearest published value; if several attributes are treated one by one, the
+    combination usually singles the person out.  `aggopt.measure.assess` shows it:
+    distance linkage (DLD) and interval disclosure (SDID) are high.
 
     Source: Hansen and Mukherjee, IEEE TKDE 15(4), 2003.
 
@@ -162,7 +161,7 @@ def _solved(x: npt.ArrayLike, k: int, how: _UnivariateOptions) -> _Solved:
 
 def _sorted(values: Floats) -> tuple[Floats, AnyInt]:
     from aggopt.partition._univariate import (
-        radix_sort,  # imports numba: not before it is needed
+        radix_sort,  # imports numba: only when needed
     )
 
     require_memory(BYTES * len(values), f"sorting {len(values)} values")
@@ -205,16 +204,16 @@ def _objective(solved: _Solved) -> float:
 
 
 def _unit(data: model.Data) -> float:
-    """Return by what the model's costs are multiplied to be standardised."""
+    """Return the factor from the model's costs to standardised costs."""
     spread = float(Scale.of(data.x[:, None]).spread[0])
     unit = data.unit / spread if spread else 1.0
     return float(unit ** (2 if data.cost == "sse" else 1))
 
 
 def _proof(solved: _Solved, objective: float) -> tuple[Status, float | None]:
-    """Return how it ended, and the bound, in units of the model."""
+    """Return the status and the bound, in units of the model."""
     if solved.by.language is None:
-        return solved.found.status, objective  # such a method proves a path, no figure
+        return solved.found.status, objective  # it proves its path
     if solved.found.bound is None:
         return Status.LIMIT, _free(solved.data, objective)
     bound = min(max(solved.found.bound, 0.0), objective)  # no cost is below 0
@@ -224,7 +223,7 @@ def _proof(solved: _Solved, objective: float) -> tuple[Status, float | None]:
 
 
 def _free(data: model.Data, objective: float) -> float | None:
-    """Return the bound that neighbours prove of squares; nothing of other costs."""
+    """Return the bound that neighbours prove for squares; None for other costs."""
     if data.cost != "sse":
         return None
     values = (data.x - data.x[0]) / data.unit
@@ -239,7 +238,7 @@ class Costed(Solved):
 
 
 class Univariate(Grouping, Costed):
-    """Settings of `aggopt.partition.univariate`, which takes one attribute."""
+    """Settings of `aggopt.partition.univariate`, which groups one attribute."""
 
     method: Literal["univariate"]
 

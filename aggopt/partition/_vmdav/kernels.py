@@ -1,4 +1,4 @@
-"""V-MDAV in compiled loops over a pool.  Importing this imports numba: do so late."""
+"""Compiled loops of V-MDAV over a pool. Importing this imports numba: do so late."""
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from aggopt.partition._unassigned.kernels import (
     swap,
     take_nearest,
 )
-from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
+from aggopt.partition._unassigned.pool import GROUPS, UNASSIGNED, Pool
 
 
 @compiled
 def take_grown(pool: Pool, k: int, gamma2: float, outermost: I64, turns: int) -> None:
-    """Take groups of k to 2k - 1 for so many turns, while k records have none.
+    """Take groups of k to 2k - 1 for `turns` turns, while k records have none.
+
+    With `outermost` (n,) a group begins at the first of them that has no group; with an
+    empty array, at the record farthest from the centroid of those without.
 
     With `outermost` (n,) a group begins at its first record without a group; with an
     empty one, at the record farthest from the centroid of those without.
@@ -34,7 +37,7 @@ def take_grown(pool: Pool, k: int, gamma2: float, outermost: I64, turns: int) ->
 
 @inner
 def _seed(pool: Pool, outermost: I64) -> int:
-    """Return the column that the next group is built around, -1 if none is left."""
+    """Return the column around which the next group is built, -1 if none is left."""
     if not len(outermost):
         measure_from_centroid(pool)
         return farthest(pool)
@@ -72,7 +75,7 @@ def _grow(pool: Pool, near: Floats, k: int, gamma2: float) -> None:
 
 @inner
 def come_near(pool: Pool, near: Floats, column: int) -> None:
-    """Let near[j] be the distance to the nearest of a group that a column joined."""
+    """Update near[j], the distance to the nearest member, for a column that joined."""
     measure(pool, 1.0, pool.records[:, column].copy())
     for j in range(pool.counts[UNASSIGNED]):
         near[j] = min(near[j], pool.distances[j])
@@ -80,7 +83,7 @@ def come_near(pool: Pool, near: Floats, column: int) -> None:
 
 @inner
 def nearest_of(near: Floats, who: I64) -> int:
-    """Return the least of some columns; of equals, the record that comes first in X."""
+    """Return the nearest of some columns; among equals, the one first in X."""
     best = 0
     for j in range(1, len(near)):
         if near[j] <= near[best] and (near[j] < near[best] or who[j] < who[best]):
@@ -90,7 +93,7 @@ def nearest_of(near: Floats, who: I64) -> int:
 
 @inner
 def gap_to_others(pool: Pool, column: int) -> float:
-    """Return the least distance from a column to the others; inf if it is alone."""
+    """Return the least distance from a column to the others; inf if none is left."""
     measure(pool, 1.0, pool.records[:, column].copy())
     pool.distances[column] = np.inf
     return float(pool.distances[: pool.counts[UNASSIGNED]].min())
@@ -98,7 +101,7 @@ def gap_to_others(pool: Pool, column: int) -> float:
 
 @inner
 def join(pool: Pool, near: Floats, column: int, group: int) -> None:
-    """Give a column a group; it becomes the first that has one."""
+    """Assign a column to a group; it becomes the first column with a group."""
     pool.labels[pool.who[column]] = group
     add_to_sums(pool, column, -1)
     pool.counts[UNASSIGNED] -= 1

@@ -19,7 +19,7 @@ from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._shared.split_large import split_large
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.state import CHUNK, Pool
+from aggopt.partition._unassigned.pool import CHUNK, Pool
 
 CENTROIDS = ("fixed", "remaining")
 
@@ -36,12 +36,12 @@ def vmdav(
     """Return groups of k to 2k - 1 similar records, as many as fit.
 
     While k records have no group, the k nearest to the one farthest from the centroid
-    become one.  It grows: let e be the record without a group that is nearest to any
-    of its members, at d_in, and d_out the distance from e to the nearest other record
+    become one.  It grows: let e be the record without a group that is nearest to any of
+    its members, at d_in, and d_out the distance from e to the nearest other record
     without a group.  If d_in < gamma d_out, e joins, until the group has 2k - 1.  The
-    fewer than k that are left go one by one to the group whose centroid, before any
-    is added, is nearest; a group that this takes to 2k or more is split by `mdav`.
-    Distances are Euclidean.
+    remaining records, fewer than k, are assigned one by one to the group whose
+    centroid, before any is added, is nearest; `mdav` splits a group that reaches 2k or
+    more. Distances are Euclidean.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ def vmdav(
     k : int
         Records per group, at least; 1 <= k <= n.  With n < 2k all are one group.
     gamma : float
-        How readily groups grow, 0 (never) or more: about 0.2 where records are
-        scattered, about 1.1 where they cluster.
+        Tendency of groups to grow, 0 (never) or more: about 0.2 for scattered records,
+        about 1.1 for clustered ones.
     centroid : "fixed" or "remaining"
-        What groups begin farthest from: the centroid of all records, as published,
-        or of those without a group, as in `mdav`.
+        Centroid from which a group begins farthest: of all records, as published, or of
+        the records without a group, as in `mdav`.
     scale : "z" or "none"
         As in `mdav`.
     progress : callable, optional
@@ -70,7 +70,7 @@ def vmdav(
     InfeasibleInputError
         k exceeds n.
     JobError
-        k is below 1 or not a whole number; gamma is no finite number of at least 0;
+        k is below 1 or not a whole number; gamma is not a finite number of at least 0;
         an unknown centroid or scale (UnknownNameError).
     TableError
         X is not a matrix of finite numbers.
@@ -79,12 +79,12 @@ def vmdav(
     -----
     Ties are broken by record order; see `mdav` on ties.
 
-    Time grows as n^2 d: each member of a group is compared with all records that have
-    none, so about k times as long as `mdav`; memory grows as n d.
+    Time grows as n^2 d, about k times as long as `mdav`: each member of a group is
+    compared with all records without a group.  Memory grows as n d.
 
     Weaknesses: it is not always better than `mdav`.  With gamma = 0.2 it loses less on
     about one in three settings of the usual test files; centroid="remaining" is the
-    better choice on Census.  It looks at no confidential attribute.
+    better choice on Census.  It ignores confidential attributes.
 
     Source: Solanas and Martinez-Balleste, V-MDAV: a multivariate microaggregation with
     variable group size, COMPSTAT 2006.  The split of groups of 2k or more, which only
@@ -111,12 +111,12 @@ def vmdav(
 
 
 def gamma_squared(gamma: object) -> float:
-    """Return gamma^2 as the nearest float, gamma read as the decimal it is written as.
+    """Return gamma^2 as the nearest float, with gamma read as a decimal.
 
     Raises
     ------
     JobError
-        gamma is no number of at least 0, or beyond all measure.
+        gamma is not a number from 0 up to 1e100.
     """
     if not (is_number(gamma) and 0 <= gamma < 1e100):  # type: ignore[operator]
         seen = repr(gamma) if is_number(gamma) else type(gamma).__name__
@@ -144,7 +144,9 @@ def _take(
 
 
 def outermost_first(pool: Pool) -> I64:
-    """Return the records, those farthest from the centroid of all first.
+    """Return the records by their distance from the centroid of all, farthest first.
+
+    Equally distant records keep their order in X.
 
     Of records equally far, the one that comes first in X.
     """
