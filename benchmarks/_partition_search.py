@@ -12,8 +12,8 @@ from aggopt.core.standardise import Scale
 from aggopt.partition import local_search, mdav
 from aggopt.partition._local_search.effort import NEAR
 from aggopt.partition._local_search.search import searched
-from aggopt.partition._neighbours.neighbours import neighbours
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._neighbours.neighbours import find_neighbours
+from aggopt.partition._shared.sse import compute_sse
 
 KNOWN = {  # IL in % of the best partitions met so far, by many minutes of search
     "Tarragona": {3: 14.4673, 4: 17.0815, 5: 20.1498, 10: 30.110},
@@ -80,7 +80,7 @@ def _row(
         Z,
         start,
         k,
-        neighbours(Z, NEAR),
+        find_neighbours(Z, NEAR),
         perturbations=0,
         seed=seed,
         clock=Deadline(None),
@@ -92,8 +92,8 @@ def _row(
     return Row(
         name,
         k,
-        unit * loss(Z, start),
-        unit * loss(Z, descended),
+        unit * compute_sse(Z, start),
+        unit * compute_sse(Z, descended),
         spent,
         *(figure for effort in efforts for figure in effort[:2]),
         il,

@@ -17,7 +17,7 @@ import pandas as pd
 import aggopt
 from aggopt.experiments.choose import Choices
 from aggopt.partition import mhm
-from aggopt.partition._path_split.shared import shared_orderings
+from aggopt.partition._path_split.shared import share_orderings
 
 NAMES = [f"x{j}" for j in range(10)]
 ROLES = {"quasi-identifier": NAMES}
@@ -60,7 +60,7 @@ def orderings(frame: pd.DataFrame) -> tuple[float, float]:
         mhm(X, k, order="tsp")
     alone = perf_counter() - began
     began = perf_counter()
-    with shared_orderings():
+    with share_orderings():
         for k in SIZES:
             mhm(X, k, order="tsp")
     return alone, perf_counter() - began

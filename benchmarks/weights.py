@@ -24,7 +24,7 @@ from rich.table import Table
 from aggopt import aggregate
 from aggopt.core.standardise import Scale
 from aggopt.partition import local_search
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.sse import compute_sse
 
 K = 5
 CENSUS, TESTDATA = "census", "testdata, household_weights"
@@ -73,7 +73,7 @@ def main() -> None:
         begun = time.perf_counter()
         found = local_search(X, K, weights=w)
         seconds = time.perf_counter() - begun
-        lost = [ignored, loss(Z, plain.labels, w), found.loss]
+        lost = [ignored, compute_sse(Z, plain.labels, w), found.loss]
         gap = 1 - found.certificate.bound / found.loss
         shown = [f"{100 * each / whole:.3f}" for each in lost]
         losses.add_row(name, *shown, f"{REACH[name]}", f"{gap:.0%}", f"{seconds:.1f}")

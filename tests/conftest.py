@@ -183,7 +183,7 @@ def no_work(monkeypatch):
     def work(*_, **__):
         raise AssertionError("work was begun")
 
-    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", work)
+    monkeypatch.setattr("aggopt.pipeline.partition_step.partition_blocks", work)
 
 
 def pytest_collection_finish():

@@ -10,18 +10,20 @@ from aggopt.checks._partitioner import TriedPartitioner
 from aggopt.checks._records import normal, partitions
 from aggopt.core.types import F64
 from aggopt.partition import Partition
-from aggopt.partition._registry import Takes
-from aggopt.partition._shared.scaling import scaled
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._registry import AttributeUse
+from aggopt.partition._shared.scaling import scale_records
+from aggopt.partition._shared.sse import compute_sse
 
 
 def groups_lose_less_than_chance(f: TriedPartitioner) -> None:
     """Groups lose less than random groups of the same sizes."""
-    X = scaled(np.asarray(f.records[:, : 1 if f.takes is not Takes.SEVERAL else None]))
+    X = scale_records(
+        np.asarray(f.records[:, : 1 if f.takes is not AttributeUse.SEVERAL else None])
+    )
     labels = f.labels(f.records, f.k)
     rng = np.random.default_rng(0)
-    own = loss(X, labels)
-    chance = min(loss(X, rng.permutation(labels)) for _ in range(5))
+    own = compute_sse(X, labels)
+    chance = min(compute_sse(X, rng.permutation(labels)) for _ in range(5))
     require(own < chance, f"they lose {own:.4g}, groups at random {chance:.4g}")
 
 
@@ -31,9 +33,9 @@ def certificate_is_true(f: TriedPartitioner) -> None:
     found = f(X, 2)
     if not isinstance(found, Partition):
         not_tried("it returns labels without a certificate")
-    if f.takes is not Takes.SEVERAL:
+    if f.takes is not AttributeUse.SEVERAL:
         X = X[:, :1]
-    Z = scaled(X) if f.standardises else np.asarray(X)
+    Z = scale_records(X) if f.standardises else np.asarray(X)
     own, certificate = _lost(Z, f.labels(normal()[:7], 2)), found.certificate
     stated = certificate.objective
     near = abs(stated - own) <= 1e-9 * max(1.0, own)

@@ -13,7 +13,7 @@ import pandas as pd
 from aggopt.checks._records import Case, K, cases, normal
 from aggopt.core.types import F64, Labels
 from aggopt.partition import Partitioner
-from aggopt.partition._registry import Takes
+from aggopt.partition._registry import AttributeUse
 
 L, T = 2, 0.5  # asked of methods that look at a confidential attribute
 
@@ -43,7 +43,7 @@ class TriedPartitioner:
     function: Callable[..., Any]
     settings: Mapping[str, Any]
     excused: Mapping[str, str]
-    takes: Takes = Takes.SEVERAL
+    takes: AttributeUse = AttributeUse.SEVERAL
     guarantees: frozenset[str] = frozenset("k")
     public: bool = False
     records: F64 = field(default_factory=normal, repr=False)
@@ -83,11 +83,11 @@ class TriedPartitioner:
 
     def attributes(self, X: Any) -> Any:
         """Return what it takes of records: all, the first attribute, or it alone."""
-        if self.takes is Takes.SEVERAL or np.ndim(X) < 2:
+        if self.takes is AttributeUse.SEVERAL or np.ndim(X) < 2:
             return X
         if isinstance(X, list):
-            return [row[0] if self.takes is Takes.ONE else row[:1] for row in X]
-        first: Any = 0 if self.takes is Takes.ONE else [0]
+            return [row[0] if self.takes is AttributeUse.ONE else row[:1] for row in X]
+        first: Any = 0 if self.takes is AttributeUse.ONE else [0]
         return X.iloc[:, first] if isinstance(X, pd.DataFrame) else X[:, first]
 
     def labels(self, X: Any, k: Any, order: Labels | None = None) -> npt.NDArray[Any]:
@@ -95,7 +95,9 @@ class TriedPartitioner:
         if isinstance(X, np.ndarray) and not X.flags.writeable:
             X = X.copy(order="K")  # kernels are compiled anew for what is read-only
         found = np.asarray(self(X, k, order))
-        one = self.takes is Takes.EACH and found.ndim == 2 and found.shape[1] == 1
+        one = (
+            self.takes is AttributeUse.EACH and found.ndim == 2 and found.shape[1] == 1
+        )
         return found[:, 0] if one else found
 
     def at(self, case: Case) -> npt.NDArray[Any]:

@@ -12,7 +12,7 @@ from aggopt.checks._partitioner import L, T, TriedPartitioner, alike
 from aggopt.checks._records import K, edges
 from aggopt.core.compile_time import compile_time
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.partition._registry import Takes
+from aggopt.partition._registry import AttributeUse
 from aggopt.privacy import distinct_l, t_closeness
 
 LIMIT, SOON = 0.05, 5.0  # seconds allowed, and within which that is done
@@ -144,7 +144,7 @@ def copies_stay_together(f: TriedPartitioner) -> None:
     for k in f.group_sizes:
         order = np.random.default_rng(0).permutation(k * len(f.records))
         copies = np.repeat(f.records, k, axis=0)[order]
-        if f.takes is not Takes.SEVERAL:
+        if f.takes is not AttributeUse.SEVERAL:
             copies = copies[:, :1]
         labels = f.labels(copies, k)
         for group in range(labels.max() + 1):
@@ -177,7 +177,7 @@ def unusable_records_are_refused(f: TriedPartitioner) -> None:
         "text": (X.astype(str), recode),
         "complex numbers": (X + 1j, recode),
     }
-    if f.takes is Takes.SEVERAL:
+    if f.takes is AttributeUse.SEVERAL:
         wrong["one dimension"] = (
             X[:, 0],
             "1 dimension(s).\nTo fix: pass records in rows",
@@ -185,7 +185,7 @@ def unusable_records_are_refused(f: TriedPartitioner) -> None:
         none = "To fix: pass at least one record and one attribute"
         wrong["no attribute"] = X[:, :0], none
     for what, (records, says) in wrong.items():
-        says = "To fix: " if f.takes is Takes.ONE else says
+        says = "To fix: " if f.takes is AttributeUse.ONE else says
         refused(partial(f, records, f.k), what, TableError, says=says)
 
 
@@ -227,7 +227,7 @@ def _require_public(f: TriedPartitioner) -> None:
 
 
 def _require_several(f: TriedPartitioner) -> None:
-    if f.takes is not Takes.SEVERAL:
+    if f.takes is not AttributeUse.SEVERAL:
         not_tried("it takes one attribute")
 
 

@@ -13,8 +13,8 @@ from aggopt.checks._records import partitions
 from aggopt.core.compile_time import compile_time
 from aggopt.core.types import F64, I64, Labels
 from aggopt.partition import Partition, mdav
-from aggopt.partition._shared.scaling import scaled
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.scaling import scale_records
+from aggopt.partition._shared.sse import compute_sse
 from aggopt.privacy._model import OF_RECORDS, REQUIREMENTS
 from aggopt.privacy._requirement import Requirement
 from aggopt.repair._own import OwnRepair
@@ -99,7 +99,9 @@ def groups_that_satisfy_it_lose_nothing(f: TriedRepair) -> None:
         X, labels, asked = _task(name)
         start = _satisfying(X, labels, asked)
         repaired, _ = f(X, start.copy(), asked)
-        before, after = (loss(scaled(X), found) for found in (start, repaired))
+        before, after = (
+            compute_sse(scale_records(X), found) for found in (start, repaired)
+        )
         worse = f"{name}: they lost {before:.6g}, and lose {after:.6g}"
         require(after <= before * (1 + 1e-9), worse)
 
@@ -114,7 +116,7 @@ def certificate_is_true(f: TriedRepair) -> None:
         repaired, found = f(X, np.array([0, 0, 0, 1, 1, 1, 1]), asked, 2)
         if found is None:
             continue
-        certificate, own = found.certificate, loss(scaled(X), repaired)
+        certificate, own = found.certificate, compute_sse(scale_records(X), repaired)
         stated = certificate.objective
         near = abs(stated - own) <= 1e-6 * max(1.0, own)
         require(near, f"{name}: objective {stated:.9g}, and the groups lose {own:.9g}")
@@ -170,13 +172,13 @@ def _satisfying(X: F64, labels: Labels, asked: Requirement) -> Labels:
 
 def _least(X: F64, asked: Requirement) -> float:
     """Return what the best groups of two or more lose that satisfy it."""
-    Z, best = scaled(X), np.inf
+    Z, best = scale_records(X), np.inf
     for groups in partitions(len(X), 2):
         labels: I64 = np.empty(len(X), np.intp)
         for g, group in enumerate(groups):
             labels[group] = g
         if asked.satisfied(labels):
-            best = min(best, loss(Z, labels))
+            best = min(best, compute_sse(Z, labels))
     return float(best)
 
 

@@ -10,9 +10,9 @@ from aggopt.checks._partitioner import TriedPartitioner
 from aggopt.checks._records import normal, partitions
 from aggopt.core.types import F64
 from aggopt.partition import Partition
-from aggopt.partition._registry import Takes
-from aggopt.partition._shared.scaling import scaled
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._registry import AttributeUse
+from aggopt.partition._shared.scaling import scale_records
+from aggopt.partition._shared.sse import compute_sse
 
 POWER = 1024.0  # of two: no weight is rounded by it
 TIMES = (1, 3, 1, 2, 5, 1, 2)  # as which each of seven records counts
@@ -48,7 +48,7 @@ def whole_weights_are_replicated_records(f: TriedPartitioner) -> None:
     if not isinstance(found, Partition):
         not_tried("it returns labels without a certificate")
     Z = np.repeat(X, TIMES, axis=0)
-    Z = scaled(Z) if f.standardises else Z
+    Z = scale_records(Z) if f.standardises else Z
     own, certificate = _lost(Z, found.labels), found.certificate
     stated = certificate.objective
     near = abs(stated - own) <= 1e-9 * max(1.0, own)
@@ -62,7 +62,7 @@ def whole_weights_are_replicated_records(f: TriedPartitioner) -> None:
 def _require_weighing(f: TriedPartitioner) -> None:
     if "weights" not in f.arguments:
         not_tried("it takes no weights")
-    if f.takes is not Takes.SEVERAL:
+    if f.takes is not AttributeUse.SEVERAL:
         not_tried("it takes one attribute")
 
 
@@ -72,7 +72,7 @@ def _labels(f: TriedPartitioner, X: F64, k: int, weights: F64) -> npt.NDArray[An
 
 def _lost(Z: F64, labels: npt.NDArray[Any]) -> float:
     """Return what replicated records Z lose in the groups (7,) of those before."""
-    return loss(Z, np.repeat(labels, TIMES))
+    return compute_sse(Z, np.repeat(labels, TIMES))
 
 
 def _numbers(groups: list[list[int]]) -> npt.NDArray[Any]:

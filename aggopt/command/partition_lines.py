@@ -7,7 +7,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from aggopt.partition._registry import PARTITIONERS, Takes
+from aggopt.partition._registry import PARTITIONERS, AttributeUse
 
 EXPLAINED = ("method", "attributes", "time_limit", "solver", "options")
 KINDS = {int: "a whole number", float: "a number", str: "a name", dict: "a table"}
@@ -32,7 +32,9 @@ def settings() -> Iterator[Setting]:
 def each_by_itself() -> str:
     """Return the names of methods that take no `attributes`."""
     return ", ".join(
-        name for name, method in PARTITIONERS.items() if method.takes is Takes.EACH
+        name
+        for name, method in PARTITIONERS.items()
+        if method.takes is AttributeUse.EACH
     )
 
 

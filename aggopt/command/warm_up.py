@@ -174,9 +174,9 @@ def compiled() -> Iterator[tuple[float, str, int]]:
 
 def kept_instead() -> Path | None:
     """Return where kernels are kept if NUMBA_CACHE_DIR names a folder of no use."""
-    from aggopt.partition._merge.kernels import merge
+    from aggopt.partition._merge.kernels import merge_groups
 
-    kernel: Any = merge
+    kernel: Any = merge_groups
     named, kept = os.environ.get("NUMBA_CACHE_DIR"), Path(kernel._cache.cache_path)
     if not named or kept.resolve().is_relative_to(Path(named).resolve()):
         return None

@@ -11,7 +11,7 @@ from aggopt.experiments._within import within
 from aggopt.job import Job, Solved
 from aggopt.output.block_names import names_of
 from aggopt.output.release import Release
-from aggopt.partition._path_split.shared import shared_orderings
+from aggopt.partition._path_split.shared import share_orderings
 from aggopt.partition._shared.result import Block
 from aggopt.pipeline.before_work import chosen_solver
 from aggopt.pipeline.grouped import Blocks, Grouped
@@ -66,7 +66,7 @@ class Done(NamedTuple):
 
 def all_done(works: Sequence[Work]) -> list[Done]:
     """Return what comes of cells, those that differ in k alone from one ordering."""
-    with shared_orderings():
+    with share_orderings():
         return list(map(done, works))
 
 

@@ -10,7 +10,7 @@ from aggopt.core.section import MethodSection, plain_number
 from aggopt.errors import JobError, naming
 from aggopt.experiments._grid import Cell, listed, said_of
 from aggopt.job import Job
-from aggopt.partition._shared.settings import OF_TABLE
+from aggopt.partition._shared.settings import TABLE_SETTINGS
 
 PRIVACY = ("k", "t", "l")
 AGGREGATION = ("keep", "alpha", "delta")
@@ -138,7 +138,7 @@ def _grouping(own: MethodSection, asked: Any) -> Any:
         return asked
     if asked == {"method": own.method}:
         return own
-    kept = {n: getattr(own, n) for n in OF_TABLE if n in own.model_fields_set}
+    kept = {n: getattr(own, n) for n in TABLE_SETTINGS if n in own.model_fields_set}
     return kept | asked
 
 

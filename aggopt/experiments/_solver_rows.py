@@ -13,7 +13,7 @@ from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, SolverError, TableError
 from aggopt.job import Shifting, Solved
 from aggopt.partition import univariate
-from aggopt.partition._in_blocks import divided
+from aggopt.partition._in_blocks import partition_blocks
 from aggopt.partition._registry import PARTITIONERS
 from aggopt.pipeline.aggregate_step import aggregated, categories, placed
 from aggopt.pipeline.audit_values import holds_of
@@ -137,7 +137,7 @@ def of_partition(
     try:
         univariate(np.arange(9.0), 3, **first)  # loads, compiles: not timed
         started = compile_time.now()
-        blocks = divided(
+        blocks = partition_blocks(
             given.X, k, columns, how.function, settings, on_progress, names
         )
     except (SolverError, TableError, InfeasibleInputError) as refusal:
@@ -158,7 +158,9 @@ def of_blocks(given: Grouped, solver: Solver, limit: float, on_progress: Share) 
     columns = [block.columns for block in given.blocks]
     try:
         k = job.privacy.k
-        found = divided(given.records, k, columns, divide, settings, on_progress, names)
+        found = partition_blocks(
+            given.records, k, columns, divide, settings, on_progress, names
+        )
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
     return _valued(replace(given, blocks=found), solver)

@@ -18,7 +18,7 @@ from aggopt.experiments._solver_rows import (
 )
 from aggopt.experiments._solver_step import solved_by
 from aggopt.job import Job, Recommended
-from aggopt.partition._registry import PARTITIONERS, initial_methods
+from aggopt.partition._registry import PARTITIONERS, list_initial_methods
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.partition_step import Progress, group, job_of, progress_or_noop
 from aggopt.solvers import choose
@@ -99,7 +99,7 @@ def compare(
 
 def _quick(job: Job) -> Job:
     """Return the job with groups that cost little, of the same attributes."""
-    first = PARTITIONERS[initial_methods()[0]]
+    first = PARTITIONERS[list_initial_methods()[0]]
     asked = {"method": first.name, "attributes": job.partition.attributes}
     return job.model_copy(update={"partition": first.settings.model_validate(asked)})
 

@@ -9,14 +9,14 @@ from aggopt.core.regular import real_path
 from aggopt.core.section import SolverName
 from aggopt.core.types import Labels
 from aggopt.errors import JobError
-from aggopt.partition._kept_groups import kept_groups
+from aggopt.partition._kept_groups import keep_groups
 from aggopt.partition._registry import Partitioner
 from aggopt.partition._shared.settings import TOGETHER, Grouping
 
 KEPT = Partitioner(
     name="keep_groups",
     when="another release, or a later wave, in the groups of an earlier one",
-    function=kept_groups,
+    function=keep_groups,
     settings=Grouping,
     model="wave_groups",
 )

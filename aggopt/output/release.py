@@ -36,7 +36,7 @@ from aggopt.output.risks import Risks
 from aggopt.output.staging import Staging, sha256
 from aggopt.output.table_file import write_table
 from aggopt.output.written import Written
-from aggopt.partition._shared.result import Block, labels_of
+from aggopt.partition._shared.result import Block, combine_labels
 from aggopt.solvers import Certificate
 from aggopt.solvers._certificate import HEADER, rows
 
@@ -157,7 +157,7 @@ class Release(Fieldwise):
     @property
     def labels(self) -> Labels:
         """Group of each record: (n,), or (n, d) with several blocks.  Private."""
-        return labels_of(self.blocks)
+        return combine_labels(self.blocks)
 
     @property
     def plot(self) -> Plots:

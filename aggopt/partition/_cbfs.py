@@ -9,9 +9,9 @@ from aggopt.core.progress import Progress
 from aggopt.core.types import F64, Labels
 from aggopt.core.validation import group_size
 from aggopt.partition._registry import Partitioner
-from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import scale_records
 from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
 
@@ -78,19 +78,19 @@ def cbfs(
     array([0, 1, 0, 1, 0, 1, 1])
     """
     clock = Deadline(None, progress)
-    records = scaled(X, scale)
+    records = scale_records(X, scale)
     k = group_size(k, len(records))
     labels = cbfs_labels(records, k, progress=progress)
-    evidence = squares(records, labels, k, by="cbfs", seconds=clock.spent)
+    evidence = certify_squares(records, labels, k, by="cbfs", seconds=clock.spent)
     return Partition(labels, evidence)
 
 
 def cbfs_labels(records: F64, k: int, *, progress: Progress | None = None) -> Labels:
     """Return labels (n,) of records (n, d) that are already scaled for distances."""
-    pool = unassigned.start(records)
-    unassigned.take(pool, k, paired=False, enough=k, progress=progress)
-    unassigned.spread_over_nearest_groups(pool)
-    return unassigned.finish(pool, progress)
+    pool = unassigned.create_pool(records)
+    unassigned.take_groups(pool, k, paired=False, enough=k, progress=progress)
+    unassigned.assign_to_nearest_groups(pool)
+    return unassigned.collect_labels(pool, progress)
 
 
 class Cbfs(Grouping):

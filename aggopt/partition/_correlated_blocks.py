@@ -6,7 +6,7 @@ import numpy.typing as npt
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError
-from aggopt.partition._shared.scaling import lines_of
+from aggopt.partition._shared.scaling import read_columns
 
 SLACK = 1e-12  # of a correlation: exact multiples do not always have |r| = 1.0
 
@@ -52,19 +52,19 @@ def correlated_blocks(X: npt.ArrayLike, least: float) -> list[list[int]]:
     >>> correlated_blocks(X, 0.9)
     [[0, 2], [1]]
     """
-    records = lines_of(X)
+    records = read_columns(X)
     if not (is_number(least) and 0 <= least <= 1):
         raise JobError(f"least = {least!r}.", fix="pass a number from 0 to 1.")
     scale = Scale.of(records)
     varying = np.flatnonzero(~scale.constant)
     Z = scale.standardise(records)[:, varying]
-    cluster = _clustered(np.abs(Z.T @ Z) / len(Z), 1.0 - least + SLACK)
+    cluster = _cluster_attributes(np.abs(Z.T @ Z) / len(Z), 1.0 - least + SLACK)
     blocks = [varying[cluster == c].tolist() for c in np.unique(cluster)]
     alone = [[j] for j in np.flatnonzero(scale.constant).tolist()]
     return sorted(blocks + alone)
 
 
-def _clustered(r: Floats, farthest: float) -> Labels:
+def _cluster_attributes(r: Floats, farthest: float) -> Labels:
     """Return a cluster number for each attribute (d,), from |r| (d, d)."""
     if len(r) < 2:
         return np.zeros(len(r), dtype=np.intp)

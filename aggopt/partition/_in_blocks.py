@@ -16,14 +16,14 @@ from aggopt.encoding._encoded import Encoded
 from aggopt.errors import JobError, PrivacyError, naming, require_known
 from aggopt.partition._registry import (
     PARTITIONERS,
-    Divide,
+    AttributeUse,
     Partitioner,
-    Takes,
-    block_methods,
+    PartitionFunction,
+    list_block_methods,
 )
-from aggopt.partition._shared.evidence import squares
-from aggopt.partition._shared.result import Block, Partition, together
-from aggopt.partition._shared.scaling import lines_of, own_units, scaled
+from aggopt.partition._shared.evidence import certify_squares
+from aggopt.partition._shared.result import Block, Partition, combine_blocks
+from aggopt.partition._shared.scaling import read_columns, read_records, scale_records
 from aggopt.solvers import Status
 
 
@@ -32,7 +32,7 @@ def in_blocks(
     k: int,
     blocks: Iterable[Iterable[int]],
     *,
-    method: str | Divide = "mdav",
+    method: str | PartitionFunction = "mdav",
     progress: Progress | None = None,
     **settings: Any,
 ) -> Partition:
@@ -96,19 +96,19 @@ def in_blocks(
            [1, 0]])
     """
     require_progress(progress)
-    records = own_units(X)
-    columns = _positions(blocks, _width(records))
+    records = read_records(X)
+    columns = _require_positions(blocks, _count_attributes(records))
     k = group_size(k, len(records))
-    made = divided(records, k, columns, method, settings, progress)
-    _require_sizes(made, k)
-    return together([block.partition for block in made], columns)
+    partitioned = partition_blocks(records, k, columns, method, settings, progress)
+    _require_sizes(partitioned, k)
+    return combine_blocks([block.partition for block in partitioned], columns)
 
 
-def divided(
+def partition_blocks(
     X: Floats | Encoded,
     k: int,
     columns: Sequence[tuple[int, ...]],
-    method: str | Divide,
+    method: str | PartitionFunction,
     settings: Mapping[str, Any],
     progress: Progress | None = None,
     names: Sequence[object] | None = None,
@@ -120,19 +120,19 @@ def divided(
 
     An error names the block, by the `names` (d,) of attributes or else by positions.
     """
-    divide, on_progress = _partitioner(method), progress or (lambda share: None)
-    called_so = names or range(_width(X))
-    made = []
+    divide, on_progress = _resolve_function(method), progress or (lambda share: None)
+    labels = names or range(_count_attributes(X))
+    partitioned = []
     for done, block in enumerate(columns):
-        part = partial(_told, on_progress, done, len(columns))
+        part = partial(_report_share, on_progress, done, len(columns))
         part(0.0)
-        with naming(f"Attributes {_listed(called_so[j] for j in block)}"):
-            found = _of_block(
-                divide, part_of(X, block), k, {**settings, "progress": part}
+        with naming(f"Attributes {_join_names(labels[j] for j in block)}"):
+            partition = _partition_block(
+                divide, select_attributes(X, block), k, {**settings, "progress": part}
             )
-        made.append(Block(block, found))
+        partitioned.append(Block(block, partition))
     on_progress(1.0)
-    return tuple(made)
+    return tuple(partitioned)
 
 
 def require_cover(
@@ -146,23 +146,25 @@ def require_cover(
         A member is missing, repeated or unknown, or a block is empty; the message names
         it.
     """
-    named = Counter(member for block in blocks for member in block)
+    counts = Counter(member for block in blocks for member in block)
     wrong = {
-        "leave out": [m for m in members if m not in named],
-        "name more than once": [m for m, times in named.items() if times > 1],
-        f"name what is not a {kind}": [m for m in named if m not in members],
+        "leave out": [m for m in members if m not in counts],
+        "name more than once": [m for m, times in counts.items() if times > 1],
+        f"name what is not a {kind}": [m for m in counts if m not in members],
     }
-    seen = [f"{what} {_listed(those)}" for what, those in wrong.items() if those]
+    problems = [
+        f"{what} {_join_names(those)}" for what, those in wrong.items() if those
+    ]
     if not all(map(len, blocks)):
-        seen.append("include an empty one")
-    if seen:
+        problems.append("include an empty one")
+    if problems:
         raise JobError(
-            f"The blocks {'; they '.join(seen)}.",
-            fix=f"name each {kind} in exactly one block: {_listed(members)}.",
+            f"The blocks {'; they '.join(problems)}.",
+            fix=f"name each {kind} in exactly one block: {_join_names(members)}.",
         )
 
 
-def _positions(blocks: Any, d: int) -> list[tuple[int, ...]]:
+def _require_positions(blocks: Any, d: int) -> list[tuple[int, ...]]:
     try:
         columns = [tuple(block) for block in blocks]
     except TypeError:
@@ -177,32 +179,32 @@ def _positions(blocks: Any, d: int) -> list[tuple[int, ...]]:
     return positions
 
 
-def _partitioner(method: str | Divide) -> Divide:
+def _resolve_function(method: str | PartitionFunction) -> PartitionFunction:
     if callable(method):
-        known = [m for m in PARTITIONERS.values() if m.function is method]
-        return _taking(known[0]) if known else method
-    require_known("partition method", method, block_methods())
-    return _taking(PARTITIONERS[method])
+        matches = [m for m in PARTITIONERS.values() if m.function is method]
+        return _adapt_function(matches[0]) if matches else method
+    require_known("partition method", method, list_block_methods())
+    return _adapt_function(PARTITIONERS[method])
 
 
-def _taking(method: Partitioner) -> Divide:
+def _adapt_function(method: Partitioner) -> PartitionFunction:
     """Return the function of a method for blocks (n, d), d = 1 if it groups one."""
-    if method.takes is not Takes.ONE:
+    if method.takes is not AttributeUse.ONE:
         return method.function
-    return partial(_of_one, method)
+    return partial(_partition_attribute, method)
 
 
-def _width(X: Floats | Encoded) -> int:
+def _count_attributes(X: Floats | Encoded) -> int:
     return len(X.attributes) if isinstance(X, Encoded) else X.shape[1]
 
 
-def part_of(X: Floats | Encoded, block: tuple[int, ...]) -> Floats | Encoded:
+def select_attributes(X: Floats | Encoded, block: tuple[int, ...]) -> Floats | Encoded:
     """Return one block of attributes."""
     return X.only(block) if isinstance(X, Encoded) else X[:, block]
 
 
-def _of_block(
-    divide: Divide, X: Floats | Encoded, k: int, settings: dict[str, Any]
+def _partition_block(
+    divide: PartitionFunction, X: Floats | Encoded, k: int, settings: dict[str, Any]
 ) -> Partition:
     """Return the groups of one block, certified on z-scores unless already certified.
 
@@ -214,42 +216,45 @@ def _of_block(
     """
     clock = Deadline(None)
     weights = settings.get("weights")
-    weighs = weights is not None and "weights" in signature(divide).parameters
-    if not weighs:
+    uses_weights = weights is not None and "weights" in signature(divide).parameters
+    if not uses_weights:
         beside = ("weights", "dominance")
         settings = {k: v for k, v in settings.items() if k not in beside}
-    found = called(divide, X, k, **settings)
-    labels = groups(found, len(X))
-    if isinstance(found, Partition) and (weighs or weights is None):
-        return found
-    Z, by = scaled(X, "z", weights), getattr(divide, "__name__", "your method")
-    status = _ended(found)
+    result = call_with_progress(divide, X, k, **settings)
+    labels = groups(result, len(X))
+    if isinstance(result, Partition) and (uses_weights or weights is None):
+        return result
+    Z, by = scale_records(X, "z", weights), getattr(divide, "__name__", "your method")
+    status = _infer_status(result)
     spent = clock.spent
     return Partition(
         labels,
-        squares(Z, labels, k, by=by, seconds=spent, status=status, weights=weights),
+        certify_squares(
+            Z, labels, k, by=by, seconds=spent, status=status, weights=weights
+        ),
     )
 
 
-def _ended(found: object) -> Status:
+def _infer_status(result: object) -> Status:
     """Return the status of a search that minimised another loss than is certified."""
-    stopped = isinstance(found, Partition) and found.interrupted
+    stopped = isinstance(result, Partition) and result.interrupted
     return Status.INTERRUPTED if stopped else Status.HEURISTIC
 
 
-def _of_one(
+def _partition_attribute(
     method: Partitioner, X: Floats | Encoded, k: int, /, **settings: Any
 ) -> Partition:
     """Return the groups of the single attribute of a block (n, 1)."""
-    if _width(X) > 1:
+    d = _count_attributes(X)
+    if d > 1:
         raise JobError(
-            f"{method.name} takes one attribute, and a block has {_width(X)}.",
+            f"{method.name} takes one attribute, and a block has {d}.",
             fix="name blocks of one, or take a method that groups several attributes "
             "together: mdav, cbfs, mhm, projection, vmdav.",
         )
-    x = lines_of(X)[:, 0]
-    found: Partition = called(method.function, x, k, **settings)
-    return found
+    x = read_columns(X)[:, 0]
+    partition: Partition = call_with_progress(method.function, x, k, **settings)
+    return partition
 
 
 def _require_sizes(blocks: Sequence[Block], k: int) -> None:
@@ -262,16 +267,16 @@ def _require_sizes(blocks: Sequence[Block], k: int) -> None:
         )
 
 
-def called(step: Callable[..., Any], /, *data: Any, **settings: Any) -> Any:
+def call_with_progress(step: Callable[..., Any], /, *data: Any, **settings: Any) -> Any:
     """Call a step, with `progress` among its settings only if it accepts one."""
     if "progress" not in signature(step).parameters:
         settings.pop("progress", None)
     return step(*data, **settings)
 
 
-def _told(on_progress: Progress, done: int, of: int, share: float) -> None:
-    on_progress((done + share) / of)
+def _report_share(on_progress: Progress, done: int, count: int, share: float) -> None:
+    on_progress((done + share) / count)
 
 
-def _listed(members: Iterable[Any]) -> str:
+def _join_names(members: Iterable[Any]) -> str:
     return ", ".join(map(repr, members))

@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from aggopt.core.renamed import renamed
 from aggopt.errors import naming
-from aggopt.partition._registry import Bound, Partitioner, Takes
-from aggopt.partition._shared.result import Partition, together
-from aggopt.partition._shared.scaling import lines_of
+from aggopt.partition._registry import AttributeUse, Bound, Partitioner
+from aggopt.partition._shared.result import Partition, combine_blocks
+from aggopt.partition._shared.scaling import read_columns
 from aggopt.partition._shared.settings import ONE_BY_ONE, Attributes
 from aggopt.partition._univariate.univariate import Costed, univariate
 
@@ -69,7 +69,7 @@ def individual_ranking(
            [1, 1]])
     """
     parts = []
-    for j, x in enumerate(lines_of(X).T):
+    for j, x in enumerate(read_columns(X).T):
         with naming(f"Column {j}"):
             part = univariate(
                 x,
@@ -81,7 +81,7 @@ def individual_ranking(
                 options=options,
             )
         parts.append(part)
-    return together(parts, [(j,) for j in range(len(parts))])
+    return combine_blocks(parts, [(j,) for j in range(len(parts))])
 
 
 class IndividualRanking(Costed):
@@ -115,6 +115,6 @@ PARTITIONER = Partitioner(
     function=individual_ranking,
     settings=IndividualRanking,
     bound=Bound.OWN,
-    takes=Takes.EACH,
+    takes=AttributeUse.EACH,
     model="univariate",
 )

@@ -10,14 +10,14 @@ from aggopt.core.types import Labels
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
 from aggopt.partition._mdav import mdav
-from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import scale_records
 
 NAME = "keep_groups"
 
 
-def kept_groups(
+def keep_groups(
     X: npt.ArrayLike | Encoded, k: int, *, labels: Labels, progress: Any = None
 ) -> Partition:
     """Return earlier groups of records X (n, d), merged until each has k.
@@ -33,33 +33,37 @@ def kept_groups(
     progress
         Progress callback: called with the completed share.
     """
-    clock, Z = Deadline(None), scaled(X)
-    found = labels.copy()
-    old = labels >= 0
-    if not old.any():
+    clock, Z = Deadline(None), scale_records(X)
+    new_labels = labels.copy()
+    is_old = labels >= 0
+    if not is_old.any():
         return mdav(X, k, progress=progress)
-    found[old] = np.unique(labels[old], return_inverse=True)[1]
-    if not old.all():
-        centroids = _centroids(Z[old], found[old])
-        found[~old] = [int(_distances(centroids, z).argmin()) for z in Z[~old]]
-    sizes = np.bincount(found)
+    new_labels[is_old] = np.unique(labels[is_old], return_inverse=True)[1]
+    if not is_old.all():
+        centroids = _compute_centroids(Z[is_old], new_labels[is_old])
+        new_labels[~is_old] = [
+            int(_measure_distances(centroids, z).argmin()) for z in Z[~is_old]
+        ]
+    sizes = np.bincount(new_labels)
     while sizes.min() < k and len(sizes) > 1:
-        small = int(sizes.argmin())
-        centroids = _centroids(Z, found)
-        away = _distances(centroids, centroids[small])
-        away[small] = np.inf
-        found[found == small] = int(away.argmin())
-        found = np.unique(found, return_inverse=True)[1].astype(np.intp)
-        sizes = np.bincount(found)
+        smallest = int(sizes.argmin())
+        centroids = _compute_centroids(Z, new_labels)
+        distances = _measure_distances(centroids, centroids[smallest])
+        distances[smallest] = np.inf
+        new_labels[new_labels == smallest] = int(distances.argmin())
+        new_labels = np.unique(new_labels, return_inverse=True)[1].astype(np.intp)
+        sizes = np.bincount(new_labels)
     if progress is not None:
         progress(1.0)
-    return Partition(found, squares(Z, found, k, by=NAME, seconds=clock.spent))
+    return Partition(
+        new_labels, certify_squares(Z, new_labels, k, by=NAME, seconds=clock.spent)
+    )
 
 
-def _centroids(Z: Floats, labels: Labels) -> Floats:
+def _compute_centroids(Z: Floats, labels: Labels) -> Floats:
     sums = [np.bincount(labels, column) for column in Z.T]
     return np.column_stack(sums) / np.bincount(labels)[:, None]
 
 
-def _distances(centroids: Floats, z: Floats) -> Floats:
+def _measure_distances(centroids: Floats, z: Floats) -> Floats:
     return np.asarray(((centroids - z) ** 2).sum(axis=1))

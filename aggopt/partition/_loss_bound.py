@@ -10,12 +10,12 @@ import numpy.typing as npt
 from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.partition._shared.scaling import (
     Weighing,
-    squared_back,
-    weighed,
-    within_one,
-    without_constants,
+    rescale_squares,
+    scale_to_unit,
+    scale_with_weights,
+    zero_constants,
 )
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.sse import compute_sse
 
 EXACT = 3000  # records up to which each record is compared with all others
 NEAREST = 64  # others that are compared with it beyond that, or 4 k if that is more
@@ -24,44 +24,49 @@ ROUNDS = 30  # of Dinkelbach's method, which needs some five
 MET = 1e-14  # share of a ratio by which it may still fall
 
 
-class _Others(NamedTuple):
+class _Candidates(NamedTuple):
     """Some records: their weights (c,); distances (c, q) and weights of others."""
 
-    own: Floats
+    own_weights: Floats
     apart: Floats
     weights: Floats
 
 
-def weighted_shares(records: Floats, k: int, weights: Floats) -> float:
+def compute_weighted_bound(records: Floats, k: int, weights: Floats) -> float:
     """Return the bound of `loss_bound` for weights (n,) that are not all equal.
 
     The records are (n, d), n of 2k or more, k of 2 or more.
     """
     parts = (
-        each.own * _least_ratio(each, k, np.partition(weights, k - 2)[: k - 1].sum())
-        for each in _others(records, k, weights)
+        chunk.own_weights
+        * _minimise_ratio(chunk, k, np.partition(weights, k - 2)[: k - 1].sum())
+        for chunk in _iterate_candidates(records, k, weights)
     )
     return 0.5 * fsum(np.concatenate([*parts]))
 
 
-def _others(records: Floats, k: int, weights: Floats) -> Iterator[_Others]:
+def _iterate_candidates(
+    records: Floats, k: int, weights: Floats
+) -> Iterator[_Candidates]:
     """Yield all records in chunks, with their candidates for a common group."""
     if len(records) > EXACT:
-        yield from _nearest(records, k, weights)
+        yield from _iterate_nearest(records, k, weights)
         return
     from scipy.spatial.distance import cdist
 
     n = len(records)
     step = max(1, CHUNK // n)
     for a in range(0, n, step):
-        apart = cdist(records[a : a + step], records, "sqeuclidean")
-        rows = np.arange(len(apart))
-        apart[rows, a + rows] = np.inf
-        own = weights[a : a + step]
-        yield _Others(own, apart, np.broadcast_to(weights, apart.shape))
+        distances = cdist(records[a : a + step], records, "sqeuclidean")
+        rows = np.arange(len(distances))
+        distances[rows, a + rows] = np.inf
+        own_weights = weights[a : a + step]
+        yield _Candidates(
+            own_weights, distances, np.broadcast_to(weights, distances.shape)
+        )
 
 
-def _nearest(records: Floats, k: int, weights: Floats) -> Iterator[_Others]:
+def _iterate_nearest(records: Floats, k: int, weights: Floats) -> Iterator[_Candidates]:
     """Yield records with their nearest others, and a bound for the remaining ones.
 
     The remaining ones are represented by as many others as a group may have: as far
@@ -70,24 +75,24 @@ def _nearest(records: Floats, k: int, weights: Floats) -> Iterator[_Others]:
     That is as many as a group may hold, as far as the last of the nearest, and as light
     as the lightest records of all.
     """
-    from aggopt.partition._neighbours.neighbours import nearest_by_part
+    from aggopt.partition._neighbours.neighbours import iterate_nearest
 
-    count, most = min(max(NEAREST, 4 * k), len(records) - 1), 2 * k - 2
-    light, first = np.sort(weights)[:most], 0
-    for away, near in nearest_by_part(records, count + 1):
-        rows = np.arange(first, first + len(away))
-        apart, first = away**2, first + len(away)
-        last = apart[:, -1:]
-        apart[near == rows[:, None]] = np.inf
-        behind = np.broadcast_to(light, (len(rows), most))
-        yield _Others(
+    count, max_others = min(max(NEAREST, 4 * k), len(records) - 1), 2 * k - 2
+    lightest_weights, start = np.sort(weights)[:max_others], 0
+    for neighbour_distances, near in iterate_nearest(records, count + 1):
+        rows = np.arange(start, start + len(neighbour_distances))
+        distances, start = neighbour_distances**2, start + len(neighbour_distances)
+        last = distances[:, -1:]
+        distances[near == rows[:, None]] = np.inf
+        other_weights = np.broadcast_to(lightest_weights, (len(rows), max_others))
+        yield _Candidates(
             weights[rows],
-            np.hstack([apart, np.repeat(last, most, axis=1)]),
-            np.hstack([weights[near], behind]),
+            np.hstack([distances, np.repeat(last, max_others, axis=1)]),
+            np.hstack([weights[near], other_weights]),
         )
 
 
-def _least_ratio(each: _Others, k: int, lightest: float) -> Floats:
+def _minimise_ratio(candidates: _Candidates, k: int, lightest: float) -> Floats:
     """Return a lower bound on sum w d / (own + sum w) over k - 1 to 2k - 2 others.
 
     Dinkelbach's method: at a ratio t the others with the least w (d - t) are chosen. If
@@ -98,30 +103,37 @@ def _least_ratio(each: _Others, k: int, lightest: float) -> Floats:
     If they add up to own t less some s >= 0, no choice is below
     t - s / (own + lightest), `lightest` being the least weight that k - 1 others have.
     """
-    own, most = each.own, 2 * k - 2
-    near = np.argpartition(each.apart, k - 2, axis=1)[:, : k - 1]
-    ratio = _ratio(each, near, np.ones(near.shape))
+    own_weights, max_others = candidates.own_weights, 2 * k - 2
+    nearest = np.argpartition(candidates.apart, k - 2, axis=1)[:, : k - 1]
+    ratio = _compute_ratio(candidates, nearest, np.ones(nearest.shape))
     for _ in range(ROUNDS):
-        value = each.weights * (each.apart - ratio[:, None])
-        best = np.argpartition(value, most - 1, axis=1)[:, :most]
+        value = candidates.weights * (candidates.apart - ratio[:, None])
+        best = np.argpartition(value, max_others - 1, axis=1)[:, :max_others]
         value = np.take_along_axis(value, best, axis=1)
         order = value.argsort(axis=1)
         value = np.take_along_axis(value, order, axis=1)
         best = np.take_along_axis(best, order, axis=1)
-        taken = (np.arange(most) < k - 1) | (value < 0)
-        short = np.minimum(np.where(taken, value, 0.0).sum(axis=1) - own * ratio, 0.0)
-        least = ratio + short / (own + lightest)
-        if (ratio - least <= MET * ratio).all():
+        taken = (np.arange(max_others) < k - 1) | (value < 0)
+        shortfall = np.minimum(
+            np.where(taken, value, 0.0).sum(axis=1) - own_weights * ratio, 0.0
+        )
+        lower_bound = ratio + shortfall / (own_weights + lightest)
+        if (ratio - lower_bound <= MET * ratio).all():
             break
-        ratio = np.minimum(_ratio(each, best, taken.astype(np.float64)), ratio)
-    return np.asarray(np.maximum(least, 0.0))
+        ratio = np.minimum(
+            _compute_ratio(candidates, best, taken.astype(np.float64)), ratio
+        )
+    return np.asarray(np.maximum(lower_bound, 0.0))
 
 
-def _ratio(each: _Others, which: Labels, taken: Floats) -> Floats:
+def _compute_ratio(candidates: _Candidates, selected: Labels, taken: Floats) -> Floats:
     """Return the ratio that the selected others (c, r) give, counting those taken."""
-    weights = taken * np.take_along_axis(each.weights, which, axis=1)
-    apart = np.take_along_axis(each.apart, which, axis=1)
-    return np.asarray((weights * apart).sum(axis=1) / (each.own + weights.sum(axis=1)))
+    weights = taken * np.take_along_axis(candidates.weights, selected, axis=1)
+    distances = np.take_along_axis(candidates.apart, selected, axis=1)
+    return np.asarray(
+        (weights * distances).sum(axis=1)
+        / (candidates.own_weights + weights.sum(axis=1))
+    )
 
 
 MANY = 20_000  # records from which on the compiled tree is faster, on all cores
@@ -202,11 +214,11 @@ def loss_bound(
     >>> round(loss_bound([[0.0], [1.0], [5.0], [6.0]], k=2, scale="none"), 6)
     1.0
     """
-    records, _ = weighed(X, scale, weights)
-    return least_loss(records, group_size(k, len(records)), weights=weights)
+    records, _ = scale_with_weights(X, scale, weights)
+    return compute_loss_bound(records, group_size(k, len(records)), weights=weights)
 
 
-def least_loss(
+def compute_loss_bound(
     records: Floats,
     k: int,
     *,
@@ -214,27 +226,29 @@ def least_loss(
     weights: npt.ArrayLike | None = None,
 ) -> float:
     """Return the bound for records (n, d) that are already scaled for distances."""
-    known = Weighing.read(weights, len(records))
+    weighing = Weighing.read(weights, len(records))
     if k == 1:
         return 0.0
-    small, exponent = within_one(without_constants(records))
+    unit_records, exponent = scale_to_unit(zero_constants(records))
     if len(records) < 2 * k:
-        least = loss(small, np.zeros(len(small), np.intp), known.of)
-    elif known.of is None:
-        least = _sum_of_nearest(small, k, jobs) / (2 * k)
+        bound = compute_sse(
+            unit_records, np.zeros(len(unit_records), np.intp), weighing.of
+        )
+    elif weighing.of is None:
+        bound = _sum_nearest_distances(unit_records, k, jobs) / (2 * k)
     else:
-        least = weighted_shares(small, k, known.of)
-    return squared_back(least * (1 - ROUNDING), exponent) * known.unit
+        bound = compute_weighted_bound(unit_records, k, weighing.of)
+    return rescale_squares(bound * (1 - ROUNDING), exponent) * weighing.unit
 
 
-def _sum_of_nearest(records: Floats, k: int, jobs: int | None) -> float:
+def _sum_nearest_distances(records: Floats, k: int, jobs: int | None) -> float:
     """Return the sum of A_i(k - 1)."""
     if len(records) < MANY:
-        from aggopt.partition._neighbours.neighbours import nearest
+        from aggopt.partition._neighbours.neighbours import find_nearest
 
-        return float((nearest(records, k)[0] ** 2).sum())
+        return float((find_nearest(records, k)[0] ** 2).sum())
     from aggopt.core.threads import ThreadPool
-    from aggopt.partition._neighbours.neighbours import sum_of_nearest
+    from aggopt.partition._neighbours.neighbours import sum_nearest_distances
 
     with ThreadPool(jobs) as threads:
-        return sum_of_nearest(records, k, threads)
+        return sum_nearest_distances(records, k, threads)

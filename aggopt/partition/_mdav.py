@@ -10,9 +10,9 @@ from aggopt.core.types import F64, Labels
 from aggopt.core.validation import group_size
 from aggopt.errors import require_known
 from aggopt.partition._registry import Partitioner
-from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import scale_records
 from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
 
@@ -104,10 +104,10 @@ def mdav(
     """
     clock = Deadline(None, progress)
     require_known("ending", ending, ENDINGS)
-    records = scaled(X, scale)
+    records = scale_records(X, scale)
     k = group_size(k, len(records))
     labels = mdav_labels(records, k, ending=ending, progress=progress)
-    evidence = squares(records, labels, k, by="mdav", seconds=clock.spent)
+    evidence = certify_squares(records, labels, k, by="mdav", seconds=clock.spent)
     return Partition(labels, evidence)
 
 
@@ -115,16 +115,16 @@ def mdav_labels(
     records: F64, k: int, *, ending: str = "3k", progress: Progress | None = None
 ) -> Labels:
     """Return labels (n,) of records (n, d) that are already scaled for distances."""
-    pool = unassigned.start(records)
+    pool = unassigned.create_pool(records)
     if ending == "3k":
-        unassigned.take(pool, k, paired=True, enough=3 * k, progress=progress)
-        unassigned.take(pool, k, paired=False, enough=2 * k, progress=progress)
+        unassigned.take_groups(pool, k, paired=True, enough=3 * k, progress=progress)
+        unassigned.take_groups(pool, k, paired=False, enough=2 * k, progress=progress)
     else:
-        unassigned.take(pool, k, paired=True, enough=2 * k, progress=progress)
+        unassigned.take_groups(pool, k, paired=True, enough=2 * k, progress=progress)
     if pool.remaining >= k:
         unassigned.close_with_one_group(pool)
-    unassigned.spread_over_nearest_groups(pool)
-    return unassigned.finish(pool, progress)
+    unassigned.assign_to_nearest_groups(pool)
+    return unassigned.collect_labels(pool, progress)
 
 
 class Mdav(Grouping):

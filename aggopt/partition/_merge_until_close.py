@@ -12,19 +12,19 @@ from aggopt.core.renamed import renamed
 from aggopt.core.validation import group_size, groups
 from aggopt.errors import JobError, require_known
 from aggopt.partition._constraints.t_closeness import CloseToTable
-from aggopt.partition._merge.merge import merged
+from aggopt.partition._merge.merge import merge_with_nearest
 from aggopt.partition._registry import (
     PARTITIONERS,
-    Confides,
-    Divide,
+    ConfidentialUse,
     FromGroups,
     InitialMethod,
     Partitioner,
-    initial_methods,
+    PartitionFunction,
+    list_initial_methods,
 )
-from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import scale_records
 
 
 @renamed(start="initial")
@@ -34,7 +34,7 @@ def merge_until_close(
     k: int,
     t: float | Fraction,
     *,
-    initial: str | Divide = "mdav",
+    initial: str | PartitionFunction = "mdav",
     bins: str = "distinct",
     scale: str = "z",
     progress: Progress | None = None,
@@ -99,11 +99,11 @@ def merge_until_close(
     array([0, 0, 0, 0])
     """
     clock = Deadline(None, progress)
-    records = scaled(X, scale)
+    records = scale_records(X, scale)
     n = len(records)
     k = group_size(k, n)
     promise = CloseToTable.of(confidential, n, t, bins)
-    labels = groups(_method(initial)(X, k), n)
+    labels = groups(_resolve_method(initial)(X, k), n)
     smallest = int(np.bincount(labels).min())
     if smallest < k:
         raise JobError(
@@ -111,15 +111,15 @@ def merge_until_close(
             fix="pass a partition of aggopt.partition that takes X and k, such as "
             "mdav, or one of your own that keeps k.",
         )
-    labels = merged(records, labels, promise, progress)
+    labels = merge_with_nearest(records, labels, promise, progress)
     by, spent = "merge_until_close", clock.spent
-    return Partition(labels, squares(records, labels, k, by=by, seconds=spent))
+    return Partition(labels, certify_squares(records, labels, k, by=by, seconds=spent))
 
 
-def _method(initial: str | Divide) -> Divide:
+def _resolve_method(initial: str | PartitionFunction) -> PartitionFunction:
     if callable(initial):
         return initial
-    require_known("initial method", initial, initial_methods())
+    require_known("initial method", initial, list_initial_methods())
     return PARTITIONERS[initial].function
 
 
@@ -137,5 +137,5 @@ PARTITIONER = Partitioner(
     function=merge_until_close,
     settings=MergeUntilClose,
     guarantees=frozenset("kt"),
-    confides=Confides.SEVERAL,
+    confides=ConfidentialUse.SEVERAL,
 )

@@ -14,9 +14,9 @@ from aggopt.core.types import F64, Labels
 from aggopt.core.validation import group_size, groups
 from aggopt.encoding._encoded import Encoded
 from aggopt.errors import AggoptError, JobError, PrivacyError
-from aggopt.partition._shared.evidence import Evidence, squares
+from aggopt.partition._shared.evidence import Evidence, certify_squares
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import own_units, scaled
+from aggopt.partition._shared.scaling import read_records, scale_records
 from aggopt.solvers import Claim
 
 
@@ -58,30 +58,30 @@ class OwnPartitioner(OwnFunction):
         PrivacyError
             The function made a group that is too small.
         """
-        clock, records = Deadline(None), own_units(X)
+        clock, records = Deadline(None), read_records(X)
         k = group_size(k, len(records))
-        found = self.run(_copy(records), k, progress=progress, **settings)
-        labels = counted(self.origin, found, len(records), k)
-        Z, spent = scaled(records, scale), clock.spent
-        evidence = squares(Z, labels, k, by=self.origin.name, seconds=spent)
-        return Partition(labels, self._beside(evidence, found))
+        result = self.run(_copy_coordinates(records), k, progress=progress, **settings)
+        labels = require_labels(self.origin, result, len(records), k)
+        Z, spent = scale_records(records, scale), clock.spent
+        evidence = certify_squares(Z, labels, k, by=self.origin.name, seconds=spent)
+        return Partition(labels, self._add_claim(evidence, result))
 
-    def _beside(self, evidence: Evidence, found: Any) -> Evidence:
+    def _add_claim(self, evidence: Evidence, result: Any) -> Evidence:
         """Return aggopt's evidence with the bound that the function claims, if any."""
-        if not isinstance(found, Partition) or not found.evidence[0].settled:
+        if not isinstance(result, Partition) or not result.evidence[0].settled:
             return evidence
-        bound = found.certificate.bound
+        bound = result.certificate.bound
         if bound is None:
             return evidence
         return evidence.claiming(Claim(bound, str(self.origin)))
 
 
-def _copy(records: F64 | Encoded) -> F64:
+def _copy_coordinates(records: F64 | Encoded) -> F64:
     coordinates = records.coordinates if isinstance(records, Encoded) else records
     return coordinates.copy()
 
 
-def counted(origin: Origin, found: Any, n: int, k: int) -> Labels:
+def require_labels(origin: Origin, result: Any, n: int, k: int) -> Labels:
     """Return the checked labels (n,) of a user-defined function.
 
     Raises
@@ -91,8 +91,8 @@ def counted(origin: Origin, found: Any, n: int, k: int) -> Labels:
     PrivacyError
         A group has fewer than k records.
     """
-    given = found.labels if isinstance(found, Partition) else found
-    array = origin.run(np.array, given)
+    raw_labels = result.labels if isinstance(result, Partition) else result
+    array = origin.run(np.array, raw_labels)
     try:
         labels = groups(array, n)
     except AggoptError as error:

@@ -8,11 +8,11 @@ import numpy.typing as npt
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.errors import require_known
-from aggopt.partition._path_split.split import best_split
+from aggopt.partition._path_split.split import find_best_split
 from aggopt.partition._registry import Partitioner
-from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled, within_one
+from aggopt.partition._shared.scaling import scale_records, scale_to_unit
 from aggopt.partition._shared.settings import Grouping
 
 NOTHING = 1e-9  # share of an attribute's spread that may be rounding
@@ -88,66 +88,66 @@ def projection(
     """
     clock = Deadline(None)
     require_known("axis", axis, AXES)
-    records = scaled(X, scale)
+    records = scale_records(X, scale)
     k = group_size(k, len(records))
-    labels = _split(records, k, axis, scale)
-    evidence = squares(records, labels, k, by="projection", seconds=clock.spent)
+    labels = _split_along_axis(records, k, axis, scale)
+    evidence = certify_squares(records, labels, k, by="projection", seconds=clock.spent)
     return Partition(labels, evidence)
 
 
-def _split(records: Floats, k: int, axis: str, scale: str) -> Labels:
+def _split_along_axis(records: Floats, k: int, axis: str, scale: str) -> Labels:
     if len(records) < 2 * k:
         return np.zeros(len(records), np.intp)
-    records, _ = within_one(records)
+    records, _ = scale_to_unit(records)
     along = AXES[axis](records - records[0], scale)
     from_farther_end = -along if along.max() > -along.min() else along
-    return best_split(records, [from_farther_end.argsort(kind="stable")], k)
+    return find_best_split(records, [from_farther_end.argsort(kind="stable")], k)
 
 
-def _on_first_component(records: Floats, scale: str) -> Floats:
+def _project_on_pca(records: Floats, scale: str) -> Floats:
     gaps = records - records.mean(axis=0)
-    return _along(gaps, _first_component(gaps))
+    return _project_on_axis(gaps, _find_first_component(gaps))
 
 
-def _on_sum(records: Floats, scale: str) -> Floats:
+def _project_on_sum(records: Floats, scale: str) -> Floats:
     gaps = records - records.mean(axis=0)
-    return _along(gaps, np.ones(gaps.shape[1]))
+    return _project_on_axis(gaps, np.ones(gaps.shape[1]))
 
 
-def _on_robust_component(records: Floats, scale: str) -> Floats:
+def _project_on_robust_pca(records: Floats, scale: str) -> Floats:
     gaps = records - np.median(records, axis=0)
     if scale == "z":
-        gaps /= _deviations(np.abs(gaps))
-    directions = _at_distance_one(gaps)
-    return _along(gaps, _first_component(directions))
+        gaps /= _compute_deviations(np.abs(gaps))
+    directions = _normalise_gaps(gaps)
+    return _project_on_axis(gaps, _find_first_component(directions))
 
 
 AXES = {
-    "pca": _on_first_component,
-    "zsum": _on_sum,
-    "robust_pca": _on_robust_component,
+    "pca": _project_on_pca,
+    "zsum": _project_on_sum,
+    "robust_pca": _project_on_robust_pca,
 }
 
 
-def _deviations(gaps: Floats) -> Floats:
+def _compute_deviations(gaps: Floats) -> Floats:
     """Return the median of each attribute's gaps, else their mean, else 1."""
     median, mean = np.median(gaps, axis=0), gaps.mean(axis=0)
     some = np.where(mean > 0, mean, 1.0)
     return np.where(median > NOTHING * mean, median, some)
 
 
-def _at_distance_one(gaps: Floats) -> Floats:
+def _normalise_gaps(gaps: Floats) -> Floats:
     distances = np.sqrt((gaps**2).sum(axis=1, keepdims=True))
     return np.asarray(gaps / np.where(distances > 0, distances, 1.0))
 
 
-def _first_component(gaps: Floats) -> Floats:
+def _find_first_component(gaps: Floats) -> Floats:
     component = np.linalg.eigh(gaps.T @ gaps)[1][:, -1]
     longest = component[np.abs(component).argmax()]
     return np.asarray(component * np.sign(longest))
 
 
-def _along(gaps: Floats, axis: Floats) -> Floats:
+def _project_on_axis(gaps: Floats, axis: Floats) -> Floats:
     # attribute by attribute: equal records keep equal projections
     total = np.zeros(len(gaps))
     for t, weight in enumerate(axis):

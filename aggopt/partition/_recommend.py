@@ -98,8 +98,8 @@ def recommend(
             "univariate", "the minimum-SSE groups of one attribute are found exactly."
         )
     settings = {} if time_limit is None else {"time_limit": float(time_limit)}
-    method, reason = _chosen(n, k, time_limit)
-    return Recommendation(method, reason + _of_copies(n, k, distinct), settings)
+    method, reason = _choose_method(n, k, time_limit)
+    return Recommendation(method, reason + _describe_copies(n, k, distinct), settings)
 
 
 def _require_distinct(distinct: int | None, n: int) -> None:
@@ -110,7 +110,7 @@ def _require_distinct(distinct: int | None, n: int) -> None:
         )
 
 
-def _of_copies(n: int, k: int, distinct: int | None) -> str:
+def _describe_copies(n: int, k: int, distinct: int | None) -> str:
     """Return a warning that MDAV separates equal records, or "" if few are equal."""
     if distinct is None or distinct * k > n:
         return ""
@@ -120,7 +120,7 @@ def _of_copies(n: int, k: int, distinct: int | None) -> str:
     )
 
 
-def _chosen(n: int, k: int, seconds: float | None) -> tuple[str, str]:
+def _choose_method(n: int, k: int, seconds: float | None) -> tuple[str, str]:
     patient = seconds is not None and seconds >= PATIENCE
     if n <= PROVABLE and k <= PRICED and patient:
         return "optimal", (

@@ -16,12 +16,12 @@ from aggopt.core.section import MethodSection
 from aggopt.errors import require_known
 from aggopt.partition._own import OwnPartitioner
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.settings import OF_TABLE, Grouping, one_of_these
+from aggopt.partition._shared.settings import TABLE_SETTINGS, Grouping, require_choice
 
-Divide = Callable[..., Partition | npt.ArrayLike]
+PartitionFunction = Callable[..., Partition | npt.ArrayLike]
 
 
-class Takes(StrEnum):
+class AttributeUse(StrEnum):
     """Number of attributes that a method groups together."""
 
     SEVERAL = "several together"
@@ -36,7 +36,7 @@ class Bound(StrEnum):
     OWN = "the method's own proof"
 
 
-class Confides(StrEnum):
+class ConfidentialUse(StrEnum):
     """Number of confidential attributes that a method uses."""
 
     NONE = "none"
@@ -84,8 +84,8 @@ class Partitioner(Method):
     settings: type[MethodSection]
     guarantees: frozenset[str] = frozenset("k")
     bound: Bound = Bound.NEIGHBOURS
-    confides: Confides = Confides.NONE
-    takes: Takes = Takes.SEVERAL
+    confides: ConfidentialUse = ConfidentialUse.NONE
+    takes: AttributeUse = AttributeUse.SEVERAL
     initial: bool = False
     inner: bool = False
     searches: bool = False
@@ -94,22 +94,25 @@ class Partitioner(Method):
     dominates: bool = False
 
     def __post_init__(self) -> None:
-        settings = set(self.settings.model_fields) - {"method", *OF_TABLE}
+        settings = set(self.settings.model_fields) - {"method", *TABLE_SETTINGS}
         require_arguments(self.name, settings, self.function)
 
     @property
     def in_blocks(self) -> bool:
         """Whether it can partition blocks of attributes, given X and k."""
-        return self.confides is Confides.NONE and self.takes is not Takes.EACH
+        return (
+            self.confides is ConfidentialUse.NONE
+            and self.takes is not AttributeUse.EACH
+        )
 
 
-TAKEN = {  # by jobs, and by other names of `aggopt.partition`
+RESERVED_NAMES = {  # by jobs, and by other names of `aggopt.partition`
     *("recommended", "recommend", "Recommendation", "PARTITIONERS", "Partitioner"),
     *("Partition", "correlated_blocks", "in_blocks", "loss_bound"),
 }
 
 
-def _adopted(thing: object, origin: Origin) -> Partitioner:
+def _adopt_function(thing: object, origin: Origin) -> Partitioner:
     """Return the method that wraps a user-defined function and checks its groups."""
     taken = frozenset({*Grouping.model_fields, "X", "k", "scale"})
     return Partitioner(
@@ -127,28 +130,30 @@ PARTITIONERS = Registry(
     "aggopt.partition",
     Partitioner,
     "partition method",
-    TAKEN,
+    RESERVED_NAMES,
     own="partitioners",
-    adopt=_adopted,
+    adopt=_adopt_function,
 )
 
 
-def initial_methods() -> tuple[str, ...]:
+def list_initial_methods() -> tuple[str, ...]:
     """Return the names of methods whose groups searches may start from."""
     return tuple(name for name, method in PARTITIONERS.items() if method.initial)
 
 
-def inner_methods() -> tuple[str, ...]:
+def list_inner_methods() -> tuple[str, ...]:
     """Return the names of methods that may partition blocks of records."""
     return tuple(name for name, method in PARTITIONERS.items() if method.inner)
 
 
-def block_methods() -> tuple[str, ...]:
+def list_block_methods() -> tuple[str, ...]:
     """Return the names of methods that may partition blocks of attributes."""
     return tuple(name for name, method in PARTITIONERS.items() if method.in_blocks)
 
 
-def divide_of(named: object, noun: str, known: Collection[str]) -> Divide:
+def resolve_function(
+    method: object, noun: str, accepted: Collection[str]
+) -> PartitionFunction:
     """Return the function of a known method, or of a user-defined one.
 
     Raises
@@ -156,37 +161,41 @@ def divide_of(named: object, noun: str, known: Collection[str]) -> Divide:
     UnknownNameError, JobError
         The name is unknown, or the object is neither a name nor a method.
     """
-    if isinstance(named, OwnPartitioner):
-        return named
-    if callable(named):
-        named = PARTITIONERS.declared_as(named) or PARTITIONERS.adopted(named)
-        if named.origin is not None:
-            return named.function
-        named = named.name
-    require_known(noun, named, known)
-    return PARTITIONERS[str(named)].function
+    if isinstance(method, OwnPartitioner):
+        return method
+    if callable(method):
+        method = PARTITIONERS.declared_as(method) or PARTITIONERS.adopted(method)
+        if method.origin is not None:
+            return method.function
+        method = method.name
+    require_known(noun, method, accepted)
+    return PARTITIONERS[str(method)].function
 
 
-def _one_of(known: Callable[[], tuple[str, ...]], named: Any) -> Any:
+def _require_method(list_accepted: Callable[[], tuple[str, ...]], value: Any) -> Any:
     """Return a known name, a name of user code, or a function as a method."""
-    if not callable(named):
-        own = isinstance(named, str) and PARTITIONERS.names_own(named)
-        return named if own else one_of_these(named, known())
-    method = PARTITIONERS.adopted(named)
+    if not callable(value):
+        is_user_code = isinstance(value, str) and PARTITIONERS.names_own(value)
+        return value if is_user_code else require_choice(value, list_accepted())
+    method = PARTITIONERS.adopted(value)
     if method.origin is None:
-        return one_of_these(method.name, known())
+        return require_choice(method.name, list_accepted())
     return method.function
 
 
-def _written(named: Any) -> Any:
-    return named.origin.name if isinstance(named, OwnPartitioner) else named
+def _serialise_method(method: Any) -> Any:
+    return method.origin.name if isinstance(method, OwnPartitioner) else method
 
 
 InitialMethod = Annotated[
-    Any, AfterValidator(partial(_one_of, initial_methods)), PlainSerializer(_written)
+    Any,
+    AfterValidator(partial(_require_method, list_initial_methods)),
+    PlainSerializer(_serialise_method),
 ]
 InnerMethod = Annotated[
-    Any, AfterValidator(partial(_one_of, inner_methods)), PlainSerializer(_written)
+    Any,
+    AfterValidator(partial(_require_method, list_inner_methods)),
+    PlainSerializer(_serialise_method),
 ]
 
 
@@ -199,9 +208,9 @@ class FromGroups(Grouping, Coded):
         Raises as `Registry.adopted`.
         """
         update = {
-            key: PARTITIONERS.adopted(named).function
-            for key, named in self._others
-            if isinstance(named, str) and PARTITIONERS.names_own(named)
+            key: PARTITIONERS.adopted(method).function
+            for key, method in self._others
+            if isinstance(method, str) and PARTITIONERS.names_own(method)
         }
         return self.model_copy(update=update) if update else self
 
@@ -209,9 +218,9 @@ class FromGroups(Grouping, Coded):
     def own_methods(self) -> tuple[Partitioner, ...]:
         """The other method, if it is user-defined."""
         return tuple(
-            _adopted(named.function, named.origin)
-            for _, named in self._others
-            if not isinstance(named, str)
+            _adopt_function(method.function, method.origin)
+            for _, method in self._others
+            if not isinstance(method, str)
         )
 
     @property

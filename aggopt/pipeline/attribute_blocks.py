@@ -8,7 +8,7 @@ from aggopt.errors import JobError
 from aggopt.job import Correlation, Job
 from aggopt.partition import correlated_blocks
 from aggopt.partition._in_blocks import require_cover
-from aggopt.partition._registry import PARTITIONERS, Takes
+from aggopt.partition._registry import PARTITIONERS, AttributeUse
 from aggopt.partition._shared.settings import ONE_BY_ONE, TOGETHER
 
 Columns = tuple[tuple[int, ...], ...]
@@ -47,7 +47,7 @@ def require_one_at_a_time(job: Job, blocks: Columns) -> None:
     """
     method = job.partition.method
     most = max(map(len, blocks))
-    if PARTITIONERS.of(job.partition).takes is Takes.ONE and most > 1:
+    if PARTITIONERS.of(job.partition).takes is AttributeUse.ONE and most > 1:
         raise JobError(
             f"{method} takes one attribute, and the job groups {most} together.",
             fix="group one attribute at a time, with method = "
@@ -78,6 +78,6 @@ def require_scope(job: Job, blocks: Columns) -> None:
 
 
 def _together(job: Job) -> str:
-    if PARTITIONERS.of(job.partition).takes is not Takes.SEVERAL:
+    if PARTITIONERS.of(job.partition).takes is not AttributeUse.SEVERAL:
         return 'method = "mdav", "mhm" or another that takes several attributes'
     return 'attributes = "together" under [partition]'

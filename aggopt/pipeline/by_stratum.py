@@ -16,7 +16,7 @@ from aggopt.errors import naming
 from aggopt.input.strata import Stratified
 from aggopt.job import Job, Mean, Median
 from aggopt.models._shift import FARTHEST
-from aggopt.partition._in_blocks import called
+from aggopt.partition._in_blocks import call_with_progress
 from aggopt.pipeline.parts import share_of, shared_out
 from aggopt.pipeline.processes import each_in_processes
 from aggopt.solvers import Certificate
@@ -97,7 +97,7 @@ def _found(
 def _of_one(part: _Part) -> Aggregation:
     combine, X, labels, asked = part
     with naming("In one stratum"):
-        made: Aggregation = called(combine, X, labels, **asked)
+        made: Aggregation = call_with_progress(combine, X, labels, **asked)
     return made
 
 

@@ -21,7 +21,7 @@ from aggopt.input.table import Table
 from aggopt.input.weights import weights_in
 from aggopt.input.wishes import resolved_of_categories
 from aggopt.job import Job, Mean
-from aggopt.partition._in_blocks import part_of
+from aggopt.partition._in_blocks import select_attributes
 from aggopt.partition._neighbours.neighbours import RecordPlaces
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.beside import require_beside
@@ -39,7 +39,7 @@ def widest(records: Floats | Encoded, columns: Columns) -> int:
 
 def most_distinct(records: Floats | Encoded, columns: Columns) -> int:
     """Return how many records differ in the block of attributes in which most do."""
-    parts = (part_of(records, block) for block in columns)
+    parts = (select_attributes(records, block) for block in columns)
     return max(len(RecordPlaces.of(np.asarray(part)).rows) for part in parts)
 
 

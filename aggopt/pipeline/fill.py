@@ -18,7 +18,7 @@ from aggopt.input.strata import Stratified
 from aggopt.job import Job
 from aggopt.missing._imputed import by_neighbours
 from aggopt.missing._observed import Observed
-from aggopt.partition._in_blocks import divided
+from aggopt.partition._in_blocks import partition_blocks
 from aggopt.partition._shared.result import Block, Partition
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.before_work import keeps_variance
@@ -124,7 +124,7 @@ def by_imputed(
         part = partial(share_of, on_progress, done, len(columns))
         one, of = (columns_of,), (divide, settings, part)
         if strata is None:
-            (block,) = divided(records, k, one, *of, names)
+            (block,) = partition_blocks(records, k, one, *of, names)
         else:
             jobs = job.strata.jobs
             (block,) = within_strata(records, strata, one, k, of, names, jobs)

@@ -19,7 +19,7 @@ from aggopt.input.weights import SamplingWeights
 from aggopt.job import Job
 from aggopt.output.dominance import of_values
 from aggopt.output.manifest import Source
-from aggopt.partition._shared.result import Block, labels_of
+from aggopt.partition._shared.result import Block, combine_labels
 from aggopt.pipeline.wave import LaterWave
 
 
@@ -112,7 +112,7 @@ class Grouped:
     @property
     def labels(self) -> Labels:
         """Group of each record: (n,) with one block, (n, d) with several."""
-        return labels_of(self.blocks)
+        return combine_labels(self.blocks)
 
     @property
     def labels_of_numbers(self) -> Labels:

@@ -22,8 +22,8 @@ from aggopt.job import (
     Treatment,
 )
 from aggopt.models import MODELS
-from aggopt.partition._in_blocks import called
-from aggopt.partition._registry import PARTITIONERS, Bound, Confides, Partitioner
+from aggopt.partition._in_blocks import call_with_progress
+from aggopt.partition._registry import PARTITIONERS, Bound, ConfidentialUse, Partitioner
 from aggopt.partition._shared.result import Block, Partition
 from aggopt.pipeline.infeasibility import measured
 from aggopt.pipeline.requirement_names import named, stated
@@ -154,7 +154,7 @@ def partitioner(
     """Return the function of the job's partition, given what is confidential."""
     how = job.partition
     method = PARTITIONERS.of(how)
-    if method.confides is Confides.NONE:
+    if method.confides is ConfidentialUse.NONE:
         return how.function if how.own is None else method.function
 
     def divide(
@@ -162,7 +162,7 @@ def partitioner(
     ) -> Partition:
         confidential_settings = _confided(method, job.privacy, held)
         with unwarned_of_constants():
-            made: Partition = called(
+            made: Partition = call_with_progress(
                 method.function,
                 X,
                 k=k,
@@ -260,7 +260,7 @@ def _kept_by(job: Job) -> frozenset[str]:
     treatments = _treatments(job)
     several = len(treatments) > 1
     simple = {m.name for m in privacy.models if m.simple(privacy, treatments)}
-    alone = several and method.confides is not Confides.SEVERAL
+    alone = several and method.confides is not ConfidentialUse.SEVERAL
     start = kept & ({"k"} if alone else {"k", *simple})
     start |= {OWN_MODELS} if method.origin else set()  # which the audit will tell
     if privacy.repair is None:

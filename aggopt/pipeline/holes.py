@@ -19,7 +19,7 @@ from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.missing._patterns import Patterns, joined
 from aggopt.output.counts import together
-from aggopt.partition._registry import PARTITIONERS, Confides
+from aggopt.partition._registry import PARTITIONERS, ConfidentialUse
 from aggopt.partition._shared.result import Block, Partition
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.guarantees import repaired
@@ -84,7 +84,7 @@ def require_patterns(whole: Floats, job: Job) -> None:
     """
     method = PARTITIONERS.of(job.partition)
     apart = job.missing.policy == "patterns" and np.isnan(whole).any()
-    if method.confides is not Confides.NONE and apart:
+    if method.confides is not ConfidentialUse.NONE and apart:
         raise JobError(
             f"{method.name} looks at confidential values of all records together, and "
             "groups are made within each pattern of missing values.",

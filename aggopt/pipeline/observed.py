@@ -13,7 +13,7 @@ from aggopt.errors import JobError, naming
 from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.job import Job
-from aggopt.partition._in_blocks import called
+from aggopt.partition._in_blocks import call_with_progress
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.bounds import asked
 from aggopt.pipeline.by_stratum import by_stratum, each_by_itself
@@ -82,7 +82,7 @@ def _made(
     """Return what `combine` makes of X (n, d), in each stratum if there are any."""
     if strata is not None:
         return by_stratum(combine, X, labels, settings, strata, jobs)
-    made: Aggregation = called(combine, X, labels, **settings)
+    made: Aggregation = call_with_progress(combine, X, labels, **settings)
     return made
 
 

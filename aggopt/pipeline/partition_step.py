@@ -21,7 +21,7 @@ from aggopt.job import Job
 from aggopt.output.block_names import proven
 from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
-from aggopt.partition._in_blocks import divided, part_of
+from aggopt.partition._in_blocks import partition_blocks, select_attributes
 from aggopt.partition._shared.result import INTERRUPTED, Block
 from aggopt.pipeline.attribute_blocks import Columns, blocks_of
 from aggopt.pipeline.before_work import before_work, require_variance
@@ -154,7 +154,7 @@ def _by_policy(
         k, jobs = job.privacy.k, job.strata.jobs
         blocks = within_strata(whole, strata, columns, k, how, names, jobs)
     else:
-        blocks = divided(given.records, job.privacy.k, columns, *how, names)
+        blocks = partition_blocks(given.records, job.privacy.k, columns, *how, names)
     if mended:
         blocks = _repaired(blocks, given, job, held, mended)
     return Blocks(blocks, None)
@@ -171,7 +171,7 @@ def _repaired(
     records, strata, weights = given.records, given.strata, given.weights
     made = []
     for block in blocks:
-        own = records if len(blocks) == 1 else part_of(records, block.columns)
+        own = records if len(blocks) == 1 else select_attributes(records, block.columns)
         if strata is None:
             made.append(repaired(block, own, job, held, on_progress, weights=weights))
             continue

@@ -12,7 +12,7 @@ from aggopt.core.types import Bool, Labels
 from aggopt.core.validation import numbered
 from aggopt.encoding import Encoded
 from aggopt.encoding._incomplete import in_rows
-from aggopt.partition._in_blocks import divided
+from aggopt.partition._in_blocks import partition_blocks
 from aggopt.partition._shared.result import Block, Partition, Proof
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.processes import each_in_processes
@@ -122,7 +122,7 @@ class _Part(NamedTuple):
             return Partition(np.zeros(self.size, np.intp), proof)
         whole = (tuple(range(len(self.names))),)
         how = self.divide, self.settings, on_progress, self.names
-        (block,) = divided(self.records, self.k, whole, *how)
+        (block,) = partition_blocks(self.records, self.k, whole, *how)
         return block.partition
 
 

@@ -16,7 +16,7 @@ from aggopt.input.confidential import Confidential, requirements_of
 from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.job import Job
-from aggopt.partition._registry import PARTITIONERS, Confides
+from aggopt.partition._registry import PARTITIONERS, ConfidentialUse
 from aggopt.partition._shared.result import Block
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.by_stratum import each_by_itself
@@ -79,7 +79,7 @@ def require_within(job: Job) -> None:
     if not job.within:
         return
     method = PARTITIONERS.of(job.partition)
-    if method.confides is not Confides.NONE:
+    if method.confides is not ConfidentialUse.NONE:
         raise JobError(
             f"{method.name} looks at confidential values of all records together, and "
             "groups are made within strata.",

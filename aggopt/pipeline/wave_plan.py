@@ -16,7 +16,7 @@ from aggopt.job._earlier import EarlierGroups
 from aggopt.models import wave_groups
 from aggopt.output.changes import NOT_THERE
 from aggopt.partition._optimal.restricted_ip import EXACTLY
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import scale_records
 from aggopt.pipeline.wave import Wave
 from aggopt.solvers import Certificate, Status, choose
 from aggopt.solvers._ask import MISSED, hard_limited
@@ -102,7 +102,7 @@ def placed(
     New records join by k, and groups with few changes others, at the least loss.  The
     certificate is None where nothing was to be placed.
     """
-    part, data = _data(wave, scaled(records))
+    part, data = _data(wave, scale_records(records))
     if not data.moving.any():
         return part, None
     clock = Deadline(None)

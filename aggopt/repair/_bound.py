@@ -21,7 +21,7 @@ ROUNDING = 1e-26  # loss for each entry of z-scores that is none
 
 def least_loss(problem: Problem, left: float = np.inf) -> float:
     """Return the higher of the bounds on SSE for groups of k, and for t-close ones."""
-    return max(free.least_loss(problem.Z, problem.k), close_loss(problem, left))
+    return max(free.compute_loss_bound(problem.Z, problem.k), close_loss(problem, left))
 
 
 def close_loss(problem: Problem, left: float = np.inf) -> float:

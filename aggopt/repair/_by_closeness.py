@@ -4,7 +4,7 @@ from typing import Any
 
 from aggopt.core.types import Labels
 from aggopt.errors import JobError
-from aggopt.partition._in_blocks import called
+from aggopt.partition._in_blocks import call_with_progress
 from aggopt.partition._shared.result import Partition
 from aggopt.privacy._closeness import unwarned_of_constants
 from aggopt.privacy._models.t_closeness import Closeness
@@ -23,7 +23,7 @@ def by_closeness(name: str, given: Given, labels: Labels, how: Any) -> Partition
         )
     (asked,) = (each for each in given.requirements if isinstance(each, Closeness))
     with unwarned_of_constants():
-        found = called(
+        found = call_with_progress(
             repair.closeness,
             given.X,
             asked.distance.place,

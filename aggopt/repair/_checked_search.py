@@ -10,7 +10,7 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.group_sums import group_sums
 from aggopt.core.types import F64, I64, Labels
 from aggopt.core.weights import weighted
-from aggopt.partition._neighbours.neighbours import neighbours
+from aggopt.partition._neighbours.neighbours import find_neighbours
 from aggopt.privacy._distance import starts_of
 from aggopt.privacy._requirement import Requirement
 
@@ -139,7 +139,7 @@ def checked_search(
         return labels, True
     if clock.over:
         return labels, False
-    near = neighbours(Z, min(NEAR, len(Z) - 1))
+    near = find_neighbours(Z, min(NEAR, len(Z) - 1))
     own = np.ones(len(Z)) if weights is None else weights
     state = _SearchedGroups(Z, labels, k, requirements, own)
     least = LESS * float(weighted(Z**2, weights).sum())

@@ -5,7 +5,7 @@ import numpy as np
 from aggopt.core.group_sums import group_sums
 from aggopt.core.validation import Labels
 from aggopt.partition._constraints.t_closeness import CloseToTable
-from aggopt.partition._merge.merge import merged
+from aggopt.partition._merge.merge import merge_with_nearest
 from aggopt.privacy._distance import threshold
 from aggopt.repair._problem import Problem
 
@@ -17,7 +17,7 @@ def made_close(problem: Problem, labels: Labels) -> Labels:
     before others; then the worst with the nearest, as `merge_until_close` does.
     """
     promise = CloseToTable.to((problem.ordered,), threshold(problem.t))
-    return merged(problem.Z, _large_enough(problem, labels), promise)
+    return merge_with_nearest(problem.Z, _large_enough(problem, labels), promise)
 
 
 def _large_enough(problem: Problem, labels: Labels) -> Labels:

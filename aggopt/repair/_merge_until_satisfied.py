@@ -9,8 +9,8 @@ from aggopt.core.group_sums import group_sse, plain_group_means
 from aggopt.core.progress import Progress
 from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import InfeasibleInputError
-from aggopt.partition._loss_bound import least_loss
-from aggopt.partition._shared.scaling import weighed
+from aggopt.partition._loss_bound import compute_loss_bound
+from aggopt.partition._shared.scaling import scale_with_weights
 from aggopt.privacy._distance import starts_of
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
@@ -52,7 +52,7 @@ def merge_until_satisfied(
 
     Time O(n NEAR) a round, and about log2 of the groups rounds.
     """
-    Z, known = weighed(X, "z", weights)
+    Z, known = scale_with_weights(X, "z", weights)
     on_progress = progress or (lambda share: None)
     first = int(labels.max()) + 1
     while (found := int(labels.max()) + 1) > 1:
@@ -108,7 +108,7 @@ def certified(
     weights (n,) squares are weighted, and of closeness nothing is proven.  The bound of
     closeness may take the seconds that are `left`, and a few more.
     """
-    own, known = weighed(X, "z", weights)
+    own, known = scale_with_weights(X, "z", weights)
     Z = np.ascontiguousarray(own)
     close = (
         []
@@ -128,7 +128,7 @@ def certified(
         by,
         seconds,
     )
-    free = least_loss(Z, k, weights=weights)
+    free = compute_loss_bound(Z, k, weights=weights)
     bounds = [start, free, *(known.unit * close_loss(each, left) for each in close)]
     return highest(certificate, bounds, Z.size)
 

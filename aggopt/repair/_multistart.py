@@ -3,9 +3,9 @@
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
 from aggopt.partition._closeness_first.closeness_first import (
-    fitted,
-    least_strata,
-    stratified,
+    count_strata,
+    fit_count,
+    partition_by_strata,
 )
 from aggopt.privacy._distance import threshold
 from aggopt.repair._local_search import searched, stage
@@ -47,11 +47,11 @@ def _better(problem: Problem, one: Labels | None, other: Labels) -> Labels:
 def _sizes(problem: Problem) -> list[int]:
     n, least = len(problem.Z), problem.k
     if problem.ordered.m > 1:
-        least = least_strata(n, problem.k, threshold(problem.t))
-    return sorted({fitted(n, min(n, round(least * f))) for f in FACTORS})
+        least = count_strata(n, problem.k, threshold(problem.t))
+    return sorted({fit_count(n, min(n, round(least * f))) for f in FACTORS})
 
 
 def _start(problem: Problem, size: int) -> Labels | None:
     """Return groups from strata, None where ties take them beyond t."""
-    found = stratified(problem.Z, problem.ordered.place, size)
+    found = partition_by_strata(problem.Z, problem.ordered.place, size)
     return found if problem.holds(found) else None

@@ -10,7 +10,7 @@ from aggopt.core.own_function import OwnFunction
 from aggopt.core.types import Bool, Labels
 from aggopt.encoding._encoded import Encoded
 from aggopt.errors import PrivacyError
-from aggopt.partition._own import counted
+from aggopt.partition._own import require_labels
 from aggopt.partition._shared.result import Partition
 from aggopt.privacy._requirement import broken_by
 from aggopt.repair._given import Given
@@ -43,14 +43,14 @@ class OwnRepair(OwnFunction):
         X, asked, clock = given.X, given.requirements, Deadline(None)
 
         def broken(found: Any) -> Bool:
-            return broken_by(asked, counted(self.origin, found, len(labels), 1))
+            return broken_by(asked, require_labels(self.origin, found, len(labels), 1))
 
         records = np.array(X.coordinates if isinstance(X, Encoded) else X)
         settings = {**how.settings, "broken": broken}
         found = self.run(
             records, labels.copy(), given.k, progress=given.progress, **settings
         )
-        made = counted(self.origin, found, len(labels), given.k)
+        made = require_labels(self.origin, found, len(labels), given.k)
         left = int(broken_by(asked, made).sum())
         if left:
             raise PrivacyError(

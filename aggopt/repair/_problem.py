@@ -11,9 +11,14 @@ from aggopt.core.stacklevel import outside
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.errors import JobError, TableError
-from aggopt.partition._constraints.state import NEAR, Promise, close_to, promise_of
-from aggopt.partition._neighbours.neighbours import neighbours
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._constraints.state import (
+    NEAR,
+    Promise,
+    build_closeness,
+    combine_constraints,
+)
+from aggopt.partition._neighbours.neighbours import find_neighbours
+from aggopt.partition._shared.scaling import scale_records
 from aggopt.privacy._closeness import warn_of_constant
 from aggopt.privacy._ordered import Ordered, threshold
 
@@ -35,12 +40,12 @@ class Problem:
     @cached_property
     def near(self) -> Labels:
         """The records whose groups a record may change with, (n, c)."""
-        return neighbours(self.Z, NEAR)
+        return find_neighbours(self.Z, NEAR)
 
     @cached_property
     def promise(self) -> Promise:
         """What a local search is to keep, beside k."""
-        return promise_of(close=close_to(self.ordered, self.limits))
+        return combine_constraints(close=build_closeness(self.ordered, self.limits))
 
     def holds(self, labels: Labels) -> bool:
         """Whether each group has k records and is t-close, decided exactly."""
@@ -90,7 +95,7 @@ def problem_of(
     X: npt.ArrayLike, confidential: npt.ArrayLike, k: int, t: float, bins: str
 ) -> Problem:
     """Return the problem of records in their own units; refuse what cannot be one."""
-    Z = np.ascontiguousarray(scaled(X))
+    Z = np.ascontiguousarray(scale_records(X))
     ordered = ordered_of(confidential, bins, stacklevel=outside() + 2)
     if ordered.n != len(Z):
         raise TableError(

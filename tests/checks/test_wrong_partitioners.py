@@ -10,8 +10,8 @@ from checks.tried import by, caught
 from aggopt.checks import Ending, _partitioners, report
 from aggopt.core.validation import matrix
 from aggopt.partition import PARTITIONERS, Partition, mdav
-from aggopt.partition._shared.evidence import squares
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.evidence import certify_squares
+from aggopt.partition._shared.scaling import scale_records
 from aggopt.partition._shared.settings import Grouping
 from aggopt.solvers import Certificate, Status
 
@@ -148,8 +148,10 @@ def by_weight(X, k, weights=None):
     found = mdav(X, k)
     if weights is None or np.ptp(weights) == 0:
         return found
-    Z = scaled(X, "z", weights)
-    evidence = squares(Z, found.labels, k, by="right", seconds=0.0, weights=weights)
+    Z = scale_records(X, "z", weights)
+    evidence = certify_squares(
+        Z, found.labels, k, by="right", seconds=0.0, weights=weights
+    )
     return Partition(found.labels, evidence)
 
 

@@ -222,12 +222,12 @@ def with_certificate(change):
 
 def one_group(given, labels, how):
     found = MERGE.function(given, np.zeros(len(labels), np.intp), how)
-    from aggopt.partition._shared.scaling import scaled
-    from aggopt.partition._shared.sse import loss
+    from aggopt.partition._shared.scaling import scale_records
+    from aggopt.partition._shared.sse import compute_sse
 
     whole = np.zeros(len(labels), np.intp)
     assert found is None
-    return Partition(whole, certified(loss(scaled(given.X), whole)))
+    return Partition(whole, certified(compute_sse(scale_records(given.X), whole)))
 
 
 def in_place(given, labels, how):

@@ -495,7 +495,7 @@ def lost() -> None:
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        (partition_step, "divided"),
+        (partition_step, "partition_blocks"),
         (release_module, "sha256"),
         (staging.Staging, "write"),
     ],

@@ -85,9 +85,9 @@ def test_a_folder_that_cannot_be_written_to_is_said_to_be_passed_over(
     monkeypatch, capsys, tmp_path
 ):
     from aggopt.command import show
-    from aggopt.partition._merge.kernels import merge
+    from aggopt.partition._merge.kernels import merge_groups
 
-    kept = Path(merge._cache.cache_path)
+    kept = Path(merge_groups._cache.cache_path)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     assert warm_up.kept_instead() is None
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(kept.parent))

@@ -13,7 +13,7 @@ from partition.exact import partitions
 
 import aggopt
 from aggopt.partition import blocked, local_search, loss_bound, optimal
-from aggopt.partition._registry import PARTITIONERS, Takes, block_methods
+from aggopt.partition._registry import PARTITIONERS, AttributeUse, list_block_methods
 from aggopt.solvers import Status
 
 N = 8
@@ -23,8 +23,8 @@ EVERY = {k: list(partitions(list(range(N)), k)) for k in KS}
 SEEDS = range(4)
 METHODS = {
     name: PARTITIONERS[name].function
-    for name in block_methods()
-    if PARTITIONERS[name].takes is Takes.SEVERAL
+    for name in list_block_methods()
+    if PARTITIONERS[name].takes is AttributeUse.SEVERAL
 }
 METHODS |= {
     "local_search in a hurry": partial(local_search, effort="fast"),

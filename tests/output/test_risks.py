@@ -295,14 +295,14 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_weights_are_refused_before_any_work(case, monkeypatch) -> None:
     columns, asked, problem, fix = REFUSED[case]
-    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", None)
+    monkeypatch.setattr("aggopt.pipeline.partition_step.partition_blocks", None)
     with pytest.raises(AggoptError) as error:
         aggopt.mask(table().assign(**columns), asking(**asked))
     assert (error.value.problem, error.value.fix) == (problem, fix)
 
 
 def test_too_many_sets_of_attributes_are_refused_before_any_work(monkeypatch) -> None:
-    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", None)
+    monkeypatch.setattr("aggopt.pipeline.partition_step.partition_blocks", None)
     monkeypatch.setattr("aggopt.measure.risk._suda.MOST", 2)
     with pytest.raises(AggoptError, match="2 attributes have 3 sets"):
         aggopt.mask(table(), asking(suda=2))

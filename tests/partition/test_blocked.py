@@ -19,7 +19,11 @@ from aggopt.partition import blocked, local_search, mdav
 from aggopt.partition._blocked import improve
 from aggopt.partition._blocked.regions import Map, firsts, pass_over
 from aggopt.partition._local_search.search import annealed
-from aggopt.partition._neighbours.spatial_order import in_space, near_ones, parts
+from aggopt.partition._neighbours.spatial_order import (
+    find_near,
+    sort_in_space,
+    split_in_parts,
+)
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(6)
@@ -138,8 +142,8 @@ def test_time_that_is_over_leaves_the_blocks():
     assert found.certificate.status is Status.LIMIT
     with ThreadPool(1) as threads:
         Z = (X - X.mean(axis=0)) / X.std(axis=0)
-        rows, who = in_space(Z, 64, threads)
-    for part in parts(300, 80):
+        rows, who = sort_in_space(Z, 64, threads)
+    for part in split_in_parts(300, 80):
         of_block = found.labels[who[part]]
         by_itself = mdav(rows[part], 3, scale="none")
         assert (
@@ -236,7 +240,7 @@ def test_annealing_that_makes_it_worse_is_taken_back(ends, monkeypatch, regions_
 def test_groups_are_loosened_before_they_are_annealed():
     rows = RNG.normal(size=(2000, 3))
     with ThreadPool(1) as threads:
-        near = near_ones(rows, 8, threads)
+        near = find_near(rows, 8, threads)
     tight, how = np.arange(2000) // 10, {"seed": 1, "clock": Deadline(None)}
     for spare, groups in ((0.0, 200), (0.25, 195), (1.0, 181)):
         found = annealed(rows, tight, 10, near, proposals=1, spare=spare, **how)
@@ -362,7 +366,7 @@ def test_unknown_names_say_what_is_known(wrong, message):
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 1000])
 @pytest.mark.parametrize("size", [1, 10, 64])
 def test_parts_are_halves_of_halves(n, size):
-    found = parts(n, size)
+    found = split_in_parts(n, size)
     assert np.concatenate([np.arange(n)[p] for p in found]).tolist() == list(range(n))
     lengths = [p.stop - p.start for p in found]
     assert max(lengths) <= size
@@ -373,18 +377,18 @@ def test_parts_are_halves_of_halves(n, size):
 def test_the_order_in_space_brings_near_records_together(turns):
     rows = RNG.normal(size=(1024, 2))
     with ThreadPool(2) as threads:
-        moved, who = in_space(rows, 16, threads, turns=turns)
+        moved, who = sort_in_space(rows, 16, threads, turns=turns)
     assert sorted(who) == list(range(1024))
     assert (moved == rows[who]).all()
-    spread = np.mean([np.ptp(moved[p], axis=0).max() for p in parts(1024, 16)])
+    spread = np.mean([np.ptp(moved[p], axis=0).max() for p in split_in_parts(1024, 16)])
     assert spread < 0.3 * np.ptp(rows, axis=0).mean()
 
 
 def test_near_ones_are_the_nearest_with_few_exceptions():
     with ThreadPool(2) as threads:
-        rows, _ = in_space(RNG.normal(size=(3000, 5)), 64, threads)
-        near = near_ones(rows, 8, threads, part=256)
-        few = near_ones(rows[:4], 8, threads)
+        rows, _ = sort_in_space(RNG.normal(size=(3000, 5)), 64, threads)
+        near = find_near(rows, 8, threads, part=256)
+        few = find_near(rows[:4], 8, threads)
     exact = cKDTree(rows).query(rows, 9)[1][:, 1:]
     right = [len(set(a) & set(b)) for a, b in zip(near, exact, strict=True)]
     assert np.mean(right) > 0.85 * 8
@@ -395,7 +399,7 @@ def test_near_ones_are_the_nearest_with_few_exceptions():
 def test_lists_of_copies_lead_elsewhere():
     rows = np.repeat([[0.0], [1.0], [3.0]], 50, axis=0)
     with ThreadPool(1) as threads:
-        near = near_ones(rows, 6, threads)
+        near = find_near(rows, 6, threads)
     assert all(set(rows[row, 0]) == {0.0, 1.0, 3.0} for row in near)
 
 
@@ -420,9 +424,9 @@ def test_places_are_searched_from_two_records_a_place_on(times, monkeypatch):
 
     def near(rows, *given, **named):
         asked.append(len(rows))
-        return near_ones(rows, *given, **named)
+        return find_near(rows, *given, **named)
 
-    monkeypatch.setattr(improve, "near_ones", near)
+    monkeypatch.setattr(improve, "find_near", near)
     places = RNG.normal(size=(60, 2))
     rows = places[np.arange(int(60 * times)) % 60]
     found = blocked(rows, 3)
@@ -441,7 +445,7 @@ def test_each_record_has_one_turn_in_a_sweep():
 
     rows = np.column_stack([RNG.normal(size=(1000, 2)), np.arange(1000)])
     with ThreadPool(1) as threads:
-        near = near_ones(rows[:, :2].copy(), 5, threads)
+        near = find_near(rows[:, :2].copy(), 5, threads)
         first = np.arange(1000) // 4 * 4
         where = Map(rows, near, first.copy())
         pass_over(where, (search, search), threads, size=100, seed=3)
@@ -475,7 +479,7 @@ def test_neighbours_beside_codes_are_the_nearest(codes):
     rng = np.random.default_rng(0)
     X = codes * rng.integers(0, 9, (500, 1)) + rng.integers(0, 5000, (500, 2))
     with ThreadPool(1) as threads:
-        near = near_ones(X / np.abs(X).max(), 5, threads)
+        near = find_near(X / np.abs(X).max(), 5, threads)
     apart = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     np.fill_diagonal(apart, np.inf)
     found = np.take_along_axis(apart, near, axis=1).sum(axis=1)

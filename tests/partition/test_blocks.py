@@ -185,5 +185,5 @@ def test_a_correlation_that_is_none_is_refused(least):
 
 def test_a_method_of_the_user_s_own_that_breaks_k_is_refused():
     X = np.arange(12.0).reshape(6, 2)
-    with pytest.raises(PrivacyError, match="made a group of 1, and k = 2"):
+    with pytest.raises(PrivacyError, match="made a group of 1, but k = 2"):
         in_blocks(X, 2, [[0], [1]], method=lambda X, k: np.arange(len(X)))

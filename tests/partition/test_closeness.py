@@ -19,7 +19,11 @@ from aggopt.partition import (
     merge_until_close,
     vmdav,
 )
-from aggopt.partition._constraints.l_diversity import counts_of, levels_of, reaches
+from aggopt.partition._constraints.l_diversity import (
+    count_levels,
+    is_diverse,
+    read_levels,
+)
 
 CLOSE = merge_until_close, anonymity_first, closeness_first
 RNG = np.random.default_rng(5)
@@ -109,7 +113,7 @@ def test_a_constant_attribute_warns(f) -> None:
 
 @pytest.mark.parametrize("f", [anonymity_first, closeness_first])
 def test_several_attributes_are_for_merging(f) -> None:
-    with pytest.raises(JobError, match="To fix: pass one, or take merge_until_close"):
+    with pytest.raises(JobError, match="To fix: pass one, or use merge_until_close"):
         f(X, np.stack([Y, Y], axis=1), 3, 0.2)
 
 
@@ -137,17 +141,17 @@ def test_every_group_is_diverse(diversity, seed) -> None:
     records = rng.integers(0, 4, size=(n, 2))
     y = rng.integers(0, 1 + seed, size=n) ** 2
     levels, k = int(rng.integers(4, 12)), int(rng.integers(1, 7))
-    found = levels_of(y, n, levels, None)
+    found = read_levels(y, n, levels, None)
     call = partial(
         diverse_vmdav, records, y, l, k=k, levels=levels, diversity=diversity
     )
-    if not reaches(np.bincount(found), l, diversity):
+    if not is_diverse(np.bincount(found), l, diversity):
         with pytest.raises(InfeasibleInputError, match=r"choose l of at most \d+"):
             call()
         return
     labels = call().labels
     assert np.bincount(labels).min() >= max(k, l)
-    for counts in counts_of(labels, found):
+    for counts in count_levels(labels, found):
         assert diverse_exactly(counts.tolist(), l, diversity)
 
 
@@ -195,8 +199,8 @@ def test_diverse_refusals(change, error, message) -> None:
 
 
 def test_levels_keep_ties_together() -> None:
-    assert levels_of([5, 5, 5, 1, 9, 9], 6, 3, None).tolist() == [0, 0, 0, 0, 1, 1]
-    assert levels_of([1, 2, 3], 3, 20, [2]).tolist() == [0, 1, 1]
+    assert read_levels([5, 5, 5, 1, 9, 9], 6, 3, None).tolist() == [0, 0, 0, 0, 1, 1]
+    assert read_levels([1, 2, 3], 3, 20, [2]).tolist() == [0, 1, 1]
 
 
 # --- published figures ---

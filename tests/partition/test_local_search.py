@@ -21,8 +21,8 @@ from aggopt.partition._local_search.local_search import (
 from aggopt.partition._local_search.search import annealed, searched
 from aggopt.partition._loss_bound import loss_bound
 from aggopt.partition._neighbours import neighbours as near_module
-from aggopt.partition._neighbours.neighbours import neighbours
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._neighbours.neighbours import find_neighbours
+from aggopt.partition._shared.sse import compute_sse
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(6)
@@ -86,7 +86,7 @@ def test_tiny_tables_are_solved_and_bounded(seed) -> None:
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, size=(9, 2)) + (seed % 2) * rng.normal(size=(9, 2))
     for k in (2, 3, 4):
-        losses = [loss(X, labels) for labels in partitions(9, k)]
+        losses = [compute_sse(X, labels) for labels in partitions(9, k)]
         found = local_search(X, k, effort="best", scale="none").certificate
         assert found.objective == pytest.approx(min(losses), abs=1e-9)
         assert found.bound == pytest.approx(loss_bound(X, k, scale="none"))
@@ -109,7 +109,7 @@ def test_no_start_is_made_worse(initial) -> None:
     assert then.certificate.objective < first.certificate.objective
     assert then.certificate.status is Status.LOCAL
     assert then.certificate.objective == pytest.approx(
-        loss(standardised(NORMAL), then.labels)
+        compute_sse(standardised(NORMAL), then.labels)
     )
 
 
@@ -129,7 +129,7 @@ def test_labels_of_large_groups_are_split() -> None:
 def test_more_effort_loses_less() -> None:
     few = NORMAL[:90]
     losses = [
-        loss(few, local_search(few, 9, effort=e, scale="none"))
+        compute_sse(few, local_search(few, 9, effort=e, scale="none"))
         for e in ("fast", "default", "best")
     ]
     assert losses == sorted(losses, reverse=True)
@@ -209,13 +209,13 @@ def test_what_cannot_be_used_is_refused(options, message) -> None:
 def test_neighbours_are_the_nearest_others() -> None:
     for Z in (NORMAL, np.hstack([NORMAL, RNG.normal(size=(150, 20))])):
         apart = ((Z[:, None] - Z) ** 2).sum(axis=2) + np.diag(np.full(150, np.inf))
-        assert (neighbours(Z, 7) == apart.argsort(axis=1)[:, :7]).all()
+        assert (find_neighbours(Z, 7) == apart.argsort(axis=1)[:, :7]).all()
 
 
 @pytest.mark.parametrize("count", [1, 5, 12, 600])
 def test_neighbours_lead_away_from_duplicates(count) -> None:
     Z = RNG.permutation(np.repeat(NORMAL[:30], 100, axis=0))
-    near = neighbours(Z, count)
+    near = find_neighbours(Z, count)
     assert near.shape == (3000, count)
     assert (near != np.arange(3000)[:, None]).all()
     places = {len(np.unique(Z[row], axis=0)) for row in near[:50]}
@@ -223,7 +223,7 @@ def test_neighbours_lead_away_from_duplicates(count) -> None:
 
 
 def test_groups_of_a_search_are_collected_once() -> None:
-    near, pool = neighbours(NORMAL, 10), Collection(150)
+    near, pool = find_neighbours(NORMAL, 10), Collection(150)
     labels = searched(
         NORMAL,
         mdav(NORMAL, 4),
@@ -258,7 +258,7 @@ def test_a_collection_grows() -> None:
 
 
 def test_annealing_keeps_sizes_and_repeats_itself() -> None:
-    near = neighbours(NORMAL, 10)
+    near = find_neighbours(NORMAL, 10)
     found = [
         annealed(
             NORMAL,
@@ -274,7 +274,7 @@ def test_annealing_keeps_sizes_and_repeats_itself() -> None:
     assert (found[0] == found[1]).all()
     assert (found[0] != found[2]).any()
     assert {*np.bincount(found[0])} <= {*range(9, 18)}
-    assert loss(NORMAL, found[0]) < loss(NORMAL, mdav(NORMAL, 9))
+    assert compute_sse(NORMAL, found[0]) < compute_sse(NORMAL, mdav(NORMAL, 9))
 
 
 def many(n=6000, d=3):
@@ -284,9 +284,9 @@ def many(n=6000, d=3):
 
 
 def test_neighbours_of_many_are_nearly_the_nearest(monkeypatch) -> None:
-    found = neighbours(many(), 12)
+    found = find_neighbours(many(), 12)
     monkeypatch.setattr(near_module, "EXACT", 10_000)
-    exact = neighbours(many(), 12)
+    exact = find_neighbours(many(), 12)
     shared = [len({*a} & {*b}) / 12 for a, b in zip(found, exact, strict=True)]
     assert found.shape == exact.shape
     assert np.mean(shared) > 0.98
@@ -296,12 +296,12 @@ def test_neighbours_of_many_are_nearly_the_nearest(monkeypatch) -> None:
 @pytest.mark.parametrize("n", [4000, 6000])
 def test_without_time_for_neighbours_the_start_is_returned(n) -> None:
     X, start = many(n), np.arange(n) // 4
-    none = neighbours(X, 5, Deadline(0.0))
+    none = find_neighbours(X, 5, Deadline(0.0))
     assert (none == np.arange(n)[:, None]).all(axis=1).mean() > 0.8
     assert none.min() >= 0
     found = local_search(X, 3, initial_labels=start, time_limit=1e-9).certificate
     assert found.status is Status.LIMIT
-    assert found.objective == pytest.approx(loss(standardised(X), start))
+    assert found.objective == pytest.approx(compute_sse(standardised(X), start))
 
 
 def test_neighbours_keep_the_time(ticking) -> None:
@@ -311,7 +311,7 @@ def test_neighbours_keep_the_time(ticking) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The search was interrupted")
-@pytest.mark.parametrize("step", ["neighbours", "Search", "loss"])
+@pytest.mark.parametrize("step", ["find_neighbours", "Search", "compute_sse"])
 def test_ctrl_c_after_the_start_returns_groups(step, monkeypatch) -> None:
     pressed, real = [], getattr(effort, step)
 
@@ -326,4 +326,4 @@ def test_ctrl_c_after_the_start_returns_groups(step, monkeypatch) -> None:
     found = local_search(NORMAL, 3, initial_labels=start)
     assert found.certificate.status is Status.INTERRUPTED
     assert pressed
-    assert loss(NORMAL, found.labels) <= loss(NORMAL, start)
+    assert compute_sse(NORMAL, found.labels) <= compute_sse(NORMAL, start)

@@ -11,11 +11,14 @@ from partition import exact
 from aggopt.core.deadline import Deadline
 from aggopt.errors import AggoptError
 from aggopt.partition import closeness_first, diverse_vmdav, local_search, mdav
-from aggopt.partition._constraints.constraints import Asked, promised
+from aggopt.partition._constraints.constraints import (
+    ConstraintArguments,
+    read_constraints,
+)
 from aggopt.partition._local_search import setup
 from aggopt.partition._local_search.search import searched
-from aggopt.partition._neighbours.neighbours import neighbours
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._neighbours.neighbours import find_neighbours
+from aggopt.partition._shared.sse import compute_sse
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(2)
@@ -40,7 +43,7 @@ kept = pytest.mark.parametrize("options", KEPT.values(), ids=KEPT)
 
 
 def broken(labels, options):
-    return promised(Asked(**options), len(labels)).broken(labels)
+    return read_constraints(ConstraintArguments(**options), len(labels)).broken(labels)
 
 
 @kept
@@ -49,11 +52,11 @@ def test_a_changed_group_is_judged_as_the_changed_labels_are(options) -> None:
 
     stays, may_swap = from_python(kernels.stays), from_python(kernels.may_swap)
 
-    given, nobody = promised(Asked(**options), 80), np.int64(-1)
+    given, nobody = read_constraints(ConstraintArguments(**options), 80), np.int64(-1)
     seen = set()
     for m in (6, 14, 30):
         labels = RNG.permutation(np.arange(80) % m)
-        space = setup.space(NORMAL, neighbours(NORMAL, 5), 1, given.kept)
+        space = setup.space(NORMAL, find_neighbours(NORMAL, 5), 1, given.kept)
         groups, already = setup.groups(space, labels), given.broken(labels)
         for i, j in RNG.integers(80, size=(20, 2)):
             g, h = labels[i], labels[j]
@@ -114,7 +117,7 @@ def test_diverse_small_tables_are_solved() -> None:
         for g, members in enumerate(parts):
             labels[members] = g
         if all(len(set(level[list(members)])) >= 2 for members in parts):
-            every.append(loss(Z, labels))
+            every.append(compute_sse(Z, labels))
     options = {"confidential": level, "l": 2, "levels": "values", "scale": "none"}
     found = local_search(Z, 2, **options).certificate
     assert found.objective == pytest.approx(min(every))
@@ -131,16 +134,16 @@ def test_labels_that_keep_the_promise_are_improved() -> None:
     diverse = diverse_vmdav(NORMAL, ILL, 3, levels="values")
     for start, options in ((close, KEPT["t"]), (diverse, KEPT["l"])):
         found = local_search(NORMAL, 3, initial_labels=start, effort="fast", **options)
-        assert loss(NORMAL, found) < loss(NORMAL, start)
+        assert compute_sse(NORMAL, found) < compute_sse(NORMAL, start)
         assert not broken(found, options).any()
 
 
 def test_the_search_itself_keeps_what_it_is_told() -> None:
-    given = promised(Asked(**KEPT["t"]), 80)
+    given = read_constraints(ConstraintArguments(**KEPT["t"]), 80)
     start = closeness_first(NORMAL, WAGE, 3, 0.15)
-    options = {"near": neighbours(NORMAL, 20), "seed": 0, "clock": Deadline(None)}
+    options = {"near": find_neighbours(NORMAL, 20), "seed": 0, "clock": Deadline(None)}
     found = searched(NORMAL, start, 3, perturbations=20, promise=given.kept, **options)
-    assert loss(NORMAL, found) < loss(NORMAL, start)
+    assert compute_sse(NORMAL, found) < compute_sse(NORMAL, start)
     assert not given.broken(found).any()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.partition import _loss_bound, loss_bound, mdav
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.sse import compute_sse
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(300, 4)) + 4 * RNG.integers(0, 3, size=(300, 1))
@@ -51,16 +51,16 @@ def test_copies_and_constant_attributes_lose_nothing(way):
 
 def test_one_group_is_its_own_bound(way):
     for n in (3, 5):
-        alone = loss(X[:n], np.zeros(n, np.intp))
+        alone = compute_sse(X[:n], np.zeros(n, np.intp))
         assert loss_bound(X[:n], 3, scale="none") == pytest.approx(alone)
     assert loss_bound(X[:1], 1) == 0.0
-    assert loss_bound(X[:6], 3) < loss(X[:6], mdav(X[:6], 3))
+    assert loss_bound(X[:6], 3) < compute_sse(X[:6], mdav(X[:6], 3))
 
 
 def test_neither_jobs_nor_the_way_change_it(monkeypatch):
-    usual = _loss_bound.least_loss(X, 3)
+    usual = _loss_bound.compute_loss_bound(X, 3)
     monkeypatch.setattr(_loss_bound, "MANY", 0)
-    bounds = [_loss_bound.least_loss(X, 3, jobs=jobs) for jobs in (1, 2, 3)]
+    bounds = [_loss_bound.compute_loss_bound(X, 3, jobs=jobs) for jobs in (1, 2, 3)]
     assert len(set(bounds)) == 1
     assert usual == pytest.approx(bounds[0])
 

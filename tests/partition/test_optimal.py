@@ -19,7 +19,7 @@ from aggopt.errors import (
     UnknownNameError,
 )
 from aggopt.partition import local_search, mdav, optimal
-from aggopt.partition._neighbours.neighbours import neighbours
+from aggopt.partition._neighbours.neighbours import find_neighbours
 from aggopt.partition._optimal import (
     branch_and_price,
     column_generation,
@@ -81,7 +81,7 @@ def priced(X, k: int, gap: float = 1e-9) -> ColumnGeneration:
     Z = np.ascontiguousarray(Scale.of(X).standardise(X))
     labels = labels_of(groups_of(mdav(X, k), k), len(X))
     best = Incumbent(Z, k, labels, 0.0, gap)
-    return ColumnGeneration(best, Pricer(Z, k, neighbours(Z, 8)), Deadline(None))
+    return ColumnGeneration(best, Pricer(Z, k, find_neighbours(Z, 8)), Deadline(None))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -133,7 +133,7 @@ def test_exact_pricing_finds_every_group_that_pays(k, most, kind):
     Z, n = records(k, 13, 3, kind), 13
     u, s = rng.uniform(0.5, 2, n), -rng.uniform(0, 1, 7)
     drawn = [rng.choice(n, size, replace=False).tolist() for size in 4 * [3] + 3 * [5]]
-    pricer = Pricer(Z, k, neighbours(Z, 5))
+    pricer = Pricer(Z, k, find_neighbours(Z, 5))
     for together, apart in (((), ()), ([(0, 3), (3, 5)], [(1, 4), (5, 6)])):
         duals = Duals(u, [tuple(c) for c in drawn], s, together, apart)
         found = pricer.paying(duals, PricingEffort(keep=9999), Deadline(None), most)
@@ -343,10 +343,10 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.partition._optimal.columns import groups_of
 from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
-from aggopt.partition._neighbours.neighbours import neighbours
+from aggopt.partition._neighbours.neighbours import find_neighbours
 
 Z = np.random.default_rng(0).normal(size=(1500, 13))
-pricer, duals = Pricer(Z, 3, neighbours(Z, 8)), Duals(np.full(1500, 9.0))
+pricer, duals = Pricer(Z, 3, find_neighbours(Z, 8)), Duals(np.full(1500, 9.0))
 groups = groups_of(np.arange(1500) // 3, 3).at(np.tile(np.arange(500), 40))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for work in (

@@ -12,7 +12,7 @@ from aggopt.core.standardise import Scale
 from aggopt.partition import local_search, optimal
 from aggopt.partition._optimal import exhaustive, schedule
 from aggopt.partition._optimal.incumbent import Incumbent
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.sse import compute_sse
 from aggopt.solvers import Status
 
 CASES = [(11, 4), (15, 3), (16, 2), (20, 2)]
@@ -49,7 +49,7 @@ def least_loss(Z, k: int) -> float:
     for g, of in zip(groups, lost, strict=True):
         np.minimum.at(share, g, of[:, None] / g.shape[1])
     found = local_search(Z, k, effort="fast", scale="none")
-    known = loss(Z, found) * (1 + 1e-9)  # the best groups lose no more
+    known = compute_sse(Z, found) * (1 + 1e-9)  # the best groups lose no more
     few = [
         of + share.sum() - share[g].sum(axis=1) <= known
         for g, of in zip(groups, lost, strict=True)

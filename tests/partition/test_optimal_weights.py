@@ -9,11 +9,11 @@ from partition.weighted import all_partitions
 from aggopt.core.deadline import Deadline
 from aggopt.models import set_partition
 from aggopt.partition import optimal
-from aggopt.partition._neighbours.neighbours import neighbours
+from aggopt.partition._neighbours.neighbours import find_neighbours
 from aggopt.partition._optimal import exhaustive
 from aggopt.partition._optimal.columns import sorted_groups, sums_of_squares
 from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.sse import compute_sse
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(2)
@@ -23,13 +23,13 @@ W = np.exp(1.5 * RNG.normal(size=12))
 
 def cost(rows):
     rows = list(rows)
-    return loss(Z[rows], np.zeros(len(rows), int), W[rows])
+    return compute_sse(Z[rows], np.zeros(len(rows), int), W[rows])
 
 
 @pytest.mark.parametrize(("k", "most"), [(2, 0.2), (3, -0.5), (4, 0.3)])
 def test_exact_pricing_finds_every_group_that_pays(k, most):
     u = np.random.default_rng(k).uniform(0.2, 1.5, 12)
-    pricer = Pricer(Z, k, neighbours(Z, 5), W)
+    pricer = Pricer(Z, k, find_neighbours(Z, 5), W)
     found = pricer.paying(Duals(u), PricingEffort(keep=9999), Deadline(None), most)
     every = (g for s in range(k, 2 * k) for g in combinations(range(12), s))
     reduced = {g: cost(g) - u[list(g)].sum() for g in every}
@@ -43,7 +43,7 @@ def test_exact_pricing_finds_every_group_that_pays(k, most):
 def test_heuristic_pricing_ends_where_no_record_is_better_changed():
     start = sorted_groups(np.array([[0, 5, 9, -1, -1], [1, 2, 3, 4, -1]], np.int32))
     u = np.full(12, 3.0)
-    pricer = Pricer(Z, 3, neighbours(Z, 11), W)
+    pricer = Pricer(Z, 3, find_neighbours(Z, 11), W)
     groups, reduced = pricer.priced_heuristically(Duals(u), start)
     assert len(reduced) == 2
     for row, paid in zip(groups.members, reduced, strict=True):
@@ -76,7 +76,7 @@ def test_columns_and_the_model_cost_what_groups_lose(exact):
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_no_partition_loses_less(k):
     records, weights = Z[:9], W[:9]
-    best = min(loss(records, each, weights) for each in all_partitions(9, k))
+    best = min(compute_sse(records, each, weights) for each in all_partitions(9, k))
     found = optimal(records, k, scale="none", weights=weights).certificate
     assert found.status is Status.OPTIMAL
     assert found.objective == pytest.approx(best)
@@ -97,7 +97,9 @@ def test_columns_and_all_partitions_find_the_same(k, monkeypatch):
 
 def test_copies_with_other_weights_are_no_copies():
     records = np.repeat(Z[:2], 30, axis=0)
-    plain = Pricer(records, 3, neighbours(records, 5)).duplicates
-    mixed = Pricer(records, 3, neighbours(records, 5), np.arange(1.0, 61)).duplicates
+    plain = Pricer(records, 3, find_neighbours(records, 5)).duplicates
+    mixed = Pricer(
+        records, 3, find_neighbours(records, 5), np.arange(1.0, 61)
+    ).duplicates
     assert plain.some
     assert not mixed.some

@@ -41,7 +41,7 @@ def test_a_search_sets_out_from_the_users_groups() -> None:
     )
     with pytest.raises(PrivacyError, match="of_two made a group of 2"):
         local_search(X, initial=of_two, **asked)
-    with pytest.raises(JobError, match="no name of a method"):
+    with pytest.raises(JobError, match="not the name of a method"):
         local_search(X, initial=[0, 1], **asked)
 
 

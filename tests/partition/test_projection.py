@@ -6,7 +6,7 @@ from partition.test_published import loss, z_scores
 
 from aggopt.errors import UnknownNameError
 from aggopt.partition import mdav, projection
-from aggopt.partition._path_split.split import best_split
+from aggopt.partition._path_split.split import find_best_split
 
 RNG = np.random.default_rng(5)
 AXES = "pca", "zsum", "robust_pca"
@@ -17,7 +17,7 @@ def split_along(records, direction, k: int):
     """Groups of the order along a direction, from its end farther from the mean."""
     along = (records - records.mean(axis=0)) @ direction
     along = -along if along.max() > -along.min() else along
-    return best_split(records, [along.argsort(kind="stable")], k)
+    return find_best_split(records, [along.argsort(kind="stable")], k)
 
 
 def first_right_singular_vector(records):

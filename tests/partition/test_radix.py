@@ -27,14 +27,14 @@ VALUES = {
 
 def agrees(x: np.ndarray) -> None:
     before = x.copy()
-    values, order = radix_sort.by_value(x)
+    values, order = radix_sort.sort_values(x)
     expected = np.argsort(x, kind="stable")
     assert (order == expected).all()
     assert (values == x[expected]).all()
     assert (x == before).all()
     labels = np.arange(len(x))
     back = np.empty_like(labels)
-    radix_sort.undo(labels, order, back)
+    radix_sort.restore_order(labels, order, back)
     assert (back[expected] == labels).all()
 
 

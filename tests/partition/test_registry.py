@@ -17,12 +17,12 @@ from aggopt.partition import (
     loss_bound,
 )
 from aggopt.partition._registry import (
+    AttributeUse,
     Bound,
-    Confides,
-    Takes,
-    block_methods,
-    initial_methods,
-    inner_methods,
+    ConfidentialUse,
+    list_block_methods,
+    list_initial_methods,
+    list_inner_methods,
 )
 from aggopt.privacy import distinct_l, t_closeness
 
@@ -36,8 +36,8 @@ COMMON = {"method", "attributes", "weights"}  # of jobs, whatever the method
 def made(name):
     """Return the groups that a method makes, of what it takes."""
     method = PARTITIONERS[name]
-    given = [X[:, 0] if method.takes is Takes.ONE else X]
-    if method.confides is not Confides.NONE:
+    given = [X[:, 0] if method.takes is AttributeUse.ONE else X]
+    if method.confides is not ConfidentialUse.NONE:
         given.append(WAGE)
     asked = {kind: ASKED[kind] for kind in method.guarantees}
     return method.function(*given, **asked)
@@ -47,7 +47,7 @@ def made(name):
 def test_it_returns_a_partition_that_keeps_what_it_guarantees(name):
     found, method = made(name), PARTITIONERS[name]
     assert isinstance(found, Partition)
-    assert found.shape == (X.shape if method.takes is Takes.EACH else (24,))
+    assert found.shape == (X.shape if method.takes is AttributeUse.EACH else (24,))
     sizes = found.sizes
     assert sizes[sizes > 0].min() >= ASKED["k"]
     if "l" in method.guarantees:
@@ -90,7 +90,7 @@ def test_it_goes_by_its_name_everywhere(name):
     assert not method.when.endswith(".")
 
 
-@pytest.mark.parametrize("name", block_methods())
+@pytest.mark.parametrize("name", list_block_methods())
 def test_a_job_masks_by_it(name):
     roles = {"identifier": ["name"], "quasi-identifier": ["age"]}
     frame = people(30)[["name", "age"]]
@@ -103,7 +103,7 @@ def asked(roles, name):
     return {"roles": roles, "privacy": {"k": 3}, "partition": {"method": name}}
 
 
-@pytest.mark.parametrize("name", block_methods())
+@pytest.mark.parametrize("name", list_block_methods())
 def test_blocks_are_partitioned_by_it(name):
     found = in_blocks(X, 3, [[0], [1], [2]], method=name)
     same = in_blocks(X, 3, [[0], [1], [2]], method=PARTITIONERS[name].function)
@@ -112,9 +112,9 @@ def test_blocks_are_partitioned_by_it(name):
 
 
 def test_those_that_others_begin_with_take_records_as_they_are():
-    for name in {*initial_methods(), *inner_methods()}:
+    for name in {*list_initial_methods(), *list_inner_methods()}:
         assert "scale" in signature(PARTITIONERS[name].function).parameters
-    for name in initial_methods():
+    for name in list_initial_methods():
         first = PARTITIONERS[name].function(X, 3)
         assert local_search(X, 3, initial=name, time_limit=0).loss <= first.loss + 1e-9
 

@@ -12,11 +12,11 @@ from aggopt.partition._screened_distances import screen as screens
 exact_of, least_of, most_of, next_within, draw, measure = map(
     from_python,
     (
-        kernels.exact,
-        kernels.least_of,
-        kernels.most_of,
-        kernels.next_within,
-        kernels.draw,
+        kernels.measure_exactly,
+        kernels.compute_lower_limit,
+        kernels.compute_upper_limit,
+        kernels.find_next,
+        kernels.fill_screen,
         kernels.measure,
     ),
 )
@@ -64,7 +64,7 @@ def test_what_is_no_point_is_infinitely_far() -> None:
 
 
 def measured(records, point, factor):
-    screen = screens.start(*records.shape)
+    screen = screens.create_screen(*records.shape)
     screen.point[:], screen.factor[0] = factor * point, factor
     draw(screen, records, records.shape[1])
     measure(screen, records.shape[1])

@@ -7,7 +7,7 @@ from tables import ROLES, people
 from aggopt import experiment
 from aggopt.partition import mhm
 from aggopt.partition._mhm import orderings
-from aggopt.partition._path_split.shared import made_once, shared_orderings
+from aggopt.partition._path_split.shared import get_orderings, share_orderings
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 
@@ -29,7 +29,7 @@ def made(monkeypatch):
 def test_every_k_has_the_groups_that_it_has_alone(made, order):
     alone = [mhm(X, k, order=order).labels for k in (3, 5, 10)]
     assert made == [40] * 3
-    with shared_orderings():
+    with share_orderings():
         together = [mhm(X, k, order=order).labels for k in (3, 5, 10)]
     assert made == [40] * 4
     for one, other in zip(alone, together, strict=True):
@@ -37,7 +37,7 @@ def test_every_k_has_the_groups_that_it_has_alone(made, order):
 
 
 def test_other_records_and_other_ways_have_orderings_of_their_own(made):
-    with shared_orderings():
+    with share_orderings():
         for how in ({"order": "npn"}, {"order": "tsp"}, {"order": "npn", "starts": 2}):
             mhm(X, 3, **how)
         mhm(X[:30], 3, order="npn")
@@ -50,10 +50,10 @@ def test_other_records_and_other_ways_have_orderings_of_their_own(made):
 
 
 def test_what_is_kept_is_forgotten_afterwards():
-    with shared_orderings():
-        kept = made_once("a", X, lambda: iter([np.arange(40)]))
-        assert made_once("a", X, lambda: iter([])) is kept
-    assert list(made_once("a", X, lambda: iter([]))) == []
+    with share_orderings():
+        kept = get_orderings("a", X, lambda: iter([np.arange(40)]))
+        assert get_orderings("a", X, lambda: iter([])) is kept
+    assert list(get_orderings("a", X, lambda: iter([]))) == []
 
 
 def test_cells_that_differ_in_k_alone_share_orderings(made):

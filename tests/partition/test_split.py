@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from aggopt.core.validation import Floats
 from aggopt.partition._path_split import split
-from aggopt.partition._path_split.split import best_split
+from aggopt.partition._path_split.split import find_best_split
 
 RNG = np.random.default_rng(7)
 
@@ -87,7 +87,7 @@ def test_against_every_split(data) -> None:
     grid = arrays(np.int64, (n, d), elements=st.integers(-widest, widest))
     records = data.draw(grid).astype(float) + data.draw(st.sampled_from([0.0, 1e9]))
     path = np.array(data.draw(st.permutations(range(n))))
-    labels = best_split(records, [path], k)
+    labels = find_best_split(records, [path], k)
     assert consecutive(labels, path, k, closed=False)
     assert float(loss(records, labels)) == pytest.approx(
         float(of_every_split(records, path, k)), rel=1e-12
@@ -101,7 +101,7 @@ def test_a_ring_is_cut_where_it_is_best(data) -> None:
     n, d = data.draw(st.integers(2 * k, 11)), data.draw(st.integers(1, 3))
     records = data.draw(arrays(np.int64, (n, d), elements=st.integers(-9, 9))) + 0.0
     path = np.array(data.draw(st.permutations(range(n))))
-    labels = best_split(records, [path], k, closed=True)
+    labels = find_best_split(records, [path], k, closed=True)
     every = min(of_every_split(records, np.roll(path, s), k) for s in range(n))
     assert consecutive(labels, path, k, closed=True)
     assert float(loss(records, labels)) == pytest.approx(float(every), rel=1e-12)
@@ -123,7 +123,7 @@ HARD = {
 def test_against_exact_arithmetic(name: str, k: int) -> None:
     records, path = HARD[name], np.random.default_rng(k).permutation(60)
     for way in (path, np.lexsort(records.T)):
-        labels = best_split(records, [way], k)
+        labels = find_best_split(records, [way], k)
         least = by_dynamic_programming(records, way, k)
         assert float(loss(records, labels)) == pytest.approx(float(least), rel=1e-12)
 
@@ -132,13 +132,20 @@ def test_the_first_of_equally_good_paths_is_taken() -> None:
     records = np.array([[0.0], [1.0], [5.0], [6.0], [11.0], [12.0]])
     there = np.arange(6)
     back, bad = there[::-1], np.array([0, 5, 1, 4, 2, 3])
-    assert best_split(records, [there, back], 2).tolist() == [0, 0, 1, 1, 2, 2]
-    assert best_split(records, [bad, back, there], 2).tolist() == [2, 2, 1, 1, 0, 0]
+    assert find_best_split(records, [there, back], 2).tolist() == [0, 0, 1, 1, 2, 2]
+    assert find_best_split(records, [bad, back, there], 2).tolist() == [
+        2,
+        2,
+        1,
+        1,
+        0,
+        0,
+    ]
 
 
 def test_a_group_may_reach_over_the_ends_of_a_ring() -> None:
     records = np.array([[0.0], [10.0], [10.1], [20.0], [20.1], [0.1]])
-    ring = best_split(records, [np.arange(6)], 2, closed=True)
+    ring = find_best_split(records, [np.arange(6)], 2, closed=True)
     assert ring.tolist() == [2, 0, 0, 1, 1, 2]
 
 
@@ -147,6 +154,6 @@ def test_a_look_at_ctrl_c_after_each_record_changes_nothing(
     closed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = RNG.permutation(60)
-    whole = best_split(NORMAL, [path], 4, closed=closed)
+    whole = find_best_split(NORMAL, [path], 4, closed=closed)
     monkeypatch.setattr(split, "CHUNK", 0)
-    assert (best_split(NORMAL, [path], 4, closed=closed) == whole).all()
+    assert (find_best_split(NORMAL, [path], 4, closed=closed) == whole).all()

@@ -14,7 +14,7 @@ from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import BRANCHING, LEAF
 from aggopt.partition._unassigned import by_tree
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.pool import Pool
+from aggopt.partition._unassigned.state import Pool
 
 NEVER = 10**9
 
@@ -131,7 +131,7 @@ def test_a_look_at_ctrl_c_between_turns(monkeypatch: pytest.MonkeyPatch) -> None
     "n", [1, LEAF, LEAF + 1, BRANCHING * LEAF + 1, BRANCHING**2 * LEAF + 7]
 )
 def test_boxes_are_drawn_around_what_they_hold(n: int) -> None:
-    pool = unassigned.start(np.random.default_rng(n).normal(size=(n, 2)))
+    pool = unassigned.create_pool(np.random.default_rng(n).normal(size=(n, 2)))
     tree = build(pool)
     held = [tree.who[leaf, :m] for leaf, m in enumerate(tree.waiting)]
     assert sorted(np.concatenate(held)) == list(range(n))
@@ -156,5 +156,5 @@ def test_axes_keep_lengths_and_nothing_of_one_far_record_turns_them(d: int) -> N
 
 
 def test_repr_shows_no_record() -> None:
-    pool = unassigned.start(np.array([[123.0], [456.0]]))
+    pool = unassigned.create_pool(np.array([[123.0], [456.0]]))
     assert repr(build(pool)) == f"Tree(2 of {LEAF} places hold a record)"

@@ -10,9 +10,9 @@ from partition.weighted import all_partitions
 from aggopt.core.group_sums import group_sse
 from aggopt.errors import TableError
 from aggopt.partition import _loss_bound, loss_bound
-from aggopt.partition._shared.evidence import squares
-from aggopt.partition._shared.scaling import Weighing, scaled
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.evidence import certify_squares
+from aggopt.partition._shared.scaling import Weighing, scale_records
+from aggopt.partition._shared.sse import compute_sse
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(40, 2))
@@ -29,24 +29,28 @@ def pairwise_loss(records, labels, weights):
 
 def test_the_loss_is_that_of_pairs_and_of_replicated_records():
     labels, whole = LABELS, RNG.integers(1, 6, 40).astype(float)
-    lost = loss(X, labels, whole)
+    lost = compute_sse(X, labels, whole)
     assert group_sse(X, labels, whole) == pytest.approx(lost)
     assert lost == pytest.approx(pairwise_loss(X, labels, whole))
     times = whole.astype(int)
     again, copies = np.repeat(X, times, axis=0), np.repeat(labels, times)
-    assert lost == pytest.approx(loss(again, copies))
-    Z = scaled(X, "z", whole)
-    assert np.repeat(Z, times, axis=0) == pytest.approx(scaled(again))
-    proof = squares(Z, labels, 3, by="", seconds=0.0, weights=whole).certificate
-    other = squares(scaled(again), copies, 3, by="", seconds=0.0).certificate
+    assert lost == pytest.approx(compute_sse(again, copies))
+    Z = scale_records(X, "z", whole)
+    assert np.repeat(Z, times, axis=0) == pytest.approx(scale_records(again))
+    proof = certify_squares(Z, labels, 3, by="", seconds=0.0, weights=whole).certificate
+    other = certify_squares(
+        scale_records(again), copies, 3, by="", seconds=0.0
+    ).certificate
     assert proof.objective == pytest.approx(other.objective)
     assert proof.bound < proof.objective
 
 
 @pytest.mark.parametrize("weight", [1.0, 3.0])
 def test_equal_weights_scale_what_is_proven(weight):
-    plain = squares(X, LABELS, 3, by="", seconds=0.0)
-    same = squares(X, LABELS, 3, by="", seconds=0.0, weights=np.full(40, weight))
+    plain = certify_squares(X, LABELS, 3, by="", seconds=0.0)
+    same = certify_squares(
+        X, LABELS, 3, by="", seconds=0.0, weights=np.full(40, weight)
+    )
     assert same.certificate.objective == plain.certificate.objective * weight
     assert same.certificate.bound == plain.certificate.bound * weight
     assert loss_bound(X, 3, weights=np.full(40, weight)) == loss_bound(X, 3) * weight
@@ -57,7 +61,7 @@ def test_equal_weights_scale_what_is_proven(weight):
 def test_no_partition_goes_below_the_bound(seed, size):
     (n, k), rng = size, np.random.default_rng(seed)
     records, weights = rng.normal(size=(n, 2)), np.exp(2 * rng.normal(size=n))
-    best = min(loss(records, each, weights) for each in all_partitions(n, k))
+    best = min(compute_sse(records, each, weights) for each in all_partitions(n, k))
     assert loss_bound(records, k, scale="none", weights=weights) <= best
 
 
@@ -89,7 +93,7 @@ def test_the_bound_is_the_least_ratio_over_others_of_each_record():
 
 
 def test_one_group_is_its_own_bound():
-    alone = loss(X[:5], np.zeros(5, int), W[:5])
+    alone = compute_sse(X[:5], np.zeros(5, int), W[:5])
     assert loss_bound(X[:5], 3, scale="none", weights=W[:5]) == pytest.approx(alone)
     assert loss_bound(X[:5], 1, weights=W[:5]) == 0.0
 

@@ -16,9 +16,9 @@ from aggopt.partition import (
 )
 from aggopt.partition._local_search.search import Search
 from aggopt.partition._local_search.setup import weights_of
-from aggopt.partition._neighbours.neighbours import neighbours
-from aggopt.partition._shared.scaling import scaled
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._neighbours.neighbours import find_neighbours
+from aggopt.partition._shared.scaling import scale_records
+from aggopt.partition._shared.sse import compute_sse
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(4)
@@ -55,10 +55,10 @@ def test_the_scale_of_weights_does_not_matter(method):
 
 @METHODS
 def test_less_is_lost_than_by_groups_made_without_weights(method):
-    found, Z = method(FEW, 3, weights=OWN), scaled(FEW, "z", OWN)
+    found, Z = method(FEW, 3, weights=OWN), scale_records(FEW, "z", OWN)
     assert np.bincount(found.labels).min() >= 3
-    assert found.loss == pytest.approx(loss(Z, found.labels, OWN))
-    assert found.loss < loss(Z, method(FEW, 3).labels, OWN)
+    assert found.loss == pytest.approx(compute_sse(Z, found.labels, OWN))
+    assert found.loss < compute_sse(Z, method(FEW, 3).labels, OWN)
     free = loss_bound(FEW, 3, weights=OWN)
     assert free * (1 - 1e-9) <= found.certificate.bound <= found.loss
 
@@ -66,14 +66,14 @@ def test_less_is_lost_than_by_groups_made_without_weights(method):
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_the_best_of_all_partitions_is_found(k):
     records, weights = X[:9], W[:9]
-    best = min(loss(records, each, weights) for each in all_partitions(9, k))
+    best = min(compute_sse(records, each, weights) for each in all_partitions(9, k))
     found = local_search(records, k, scale="none", weights=weights, effort="best")
     assert found.loss == pytest.approx(best)
     assert 0 < found.certificate.bound <= best
 
 
 def test_where_there_is_one_partition_it_is_optimal():
-    alone = loss(X[:5], np.zeros(5, int), W[:5])
+    alone = compute_sse(X[:5], np.zeros(5, int), W[:5])
     for method in WEIGHING:
         found = method(X[:5], 3, scale="none", weights=W[:5]).certificate
         assert found.status is Status.OPTIMAL
@@ -85,7 +85,7 @@ def test_what_a_search_adds_up_is_what_groups_lose(annealed):
     from aggopt.core.deadline import Deadline
 
     state = weights_of(W / W.mean(), 40, 3)
-    search = Search(X, mdav(X, 3).labels, 3, neighbours(X, 12), 0, weights=state)
+    search = Search(X, mdav(X, 3).labels, 3, find_neighbours(X, 12), 0, weights=state)
     before = search.groups.loss.sum()
     if annealed:
         search.anneal(30, Deadline(None))
@@ -93,7 +93,7 @@ def test_what_a_search_adds_up_is_what_groups_lose(annealed):
         search.descend(np.arange(40), Deadline(None))
     search.perturb(np.arange(40), 5, Deadline(None))
     unit = np.abs(X).max() / np.abs(search.space.Z).max()
-    own = loss(X, search.labels, state.of) / unit**2
+    own = compute_sse(X, search.labels, state.of) / unit**2
     assert search._lowest == pytest.approx(own)
     assert search._now == pytest.approx(search.groups.loss.sum())
     assert own < before
@@ -103,7 +103,9 @@ def test_what_a_search_adds_up_is_what_groups_lose(annealed):
 def test_a_search_ends_however_heavy_some_records_are(ratio):
     weights = np.where(np.arange(40) % 7, 1.0, ratio)
     found = local_search(X, 3, weights=weights, effort="fast")
-    assert found.loss <= loss(scaled(X, "z", weights), mdav(X, 3).labels, weights)
+    assert found.loss <= compute_sse(
+        scale_records(X, "z", weights), mdav(X, 3).labels, weights
+    )
 
 
 @pytest.mark.parametrize("share", [0.35, 0.5, 0.6])
@@ -121,7 +123,7 @@ def test_dominance_is_never_broken(k, share):
 def test_dominance_is_kept_at_the_least_loss():
     records, weights = X[:8], W[:8]
     kept = [
-        loss(records, labels, weights)
+        compute_sse(records, labels, weights)
         for labels in all_partitions(8, 2)
         if shares(labels, weights).max() <= 0.6
     ]
@@ -167,7 +169,7 @@ def test_a_start_that_breaks_dominance_is_refused():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"dominance": 0.6}, JobError, "dominance is of weights, and records have"),
+        ({"dominance": 0.6}, JobError, "dominance refers to weights, and records have"),
         ({"dominance": 0.0}, JobError, r"dominance = 0.0.\nTo fix: pass a share"),
         ({"dominance": 1.1}, JobError, "a share above 0 and at most 1"),
         ({"dominance": True}, JobError, "dominance = True."),

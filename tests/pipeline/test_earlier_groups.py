@@ -8,7 +8,7 @@ from tables import people
 import aggopt
 from aggopt.errors import AggoptError
 from aggopt.input.table import Table
-from aggopt.partition._kept_groups import kept_groups
+from aggopt.partition._kept_groups import keep_groups
 from aggopt.pipeline.compare_releases import compare_releases
 from aggopt.pipeline.earlier_groups import with_earlier_groups
 
@@ -101,11 +101,11 @@ def test_one_record_of_the_first_group_may_be_all_that_is_left(first) -> None:
 def test_groups_of_fewer_than_k_are_merged_with_the_nearest() -> None:
     X = np.array([[0.0], [1], [10], [11], [12], [30], [31], [32]])
     labels = np.array([5, 5, 3, 3, 3, 9, 9, 9])
-    assert kept_groups(X, 3, labels=labels).tolist() == [0] * 5 + [1] * 3
-    assert kept_groups(X, 2, labels=labels).tolist() == [1, 1, 0, 0, 0, 2, 2, 2]
-    assert kept_groups(X, 4, labels=labels).tolist() == [0] * 8
+    assert keep_groups(X, 3, labels=labels).tolist() == [0] * 5 + [1] * 3
+    assert keep_groups(X, 2, labels=labels).tolist() == [1, 1, 0, 0, 0, 2, 2, 2]
+    assert keep_groups(X, 4, labels=labels).tolist() == [0] * 8
     seen = []
-    kept_groups(X, 2, labels=labels, progress=seen.append)
+    keep_groups(X, 2, labels=labels, progress=seen.append)
     assert seen == [1.0]
     assert labels.tolist() == [5, 5, 3, 3, 3, 9, 9, 9]
 
@@ -113,13 +113,13 @@ def test_groups_of_fewer_than_k_are_merged_with_the_nearest() -> None:
 def test_new_records_join_the_nearest_group_of_the_old_ones() -> None:
     X = np.array([[0.0, 0], [2, 0], [10, 1], [12, 1], [3, 0], [9, 1]])
     labels = np.array([1, 1, 0, 0, -1, -1])
-    assert kept_groups(X, 2, labels=labels).tolist() == [1, 1, 0, 0, 1, 0]
+    assert keep_groups(X, 2, labels=labels).tolist() == [1, 1, 0, 0, 1, 0]
 
 
 def test_the_bound_of_kept_groups_is_that_of_any_groups() -> None:
     X = np.random.default_rng(0).normal(size=(12, 2))
     labels = np.repeat([0, 1, 2], 4)
-    found = kept_groups(X, 4, labels=labels).certificate
+    found = keep_groups(X, 4, labels=labels).certificate
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     lost = sum(
         ((Z[labels == g] - Z[labels == g].mean(axis=0)) ** 2).sum() for g in range(3)
@@ -255,7 +255,7 @@ def test_it_is_refused_before_any_work(first, case, monkeypatch) -> None:
     people(39).to_csv(first / "short.csv", index=False)
     people().drop(columns="name").to_csv(first / "nameless.csv", index=False)
     make, problem, fix = REFUSED[case]
-    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", None)
+    monkeypatch.setattr("aggopt.pipeline.partition_step.partition_blocks", None)
     data, asked = make(first)
     with pytest.raises(AggoptError) as error:
         aggopt.mask(data, asked)

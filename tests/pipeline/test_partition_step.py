@@ -210,7 +210,7 @@ def test_a_repair_is_by_weight(monkeypatch, within) -> None:
         privacy=SimpleNamespace(k=3),
         strata=SimpleNamespace(jobs=1),
     )
-    for name in ("divided", "within_strata"):
+    for name in ("partition_blocks", "within_strata"):
         monkeypatch.setattr(partition_step, name, lambda *of: ("block",))
     for name in ("repaired", "repaired_within"):
         monkeypatch.setattr(

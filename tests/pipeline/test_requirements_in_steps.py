@@ -13,7 +13,7 @@ from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.job import Job, Repairing
 from aggopt.job._roles import Roles
-from aggopt.partition._registry import Confides
+from aggopt.partition._registry import ConfidentialUse
 from aggopt.pipeline import guarantees, partition_step
 from aggopt.pipeline.earlier_groups import require_earlier_groups, with_earlier_groups
 from aggopt.pipeline.guarantees import partitioner, require_guarantees
@@ -107,7 +107,7 @@ def test_a_method_is_told_what_is_confidential(monkeypatch) -> None:
         heard.append((X, k, progress, limit, secret))
         return "groups"
 
-    method = SimpleNamespace(confides=Confides.NONE, function=divide)
+    method = SimpleNamespace(confides=ConfidentialUse.NONE, function=divide)
     known = SimpleNamespace(of=lambda how: method)
     monkeypatch.setattr(guarantees, "PARTITIONERS", known)
     monkeypatch.setattr(guarantees, "_confided", lambda *of: {"secret": of})
@@ -160,7 +160,7 @@ def test_groups_are_mended_only_where_that_is_asked_for(
     def made(name):
         return lambda *of: heard.append((name, *of)) or (one,)
 
-    for name in ("divided", "within_strata", "_repaired"):
+    for name in ("partition_blocks", "within_strata", "_repaired"):
         monkeypatch.setattr(partition_step, name, made(name))
     job = SimpleNamespace(
         roles=SimpleNamespace(quasi_identifier="names"),
@@ -176,7 +176,7 @@ def test_groups_are_mended_only_where_that_is_asked_for(
         expected = ("records", "strata", "columns", 3, how, "names", 4)
         assert first == ("within_strata", *expected)
     else:
-        assert first == ("divided", "records", 3, "columns", *how, "names")
+        assert first == ("partition_blocks", "records", 3, "columns", *how, "names")
     assert [name for name, *_ in rest] == (["_repaired"] if mended else [])
 
 

@@ -136,7 +136,7 @@ def test_imputed_groups_are_mended_and_merged_by_weight(monkeypatch) -> None:
 
     def within(records, strata, columns, k, of, names, jobs):
         heard["jobs"] = jobs
-        return fill.divided(records, k, columns, *of, names)
+        return fill.partition_blocks(records, k, columns, *of, names)
 
     monkeypatch.setattr(fill, "repaired", repaired)
     monkeypatch.setattr(fill, "merge_until_satisfied", merged)
@@ -329,7 +329,7 @@ def test_measures_of_names_are_by_weight(monkeypatch) -> None:
 
 def test_each_block_is_mended_by_its_own_columns(monkeypatch) -> None:
     heard = noting(monkeypatch, partition_step, "repaired", "mended")
-    monkeypatch.setattr(partition_step, "part_of", lambda *of: of)
+    monkeypatch.setattr(partition_step, "select_attributes", lambda *of: of)
     one, two = SimpleNamespace(columns=(0,)), SimpleNamespace(columns=(1, 2))
     given = SimpleNamespace(records="records", strata=None, weights=W)
     of = given, "job", "held", "told"

@@ -30,10 +30,10 @@ def test_they_are_those_of_the_partition():
         rng = np.random.default_rng(seed)
         values = rng.integers(0, 30, 200).astype(float)
         for levels in (2, 5, 20):
-            theirs = l_diversity.levels_of(values, 200, levels, None)
+            theirs = l_diversity.read_levels(values, 200, levels, None)
             assert (levels_of(values, levels) == theirs).all()
         ends = [3.0, 11.0, 25.0]
-        theirs = l_diversity.levels_of(values, 200, 20, ends)
+        theirs = l_diversity.read_levels(values, 200, 20, ends)
         assert (levels_of(values, ends) == theirs).all()
 
 

@@ -59,7 +59,7 @@ def test_when_time_is_up_the_groups_given_come_back():
 
 
 def test_when_time_is_up_no_neighbours_are_looked_up(monkeypatch):
-    monkeypatch.delattr(checked_search_module, "neighbours")
+    monkeypatch.delattr(checked_search_module, "find_neighbours")
     labels = np.array([0, 1] * 4)
     given = (np.arange(8.0)[:, None], labels, 2, [], Deadline(0.0))
     assert checked_search(*given) == (labels, False)

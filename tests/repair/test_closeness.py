@@ -17,7 +17,10 @@ from aggopt.aggregate import mean
 from aggopt.core.deadline import Deadline
 from aggopt.errors import AggoptError
 from aggopt.partition import closeness_first, loss_bound, mdav
-from aggopt.partition._closeness_first.closeness_first import fitted, stratified
+from aggopt.partition._closeness_first.closeness_first import (
+    fit_count,
+    partition_by_strata,
+)
 from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
@@ -224,8 +227,8 @@ def test_when_time_is_up_no_search_begins(method, monkeypatch):
     start, none = merge_until_close(Z, values, 3, 0.3), Deadline(0.0)
     task = problem_of(Z, values, 3, 0.3, "distinct")
     for module, name in (
-        (problem_module, "neighbours"),
-        (multistart_module, "stratified"),
+        (problem_module, "find_neighbours"),
+        (multistart_module, "partition_by_strata"),
     ):
         monkeypatch.delattr(module, name)
     how = How(None, 10, 0)
@@ -249,8 +252,8 @@ def test_strata_make_groups_of_one_record_of_each(n):
     Z, values = oracle.instance(0, n, ties=False)
     task = problem_of(Z, values, 1, 0.5, "rank")
     for wanted in range(1, n + 1):
-        size = fitted(n, wanted)
-        counts = np.bincount(stratified(task.Z, task.ordered.place, size))
+        size = fit_count(n, wanted)
+        counts = np.bincount(partition_by_strata(task.Z, task.ordered.place, size))
         assert set(counts) <= {size, size + 1}
         assert len(counts) == n // size
 

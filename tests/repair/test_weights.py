@@ -6,8 +6,8 @@ import pytest
 from aggopt.core.deadline import Deadline
 from aggopt.errors import JobError
 from aggopt.partition import loss_bound, mdav
-from aggopt.partition._shared.scaling import scaled
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.scaling import scale_records
+from aggopt.partition._shared.sse import compute_sse
 from aggopt.privacy._dominance import Dominance
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
@@ -18,7 +18,7 @@ from aggopt.repair._registry import REPAIRS
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(60, 2)) * [1.0, 50.0]
 W = np.exp(RNG.normal(size=60))
-Z = scaled(X, "z", W)
+Z = scale_records(X, "z", W)
 LABELS = mdav(X, 3).labels
 ASKED = Dominance(W, 0.5)
 
@@ -36,7 +36,7 @@ def test_dominance_is_kept_and_squares_are_weighted(name):
     assert ASKED.satisfied(found.labels)
     assert found.sizes.min() >= 3
     proof = found.certificate
-    assert proof.objective == pytest.approx(loss(Z, found.labels, W))
+    assert proof.objective == pytest.approx(compute_sse(Z, found.labels, W))
     assert proof.bound == pytest.approx(loss_bound(X, 3, weights=W))
     assert proof.violation == 0.0
 
@@ -45,14 +45,14 @@ def test_a_search_loses_less_by_weights():
     merged, searched = (repaired(name) for name in ("merge", "search"))
     assert searched.loss < merged.loss
     plain = repaired("search", weights=None)
-    assert searched.loss < loss(Z, plain.labels, W)
+    assert searched.loss < compute_sse(Z, plain.labels, W)
 
 
 def test_each_change_gains_what_it_says_and_one_more_gains_nothing():
     found, ended = checked_search(Z, LABELS, 3, [], Deadline(None), W)
     assert ended
-    best = loss(Z, found, W)
-    assert best < loss(Z, LABELS, W)
+    best = compute_sse(Z, found, W)
+    assert best < compute_sse(Z, LABELS, W)
     sizes = np.bincount(found)
     for i in range(60):
         for j in range(60):
@@ -61,11 +61,11 @@ def test_each_change_gains_what_it_says_and_one_more_gains_nothing():
             apart = ((Z[i] - Z) ** 2).sum(axis=1)
             near = np.argsort(apart)[1:13]
             if j in near:
-                assert loss(Z, swapped, W) >= best * (1 - 1e-9)
+                assert compute_sse(Z, swapped, W) >= best * (1 - 1e-9)
                 moved = found.copy()
                 moved[i] = found[j]
                 if sizes[found[i]] > 3:
-                    assert loss(Z, moved, W) >= best * (1 - 1e-9)
+                    assert compute_sse(Z, moved, W) >= best * (1 - 1e-9)
 
 
 def test_equal_weights_scale_what_is_proven():

@@ -15,7 +15,7 @@ from aggopt.core.types import F64
 from aggopt.core.validation import group_size
 from aggopt.encoding import Encoded, EncodedAttribute
 from aggopt.errors import JobError
-from aggopt.partition._loss_bound import least_loss
+from aggopt.partition._loss_bound import compute_loss_bound
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import closed
 
@@ -87,7 +87,7 @@ def published_loss(
         )
     pairs = zip(attributes, parts, strict=True)
     total = fsum(each.weight * _distance(each, made) for each, made in pairs)
-    bound = min(least_loss(_stretched(encoded, k), k), total)
+    bound = min(compute_loss_bound(_stretched(encoded, k), k), total)
     status = Status.OPTIMAL if closed(total, bound) else Status.HEURISTIC
     return Certificate(status, total, bound, 0.0, "neighbour bound", clock.spent)
 

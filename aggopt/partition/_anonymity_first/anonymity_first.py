@@ -1,75 +1,26 @@
 """Algorithm 2: groups of near records, swapped until they are t-close."""
 
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, rarely
-from aggopt.core.types import I64
 from aggopt.core.validation import Labels, group_size
+from aggopt.partition._anonymity_first.state import EmdTable, Group
 from aggopt.partition._constraints.t_closeness import CloseToTable
-from aggopt.partition._merge.merge import merged
-from aggopt.partition._registry import Confides, Partitioner
+from aggopt.partition._merge.merge import merge_with_nearest
+from aggopt.partition._registry import ConfidentialUse, Partitioner
 from aggopt.partition._screened_distances import screen as screens
-from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import scale_records
 from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned import sorted_pool
 from aggopt.partition._unassigned.sorted_pool import SortedPool
-
-
-class EmdTable(NamedTuple):
-    """Tables for the EMD of a group of s records.
-
-    Attributes
-    ----------
-    n, s, limit
-        Numbers of all records and of those in a group, and the largest numerator that t
-        allows.
-    sums, first
-        As in `aggopt.privacy._ordered.Ordered`.
-    begins : (s + 1,)
-        First bin that belongs to the slot or to a later one.
-    totals, best, least : (s + 1,), the last without a meaning
-        Cost of each slot with its value beyond the last bin, less n times the number of
-        bins; the bin with the least cost; and that cost.
-    """
-
-    n: int
-    s: int
-    limit: int
-    sums: I64
-    first: I64
-    begins: I64
-    totals: I64
-    best: I64
-    least: I64
-
-
-class Group(NamedTuple):
-    """A group of k records under construction.
-
-    Attributes
-    ----------
-    columns : (k,)
-        Its members in the sorted pool; the positions are kept when members are swapped.
-    bins, ranked : (k,)
-        Their bins in ascending order, and the position of each member.
-    stays, down, up : (k + 1,)
-        Cost of the first g members, each in its slot, one slot down, one up.
-    """
-
-    columns: I64
-    bins: I64
-    ranked: I64
-    stays: I64
-    down: I64
-    up: I64
 
 
 def anonymity_first(
@@ -128,34 +79,36 @@ def anonymity_first(
     array([1, 0, 0, 1])
     """
     clock = Deadline(None, progress)
-    records = scaled(X, scale)
+    records = scale_records(X, scale)
     n = len(records)
     k = group_size(k, n)
     promise = CloseToTable.of(confidential, n, t, bins)
     attribute = promise.only("anonymity_first")
-    candidates = sorted_pool.start(records, attribute.place)
+    candidates = sorted_pool.create_sorted_pool(records, attribute.place)
     limit = int(promise.limits[0, k])
     table = EmdTable(
         n, k, limit, attribute.sums, attribute.first, *np.empty((4, k + 1), int)
     )
-    labels = merged(records, _grouped(candidates, table, progress), promise)
+    labels = merge_with_nearest(
+        records, _assign_groups(candidates, table, progress), promise
+    )
     by, spent = "anonymity_first", clock.spent
-    return Partition(labels, squares(records, labels, k, by=by, seconds=spent))
+    return Partition(labels, certify_squares(records, labels, k, by=by, seconds=spent))
 
 
-def _grouped(
+def _assign_groups(
     candidates: SortedPool, table: EmdTable, progress: Progress | None
 ) -> Labels:
     from aggopt.partition._anonymity_first import kernels
 
     k, report = table.s, rarely(progress)
-    screen = screens.start(*candidates.pool.records.shape)
+    screen = screens.create_screen(*candidates.pool.records.shape)
     kernels.start(candidates, screen, table)
     group = Group(*np.zeros((3, k), np.int64), *np.zeros((3, k + 1), np.int64))
     while candidates.remaining:
         report(candidates.done)
-        kernels.take_close(candidates, screen, table, group, candidates.turns)
-    return unassigned.finish(candidates.pool, progress)
+        kernels.take_close_groups(candidates, screen, table, group, candidates.turns)
+    return unassigned.collect_labels(candidates.pool, progress)
 
 
 class AnonymityFirst(Grouping):
@@ -171,5 +124,5 @@ PARTITIONER = Partitioner(
     function=anonymity_first,
     settings=AnonymityFirst,
     guarantees=frozenset("kt"),
-    confides=Confides.ONE,
+    confides=ConfidentialUse.ONE,
 )

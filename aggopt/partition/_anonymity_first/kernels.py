@@ -18,20 +18,20 @@ import numpy as np
 from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import I64
-from aggopt.partition._anonymity_first.anonymity_first import EmdTable, Group
+from aggopt.partition._anonymity_first.state import EmdTable, Group
 from aggopt.partition._screened_distances.kernels import (
     LARGEST,
-    draw,
-    exact,
-    least_of,
+    compute_lower_limit,
+    compute_upper_limit,
+    fill_screen,
+    find_next,
     measure,
-    most_of,
-    next_within,
+    measure_exactly,
 )
 from aggopt.partition._screened_distances.screen import Screen
 from aggopt.partition._unassigned import sorted_pool_kernels
-from aggopt.partition._unassigned.pool import GROUPS, UNASSIGNED, Pool
 from aggopt.partition._unassigned.sorted_pool import SortedPool
+from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 
 
 @inner
@@ -41,23 +41,23 @@ def fill(table: EmdTable) -> None:
     for slot in range(s + 1):
         table.begins[slot] = table.first[slot * n // s]
     for slot in range(s):
-        table.totals[slot] = _above(table, slot, m) - _above(table, slot + 1, m)
+        table.totals[slot] = _sum_above(table, slot, m) - _sum_above(table, slot + 1, m)
         half = -(-(2 * slot + 1) * n // (2 * s))
         table.best[slot] = min(table.first[half - 1], m - 1)
-        table.least[slot] = cost(table, slot, table.best[slot])
+        table.least[slot] = compute_cost(table, slot, table.best[slot])
 
 
 @inlined
-def cost(table: EmdTable, slot: int, bin_: int) -> int:
+def compute_cost(table: EmdTable, slot: int, bin_: int) -> int:
     """Return the cost of a slot whose value is in a bin."""
-    left = _above(table, slot, bin_) - _above(table, slot + 1, bin_)
+    left = _sum_above(table, slot, bin_) - _sum_above(table, slot + 1, bin_)
     end = len(table.sums) - 1
     total: int = 2 * left - table.totals[slot] + table.n * (end - bin_)
     return total
 
 
 @inlined
-def _above(table: EmdTable, slot: int, end: int) -> int:
+def _sum_above(table: EmdTable, slot: int, end: int) -> int:
     """Return sum_{i < end} max(s below_i - slot n, 0)."""
     begin = min(table.begins[slot], end)
     filled: int = table.s * (table.sums[end] - table.sums[begin])
@@ -70,15 +70,15 @@ def add_up(table: EmdTable, group: Group) -> None:
     """Sum costs of the first g members, each in its slot, one down and one up."""
     k, bins = len(group.bins), group.bins
     for i in range(k):
-        group.stays[i + 1] = group.stays[i] + cost(table, i, bins[i])
-        down = cost(table, i - 1, bins[i]) if i > 0 else 0
-        up = cost(table, i + 1, bins[i]) if i + 1 < k else 0
+        group.stays[i + 1] = group.stays[i] + compute_cost(table, i, bins[i])
+        down = compute_cost(table, i - 1, bins[i]) if i > 0 else 0
+        up = compute_cost(table, i + 1, bins[i]) if i + 1 < k else 0
         group.down[i + 1] = group.down[i] + down
         group.up[i + 1] = group.up[i] + up
 
 
 @inlined
-def without(group: Group, a: int, gap: int) -> int:
+def sum_without(group: Group, a: int, gap: int) -> int:
     """Return the sum of costs without member a and with a new one at a gap.
 
     Gap g is after g members.
@@ -89,21 +89,21 @@ def without(group: Group, a: int, gap: int) -> int:
         shifted: int = group.down[gap] - group.down[a + 1] - group.stays[gap]
     else:
         shifted = group.up[a] - group.up[gap] - group.stays[a + 1]
-    kept: int = group.stays[min(a, gap)] + group.stays[-1]
-    return kept + shifted
+    unchanged: int = group.stays[min(a, gap)] + group.stays[-1]
+    return unchanged + shifted
 
 
 @inlined
-def least_without(group: Group, begin: int, end: int, gap: int) -> int:
+def minimise_without(group: Group, begin: int, end: int, gap: int) -> int:
     """Return the least sum without one of the members begin..end-1."""
-    least = without(group, begin, gap)
+    lowest = sum_without(group, begin, gap)
     for a in range(begin + 1, end):
-        least = min(least, without(group, a, gap))
-    return least
+        lowest = min(lowest, sum_without(group, a, gap))
+    return lowest
 
 
 @inlined
-def interval(
+def find_interval(
     table: EmdTable, slot: int, below: int, lo: int, hi: int
 ) -> tuple[int, int]:
     """Return the bins a..b-1 within lo..hi for which a slot costs less than `below`.
@@ -112,15 +112,15 @@ def interval(
     """
     best = table.best[slot]
     middle = min(max(best, lo), hi)
-    width = _about(table, below - table.least[slot])
-    least, most = width + middle - best, width + best - middle
-    left = _extent(table, slot, below, middle, -1, middle - lo, least)
-    right = _extent(table, slot, below, middle, 1, hi - middle, most)
+    width = _estimate_width(table, below - table.least[slot])
+    left_guess, right_guess = width + middle - best, width + best - middle
+    left = _find_extent(table, slot, below, middle, -1, middle - lo, left_guess)
+    right = _find_extent(table, slot, below, middle, 1, hi - middle, right_guess)
     return middle - left, middle + right + 1
 
 
 @inlined
-def _about(table: EmdTable, rise: int) -> int:
+def _estimate_width(table: EmdTable, rise: int) -> int:
     """Return how far from its best bin a slot costs `rise` more, without ties."""
     n, half = table.n, (len(table.sums) - 1) / (2.0 * table.s)
     if rise < 0.5 * n * half:  # within the slot; beyond it, each bin costs n more
@@ -129,13 +129,19 @@ def _about(table: EmdTable, rise: int) -> int:
 
 
 @inlined
-def _extent(
-    table: EmdTable, slot: int, below: int, start: int, step: int, most: int, guess: int
+def _find_extent(
+    table: EmdTable,
+    slot: int,
+    below: int,
+    start: int,
+    step: int,
+    max_bins: int,
+    guess: int,
 ) -> int:
     """Return the number of bins beyond `start` with a cost below `below`, or -1."""
-    good, bad, at, stride = -1, most + 1, min(max(guess, 0), most), 1
+    good, bad, at, stride = -1, max_bins + 1, min(max(guess, 0), max_bins), 1
     while bad - good > 1:
-        if cost(table, slot, start + step * at) < below:
+        if compute_cost(table, slot, start + step * at) < below:
             good, at = at, at + stride
         else:
             bad, at = at, at - stride
@@ -149,11 +155,11 @@ def _extent(
 def start(candidates: SortedPool, screen: Screen, table: EmdTable) -> None:
     """Fill the table, and put all records on the screen."""
     fill(table)
-    draw(screen, candidates.pool.records, len(candidates.taken))
+    fill_screen(screen, candidates.pool.records, len(candidates.taken))
 
 
 @compiled
-def take_close(
+def take_close_groups(
     candidates: SortedPool, screen: Screen, table: EmdTable, group: Group, turns: int
 ) -> None:
     """Take two groups a turn, as close as swaps make them."""
@@ -161,11 +167,17 @@ def take_close(
         if candidates.free[0] == 0:
             return
         if sorted_pool_kernels.drop_taken(candidates):
-            draw(screen, candidates.pool.records, candidates.pool.counts[UNASSIGNED])
+            fill_screen(
+                screen, candidates.pool.records, candidates.pool.counts[UNASSIGNED]
+            )
         _measure_from_centroid(candidates, screen)
-        _take_one(candidates, screen, table, group, _farthest(candidates, screen))
+        _take_group(
+            candidates, screen, table, group, _find_farthest(candidates, screen)
+        )
         if candidates.free[0] > 0:
-            _take_one(candidates, screen, table, group, _farthest(candidates, screen))
+            _take_group(
+                candidates, screen, table, group, _find_farthest(candidates, screen)
+            )
 
 
 @inner
@@ -178,7 +190,7 @@ def _measure_from_centroid(candidates: SortedPool, screen: Screen) -> None:
 
 
 @inner
-def _take_one(
+def _take_group(
     candidates: SortedPool, screen: Screen, table: EmdTable, group: Group, seed: int
 ) -> None:
     """Make a t-close group of the records nearest to a seed column."""
@@ -189,63 +201,63 @@ def _take_one(
     if candidates.free[0] < 2 * len(group.columns):
         for j in range(pool.counts[UNASSIGNED]):
             if not candidates.taken[j]:
-                _take(candidates, screen, j)
+                _assign_column(candidates, screen, j)
     else:
         _find_nearest(candidates, screen, group.columns)
         _swap_until_close(candidates, screen, table, group)
         for j in group.columns:
-            _take(candidates, screen, j)
+            _assign_column(candidates, screen, j)
     pool.counts[GROUPS] += 1
 
 
 @inner
-def _take(candidates: SortedPool, screen: Screen, column: int) -> None:
+def _assign_column(candidates: SortedPool, screen: Screen, column: int) -> None:
     """Assign a column to the group under construction."""
-    sorted_pool_kernels.take(candidates, column)
+    sorted_pool_kernels.assign_column(candidates, column)
     screen.coordinates[0, column] = screen.near[column] = np.inf
 
 
 @inlined
-def _reckon(candidates: SortedPool, screen: Screen, column: int) -> float:
+def _measure_exactly(candidates: SortedPool, screen: Screen, column: int) -> float:
     """Set the exact distance of a column, and return it."""
     pool = candidates.pool
-    distance = exact(screen, pool.records, column)
+    distance = measure_exactly(screen, pool.records, column)
     pool.distances[column] = distance
     return distance
 
 
 @inner
-def _farthest(candidates: SortedPool, screen: Screen) -> int:
+def _find_farthest(candidates: SortedPool, screen: Screen) -> int:
     """Return the farthest free column; among equals, the one first in X."""
-    best, least, pool = -1, np.float32(0.0), candidates.pool
+    best, lower_limit, pool = -1, np.float32(0.0), candidates.pool
     end = pool.counts[UNASSIGNED]
-    j = next_within(screen, 0, end, least, LARGEST)
+    j = find_next(screen, 0, end, lower_limit, LARGEST)
     while j < end:
-        far = _reckon(candidates, screen, j)
+        far = _measure_exactly(candidates, screen, j)
         if best < 0 or far > pool.distances[best]:
-            best, least = j, least_of(screen, far)
+            best, lower_limit = j, compute_lower_limit(screen, far)
         elif far == pool.distances[best] and pool.who[j] < pool.who[best]:
             best = j
-        j = next_within(screen, j + 1, end, least, LARGEST)
+        j = find_next(screen, j + 1, end, lower_limit, LARGEST)
     return best
 
 
 @inner
 def _find_nearest(candidates: SortedPool, screen: Screen, columns: I64) -> None:
     """Fill `columns` with the nearest free columns, the nearest first."""
-    count, most, pool = 0, LARGEST, candidates.pool
+    count, upper_limit, pool = 0, LARGEST, candidates.pool
     end, none = pool.counts[UNASSIGNED], np.float32(0.0)
-    j = next_within(screen, 0, end, none, most)
+    j = find_next(screen, 0, end, none, upper_limit)
     while j < end:
-        _reckon(candidates, screen, j)
-        count = _offer(candidates, columns, count, j)
+        _measure_exactly(candidates, screen, j)
+        count = _insert_nearest(candidates, columns, count, j)
         if count == len(columns):
-            most = most_of(screen, pool.distances[columns[-1]])
-        j = next_within(screen, j + 1, end, none, most)
+            upper_limit = compute_upper_limit(screen, pool.distances[columns[-1]])
+        j = find_next(screen, j + 1, end, none, upper_limit)
 
 
 @inlined
-def _nearer(pool: Pool, a: int, b: int) -> bool:
+def _is_nearer(pool: Pool, a: int, b: int) -> bool:
     """Whether column a is nearer than b; among equals, whether a is first in X."""
     if pool.distances[a] == pool.distances[b]:
         return bool(pool.who[a] < pool.who[b])
@@ -253,14 +265,16 @@ def _nearer(pool: Pool, a: int, b: int) -> bool:
 
 
 @inlined
-def _offer(candidates: SortedPool, columns: I64, count: int, column: int) -> int:
+def _insert_nearest(
+    candidates: SortedPool, columns: I64, count: int, column: int
+) -> int:
     """Insert a column among the `count` nearest; return their new number."""
     if count == len(columns):
-        if not _nearer(candidates.pool, column, columns[-1]):
+        if not _is_nearer(candidates.pool, column, columns[-1]):
             return count
         count -= 1
     at = count
-    while at > 0 and _nearer(candidates.pool, column, columns[at - 1]):
+    while at > 0 and _is_nearer(candidates.pool, column, columns[at - 1]):
         columns[at] = columns[at - 1]
         at -= 1
     columns[at] = column
@@ -279,7 +293,7 @@ def _swap_until_close(
         add_up(table, group)
         if group.stays[-1] <= table.limit:
             return
-        last = _next_better(candidates, screen, table, group, last)
+        last = _find_next_better(candidates, screen, table, group, last)
         if last < 0:
             return
         _replace(candidates, table, group, last)
@@ -297,7 +311,7 @@ def _insert(candidates: SortedPool, group: Group, position: int, count: int) -> 
 
 
 @inlined
-def _next_better(
+def _find_next_better(
     candidates: SortedPool, screen: Screen, table: EmdTable, group: Group, last: int
 ) -> int:
     """Return the nearest column beyond the last that a swap lowers the EMD with."""
@@ -307,29 +321,29 @@ def _next_better(
         begin, end = (gap, k) if gap == slot else (0, gap)
         lo = group.bins[gap - 1] if gap > 0 else 0
         hi = group.bins[gap] if gap < k else len(table.sums) - 2
-        below = group.stays[-1] - least_without(group, begin, end, gap)
+        below = group.stays[-1] - minimise_without(group, begin, end, gap)
         if table.least[slot] < below:
-            a, b = interval(table, slot, below, lo, hi)
-            best = _nearest_between(candidates, screen, a, b, last, best)
+            a, b = find_interval(table, slot, below, lo, hi)
+            best = _find_nearest_between(candidates, screen, a, b, last, best)
     return best
 
 
 @inlined
-def _nearest_between(
+def _find_nearest_between(
     candidates: SortedPool, screen: Screen, a: int, b: int, last: int, best: int
 ) -> int:
     """Return the nearest free column of bins a..b-1 beyond the last, or the best."""
-    pool, end, most = candidates.pool, candidates.first[b], LARGEST
-    least = least_of(screen, pool.distances[last])
+    pool, end, upper_limit = candidates.pool, candidates.first[b], LARGEST
+    lower_limit = compute_lower_limit(screen, pool.distances[last])
     if best >= 0:
-        most = most_of(screen, pool.distances[best])
-    j = next_within(screen, candidates.first[a], end, least, most)
+        upper_limit = compute_upper_limit(screen, pool.distances[best])
+    j = find_next(screen, candidates.first[a], end, lower_limit, upper_limit)
     while j < end:
-        _reckon(candidates, screen, j)
-        beyond = _nearer(pool, last, j)
-        if beyond and (best < 0 or _nearer(pool, j, best)):
-            best, most = j, most_of(screen, pool.distances[j])
-        j = next_within(screen, j + 1, end, least, most)
+        _measure_exactly(candidates, screen, j)
+        beyond = _is_nearer(pool, last, j)
+        if beyond and (best < 0 or _is_nearer(pool, j, best)):
+            best, upper_limit = j, compute_upper_limit(screen, pool.distances[j])
+        j = find_next(screen, j + 1, end, lower_limit, upper_limit)
     return best
 
 
@@ -342,14 +356,14 @@ def _replace(
     gap = 0
     while gap < k and group.bins[gap] < bin_:
         gap += 1
-    out, least = -1, group.stays[-1]
+    out, lowest = -1, group.stays[-1]
     for a in range(k):
-        moved = without(group, a, gap)
-        moved += cost(table, gap - 1 if a < gap else gap, bin_)
-        if moved < least or (
-            moved == least and out >= 0 and group.ranked[a] < group.ranked[out]
+        moved = sum_without(group, a, gap)
+        moved += compute_cost(table, gap - 1 if a < gap else gap, bin_)
+        if moved < lowest or (
+            moved == lowest and out >= 0 and group.ranked[a] < group.ranked[out]
         ):
-            out, least = a, moved
+            out, lowest = a, moved
     position = group.ranked[out]
     for i in range(out, k - 1):
         group.bins[i], group.ranked[i] = group.bins[i + 1], group.ranked[i + 1]

@@ -1,4 +1,4 @@
-"""Records partitioned in blocks, then searched across the borders of the blocks."""
+"""Partition in blocks of records, then local search across the borders of blocks."""
 
 import warnings
 from functools import cache, partial
@@ -24,28 +24,28 @@ from aggopt.partition._blocked.initial import (
 )
 from aggopt.partition._blocked.regions import firsts
 from aggopt.partition._local_search.initial import given_groups
-from aggopt.partition._neighbours.spatial_order import in_space
+from aggopt.partition._neighbours.spatial_order import sort_in_space
 from aggopt.partition._registry import (
-    Divide,
     FromGroups,
     InnerMethod,
     Partitioner,
-    divide_of,
-    inner_methods,
+    PartitionFunction,
+    list_inner_methods,
+    resolve_function,
 )
-from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.result import INTERRUPTED, Partition
-from aggopt.partition._shared.scaling import weighed, within_one
-from aggopt.partition._shared.settings import OF_A_SEARCH, Timed
+from aggopt.partition._shared.scaling import scale_to_unit, scale_with_weights
+from aggopt.partition._shared.settings import SEARCH_EXEMPTIONS, Timed
 from aggopt.partition._shared.split_large import split_large
 from aggopt.solvers import Status
 
-LEAF = 64  # records that are in no order of their own
-START = 0.1  # share of the work, about, that comes before the search
+LEAF = 64  # records of a part without an internal order
+START = 0.1  # share of the work before the search, roughly
 
 
 class _BlockedOptions(NamedTuple):
-    inner: str | Divide
+    inner: str | PartitionFunction
     block_size: int | None
     effort: str
     time_limit: float | None
@@ -70,7 +70,7 @@ def blocked(
     X: npt.ArrayLike,
     k: int,
     *,
-    inner: str | Divide = "mdav",
+    inner: str | PartitionFunction = "mdav",
     block_size: int | None = None,
     initial_labels: npt.ArrayLike | None = None,
     region_size: int | None = None,
@@ -84,10 +84,10 @@ def blocked(
 ) -> Partition:
     """Return groups of k similar records, for millions of records.
 
-    The records are halved across their principal axis, again and again, down to
-    blocks, and each block is partitioned by itself.  Then a local search (see
-    `local_search`) crosses the borders: each record may change with the groups of its
-    neighbours in space, be it in another block.
+    The records are halved repeatedly across their principal axis, down to blocks, and
+    each block is partitioned independently.  Then a local search (see `local_search`)
+    crosses the borders: each record may change with the groups of its neighbours in
+    space, even in another block.
 
     Parameters
     ----------
@@ -97,13 +97,13 @@ def blocked(
         Records per group, at least; 1 <= k <= n.  With n < 2k all records are one
         group.
     inner : "mdav", "cbfs", "projection" or "vmdav", or callable
-        What partitions a block; or a function f(X, k) of yours does.
+        Method that partitions a block; or your own function f(X, k).
     block_size : int, optional
-        Most records of a block, 2k or more: 1000 when omitted, or 20 k where that is
-        more.  Larger ones begin better and take longer; the search evens that out.
+        Most records of a block, 2k or more: 1000 when omitted, or 20 k if that is more.
+        Larger blocks begin better and take longer; the search compensates for that.
     initial_labels : (n,) ints, optional
-        The partition that the search sets out from, in place of that of blocks: labels
-        0..m-1 of groups of k or more.  Those of 2k or more are split.
+        Initial partition of the search, in place of that of blocks: labels 0..m-1 of
+        groups of k or more.  Groups of 2k or more are split.
     region_size : int, optional
         Records that a thread searches together, at least: 32768 when omitted.  Larger
         regions have fewer borders: they lose less and take longer.
@@ -112,41 +112,40 @@ def blocked(
         neighbours of each.  For k >= 8 annealing does most of it, by 100, 1000 or 3000
         random changes per record; 0, 0 or 10 passes follow.
     time_limit : float, optional
-        Seconds after which the best so far is returned; the search goes on until then.
-        The blocks themselves are always finished.  Compilation, on the first call, is
-        not counted.  Without it the seed decides the groups.
+        Seconds after which the best partition so far is returned; the search continues
+        until then.  The blocks themselves are always finished.  Compilation, on the
+        first call, is not counted.  Without a limit the seed determines the groups.
     seed : int
-        Of the random choices.
+        Seed of the random choices.
     jobs : int, optional
-        How many threads may work at once; all cores when omitted.  The groups do not
-        depend on it.
+        Number of threads; all cores when omitted.  The groups do not depend on it.
     scale : "z" or "none"
         "z" measures distances on z-scores (population standard deviation), where a
-        constant attribute weighs nothing.  "none" takes X as it is: for attributes
-        that you have weighted yourself.
+        constant attribute weighs nothing.  "none" uses X unchanged: for attributes that
+        you have weighted yourself.
     weights : (n,), optional
-        Sampling weights, as in `local_search`: the search goes by them, the blocks that
-        it sets out from do not.
+        Sampling weights, as in `local_search`: the search uses them, the initial blocks
+        do not.
     progress : callable, optional
-        Progress callback: called with the share that is done, from 0.0 to 1.0, a few
-        dozen times at most.  What it raises stops the work.
+        Progress callback: called with the completed share, from 0.0 to 1.0, a few dozen
+        times at most.  An error that it raises stops the work.
 
     Returns
     -------
     Partition
-        Group of each record, numbered 0..m-1 in the order of the groups' first
-        records.  Each group has k to 2k - 1 records.  The status of the certificate is
-        LOCAL after all passes, LIMIT where time ended them, INTERRUPTED after Ctrl-C,
-        OPTIMAL where the objective is as low as the bound.
+        Group of each record, numbered 0..m-1 in the order of the groups' first records.
+        Each group has k to 2k - 1 records.  The status of the certificate is LOCAL
+        after all passes, LIMIT if time ended them, INTERRUPTED after Ctrl-C, OPTIMAL if
+        the objective is as low as the bound.
 
     Raises
     ------
     InfeasibleInputError
         k exceeds n.
     JobError
-        k is below 1 or not a whole number, block_size is below 2k; region_size,
-        time_limit, seed or jobs is no such number; time_limit beside an effort,
-        initial_labels beside inner or block_size; labels that are none, or of groups
+        k is below 1 or not a whole number, block_size is below 2k; an invalid
+        region_size, time_limit, seed or jobs; time_limit together with an effort,
+        initial_labels together with inner or block_size; invalid labels, or groups
         below k; an unknown inner method, effort or scale (UnknownNameError).
     TableError
         X is not a matrix of finite numbers; weights are not one number above 0 for
@@ -155,18 +154,19 @@ def blocked(
     Warns
     -----
     UserWarning
-        Ctrl-C ended the search: what is returned is the best so far.  While there are
-        no groups yet, KeyboardInterrupt is raised.
+        Ctrl-C ended the search: the result is the best so far.  Before the first groups
+        exist, KeyboardInterrupt is raised.
 
     Notes
     -----
-    Neighbours are those found by six trees of random splits, within parts of 512
-    records; a search needs no exact ones.  Where two records or more are equal on
-    average, neighbours are those of the places that records share.  Time grows nearly
-    as n, memory as n d.
+    Six trees of random splits find the neighbours, within parts of 512 records; a
+    search does not need exact ones.  If two records or more are equal on average,
+    neighbours are searched among distinct records.  Time grows nearly as n, memory as n
+    d.
 
-    The search is done in regions of 32768 records or more, cut anew for each pass and
-    each 64 random changes per record; those near a border have a second turn in a pass.
+    The search runs in regions of 32768 records or more, with new borders for each pass
+    and each 64 random changes per record; records near a border have a second turn in a
+    pass.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def blocked(
     found = _partitioned(X, k, how, progress)
     if found.status is Status.INTERRUPTED:
         warnings.warn(INTERRUPTED, stacklevel=outside())
-    evidence = squares(
+    evidence = certify_squares(
         found.records,
         found.labels,
         found.k,
@@ -196,8 +196,8 @@ def blocked(
 def _partitioned(
     X: npt.ArrayLike, k: int, how: _BlockedOptions, progress: Progress | None
 ) -> _Found:
-    own, known = weighed(X, how.scale, how.weights)
-    records, exponent = within_one(own)
+    own, known = scale_with_weights(X, how.scale, how.weights)
+    records, exponent = scale_to_unit(own)
     k = group_size(k, len(records))
     size = block_size_of(how.block_size, k)
     _require(how)
@@ -205,7 +205,7 @@ def _partitioned(
     if how.time_limit is not None:
         _compile(how.inner)
     with ThreadPool(how.jobs, how.time_limit) as threads:
-        rows, who = in_space(records, LEAF, threads)
+        rows, who = sort_in_space(records, LEAF, threads)
         start_progress = partial(_between, report, 0.0, START)
         if given is None:
             first = in_blocks(rows, k, how.inner, size, threads, start_progress)
@@ -223,25 +223,25 @@ def _partitioned(
 
 
 def _given(how: _BlockedOptions, n: int, k: int) -> Labels | None:
-    """Return the labels (n,) that the search is to set out from, if any are given."""
+    """Return the initial labels (n,) of the search, or None if the user passed none."""
     if how.initial_labels is None:
         return None
     if how.inner != "mdav" or how.block_size is not None:
         raise JobError(
-            "initial_labels beside inner or block_size, which say how they are made.",
+            "initial_labels replaces the blocks of inner and block_size.",
             fix="leave one of the two out.",
         )
     return given_groups(how.initial_labels, n, k, None)
 
 
 @cache
-def _compile(inner: str | Divide) -> None:
-    """Compile what is needed, or load it: no one's time is to pay for it."""
-    if callable(inner):  # of the user's: it may take its time for nothing
+def _compile(inner: str | PartitionFunction) -> None:
+    """Compile the kernels before the clock starts: the time limit excludes it."""
+    if callable(inner):  # a user's function may be slow
         return
-    divide = divide_of(inner, "inner method", inner_methods())
+    divide = resolve_function(inner, "inner method", list_inner_methods())
     many = np.repeat(np.arange(5000.0)[:, None], 2, axis=1)
-    divide(many, 2, scale="none")  # through a tree, where there is one
+    divide(many, 2, scale="none")  # enough records for a tree
     for k in (2, ANNEALED):
         how = _BlockedOptions(inner, None, "fast", None, 0, 1, "none")
         _partitioned(many[: 2 * LEAF], k, how, None)
@@ -258,15 +258,15 @@ def _between(report: Progress, begin: float, end: float, share: float) -> None:
 
 
 def _require(how: _BlockedOptions) -> None:
-    divide_of(how.inner, "inner method", inner_methods())
+    resolve_function(how.inner, "inner method", list_inner_methods())
     require_known("effort", how.effort, EFFORTS)
     require_region_size(how.region_size)
     require_seed(how.seed)
     require_time_limit(how.time_limit)
     if how.time_limit is not None and how.effort != "default":
         raise JobError(
-            f"effort = {how.effort!r} beside time_limit, which says when the "
-            "search ends.",
+            f"effort = {how.effort!r} and time_limit are both set, but only one of "
+            "them ends the search.",
             fix="leave one of the two out.",
         )
 
@@ -280,7 +280,7 @@ class Blocked(FromGroups, Timed):
     seed: StrictInt = Field(default=0, ge=0)
 
     def require(self, k: int) -> None:
-        """Refuse an effort beside a time limit, and blocks too small for groups."""
+        """Refuse an effort with a time limit, and blocks too small for groups."""
         super().require(k)
         if self.block_size is not None and self.block_size < 2 * k:
             raise JobError(
@@ -296,7 +296,7 @@ PARTITIONER = Partitioner(
     rank=30,
     function=blocked,
     settings=Blocked,
-    excused=OF_A_SEARCH,
+    excused=SEARCH_EXEMPTIONS,
     searches=True,
     weighs=True,
 )

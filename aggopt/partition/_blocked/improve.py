@@ -1,4 +1,4 @@
-"""From the groups of blocks to groups that lose less: passes over all records."""
+"""Search over all records that improves the groups of blocks, in passes."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,21 +19,21 @@ from aggopt.partition._blocked.searches import (
 )
 from aggopt.partition._local_search.cooling import Cooling
 from aggopt.partition._neighbours.neighbours import COPIES, RecordPlaces
-from aggopt.partition._neighbours.spatial_order import near_ones
+from aggopt.partition._neighbours.spatial_order import find_near
 from aggopt.solvers import Status
 
 
 class RegionEffort(NamedTuple):
-    """How much is done.
+    """Amount of search.
 
     Attributes
     ----------
     passes
-        In each, every record is perturbed once.
+        Number of passes; each perturbs every record once.
     near
         Neighbours whose groups a record may change with.
     proposals
-        Random changes per record, of an annealing that comes before the passes.
+        Random changes per record, of an annealing before the passes.
     """
 
     passes: int
@@ -54,11 +54,13 @@ LARGE = {
 }
 EFFORTS = tuple(SMALL)
 COOLING = Cooling(1.0, 0.1)  # of annealing
-ROUND = 64  # proposals per record, about, until regions are cut anew
-SHARE = 0.4  # of the time, that annealing may take
-COPIED = 2  # records at a place, on average, from which on places are searched
+ROUND = 64  # proposals per record, roughly, until regions get new borders
+SHARE = 0.4  # of the time, at most, for annealing
+COPIED = (
+    2  # average number of equal records from which on distinct records are searched
+)
 REGION = 32768  # records of a region, at least
-REGIONS = 16  # about: a core each, and few borders
+REGIONS = 16  # roughly: one per core, and few borders
 
 
 def _how_much(effort: str, k: int, clock: Deadline) -> RegionEffort:
@@ -69,14 +71,14 @@ def _how_much(effort: str, k: int, clock: Deadline) -> RegionEffort:
 
 
 class ReportedSteps(NamedTuple):
-    """A progress callback: of `of` steps, or of the time where that is limited."""
+    """Progress callback of several steps, or of elapsed time if that is limited."""
 
     listener: Progress
     clock: Deadline
     of: int
 
     def step(self, done: int) -> Progress:
-        """Return the progress callback of one step, those before it done."""
+        """Return the progress callback of one step, after `done` others."""
         return partial(self._report, done)
 
     def _report(self, done: int, share: float) -> None:
@@ -95,7 +97,11 @@ def improve(
     weights: Floats | None = None,
     region_size: int | None = None,
 ) -> Status:
-    """Return how the search ended; `first` (n,), as in `Map`, is changed.
+    """Return the status of the search; `first` (n,), as in `Map`, is modified.
+
+    The rows (n, d), and their weights (n,), are in spatial order. If the pool's time is
+    limited, passes continue until it is over, whatever the effort. Regions have
+    `region_size` records at least, if it is set.
 
     The rows (n, d), and their weights (n,), are in spatial order.  Where the pool's
     time is limited, passes go on until it is over, whatever the effort.  Regions have
@@ -123,17 +129,19 @@ def _near(
 ) -> Labels:
     """Return neighbours of rows in spatial order (n, c), c = count.
 
+    If many records are equal, distinct records are searched, and c is larger.
+
     Of many copies they are found by place, and c is larger.
     """
     places = RecordPlaces.of(rows)
     if COPIED * len(places.rows) > len(rows):
-        return near_ones(rows, count, threads, seed=seed, progress=progress)
-    near = near_ones(places.rows, count, threads, seed=seed, progress=progress)
-    return places.of_records(near, COPIES * count)  # so many places, about
+        return find_near(rows, count, threads, seed=seed, progress=progress)
+    near = find_near(places.rows, count, threads, seed=seed, progress=progress)
+    return places.of_records(near, COPIES * count)  # roughly as many places
 
 
 class _Passes(NamedTuple):
-    """What every pass over the records is given."""
+    """Arguments common to all passes over the records."""
 
     where: Map
     k: int
@@ -145,11 +153,11 @@ class _Passes(NamedTuple):
 
     @property
     def clock(self) -> Deadline:
-        """When the search ends, if time ends it."""
+        """Deadline of the search."""
         return self.threads.clock
 
     def over(self, searches: Sequence[Search], done: int) -> None:
-        """Pass over the records, `done` steps after the neighbours were found."""
+        """Run one pass over the records, `done` steps after the neighbour search."""
         if self.clock.over:
             return
         pass_over(
@@ -163,7 +171,10 @@ class _Passes(NamedTuple):
 
 
 def _rounds(how: RegionEffort, several: bool, clock: Deadline) -> int:
-    """Return in how many rounds the records are annealed, in regions cut anew.
+    """Return the number of rounds of annealing, each in regions with new borders.
+
+    Records at a border in one round are inside a region in others. Under a time limit
+    one round runs: the subsequent passes repair the borders.
 
     What is at a border in one round is within a region in others.  Where time ends
     them there is one: passes go on after it, and mend what is at borders.
@@ -174,7 +185,7 @@ def _rounds(how: RegionEffort, several: bool, clock: Deadline) -> int:
 
 
 def _anneal(run: _Passes, rounds: int) -> None:
-    """Anneal in so many rounds; the groups before them stay if those lose less."""
+    """Anneal in rounds; restore the groups before them if those lose less."""
     if not rounds:
         return
     where, pause = run.where, _pause(run)
@@ -196,13 +207,16 @@ def _anneal(run: _Passes, rounds: int) -> None:
 
 
 def _lost(where: Map, first: Labels) -> float:
-    """Return what groups with these first records lose."""
+    """Return the loss of groups with these first records."""
     _, labels = np.unique(first, return_inverse=True)
     return group_sse(where.rows, labels, weights=where.weights)
 
 
 def _perturb(run: _Passes, rounds: int) -> None:
-    """Perturb all records, as often as is asked, or until time is over.
+    """Perturb all records, in the configured number of passes, or until time is over.
+
+    Perturbations begin with a descent; but if time may end them, all regions have to
+    complete a descent first.
 
     Perturbations begin with a descent themselves; but where time may end them, all
     regions are to have descended by then.
@@ -220,7 +234,7 @@ def _perturb(run: _Passes, rounds: int) -> None:
 
 
 def _pause(run: _Passes) -> float | None:
-    """Return the seconds per record that annealing may take, None for all it needs."""
+    """Return the seconds per record for annealing, None if unlimited."""
     clock, n = run.clock, len(run.where.rows)
     if clock.seconds is None:
         return None

@@ -1,4 +1,4 @@
-"""The groups to begin with: those of blocks, each partitioned by itself."""
+"""Initial groups: those of blocks, each partitioned independently."""
 
 import numpy as np
 
@@ -7,14 +7,18 @@ from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels, is_whole
 from aggopt.errors import JobError
 from aggopt.partition._blocked.regions import firsts
-from aggopt.partition._neighbours.spatial_order import parts
-from aggopt.partition._registry import Divide, divide_of, inner_methods
+from aggopt.partition._neighbours.spatial_order import split_in_parts
+from aggopt.partition._registry import (
+    PartitionFunction,
+    list_inner_methods,
+    resolve_function,
+)
 
-BLOCK, GROUPS = 1000, 20  # records of a block, or so many times k
+BLOCK, GROUPS = 1000, 20  # records of a block, or multiple of k
 
 
 def block_size_of(asked: object, k: int) -> int:
-    """Return how many records a block has at most, as asked if anything was."""
+    """Return the largest size of a block, as requested or by default."""
     if asked is None:
         return max(BLOCK, GROUPS * k)
     if not is_whole(asked) or asked < 2 * k:
@@ -27,7 +31,7 @@ def block_size_of(asked: object, k: int) -> int:
 
 
 def require_region_size(size: object) -> None:
-    """Refuse what is no size of a region."""
+    """Refuse an invalid size of regions."""
     if size is not None and not (is_whole(size) and size >= 1):
         raise JobError(
             f"region_size = {size}.", fix="pass a whole number from 1 up, or None."
@@ -37,7 +41,7 @@ def require_region_size(size: object) -> None:
 def in_blocks(
     rows: Floats,
     k: int,
-    inner: str | Divide,
+    inner: str | PartitionFunction,
     size: int,
     threads: ThreadPool,
     progress: Progress,
@@ -47,11 +51,13 @@ def in_blocks(
     The rows (n, d) are in spatial order, and each block of `size` or fewer is
     partitioned by the method `inner`.
     """
-    divide = divide_of(inner, "inner method", inner_methods())
+    divide = resolve_function(inner, "inner method", list_inner_methods())
 
     def block(part: slice) -> Labels:
         return np.asarray(
             part.start + firsts(np.asarray(divide(rows[part], k, scale="none")))
         )
 
-    return np.concatenate(threads.each(block, parts(len(rows), size), progress))
+    return np.concatenate(
+        threads.each(block, split_in_parts(len(rows), size), progress)
+    )

@@ -1,4 +1,4 @@
-"""Regions of groups that are near each other, each searched by itself."""
+"""Regions of groups near each other, each searched independently."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,9 +11,12 @@ from aggopt.core.progress import Progress
 from aggopt.core.threads import ThreadPool, ignored
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._neighbours.spatial_order import in_space, parts
+from aggopt.partition._neighbours.spatial_order import sort_in_space, split_in_parts
 
-WHOLE = 1.0, 0.0  # share of its neighbours a record needs in the two cuts of a pass
+WHOLE = (
+    1.0,
+    0.0,
+)  # share of its neighbours that a record needs in the region, by cut of a pass
 
 
 class Map(NamedTuple):
@@ -22,14 +25,14 @@ class Map(NamedTuple):
     Attributes
     ----------
     rows : (n, d)
-        Records, as distances are to see them, in spatial order.
+        Records, scaled for distances, in spatial order.
     near : (n, c)
         Neighbours whose groups a record may change with.
     first : (n,)
-        The first record of each record's group: a name for the group that no other
-        region gives, whatever becomes of the groups there.  Searches change it.
+        The first record of each record's group: it identifies the group, and remains
+        unique whatever happens in other regions.  Searches modify it.
     weights : (n,)
-        Sampling weights, None where all are equal.
+        Sampling weights, None if all are equal.
     """
 
     rows: Floats
@@ -39,7 +42,7 @@ class Map(NamedTuple):
 
 
 class Region(NamedTuple):
-    """Input of a search in a subdomain: its records, and those to be moved."""
+    """Input of a search in a region: its records, and the records to move."""
 
     rows: Floats
     labels: Labels
@@ -58,11 +61,11 @@ class Cut(NamedTuple):
     Attributes
     ----------
     record : (n,)
-        Records in the order of their regions; within a region, as they were.
+        Records by region; within a region, in their previous order.
     ends : (regions,)
-        Where each region ends in that order.
+        End of each region in that order.
     region, place : (n,)
-        Which region a record is in, and its place there.
+        Region of each record, and its place there.
     """
 
     record: Labels
@@ -76,7 +79,10 @@ class Cut(NamedTuple):
         return self.record[start : self.ends[number]]
 
     def within(self, near: Labels, those: Labels) -> tuple[Labels, Floats]:
-        """Return the places of the neighbours of `those`, and what share is within.
+        """Return the places of the neighbours of `those`, and the share inside.
+
+        A neighbour in another region is replaced by the record itself, which has no
+        effect.
 
         A neighbour in another region is replaced by the record itself: with that one
         it has nothing to do.
@@ -97,6 +103,10 @@ def pass_over(
     progress: Progress = ignored,
 ) -> None:
     """Give each record one turn in a search, region by region.
+
+    Groups near each other are in one region, of roughly `size` records, depending on
+    the seed. Records at its border have their turn in a second cut, by the second
+    search, if one is passed; there nearly all of them are far from a border.
 
     Groups near each other are in one region, of `size` records or so, as the seed has
     it.  Records at its border have their turn in a second cut, by the second search, if
@@ -120,7 +130,7 @@ def _search(
     seed: int,
     number: int,
 ) -> None:
-    """Search one region of a cut; those who wait and have neighbours take a turn."""
+    """Search one region of a cut; waiting records with neighbours take a turn."""
     those = cut.of(number)
     near, share = cut.within(where.near, those)
     turn = np.flatnonzero(waiting[those] & (share >= needed))
@@ -144,10 +154,10 @@ def _cut(where: Map, size: int, threads: ThreadPool, seed: int) -> Cut:
     heads, labels = np.unique(where.first, return_inverse=True)
     each = max(1, size * len(heads) // len(rows))
     region = np.empty(len(heads), dtype=np.intp)
-    _, who = in_space(
+    _, who = sort_in_space(
         plain_group_means(rows, labels), each, threads, turns=1, seed=seed
     )
-    for number, part in enumerate(parts(len(heads), each)):
+    for number, part in enumerate(split_in_parts(len(heads), each)):
         region[who[part]] = number
     record = np.argsort(region[labels], kind="stable")
     ends = np.cumsum(np.bincount(region[labels]))

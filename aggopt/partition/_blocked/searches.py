@@ -1,4 +1,4 @@
-"""Searches of one region, which threads do side by side."""
+"""Searches of one region, which run in parallel threads."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from aggopt.partition._blocked.regions import Region, Search
 from aggopt.partition._local_search.cooling import Cooling
 from aggopt.partition._local_search.setup import weights_of
 
-SPARE = 0.25  # records beyond k, on average, of groups that annealing begins with
+SPARE = 0.25  # records beyond k, on average, in the initial groups of annealing
 
 
 def searched(k: int, clock: Deadline, perturbations: int, region: Region) -> Labels:
@@ -37,7 +37,9 @@ def annealed(
     pause: float | None,
     region: Region,
 ) -> Labels:
-    """Return the labels of one region after annealing: they may lose more.
+    """Return the labels of one region after annealing, which may lose more.
+
+    It takes `pause` seconds per record at most, unless that is None.
 
     It takes `pause` seconds per record at most, if that is given.
     """
@@ -62,6 +64,6 @@ def annealed(
 def annealed_and_searched(
     anneal: Search, k: int, clock: Deadline, region: Region
 ) -> Labels:
-    """Return the labels of one region after annealing and a descent of all."""
+    """Return the labels of one region after annealing and a descent of all records."""
     everyone = np.arange(len(region.rows))
     return searched(k, clock, 0, region._replace(labels=anneal(region), turn=everyone))

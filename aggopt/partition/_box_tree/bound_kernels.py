@@ -1,4 +1,8 @@
-"""What both searches of a tree share.  Importing this imports numba.
+"""Bounds that both searches of a tree share. Importing this imports numba.
+
+Distances equal those of the plain scan bit for bit, and ties are broken as there. So
+the same record wins, provided that no bound excludes a record wrongly. Bounds are in
+single precision: `lost` allows for its errors.
 
 Distances are computed as the plain scan does, to the same bits, and ties are broken
 as there.  So the same record wins, if no record is passed over for a bound that
@@ -12,12 +16,16 @@ from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import LEAF, Tree
 
-TINY = 1e-37  # smaller numbers are not distinguished in single precision
+TINY = 1e-37  # single precision does not distinguish smaller numbers
 
 
 @inlined
 def lost(tree: Tree) -> float:
-    """Return the share of a bound that single precision may lose, and some more.
+    """Return the share of a bound that single precision may lose, rounded up.
+
+    A sum over rows loses ROWS + 3 parts in 2^24 of the sum of its absolute terms, which
+    for a box is at most sqrt(ROWS) (2 |x|^2 + |q|^2) for the outermost x. The remainder
+    row is a difference of squares, and loses some sqrt(ROWS + d) parts in 2^26.
 
     A sum over rows loses ROWS + 3 parts in 2^24 of what its terms add up to in absolute
     value, which for a box is at most sqrt(ROWS) (2 |x|^2 + |q|^2) for the x that is
@@ -46,7 +54,7 @@ def project(tree: Tree, gap: Floats, found: Floats) -> float:
 
 @inlined
 def exact(tree: Tree, place: int, factor: float, point: Floats) -> float:
-    """Return sum_t (factor x[t] - point[t])^2, to the same bits as the plain scan."""
+    """Return sum_t (factor x[t] - point[t])^2, bit for bit as in the plain scan."""
     leaf, j, total = place // LEAF, place % LEAF, 0.0
     for t in range(len(point)):
         gap = factor * tree.records[leaf, t, j] - point[t]

@@ -1,11 +1,11 @@
-"""Builds the box tree of a table."""
+"""Construction of the box tree of a table."""
 
 import numpy as np
 
 from aggopt.partition._box_tree import principal_axes
 from aggopt.partition._box_tree.principal_axes import ROWS, Axes
 from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, Tree
-from aggopt.partition._unassigned.pool import Pool
+from aggopt.partition._unassigned.state import Pool
 
 
 def build(pool: Pool) -> Tree:

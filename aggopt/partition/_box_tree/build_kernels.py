@@ -1,4 +1,4 @@
-"""Builds a tree, and draws its boxes, in compiled loops.  Imports numba."""
+"""Compiled loops that build a tree and its boxes. Importing this imports numba."""
 
 import numpy as np
 
@@ -8,15 +8,17 @@ from aggopt.core.types import F32, I64
 from aggopt.partition._box_tree.bound_kernels import lost
 from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, Tree
-from aggopt.partition._unassigned.pool import Pool
+from aggopt.partition._unassigned.state import Pool
 
-DEEP = 64  # runs that can wait to be halved
+DEEP = 64  # runs in the stack of those to be halved
 FEW = 100
 
 
 @compiled
 def arrange(projections: F32, order: I64) -> None:
-    """Put columns, given in some order, leaf after leaf.
+    """Sort columns, given in some order, into consecutive leaves.
+
+    A run of leaves is halved across its widest row, at the end of a branch.
 
     A run of leaves is halved, across its widest row, where a branch ends.
     """
@@ -37,7 +39,7 @@ def arrange(projections: F32, order: I64) -> None:
 
 @inner
 def _half(leaves: int) -> int:
-    """Return how many leaves the left half takes: whole branches."""
+    """Return the number of leaves of the left half: whole branches."""
     unit = 1
     while unit * BRANCHING < leaves:
         unit *= BRANCHING
@@ -46,7 +48,9 @@ def _half(leaves: int) -> int:
 
 @inner
 def _halve(projections: F32, columns: I64, middle: int) -> None:
-    """Put the `middle` columns that are least in the row that is widest first.
+    """Move the `middle` smallest columns of the widest row to the front.
+
+    A sample of columns determines the widest row.
 
     A few columns show which one that is.
     """
@@ -58,14 +62,14 @@ def _halve(projections: F32, columns: I64, middle: int) -> None:
             low, high = min(low, row[j]), max(high, row[j])
         if high - low > width:
             widest, width = t, high - low
-    if widest >= 0:  # else they seem equal, and stay in the order of X
+    if widest >= 0:  # else they seem equal, and keep the order of X
         order = np.argpartition(projections[widest][columns], middle)
         copy_into(columns, columns[order])
 
 
 @compiled
 def fill(tree: Tree, pool: Pool, projections: F32, order: I64) -> None:
-    """Put columns into an empty tree, in this order, and draw all boxes."""
+    """Put columns into an empty tree, in this order, and compute all boxes."""
     for place, column in enumerate(order):
         leaf, j = place // LEAF, place % LEAF
         tree.who[leaf, j] = pool.who[column]
@@ -85,7 +89,7 @@ def fill(tree: Tree, pool: Pool, projections: F32, order: I64) -> None:
 
 @inlined
 def draw_side(tree: Tree, node: int, t: int) -> bool:
-    """Draw the two sides of the box around a node; return whether one changed."""
+    """Compute two sides of the box of a node; return whether one changed."""
     low, high = np.float32(np.inf), np.float32(-np.inf)
     leaf = node - tree.above
     if leaf >= 0:
@@ -104,7 +108,7 @@ def draw_side(tree: Tree, node: int, t: int) -> bool:
 
 @inlined
 def draw_first(tree: Tree, node: int) -> bool:
-    """Find the first record of a node; return whether it is another."""
+    """Find the first record of a node; return whether it changed."""
     first, leaf = NOBODY, node - tree.above
     if leaf >= 0:
         for j in range(tree.waiting[leaf]):
@@ -120,7 +124,7 @@ def draw_first(tree: Tree, node: int) -> bool:
 
 @inner
 def shrink(tree: Tree, leaf: int, t: int, x: np.float32) -> None:
-    """Draw anew what a row of a record that has left has held open."""
+    """Shrink the boxes in one row after a record with the entry x has left."""
     node = leaf + tree.above
     while node > 0:
         branch, b = (node - 1) // BRANCHING, (node - 1) % BRANCHING
@@ -132,7 +136,7 @@ def shrink(tree: Tree, leaf: int, t: int, x: np.float32) -> None:
 
 @inner
 def shrink_first(tree: Tree, leaf: int, who: int) -> None:
-    """Do the same for what a record that has left was the first of."""
+    """Update the first records of boxes after the record `who` has left."""
     node = leaf + tree.above
     while node > 0:
         branch, b = (node - 1) // BRANCHING, (node - 1) % BRANCHING

@@ -1,13 +1,13 @@
-"""The farthest record of a tree.  Importing this imports numba.
+"""Search for the farthest record of a tree. Importing this imports numba.
 
 With p a pivot, o the origin of the axes and w = q - p,
 
     |x - q|^2 = |x - p|^2 - 2 w (x - o) + 2 w (p - o) + |w|^2.
 
-The last two are the same for all records.  The first is at most the `radius` of a box
-from the pivot.  The second is, as the axes show it, at most the sum over rows of slope
-times row, with |w'| |x'| for the rests w' and x', whose angle is not known.  Records
-are bounded in the same way, from p = o.
+The last two are equal for all records.  The first is at most the `radius` of a box from
+the pivot.  The second is, in terms of the axes, at most the sum over rows of slope
+times row, with |w'| |x'| for the remainders w' and x', whose angle is unknown.  Records
+are bounded likewise, from p = o.
 """
 
 import numpy as np
@@ -22,8 +22,8 @@ from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, Tree
 from aggopt.partition._box_tree.workspace import Workspace
 
-ROUNDING = 1e-15  # more than an operation loses, records being within [-1, 1]
-SLACK = 1e-6  # relative, of a squared distance: more than rounding needs
+ROUNDING = 1e-15  # above the error of one operation, for records within [-1, 1]
+SLACK = 1e-6  # relative, of a squared distance: above rounding
 
 
 @inner
@@ -36,6 +36,8 @@ def farthest(
     workspace: Workspace,
 ) -> int:
     """Return the place of the record with most sum_t (factor x[t] - point[t])^2.
+
+    Any pivot gives the result; one near point / factor gives it faster.
 
     It is found from any pivot, sooner from one near point / factor.
     """
@@ -79,7 +81,7 @@ def farthest(
 
 @inlined
 def _slope(tree: Tree, q: Floats, start: Floats, slope: F32) -> float:
-    """Set by how much rows count on the way to q; return what counts for all."""
+    """Set the coefficient of each row on the way to q; return the constant term."""
     way, off, seen = q - start, start - tree.axes.origin, np.empty(ROWS)
     square = project(tree, way, seen)
     seen[-1] *= -1
@@ -94,7 +96,7 @@ def _slope(tree: Tree, q: Floats, start: Floats, slope: F32) -> float:
 
 @inlined
 def _least(bound: float) -> np.float32:
-    """Return a number of single precision that is less."""
+    """Return a number in single precision that is less than the bound."""
     return np.float32(bound - abs(bound) / 2**23 - TINY)
 
 
@@ -107,7 +109,7 @@ def _boxes(
     least: np.float32,
     workspace: Workspace,
 ) -> int:
-    """Return in which boxes of a branch the bound may be `least` or more, as bits."""
+    """Return the boxes of a branch whose bound may be `least` or more, as bits."""
     sides, slope, corner = tree.sides, workspace.slope, workspace.corner
     hits = np.int32(0)
     for b in range(BRANCHING):
@@ -121,7 +123,7 @@ def _boxes(
 
 @inlined
 def _records(tree: Tree, leaf: int, least: np.float32, workspace: Workspace) -> int:
-    """Return for which records of a leaf the bound is `least` or more, as bits."""
+    """Return the records of a leaf whose bound is `least` or more, as bits."""
     projections, slope = tree.projections, workspace.seen
     hits = np.int32(0)
     for j in range(LEAF):

@@ -1,4 +1,4 @@
-"""The nearest records of a tree.  Importing this imports numba."""
+"""Search for the nearest records of a tree. Importing this imports numba."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def nearest(tree: Tree, point: Floats, workspace: Workspace) -> None:
 
 @inner
 def nearest_from(tree: Tree, start: int, point: Floats, workspace: Workspace) -> None:
-    """Do the same, and begin with a leaf that holds near ones."""
+    """Fill the heap with the records nearest to a point, starting in a near leaf."""
     seen = np.empty(ROWS)
     length = np.sqrt(project(tree, point - tree.axes.origin, seen))
     copy_into(workspace.seen, seen)
@@ -60,7 +60,7 @@ def nearest_from(tree: Tree, start: int, point: Floats, workspace: Workspace) ->
 
 @inlined
 def _likely(tree: Tree, workspace: Workspace) -> int:
-    """Return a leaf that may well hold the nearest record."""
+    """Return a leaf that probably contains the nearest record."""
     node = 0
     while node < tree.above:
         least, top = np.float32(np.inf), 0
@@ -79,7 +79,9 @@ def _likely(tree: Tree, workspace: Workspace) -> int:
 
 @inlined
 def _most(worst: float, length: float, share: float) -> np.float32:
-    """Return what the bound is at most where the distance is `worst` at most.
+    """Return the largest bound of a record whose distance is `worst` at most.
+
+    So near a record is no farther from the origin than sqrt(worst) + length.
 
     A record so near is no farther from the origin than sqrt(worst) + length.
     """
@@ -97,7 +99,7 @@ def _gap(low: np.float32, x: np.float32, high: np.float32) -> np.float32:
 
 @inlined
 def _boxes(tree: Tree, branch: int, most: np.float32, workspace: Workspace) -> int:
-    """Return in which boxes of a branch the bound may be `most` or less, as bits."""
+    """Return the boxes of a branch whose bound may be `most` or less, as bits."""
     sides, seen = tree.sides, workspace.seen
     hits = np.int32(0)
     for b in range(BRANCHING):
@@ -112,7 +114,7 @@ def _boxes(tree: Tree, branch: int, most: np.float32, workspace: Workspace) -> i
 
 @inlined
 def _records(tree: Tree, leaf: int, most: np.float32, workspace: Workspace) -> int:
-    """Return for which places of a leaf the bound is `most` or less, as bits."""
+    """Return the places of a leaf whose bound is `most` or less, as bits."""
     projections, seen = tree.projections, workspace.seen
     hits = np.int32(0)
     for j in range(LEAF):
@@ -147,7 +149,7 @@ def _offer(workspace: Workspace, distance: float, who: int, place: int) -> None:
 
 @inner
 def _before(workspace: Workspace, a: int, b: int) -> bool:
-    """Whether candidate a comes before b: nearer, or as near and earlier in X."""
+    """Whether candidate a precedes b: nearer, or equally near and earlier in X."""
     if workspace.best[a] == workspace.best[b]:
         return bool(workspace.who[a] < workspace.who[b])
     return bool(workspace.best[a] < workspace.best[b])

@@ -1,4 +1,4 @@
-"""Pivots are made and chosen, in compiled loops.  Importing this imports numba."""
+"""Compiled loops that make and choose pivots. Importing this imports numba."""
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from aggopt.partition._box_tree.pivots import CENTRE, Pivots
 from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import BRANCHING, LEAF, Tree
 
-NEAR = 0.4  # a pivot serves points that are nearer to it than so much of its distance
+NEAR = 0.4  # share of the distance from the centre within which a pivot serves
 
 
 @inner
 def put(tree: Tree, pivots: Pivots, pivot: int, point: Floats) -> None:
-    """Make a point a pivot: measure all boxes from there."""
+    """Make a point a pivot: measure all boxes from it."""
     copy_into(pivots.points[:, pivot], point)
     pivots.radius[pivot] = -np.inf
     slope = np.empty(ROWS, np.float32)
@@ -34,7 +34,7 @@ def put(tree: Tree, pivots: Pivots, pivot: int, point: Floats) -> None:
 
 @inlined
 def pivot_slope(tree: Tree, pivots: Pivots, pivot: int, slope: F32) -> float:
-    """Set by how much rows count in a distance from a pivot; return the rest of it."""
+    """Set the coefficient of each row in a distance from a pivot; return the rest."""
     seen = np.empty(ROWS)
     square = project(tree, pivots.points[:, pivot] - tree.axes.origin, seen)
     seen[-1] *= -1
@@ -45,9 +45,9 @@ def pivot_slope(tree: Tree, pivots: Pivots, pivot: int, slope: F32) -> float:
 
 @inlined
 def radius(tree: Tree, leaf: int, slope: F32, more: float) -> np.float32:
-    """Return the squared distance to the farthest record of a leaf, or more."""
+    """Return an upper bound on the squared distance to the records of a leaf."""
     projections, waiting = tree.projections, tree.waiting[leaf]
-    most = np.int32(0)  # the bits of numbers >= 0 ascend; side by side, as integers
+    most = np.int32(0)  # the bits of numbers >= 0 ascend, as integers do
     plus = np.float32(more)
     for j in range(LEAF):
         square = tree.out[leaf, j] + plus
@@ -62,7 +62,7 @@ def radius(tree: Tree, leaf: int, slope: F32, more: float) -> np.float32:
 
 @inlined
 def tighten(tree: Tree, pivots: Pivots, pivot: int, node: int) -> None:
-    """Set the radius of a branch other than the root to the most of its boxes."""
+    """Set the radius of a branch other than the root to the largest of its boxes."""
     branch, b = divmod(node - 1, BRANCHING)
     most = np.float32(-np.inf)
     for c in range(BRANCHING):
@@ -72,7 +72,7 @@ def tighten(tree: Tree, pivots: Pivots, pivot: int, node: int) -> None:
 
 @inner
 def serving(tree: Tree, pivots: Pivots, point: Floats) -> int:
-    """Return a pivot near a point on the rim; make it one if none is near."""
+    """Return a pivot near a point on the rim; make the point one if none is near."""
     count, gaps = pivots.known[0], pivots.gaps
     gaps[:count] = 0.0
     for t in range(len(point)):

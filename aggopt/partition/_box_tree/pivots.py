@@ -1,4 +1,4 @@
-"""Points from which all boxes of a tree have been measured."""
+"""Pivots: points from which all boxes of a tree have been measured."""
 
 from typing import NamedTuple
 
@@ -9,26 +9,26 @@ from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.tree import BRANCHING, Tree
 
 MOST = 128
-TURNS = 16  # a pivot, measured once, is to serve, at least
+TURNS = 16  # that a pivot, measured once, should serve at least
 CENTRE = 0  # the pivot that is near the centroid; the others are near the rim
 
 
 class Pivots(NamedTuple):
-    """Pivots: few boxes can hold what is farthest from a point near one of them.
+    """Pivots, near which few boxes can contain the farthest record.
 
     Attributes
     ----------
     points : (d, most)
-        Where they are.
+        Their coordinates.
     radius : (most, branches, BRANCHING)
-        Squared distance to the farthest record in each box, or more: records that
-        leave are noticed when the box is looked into.
+        Squared distance to the farthest record in each box, or more: removed records
+        are noticed when the box is searched.
     start : (most,)
-        The leaf in which the farthest was found last.
+        Leaf of the latest farthest record.
     gaps : (most,)
         Workspace.
     known : (1,)
-        How many pivots there are.
+        Number of pivots.
     """
 
     points: Floats
@@ -38,12 +38,12 @@ class Pivots(NamedTuple):
     known: I64
 
     def __repr__(self) -> str:
-        """Return how many pivots there are, without values."""
+        """Return the number of pivots, without values."""
         return f"Pivots({self.known[0]})"
 
 
 def none(tree: Tree, turns: int) -> Pivots:
-    """Return workspace for as many pivots as pay in so many turns."""
+    """Return workspace for the number of pivots that pays in `turns` turns."""
     d, branches, most = len(tree.axes.origin), len(tree.first), 1 + turns // TURNS
     most = min(most, MOST)
     return Pivots(

@@ -1,4 +1,7 @@
-"""Records seen along the directions in which they differ most.
+"""Principal axes: the directions in which records differ most.
+
+A few directions, and the length of each record's remainder, bound its distances nearly
+as well as all attributes do.
 
 A few such directions, and how long the rest of a record is, bound its distances nearly
 as well as all attributes do.
@@ -11,38 +14,38 @@ import numpy as np
 from aggopt.core.types import F32
 from aggopt.core.validation import Floats
 
-ROWS = 12  # summed side by side, so that their number is fixed
-SAMPLE = 4000  # records that the directions are made from, about
+ROWS = 12  # summed in parallel, so that their number is fixed
+SAMPLE = 4000  # records that determine the directions, roughly
 
 
 class Axes(NamedTuple):
-    """A view of records.
+    """Axes on which records are projected.
 
     Attributes
     ----------
     origin : (d,)
-        A point amid the records: a few far ones do not draw it away.
+        Central point of the records, robust to a few far ones.
     directions : (ROWS, d)
-        Orthogonal directions of length 1, at most ROWS - 1.  What follows are zeros,
-        the last of which stands for the rest.
+        Orthogonal directions of length 1, at most ROWS - 1, then zeros; the last row
+        represents the remainder.
     """
 
     origin: Floats
     directions: Floats
 
     def __repr__(self) -> str:
-        """Return how many attributes there are, without values."""
+        """Return the number of attributes, without values."""
         return f"Axes({len(self.origin)} attributes)"
 
 
 def of(records: Floats) -> Axes:
-    """Return the axes that suit records in columns, (d, m)."""
+    """Return the principal axes of records in columns, (d, m)."""
     some = records[:, :: -(-records.shape[1] // SAMPLE)]
     origin = np.median(some, axis=1)
     gaps = some - origin[:, None]
     length = np.sqrt((gaps**2).sum(axis=0))
-    gaps /= np.where(length > 0, length, 1)  # each counts the same, however far
-    _, vectors = np.linalg.eigh(gaps @ gaps.T)  # the largest share comes last
+    gaps /= np.where(length > 0, length, 1)  # each has equal weight, however far
+    _, vectors = np.linalg.eigh(gaps @ gaps.T)  # in ascending order of their share
     directions = np.zeros((ROWS, len(some)))
     directions[: min(ROWS - 1, len(some))] = vectors.T[::-1][: ROWS - 1]
     return Axes(origin, directions)

@@ -1,4 +1,4 @@
-"""The nearest records of a tree, to be called from compiled loops.  Imports numba."""
+"""Search for the nearest records, callable from compiled loops. Imports numba."""
 
 from aggopt.core.compiled import compiled
 from aggopt.partition._box_tree.nearest_kernels import nearest

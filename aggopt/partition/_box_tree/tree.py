@@ -1,4 +1,4 @@
-"""A tree of boxes around the records that have no group; those that get one leave."""
+"""Tree of boxes around the records without a group; assigned records are removed."""
 
 from typing import NamedTuple
 
@@ -7,12 +7,12 @@ from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.principal_axes import Axes
 
 LEAF = 16
-BRANCHING = 8  # boxes per branch: so many bounds are computed side by side
-NOBODY = 2**62  # comes after every record
+BRANCHING = 8  # boxes per branch, whose bounds are computed in parallel
+NOBODY = 2**62  # greater than every record
 
 
 class Tree(NamedTuple):
-    """Nodes in boxes: a leaf holds records, a branch the boxes of BRANCHING nodes.
+    """Nodes in boxes: a leaf contains records, a branch the boxes of BRANCHING nodes.
 
     Nodes are counted from the root, 0, level by level.  Node v > 0 is in box
     (v - 1) % BRANCHING of branch (v - 1) // BRANCHING.  Leaf l is node l + `above`.
@@ -20,24 +20,24 @@ class Tree(NamedTuple):
     Attributes
     ----------
     records : (leaves, d, LEAF)
-        Leaf by leaf; a record's entries lie side by side.
+        Leaf by leaf; a record's entries are adjacent.
     projections : (leaves, ROWS, LEAF)
-        Each record projected on the `axes`, in single precision.  Where a place holds
-        none, that of a record which the leaf held.
+        Each record projected on the `axes`, in single precision.  An empty place keeps
+        the projection of a removed record.
     who : (leaves, LEAF)
-        Which record that is.
+        Record of each place.
     out : (leaves, LEAF)
-        Squared distance of each record from the origin of `axes`, rather more.
+        Squared distance of each record from the origin of `axes`, rounded up.
     waiting : (leaves,)
-        How many records of a leaf have no group: the first ones.
+        Number of records of a leaf without a group: the first ones.
     sides : (branches, 2, ROWS, BRANCHING)
-        Lower and upper corner of each box, tight around what waits in it.
+        Lower and upper corner of each box, tight around its waiting records.
     first : (branches, BRANCHING)
-        The record in each box that comes first in X, NOBODY where none waits.
+        The waiting record of each box that is first in X, NOBODY if it is empty.
     axes
-        What is projected on, for records and boxes.
+        Axes of the projections of records and boxes.
     above
-        How many nodes there is space for above the leaves.
+        Number of nodes allocated above the leaves.
     """
 
     records: Floats
@@ -51,5 +51,5 @@ class Tree(NamedTuple):
     above: int
 
     def __repr__(self) -> str:
-        """Return how many records wait, without values."""
+        """Return the number of waiting records, without values."""
         return f"Tree({self.waiting.sum()} of {self.who.size} places hold a record)"

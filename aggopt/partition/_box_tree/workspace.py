@@ -1,4 +1,4 @@
-"""Workspace of the searches of a tree."""
+"""Workspace of the searches in a tree."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from aggopt.core.types import F32, I64
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.principal_axes import ROWS
 
-DEEP = 256  # boxes that can wait to be searched: BRANCHING for each of 32 levels
+DEEP = 256  # boxes in the stack of a search: BRANCHING for each of 32 levels
 
 
 class Workspace(NamedTuple):
@@ -19,16 +19,16 @@ class Workspace(NamedTuple):
     nodes : (DEEP,)
         Nodes yet to be searched.
     seen, slope : (ROWS,)
-        Of the bounds on records and on boxes: what each row is compared with, or by
-        how much it counts.
+        For the bounds on records and on boxes: the value that each row is compared
+        with, or its coefficient.
     corner : (ROWS,)
-        Which corner of a box has the most of a row, by its slope.
+        Corner of a box with the largest value of a row, by its slope.
     best, who, place : (k,)
-        A heap of the nearest records so far, the least near of them on top: their
-        distances, which records they are, and where the tree holds them.
+        Heap of the nearest records so far, the farthest on top: their distances, their
+        numbers, and their places in the tree.
     read : (2,)
-        How many entries have been read, and how many of them for the centroid since
-        the tree was recentred.
+        Number of entries read, and of those read for the centroid since the latest
+        recentring.
     """
 
     nodes: I64

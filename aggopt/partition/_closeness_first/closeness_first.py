@@ -11,11 +11,11 @@ from aggopt.core.progress import Progress, rarely
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.partition._constraints.t_closeness import CloseToTable
-from aggopt.partition._merge.merge import merged
-from aggopt.partition._registry import Confides, Partitioner
-from aggopt.partition._shared.evidence import squares
+from aggopt.partition._merge.merge import merge_with_nearest
+from aggopt.partition._registry import ConfidentialUse, Partitioner
+from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import scale_records
 from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned import sorted_pool
@@ -106,28 +106,30 @@ def closeness_first(
     array([0, 1, 0, 1])
     """
     clock = Deadline(None, progress)
-    records = scaled(X, scale)
+    records = scale_records(X, scale)
     n = len(records)
     k = group_size(k, n)
     promise = CloseToTable.of(confidential, n, t, bins)
     place = promise.only("closeness_first").place
-    count = fitted(n, least_strata(n, k, promise.t))
-    labels = merged(records, stratified(records, place, count, progress), promise)
+    count = fit_count(n, count_strata(n, k, promise.t))
+    labels = merge_with_nearest(
+        records, partition_by_strata(records, place, count, progress), promise
+    )
     by, spent = "closeness_first", clock.spent
-    return Partition(labels, squares(records, labels, k, by=by, seconds=spent))
+    return Partition(labels, certify_squares(records, labels, k, by=by, seconds=spent))
 
 
-def least_strata(n: int, k: int, t: Fraction) -> int:
+def count_strata(n: int, k: int, t: Fraction) -> int:
     """Return k', from which on n distinct values are t-close: formula (4)."""
     return max(k, int(-(-n // (2 * (n - 1) * t + 1))))
 
 
-def fitted(n: int, count: int) -> int:
+def fit_count(n: int, count: int) -> int:
     """Return `count`, increased so that fewer records remain than there are groups."""
     return count + n % count // (n // count)
 
 
-def stratified(
+def partition_by_strata(
     records: Floats, place: I64, count: int, progress: Progress | None = None
 ) -> Labels:
     """Return labels (n,) of groups with a record from each stratum, or one more.
@@ -138,14 +140,16 @@ def stratified(
     The strata are `count` runs of the records (n, d) by `place` (n,), a count that
     `fitted` returns.
     """
-    sizes = _strata(len(records), count)
+    sizes = _size_strata(len(records), count)
     stratum = np.empty(len(records), np.int64)
     by_value = np.argsort(place, kind="stable")
     stratum[by_value] = np.repeat(np.arange(count), sizes)
-    return _grouped(sorted_pool.start(records, stratum), sizes, progress)
+    return _assign_groups(
+        sorted_pool.create_sorted_pool(records, stratum), sizes, progress
+    )
 
 
-def _strata(n: int, count: int) -> I64:
+def _size_strata(n: int, count: int) -> I64:
     """Return the sizes (count,) of strata: equal, except for extras in the middle."""
     size, extra = divmod(n, count)
     sizes = np.full(count, size)
@@ -155,14 +159,16 @@ def _strata(n: int, count: int) -> I64:
     return sizes
 
 
-def _grouped(candidates: SortedPool, sizes: I64, progress: Progress | None) -> Labels:
+def _assign_groups(
+    candidates: SortedPool, sizes: I64, progress: Progress | None
+) -> Labels:
     from aggopt.partition._closeness_first import kernels
 
     report = rarely(progress)
     while candidates.remaining:
         report(candidates.done)
-        kernels.take_strata(candidates, sizes, candidates.turns)
-    return unassigned.finish(candidates.pool, progress)
+        kernels.take_groups(candidates, sizes, candidates.turns)
+    return unassigned.collect_labels(candidates.pool, progress)
 
 
 class ClosenessFirst(Grouping):
@@ -182,5 +188,5 @@ PARTITIONER = Partitioner(
         "those that come first are taken first"
     },
     guarantees=frozenset("kt"),
-    confides=Confides.ONE,
+    confides=ConfidentialUse.ONE,
 )

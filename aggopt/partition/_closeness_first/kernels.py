@@ -4,27 +4,27 @@ from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.partition._unassigned.sorted_pool import SortedPool
 from aggopt.partition._unassigned.sorted_pool_kernels import (
-    farthest,
+    assign_column,
+    close_group,
+    find_farthest,
+    find_outermost,
     measure,
-    outermost,
-    take,
-    tidy,
 )
 
 
 @compiled
-def take_strata(candidates: SortedPool, sizes: I64, turns: int) -> None:
+def take_groups(candidates: SortedPool, sizes: I64, turns: int) -> None:
     """Take two groups a turn, with about one record per stratum; `sizes` are theirs."""
     for _ in range(turns):
         if candidates.free[0] == 0:
             return
-        _take_one(candidates, sizes, outermost(candidates))
+        _take_group(candidates, sizes, find_outermost(candidates))
         if candidates.free[0] > 0:
-            _take_one(candidates, sizes, farthest(candidates))
+            _take_group(candidates, sizes, find_farthest(candidates))
 
 
 @inner
-def _take_one(candidates: SortedPool, sizes: I64, seed: int) -> None:
+def _take_group(candidates: SortedPool, sizes: I64, seed: int) -> None:
     """Make a group of the nearest of each stratum, and one more of a larger stratum."""
     measure(candidates, seed)
     extra = False
@@ -33,7 +33,7 @@ def _take_one(candidates: SortedPool, sizes: I64, seed: int) -> None:
         if not extra and sizes[stratum] > sizes[0]:
             _take_nearest(candidates, sizes, stratum)
             extra = True
-    tidy(candidates)
+    close_group(candidates)
 
 
 @inner
@@ -44,5 +44,5 @@ def _take_nearest(candidates: SortedPool, sizes: I64, stratum: int) -> None:
     for j in range(best, candidates.first[stratum + 1]):
         if distances[j] < distances[best]:
             best = j
-    take(candidates, best)
+    assign_column(candidates, best)
     sizes[stratum] -= 1

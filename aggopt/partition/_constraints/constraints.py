@@ -12,16 +12,16 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.partition._constraints.l_diversity import (
-    levels_of,
+    read_levels,
     require_kind,
+    require_l,
     require_reachable,
-    whole,
 )
 from aggopt.partition._constraints.state import (
     Promise,
-    close_to,
-    diverse_in,
-    promise_of,
+    build_closeness,
+    build_diversity,
+    combine_constraints,
 )
 from aggopt.partition._constraints.t_closeness import CloseToTable
 from aggopt.privacy._dominance import Dominance
@@ -30,7 +30,7 @@ from aggopt.privacy._ordered import require_bins
 from aggopt.privacy._requirement import Requirement, broken_by
 
 
-class Asked(NamedTuple):
+class ConstraintArguments(NamedTuple):
     """A confidential attribute, t and l, and the settings of their counting."""
 
     confidential: npt.ArrayLike | None = None
@@ -42,39 +42,39 @@ class Asked(NamedTuple):
     diversity: str = "distinct"
 
 
-HOW = {"bins": "t", "levels": "l", "boundaries": "l", "diversity": "l"}
-NOTHING = Asked()
+SETTING_OF = {"bins": "t", "levels": "l", "boundaries": "l", "diversity": "l"}
+NOTHING = ConstraintArguments()
 
 
-def require(asked: Asked) -> None:
+def require_consistent(arguments: ConstraintArguments) -> None:
     """Refuse settings without a requirement, and requirements without an attribute."""
-    require_bins(asked.bins)
-    require_kind(asked.diversity)
-    promises = [name for name in ("t", "l") if getattr(asked, name) is not None]
-    for name, of in HOW.items():
-        if of not in promises and _differs(asked, name):
+    require_bins(arguments.bins)
+    require_kind(arguments.diversity)
+    models = [name for name in ("t", "l") if getattr(arguments, name) is not None]
+    for name, model in SETTING_OF.items():
+        if model not in models and _differs_from_default(arguments, name):
             raise JobError(
-                f"{name} is a setting of {of}, and no {of} is required.",
-                fix=f"pass {of} too, or leave {name} out.",
+                f"{name} is a setting of {model}, and no {model} is required.",
+                fix=f"pass {model} too, or leave {name} out.",
             )
-    both = " and ".join(promises)
-    if promises and asked.confidential is None:
+    names = " and ".join(models)
+    if models and arguments.confidential is None:
         raise JobError(
-            f"{both} has no confidential attribute.",
+            f"{names} has no confidential attribute.",
             fix="pass confidential=, one value per record.",
         )
-    if asked.confidential is not None and not promises:
+    if arguments.confidential is not None and not models:
         raise JobError(
             "A confidential attribute is passed, but neither t nor l.",
             fix="pass t or l too, or leave confidential out.",
         )
-    if asked.l is not None:
-        whole(asked.l)
+    if arguments.l is not None:
+        require_l(arguments.l)
 
 
-def _differs(asked: Asked, name: str) -> bool:
-    given, usual = getattr(asked, name), getattr(NOTHING, name)
-    return given is not usual and (name == "boundaries" or bool(given != usual))
+def _differs_from_default(arguments: ConstraintArguments, name: str) -> bool:
+    value, default = getattr(arguments, name), getattr(NOTHING, name)
+    return value is not default and (name == "boundaries" or bool(value != default))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +107,11 @@ class Constraints:
         close = diverse = None
         if self.closeness is not None:
             ordered = self.closeness.only("local_search")
-            close = close_to(ordered, self.closeness.limits[0])
+            close = build_closeness(ordered, self.closeness.limits[0])
         if self.diversity is not None:
-            of = self.diversity
-            diverse = diverse_in(of.codes, of.least, of.kind)
-        return promise_of(close, diverse)
+            diversity = self.diversity
+            diverse = build_diversity(diversity.codes, diversity.least, diversity.kind)
+        return combine_constraints(close, diverse)
 
     @property
     def name(self) -> str:
@@ -141,7 +141,7 @@ class Constraints:
         return labels
 
 
-def promised(asked: Asked, n: int) -> Constraints | None:
+def read_constraints(arguments: ConstraintArguments, n: int) -> Constraints | None:
     """Return the constraints on n records, or None if neither t nor l is set.
 
     Raises
@@ -149,17 +149,18 @@ def promised(asked: Asked, n: int) -> Constraints | None:
     TableError, JobError, InfeasibleInputError
         The arguments cannot be read, or no groups can satisfy the constraints.
     """
-    require(asked)
-    if asked.t is None and asked.l is None:
+    require_consistent(arguments)
+    if arguments.t is None and arguments.l is None:
         return None
+    confidential: Any = arguments.confidential
     closeness = diversity = None
-    if asked.t is not None:
-        closeness = CloseToTable.of(asked.confidential, n, asked.t, asked.bins)  # type: ignore[arg-type]
+    if arguments.t is not None:
+        closeness = CloseToTable.of(confidential, n, arguments.t, arguments.bins)
         closeness.only("local_search")
-    if asked.l is not None:
-        level = levels_of(asked.confidential, n, asked.levels, asked.boundaries)  # type: ignore[arg-type]
-        require_reachable(np.bincount(level), asked.l, asked.diversity)
-        diversity = Diversity("", level, int(asked.l), asked.diversity)
+    if arguments.l is not None:
+        level = read_levels(confidential, n, arguments.levels, arguments.boundaries)
+        require_reachable(np.bincount(level), arguments.l, arguments.diversity)
+        diversity = Diversity("", level, int(arguments.l), arguments.diversity)
     return Constraints(closeness, diversity)
 
 

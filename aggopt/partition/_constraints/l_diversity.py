@@ -22,7 +22,7 @@ KINDS = ("distinct", "entropy")
 CLOSE = 1e-9  # entropies nearer than this are compared in whole numbers
 
 
-def levels_of(
+def read_levels(
     confidential: npt.ArrayLike,
     n: int,
     levels: int | str,
@@ -37,34 +37,36 @@ def levels_of(
     JobError
         levels or boundaries cannot be used.
     """
-    found = [values for _, values in columns(confidential, WHOSE)]
-    if len(found) != 1 or len(found[0]) != n:
-        shape = found[0].shape + (() if len(found) == 1 else (len(found),))
+    attributes = [values for _, values in columns(confidential, WHOSE)]
+    if len(attributes) != 1 or len(attributes[0]) != n:
+        shape = attributes[0].shape + (
+            () if len(attributes) == 1 else (len(attributes),)
+        )
         raise TableError(
             f"{WHOSE} has shape {shape}, but there are {n} records.",
             fix=f"pass one value per record, shape ({n},).",
         )
     if boundaries is None and isinstance(levels, str) and levels == "values":
-        return np.asarray(codes(found[0]), np.int64)
-    numbers = matrix(found[0][:, None], name=WHOSE)[:, 0]
+        return np.asarray(codes(attributes[0]), np.int64)
+    numbers = matrix(attributes[0][:, None], name=WHOSE)[:, 0]
     if boundaries is not None:
-        cuts = _ascending(boundaries)
-        return _numbered(np.searchsorted(cuts, numbers, side="right"))
+        cuts = _require_ascending(boundaries)
+        return _number_levels(np.searchsorted(cuts, numbers, side="right"))
     if not is_whole(levels) or levels < 1:
-        seen = levels if is_whole(levels) else type(levels).__name__
+        shown = levels if is_whole(levels) else type(levels).__name__
         raise JobError(
-            f"levels = {seen}.",
+            f"levels = {shown}.",
             fix='pass the number of levels, levels=20, or "values" to make each '
             "value a level.",
         )
-    return _numbered(equally_filled(numbers, int(levels)))
+    return _number_levels(equally_filled(numbers, int(levels)))
 
 
-def _numbered(levels: npt.NDArray[np.generic]) -> I64:
+def _number_levels(levels: npt.NDArray[np.generic]) -> I64:
     return np.asarray(np.unique(levels, return_inverse=True)[1], np.int64)
 
 
-def _ascending(boundaries: npt.ArrayLike) -> F64:
+def _require_ascending(boundaries: npt.ArrayLike) -> F64:
     try:
         cuts = np.asarray(boundaries)
     except ValueError:  # of unequal length
@@ -88,14 +90,14 @@ def require_kind(diversity: object) -> None:
     require_known("diversity", diversity, KINDS)
 
 
-def counts_of(labels: Labels, levels: I64) -> I64:
+def count_levels(labels: Labels, levels: I64) -> I64:
     """Return the number of records of each level in each group, (m, L)."""
     m, width = int(labels.max()) + 1, int(levels.max()) + 1
     counted = np.bincount(labels * width + levels, minlength=m * width)
     return counted.reshape(m, width).astype(np.int64)
 
 
-def reaches(counts: I64, l: int, kind: str) -> bool:  # noqa: E741
+def is_diverse(counts: I64, l: int, kind: str) -> bool:  # noqa: E741
     """Whether a group with these counts (L,) has diversity l, decided exactly.
 
     Entropy: log s - (sum c log c) / s >= log l, equivalent to s^s >= l^s prod c^c.
@@ -105,7 +107,7 @@ def reaches(counts: I64, l: int, kind: str) -> bool:  # noqa: E741
     present = [int(c) for c in counts if c]
     if kind == "distinct":
         return len(present) >= l
-    excess = effective(counts, kind) - log(l)
+    excess = measure_diversity(counts, kind) - log(l)
     if abs(excess) > CLOSE:
         return excess > 0
     s, product = sum(present), 1
@@ -114,7 +116,7 @@ def reaches(counts: I64, l: int, kind: str) -> bool:  # noqa: E741
     return bool(s**s >= l**s * product)
 
 
-def effective(counts: I64, kind: str) -> float:
+def measure_diversity(counts: I64, kind: str) -> float:
     """Return the diversity of a group: the number of levels, or the entropy."""
     present = counts[counts > 0]
     if kind == "distinct":
@@ -123,29 +125,29 @@ def effective(counts: I64, kind: str) -> float:
     return float(-(share * np.log(share)).sum())
 
 
-def largest(counts: I64, kind: str) -> int:
+def find_largest_l(counts: I64, kind: str) -> int:
     """Return the largest l that a group with these counts reaches."""
-    found = effective(counts, kind)
-    most = round(exp(found)) if kind == "entropy" else int(found)
-    return most if reaches(counts, most, kind) else max(most - 1, 1)
+    diversity = measure_diversity(counts, kind)
+    largest_l = round(exp(diversity)) if kind == "entropy" else int(diversity)
+    return largest_l if is_diverse(counts, largest_l, kind) else max(largest_l - 1, 1)
 
 
-def whole(l: object) -> int:  # noqa: E741
+def require_l(l: object) -> int:  # noqa: E741
     """Return l if it is a whole number of 1 or more; refuse others."""
     if not is_whole(l) or l < 1:
-        seen = l if is_whole(l) else type(l).__name__
-        raise JobError(f"l = {seen}.", fix="pass a whole number of at least 1: l=3.")
+        shown = l if is_whole(l) else type(l).__name__
+        raise JobError(f"l = {shown}.", fix="pass a whole number of at least 1: l=3.")
     return int(l)
 
 
 def require_reachable(counts: I64, l: int, kind: str) -> None:  # noqa: E741
     """Refuse an l that exceeds the diversity of all records, counted by level."""
-    if reaches(counts, l, kind):
+    if is_diverse(counts, l, kind):
         return
-    most, present = largest(counts, kind), int((counts > 0).sum())
+    largest_l, present = find_largest_l(counts, kind), int((counts > 0).sum())
     raise InfeasibleInputError(
-        f"l = {l}, but all records together have {kind} diversity {most}, in "
+        f"l = {l}, but all records together have {kind} diversity {largest_l}, in "
         f"{present} level(s).",
-        fix=f"choose l of at most {most}, or make more levels of the confidential "
+        fix=f"choose l of at most {largest_l}, or make more levels of the confidential "
         "attribute, of more equal size.",
     )

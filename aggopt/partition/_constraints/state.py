@@ -62,7 +62,9 @@ class Promise(NamedTuple):
     diverse: Diverse
 
 
-def promise_of(close: Close | None = None, diverse: Diverse | None = None) -> Promise:
+def combine_constraints(
+    close: Close | None = None, diverse: Diverse | None = None
+) -> Promise:
     """Return the state of both constraints; an omitted one is not required."""
     none = np.zeros(0, np.int64)
     return Promise(
@@ -71,7 +73,7 @@ def promise_of(close: Close | None = None, diverse: Diverse | None = None) -> Pr
     )
 
 
-def close_to(ordered: Ordered, limits: I64) -> Close:
+def build_closeness(ordered: Ordered, limits: I64) -> Close:
     """Return the constraint that no numerator exceeds its size's limit, (n + 1,)."""
     sizes = np.arange(TABLED + 1)
     s, r = (
@@ -91,7 +93,7 @@ def close_to(ordered: Ordered, limits: I64) -> Close:
     )
 
 
-def diverse_in(level: I64, l: int, kind: str) -> Diverse:  # noqa: E741
+def build_diversity(level: I64, l: int, kind: str) -> Diverse:  # noqa: E741
     """Return the constraint of l "distinct" levels (n,), 0..L-1, or of an "entropy"."""
     tally = np.zeros(level.max() + 1, np.int64)
     return Diverse(level, tally, l, log(l), kind == "entropy")

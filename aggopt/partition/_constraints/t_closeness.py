@@ -51,8 +51,8 @@ class CloseToTable:
         Warns of attributes with one value only.
         """
         exact = threshold(t)
-        named = _columns(confidential, n)
-        read = [(name, _read(name, column, bins)) for name, column in named]
+        attributes = _require_columns(confidential, n)
+        read = [(name, _read(name, column, bins)) for name, column in attributes]
         warn_of_constant(read, stacklevel=outside() + 1)
         return cls.to([ordered for _, ordered in read], exact)
 
@@ -64,8 +64,10 @@ class CloseToTable:
     @cached_property
     def attributes(self) -> tuple[Ordered, ...]:
         """The confidential attributes in their bins."""
-        found = (each.distance for each in self.requirements)
-        return tuple(each for each in found if isinstance(each, Ordered))
+        distances = (requirement.distance for requirement in self.requirements)
+        return tuple(
+            requirement for requirement in distances if isinstance(requirement, Ordered)
+        )
 
     @cached_property
     def limits(self) -> I64:
@@ -93,7 +95,7 @@ class CloseToTable:
         return all(each.satisfied(labels) for each in self.requirements)
 
 
-def _columns(confidential: Any, n: int) -> list[tuple[str, Any]]:
+def _require_columns(confidential: Any, n: int) -> list[tuple[str, Any]]:
     """Return the entries of each attribute, one per record."""
     try:
         shape = np.shape(confidential)

@@ -12,21 +12,21 @@ from aggopt.core.progress import Progress, rarely
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.partition._constraints.l_diversity import (
-    counts_of,
-    levels_of,
-    reaches,
+    count_levels,
+    is_diverse,
+    read_levels,
     require_kind,
+    require_l,
     require_reachable,
-    whole,
 )
-from aggopt.partition._registry import Confides, Partitioner
-from aggopt.partition._shared.evidence import squares
+from aggopt.partition._registry import ConfidentialUse, Partitioner
+from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import scale_records
 from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.pool import CHUNK, Pool
-from aggopt.partition._vmdav.vmdav import gamma_squared, outermost_first
+from aggopt.partition._unassigned.state import CHUNK, Pool
+from aggopt.partition._vmdav.vmdav import sort_by_outermost, square_gamma
 
 FEW = 50  # nearest records that may join a group: d_in is hardly less for others
 
@@ -115,24 +115,26 @@ def diverse_vmdav(
     array([0, 0, 0, 1, 1, 1])
     """
     clock = Deadline(None, progress)
-    records = scaled(X, scale)
+    records = scale_records(X, scale)
     n = len(records)
     require_kind(diversity)
-    l = whole(l)  # noqa: E741
-    level = levels_of(confidential, n, levels, boundaries)
+    l = require_l(l)  # noqa: E741
+    level = read_levels(confidential, n, levels, boundaries)
     require_reachable(np.bincount(level), l, diversity)  # and with it l <= n
-    asked = group_size(l if k is None else k, n)
-    k = max(l, asked)
-    pool = unassigned.start(records)
-    _take(pool, level, (k, l, diversity), gamma_squared(gamma), rarely(progress))
-    labels = _spread(pool, level, l, diversity)
-    labels = _merged(records, labels, level, l, diversity)
+    required_k = group_size(l if k is None else k, n)
+    k = max(l, required_k)
+    pool = unassigned.create_pool(records)
+    _take_groups(pool, level, (k, l, diversity), square_gamma(gamma), rarely(progress))
+    labels = _assign_rest(pool, level, l, diversity)
+    labels = _merge_until_diverse(records, labels, level, l, diversity)
     clock.report(1.0)
     by, spent = "diverse_vmdav", clock.spent
-    return Partition(labels, squares(records, labels, asked, by=by, seconds=spent))
+    return Partition(
+        labels, certify_squares(records, labels, required_k, by=by, seconds=spent)
+    )
 
 
-def _take(
+def _take_groups(
     pool: Pool,
     level: I64,
     wanted: tuple[int, int, str],
@@ -143,34 +145,36 @@ def _take(
 
     k, l, diversity = wanted  # noqa: E741
     entropy = diversity == "entropy"
-    asked = k, l, log(l) if entropy else float(l), entropy
-    outermost = outermost_first(pool)
+    thresholds = k, l, log(l) if entropy else float(l), entropy
+    outermost = sort_by_outermost(pool)
     turns = max(1, CHUNK // (pool.records.size * (k + FEW)))
     more = True
     while more:
         report(pool.done)
-        more = kernels.take_diverse(pool, level, outermost, asked, (gamma2, FEW), turns)
+        more = kernels.take_diverse_groups(
+            pool, level, outermost, thresholds, (gamma2, FEW), turns
+        )
 
 
-def _spread(pool: Pool, level: I64, l: int, diversity: str) -> Labels:  # noqa: E741
+def _assign_rest(pool: Pool, level: I64, l: int, diversity: str) -> Labels:  # noqa: E741
     labels, left = pool.labels.astype(np.intp), pool.remaining
     if left == len(labels):
         return np.zeros_like(labels)
-    sizes, totals = unassigned.groups_made(pool)
+    sizes, totals = unassigned.sum_groups(pool)
     who = pool.who[:left]
-    counts = counts_of(labels[pool.who[left:]], level[pool.who[left:]])
+    counts = count_levels(labels[pool.who[left:]], level[pool.who[left:]])
     counts = np.pad(counts, ((0, 0), (0, int(level.max()) + 1 - counts.shape[1])))
     for j in np.argsort(who):
         i = who[j]
-        near = unassigned.apart(pool.records[:, j], sizes, totals).argsort(
-            kind="stable"
-        )
-        labels[i] = _first_diverse(near, counts, level[i], l, diversity)
+        near = unassigned.measure_to_centroids(
+            pool.records[:, j], sizes, totals
+        ).argsort(kind="stable")
+        labels[i] = _find_diverse_group(near, counts, level[i], l, diversity)
         counts[labels[i], level[i]] += 1
     return labels
 
 
-def _first_diverse(
+def _find_diverse_group(
     near: npt.NDArray[np.intp],
     counts: I64,
     level: int,
@@ -180,12 +184,12 @@ def _first_diverse(
     for group in near:
         then = counts[group].copy()
         then[level] += 1
-        if reaches(then, l, diversity):
+        if is_diverse(then, l, diversity):
             return int(group)
     return int(near[0])
 
 
-def _merged(
+def _merge_until_diverse(
     records: Floats,
     labels: Labels,
     level: I64,
@@ -193,14 +197,16 @@ def _merged(
     diversity: str,
 ) -> Labels:
     while True:
-        counts = counts_of(labels, level)
-        short = [g for g, c in enumerate(counts) if not reaches(c, l, diversity)]
+        counts = count_levels(labels, level)
+        short = [g for g, c in enumerate(counts) if not is_diverse(c, l, diversity)]
         if not short:
             return labels
         sizes = np.bincount(labels).astype(np.float64)
         totals = np.array([np.bincount(labels, column) for column in records.T])
         group = short[0]
-        gaps = unassigned.apart(totals[:, group] / sizes[group], sizes, totals)
+        gaps = unassigned.measure_to_centroids(
+            totals[:, group] / sizes[group], sizes, totals
+        )
         gaps[group] = np.inf
         labels[labels == group] = gaps.argmin()
         labels = np.unique(labels, return_inverse=True)[1].astype(np.intp)
@@ -221,5 +227,5 @@ PARTITIONER = Partitioner(
     settings=DiverseVmdav,
     excused={"impossible_k_is_refused": "k = None is taken, and stands for l"},
     guarantees=frozenset("kl"),
-    confides=Confides.ONE,
+    confides=ConfidentialUse.ONE,
 )

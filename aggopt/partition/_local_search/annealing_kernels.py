@@ -1,4 +1,4 @@
-"""Annealing: random changes, taken by chance when they lose more.
+"""Annealing: random changes, accepted at random if they increase the loss.
 
 Importing this imports numba: do so late.
 """
@@ -27,7 +27,9 @@ from aggopt.partition._local_search.weight_kernels import (
 )
 
 STEP = 1024  # proposals at one temperature
-WIDTH = 256  # records, next to each other in memory, that they are for
+WIDTH = (
+    256  # records, adjacent in memory, that the proposals of one temperature are for
+)
 
 
 @compiled
@@ -39,7 +41,11 @@ def anneal(
     spacing: Floats,
     done: int,
 ) -> float:
-    """Return by how much SSE changed after STEP proposals at each temperature.
+    """Return the change of SSE after STEP proposals at each temperature.
+
+    A change proposed for record i that increases SSE by x is made with probability
+    exp(-x / (temperature spacing[i])). `done` temperatures preceded these: the records
+    have their turns in order, WIDTH of them at each temperature.
 
     A change proposed for record i that loses more by x is made with probability
     exp(-x / (temperature spacing[i])).  `done` temperatures came before these: the
@@ -110,7 +116,7 @@ def _allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
 
 @inlined
 def _make(space: Space, groups: Groups, i: int, change: Change) -> None:
-    """Make a change, and sum up the groups that it touches."""
+    """Make a change, and update the groups that it touches."""
     A, B, D = groups.label[i], change.to, change.on
     if D >= 0:
         transfer(groups, change.j, D)

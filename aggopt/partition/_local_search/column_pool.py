@@ -1,4 +1,4 @@
-"""Groups that a search made, each kept once: columns for an integer program."""
+"""Pool of the distinct groups of a search: columns for an integer program."""
 
 import numpy as np
 
@@ -11,6 +11,9 @@ SLOTS = 1 << 16  # at first
 
 class Collection:
     """Collects the groups of n records that accepted changes made.
+
+    Two groups with equal hashes of 64 bits count as one: among 10^6 groups that happens
+    once in 10^7 searches, and a missing column does no harm.
 
     Two groups whose hashes of 64 bits are equal count as one: among 10^6 groups that
     happens once in 10^7 searches, and a column less does no harm.
@@ -27,7 +30,7 @@ class Collection:
         )
 
     def __len__(self) -> int:
-        """How many groups there are."""
+        """Return the number of groups."""
         return int(self.arrays.counts[FOUND])
 
     def add(self, labels: Labels) -> None:
@@ -43,8 +46,8 @@ class Collection:
     def groups(self) -> tuple[I64, I64]:
         """Return (start, who): group c has the records who[start[c] : start[c + 1]].
 
-        The records of a group are in ascending order, the groups in the order in which
-        they were met.
+        The records of a group are in ascending order, the groups in the order of their
+        first occurrence.
         """
         count = len(self)
         start = self.arrays.start[: count + 1].copy()
@@ -53,7 +56,7 @@ class Collection:
         return start, who[np.lexsort((who, group))]
 
     def reserve(self) -> None:
-        """Grow where more than a quarter is used."""
+        """Grow if more than a quarter is used."""
         used = int(self.arrays.start[len(self)])
         while self._full(3 * len(self), 3 * used):
             self._grow()

@@ -1,4 +1,4 @@
-"""Groups looked up by a hash, and added where they are new.
+"""Compiled hash table of groups, which adds new groups only.
 
 Importing this imports numba: do so late.
 """
@@ -17,8 +17,8 @@ ONE = np.uint64(1)
 
 @inner
 def collect(groups: Groups, trail: Trail, collected: Collected | None) -> None:
-    """Add the groups on the trail, as long as there is space; None takes none."""
-    if collected is None:  # the compiler then leaves out what follows
+    """Add the groups on the trail while space is left; None collects nothing."""
+    if collected is None:  # then the compiler omits the rest
         return
     for c in range(trail.counts[TOUCHED]):
         g = trail.touched[c]
@@ -36,7 +36,7 @@ def add(collected: Collected, who: I64, start: I64) -> None:
 
 @inner
 def _add(collected: Collected, members: I64) -> None:
-    """Add a group unless it is known, as long as there is space."""
+    """Add a group unless it is known, while space is left."""
     count = collected.counts[FOUND]
     begin = collected.start[count]
     end = begin + len(members)

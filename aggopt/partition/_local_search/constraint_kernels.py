@@ -1,4 +1,7 @@
-"""Whether changes leave what groups promise kept.  Importing this imports numba.
+"""Checks whether changes preserve the constraints. Importing this imports numba.
+
+Without constraints, `promise` is None: then the compiler omits the code after `if
+promise is None`, and an unconstrained search has no overhead.
 
 Where nothing is promised, `promise` is None: the compiler then leaves out what follows
 `if promise is None`, and a search that promises nothing pays nothing.
@@ -19,7 +22,9 @@ NOBODY: int = np.int64(-1)  # type: ignore[assignment]  # no literal to compile 
 
 @inlined
 def stays(space: Space, groups: Groups, g: int, out: int, into: int) -> bool:
-    """Whether group g keeps what is promised without record `out` and with `into`.
+    """Whether group g satisfies the constraints without record `out` and with `into`.
+
+    Either may be NOBODY; if both are, the unchanged group is checked.
 
     Either may be NOBODY; if both are, whether the group keeps it as it is, and else it
     does.
@@ -33,7 +38,7 @@ def stays(space: Space, groups: Groups, g: int, out: int, into: int) -> bool:
 def _keeps(
     promise: Promise | None, groups: Groups, g: int, out: int, into: int
 ) -> bool:
-    """Whether group g keeps the promise, changed so."""
+    """Whether group g, changed likewise, satisfies t and l."""
     if promise is None:
         return True
     if leans(promise.close, groups.size[g], g, out, into):
@@ -44,7 +49,7 @@ def _keeps(
 
 @inlined
 def may_swap(space: Space, groups: Groups, i: int, j: int) -> bool:
-    """Whether both groups keep what is promised if records i and j change places."""
+    """Whether both groups satisfy the constraints after a swap of records i and j."""
     if not stays(space, groups, groups.label[i], i, j):
         return False
     return stays(space, groups, groups.label[j], j, i)
@@ -52,21 +57,21 @@ def may_swap(space: Space, groups: Groups, i: int, j: int) -> bool:
 
 @inlined
 def chains(promise: Promise | None) -> bool:
-    """Whether chains pay: hardly where groups may grow, so that moves do as well."""
+    """Whether chains pay: hardly if groups may grow, as moves do as well then."""
     return promise is None
 
 
 @inlined
 def moves(promise: Promise | None) -> float:
-    """Return the share of moves among moves and swaps that are tried at random."""
+    """Return the share of moves among the random moves and swaps."""
     if promise is None:
         return 0.5
-    return 0.2  # as most break the promise
+    return 0.2  # as most moves break constraints
 
 
 @inner
 def _stays(promise: Promise, members: I64, g: int, out: int, into: int) -> bool:
-    """Whether members satisfy what is required without `out` and with `into`."""
+    """Whether members satisfy the constraints without `out` and with `into`."""
     close, diverse = promise.close, promise.diverse
     if len(diverse.level) > 0 and not is_diverse(diverse, members, out, into):
         return False

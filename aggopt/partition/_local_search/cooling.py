@@ -1,4 +1,4 @@
-"""Adaptive batch sizes, and temperatures that fall."""
+"""Adaptive batch sizes, and falling temperatures."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,12 @@ from aggopt.core.compile_time import compile_time
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats
 
-PORTION = 0.05  # seconds between two looks at the clock and at Ctrl-C, about
+PORTION = 0.05  # seconds between two checks of the clock and of Ctrl-C, roughly
 COUNT = 64  # in the first portion
 
 
 class Batch:
-    """A batch size that grows or shrinks until a batch takes PORTION seconds."""
+    """Batch size that grows or shrinks until a batch takes PORTION seconds."""
 
     def __init__(self) -> None:
         self.count = COUNT
@@ -31,17 +31,17 @@ class Batch:
 
 
 class Cooling(NamedTuple):
-    """Temperatures as a search begins and as it ends."""
+    """Temperatures at the beginning and at the end of a search."""
 
     begin: float
     end: float
 
     def at(self, done: Floats) -> Floats:
-        """Return the temperatures at shares that are done: they fall geometrically."""
+        """Return the temperatures at completed shares: they fall geometrically."""
         return np.asarray(self.begin * (self.end / self.begin) ** done)
 
 
 def shares(done: npt.ArrayLike, clock: Deadline) -> Floats:
-    """Return the shares that are done, of the work or of the time."""
+    """Return the completed shares, of the work or of the time."""
     spent = clock.spent / clock.seconds if clock.seconds else 0.0
     return np.clip(done, spent, 1.0)

@@ -3,12 +3,12 @@
 Importing this imports numba: do so late.  With a and b records in groups A and B, and
 squared distances |.|, SSE changes by
 
-    i from A to B        b/(b+1) |i - B| - a/(a-1) |i - A|
-    i and j swapped      |j - A| - |i - A| + |i - B| - |j - B| - |i - j| (1/a + 1/b)
-    i to B, j from B to D as if j left B with i in it: see `_chain`
+    i from A to B        b/(b+1) |i - B| - a/(a-1) |i - A| i and j swapped      |j - A|
+    - |i - A| + |i - B| - |j - B| - |i - j| (1/a + 1/b) i to B, j from B to D as if j
+    left B with i in it: see `_chain`
 
-With sampling weights it is what `weight_kernels` says.  |i - j| is summed only where
-the triangle inequality, by way of B, leaves it open whether j may be worth it.
+With sampling weights `weight_kernels` has the formulas.  |i - j| is summed only if the
+triangle inequality, by way of B, cannot exclude j.
 """
 
 from typing import NamedTuple
@@ -47,11 +47,11 @@ from aggopt.partition._local_search.weight_kernels import (
 )
 
 REAL = 1e-9  # share of the distances that a change must gain
-ROUNDING = 1e-22  # as much may be rounding, records being within [-1, 1]
+ROUNDING = 1e-22  # bound of rounding, for records within [-1, 1]
 
 
 class Change(NamedTuple):
-    """The best change of a record: to group `to`, for record j, which goes `on`."""
+    """Best change of a record: to group `to`, for record j, which moves `on`."""
 
     gain: float
     to: int
@@ -61,7 +61,9 @@ class Change(NamedTuple):
 
 @inner
 def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
-    """Let so many queued records take their turn; return whether none is left.
+    """Give up to `turns` queued records a turn; return whether the queue is empty.
+
+    If changes have to be undone, it ends when the trail is full.
 
     Where changes are to be undone, it ends when the trail is full.
     """
@@ -107,14 +109,14 @@ def put(groups: Groups, trail: Trail, g: int) -> None:
 
 @inner
 def empty(trail: Trail) -> None:
-    """Let nobody be queued."""
+    """Empty the queue."""
     while trail.counts[QUEUED] > 0:
         take(trail)
 
 
 @inner
 def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
-    """Return the change of record i that lowers SSE most; group -1 if none does."""
+    """Return the change of record i that lowers SSE most; to group -1 if none does."""
     A = groups.label[i]
     trail.counts[LOOKED] += 1
     trail.seen[A] = trail.counts[LOOKED]
@@ -168,7 +170,7 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
 def _chain(
     space: Space, groups: Groups, i: int, j: int, gain: float, best: Change
 ) -> Change:
-    """Return the best chain of i to B and j on from B, or the best change so far."""
+    """Return the best chain of i to B and j from B elsewhere, or the best so far."""
     # with i in B and j out of it, b records stay: a swap, less what joining A costs
     A, B = groups.label[i], groups.label[j]
     for near in space.near[j]:

@@ -1,4 +1,7 @@
-"""Distances summed four attributes at a time, in the same order on every processor.
+"""Distances summed four attributes at a time, in one order on every processor.
+
+Importing this imports numba: do so late. The compiler may not reorder a sum, and would
+then add one square after the other; this code prescribes four parallel sums.
 
 Importing this imports numba: do so late.  The compiler may not reorder a sum by
 itself, and would then add one square after the other; here it is given which four go

@@ -1,4 +1,4 @@
-"""How long a search goes on, and what it does meanwhile."""
+"""Duration of a search, and its sequence of steps."""
 
 from importlib import import_module
 from math import inf
@@ -16,45 +16,45 @@ from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search.search import COOLED, PERTURBATIONS, Search
 from aggopt.partition._local_search.setup import may_grow
 from aggopt.partition._local_search.state import Weights
-from aggopt.partition._neighbours.neighbours import neighbours
+from aggopt.partition._neighbours.neighbours import find_neighbours
 from aggopt.partition._shared.split_large import split_large
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.sse import compute_sse
 from aggopt.solvers import Status
 
 EFFORTS = {"fast": 1, "default": 10, "best": 100}  # perturbations for each record
-NEAR = 12  # records, the nearest, whose groups a record may change with
+NEAR = 12  # nearest records whose groups a record may join
 ANNEALED = 8  # smallest k for which annealing pays
 PROPOSALS = 3000  # of annealing, for each record
-SHARE = 0.4  # of the time, that annealing may take
-# Under a promise most changes are refused, and annealing does best:
+SHARE = 0.4  # of the time, at most, for annealing
+# Constraints exclude most changes, and then annealing is the best search:
 KEPT_PERTURBATIONS = 0.1  # times as many
-LEAST_PERTURBATIONS = 1000  # in all, however few records
+LEAST_PERTURBATIONS = 1000  # in total, however few records
 KEPT_PROPOSALS = 300  # of annealing, for each record and each perturbation of EFFORTS
 KEPT_SHARE = 0.8
 
 
 class Effort(NamedTuple):
-    """A time limit, or else the name of an effort; and the seed of what is random."""
+    """Time limit, or else the name of an effort; and the seed of random choices."""
 
     time_limit: float | None
     effort: str
     seed: int
 
     def require(self) -> None:
-        """Refuse what cannot be used."""
+        """Refuse invalid values."""
         require_known("effort", self.effort, EFFORTS)
         require_seed(self.seed)
         require_time_limit(self.time_limit)
         if self.time_limit is not None and self.effort != "default":
             raise JobError(
-                f"effort = {self.effort!r} beside time_limit, which says when "
-                "the search ends.",
+                f"effort = {self.effort!r} and time_limit are both set, but only one "
+                "of them ends the search.",
                 fix="leave one of the two out.",
             )
 
     @property
     def perturbations(self) -> float:
-        """How many for each record; inf where time decides."""
+        """Number of perturbations for each record; inf if time decides."""
         return EFFORTS[self.effort] if self.time_limit is None else inf
 
 
@@ -67,7 +67,9 @@ def grouped(
     reporting: Deadline,
     weights: Weights | None = None,
 ) -> tuple[Labels, Status]:
-    """Return groups of k or more (n,) that keep what is promised, and how it ended.
+    """Return groups of k or more (n,) that satisfy the constraints, and the status.
+
+    They lose no more than the first groups, which satisfy them, too.
 
     They lose no more than the first, which keep it, too.
     """
@@ -81,8 +83,8 @@ def grouped(
     labels, status = improved(records, k, first, how, kept, reporting, weights)
     if promise.broken(labels).any():
         raise PrivacyError(
-            f"The groups that were found do not keep {promise.name}.",
-            fix="take another method, and report this.",
+            f"The groups of the search do not satisfy {promise.name}.",
+            fix="choose another method, and report this.",
         )
     return labels, status
 
@@ -96,7 +98,7 @@ def improved(
     reporting: Deadline,
     weights: Weights | None = None,
 ) -> tuple[Labels, Status]:
-    """Return the best labels found (n,), or the first, whenever Ctrl-C comes."""
+    """Return the best labels found (n,), or the first ones, even after Ctrl-C."""
     kept = promise is not None
     search, status = None, Status.INTERRUPTED
     try:
@@ -104,7 +106,7 @@ def improved(
         clock = Deadline(how.time_limit, reporting.progress)
         if clock.over:
             return first, Status.LIMIT
-        near = neighbours(records, NEAR_KEPT if kept else NEAR, clock)
+        near = find_neighbours(records, NEAR_KEPT if kept else NEAR, clock)
         start = first
         if not may_grow(promise, weights):
             start = split_large(records, numbered(first), k)
@@ -121,7 +123,7 @@ def improved(
 
 
 def _load() -> None:
-    """Import what compiles, before time is taken."""
+    """Import modules that compile before the clock starts."""
     import_module("aggopt.partition._local_search.iterated_kernels")
 
 
@@ -132,7 +134,7 @@ def _better(
     if search is None:
         return None
     labels, own = search.labels, None if weights is None else weights.of
-    less = loss(records, labels, own) < loss(records, first, own)
+    less = compute_sse(records, labels, own) < compute_sse(records, first, own)
     return labels if less else None
 
 

@@ -1,4 +1,4 @@
-"""The groups that a search sets out from."""
+"""Initial groups of a search."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,26 +6,35 @@ import numpy.typing as npt
 from aggopt.core.validation import Floats, Labels, groups, numbered
 from aggopt.errors import JobError
 from aggopt.partition._closeness_first.closeness_first import (
-    fitted,
-    least_strata,
-    stratified,
+    count_strata,
+    fit_count,
+    partition_by_strata,
 )
 from aggopt.partition._constraints.constraints import Constraints
 from aggopt.partition._diverse_vmdav.diverse_vmdav import diverse_vmdav
-from aggopt.partition._registry import Divide, divide_of, initial_methods
+from aggopt.partition._registry import (
+    PartitionFunction,
+    list_initial_methods,
+    resolve_function,
+)
 
-Initial = tuple[str | Divide | None, npt.ArrayLike | None]  # a method, or labels
-STRATA = 1.5  # times as many as t needs: best on the whole
+Initial = tuple[
+    str | PartitionFunction | None, npt.ArrayLike | None
+]  # a method, or labels
+STRATA = 1.5  # times as many as t needs: best overall
 
 
 def first_groups(
     records: Floats,
     k: int,
-    initial: str | Divide | None,
+    initial: str | PartitionFunction | None,
     labels: npt.ArrayLike | None,
     promised: Constraints | None,
 ) -> Labels:
-    """Return labels (n,) of k records or more, which keep what is promised.
+    """Return labels (n,) of k records or more that satisfy the constraints.
+
+    Groups of the chosen method, or of the one that suits the constraints, are merged
+    until they do; labels passed by the user are not changed.
 
     Those of a method named, or of the one that suits the promise, are united until
     they do; labels given are not changed.
@@ -33,16 +42,16 @@ def first_groups(
     Raises
     ------
     JobError
-        An unknown method (UnknownNameError); labels that are none, or break k or the
-        promise.
+        An unknown method (UnknownNameError); invalid labels, or labels that break k or
+        the constraints.
     """
     if initial is not None:
         _require_method(initial)
-        divide_of(initial, "initial method", initial_methods())
+        resolve_function(initial, "initial method", list_initial_methods())
     if labels is not None:
         if initial is not None:
             raise JobError(
-                f"initial = {initial!r} beside initial_labels.",
+                f"initial = {initial!r} and initial_labels are both set.",
                 fix="leave one of the two out.",
             )
         return given_groups(labels, len(records), k, promised)
@@ -58,18 +67,18 @@ def first_groups(
 def _require_method(initial: object) -> None:
     if not (isinstance(initial, str) or callable(initial)):
         raise JobError(
-            f"initial is of type {type(initial).__name__}, and no name of a method.",
+            f"initial is of type {type(initial).__name__}, not the name of a method.",
             fix='pass groups as initial_labels; initial takes a name: initial="mdav".',
         )
 
 
-def _by_method(records: Floats, k: int, named: str | Divide) -> Labels:
-    method = divide_of(named, "initial method", initial_methods())
+def _by_method(records: Floats, k: int, named: str | PartitionFunction) -> Labels:
+    method = resolve_function(named, "initial method", list_initial_methods())
     return numbered(groups(method(records, k, scale="none"), len(records)))
 
 
 def _promising(records: Floats, k: int, promised: Constraints) -> Labels:
-    """Return groups made for the promise: for t where both are promised."""
+    """Return groups made for the constraints: for t if both t and l are set."""
     close, diverse = promised.closeness, promised.diversity
     if close is None and diverse is not None:
         return diverse_vmdav(
@@ -84,20 +93,20 @@ def _promising(records: Floats, k: int, promised: Constraints) -> Labels:
     if close is None or close.attributes[0].m == 1:
         return _by_method(records, k, "mdav")
     n, ordered = len(records), close.attributes[0]
-    least = least_strata(n, k, close.t)
-    size = fitted(n, min(n, round(STRATA * least)))
-    return stratified(records, ordered.place, size)
+    least = count_strata(n, k, close.t)
+    size = fit_count(n, min(n, round(STRATA * least)))
+    return partition_by_strata(records, ordered.place, size)
 
 
 def given_groups(
     given: npt.ArrayLike, n: int, k: int, promised: Constraints | None
 ) -> Labels:
-    """Return labels (n,) that were given, of k records or more, which keep a promise.
+    """Return the user's labels (n,), checked to satisfy k and the constraints.
 
     Raises
     ------
     JobError
-        They are no labels of n records, or break k or the promise.
+        They are not labels of n records, or break k or the constraints.
     """
     labels = groups(given, n)
     smallest = int(np.bincount(labels).min())

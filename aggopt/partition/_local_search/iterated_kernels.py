@@ -1,4 +1,4 @@
-"""Iterated local search: perturb, descend, and keep what is not worse.
+"""Iterated local search: perturb, descend, and keep results that are not worse.
 
 Importing this imports numba: do so late.
 """
@@ -24,7 +24,7 @@ from aggopt.partition._local_search.state import (
     Trail,
 )
 
-NEAREST = 5  # records that say how far apart others are hereabouts
+NEAREST = 5  # nearest records that determine the local scale of distances
 
 
 @compiled
@@ -41,7 +41,7 @@ def queue_all(trail: Trail, order: Labels) -> None:
 def descend_without_undo(
     space: Space, groups: Groups, trail: Trail, turns: int
 ) -> bool:
-    """Let so many records take their turn for good; return whether none is left."""
+    """Give up to `turns` records a turn for good; return whether the queue is empty."""
     trail.counts[UNDOES] = 0
     return descend(space, groups, trail, turns)
 
@@ -55,11 +55,13 @@ def perturb_each(
     temperature: Floats,
     collected: Collected | None,
 ) -> float:
-    """Return by how much SSE changed: near each record a perturbation and a descent.
+    """Return the change of SSE: near each record a perturbation and a descent.
+
+    A result that increases SSE by x is kept with probability exp(-x / temperature[i]).
 
     What loses more by x is kept with probability exp(-x / temperature[i]).
     """
-    changed, turns = 0.0, len(trail.moved) * len(trail.queue)  # as many as it takes
+    changed, turns = 0.0, len(trail.moved) * len(trail.queue)  # no limit
     trail.counts[UNDOES] = 1
     for c in range(len(records)):
         forget(trail)
@@ -85,7 +87,7 @@ def perturb_each(
 
 @compiled
 def loosen(space: Space, groups: Groups, trail: Trail, turns: int) -> None:
-    """Dissolve groups here and there, one a turn where that is allowed."""
+    """Dissolve random groups, one per turn if the constraints allow it."""
     for _ in range(turns):
         forget(trail)
         i = below(trail.random_state, len(groups.label))
@@ -97,7 +99,7 @@ def loosen(space: Space, groups: Groups, trail: Trail, turns: int) -> None:
 
 @inner
 def _use_again(groups: Groups, trail: Trail) -> None:
-    """Note which groups on the trail are empty now, and which no more."""
+    """Update the list of empty groups from the groups on the trail."""
     if trail.counts[SPARE] and groups.size[trail.spare[trail.counts[SPARE] - 1]]:
         trail.counts[SPARE] -= 1
     for c in range(trail.counts[TOUCHED]):
@@ -109,7 +111,9 @@ def _use_again(groups: Groups, trail: Trail) -> None:
 
 @compiled
 def spacing(space: Space, least: Floats, out: Floats) -> None:
-    """Put half the mean squared distance of each record's nearest into `out` (n,).
+    """Write half the mean squared distance to each record's nearest into `out` (n,).
+
+    `least`, which is overwritten, determines their number.
 
     There are as many of them as `least`, which is changed.
     """
@@ -128,7 +132,7 @@ def spacing(space: Space, least: Floats, out: Floats) -> None:
 
 @inner
 def _insert(least: Floats, x: float) -> None:
-    """Put x among the least so far, which ascend."""
+    """Insert x among the least so far, in ascending order."""
     at = len(least)
     while at > 0 and least[at - 1] > x:
         if at < len(least):

@@ -1,4 +1,4 @@
-"""Whether groups that change stay diverse.
+"""Checks whether changed groups stay diverse.
 
 Importing this imports numba: do so late.
 """
@@ -14,6 +14,9 @@ from aggopt.partition._constraints.state import Diverse
 @inner
 def is_diverse(diverse: Diverse, members: I64, out: int, into: int) -> bool:
     """Whether a group is diverse without record `out` and with `into`; -1: nobody.
+
+    An entropy within CLOSE of log l counts only if all levels have equal shares, when
+    it equals log l; other entropies so near are refused.
 
     An entropy within CLOSE of log l counts if all levels have equal shares, when it is
     log l; another so near may be, and is refused.
@@ -37,7 +40,9 @@ def is_diverse(diverse: Diverse, members: I64, out: int, into: int) -> bool:
 
 @inner
 def _summed(diverse: Diverse, members: I64, into: int) -> tuple[int, float, bool]:
-    """Return how many levels are counted, the sum of c log c, whether all c are equal.
+    """Return the number of levels, the sum of c log c, and whether all c are equal.
+
+    The counts are reset to 0.
 
     The counts are 0 then.
     """

@@ -1,4 +1,4 @@
-"""Local search: partitions improved change by change, for as long as one likes."""
+"""Local search: partitions improved change by change, for any given time."""
 
 import warnings
 from functools import partial
@@ -14,9 +14,9 @@ from aggopt.core.stacklevel import outside
 from aggopt.core.validation import Floats, Labels, group_size, is_number
 from aggopt.errors import JobError
 from aggopt.partition._constraints.constraints import (
-    Asked,
+    ConstraintArguments,
     Constraints,
-    promised,
+    read_constraints,
     with_dominance,
 )
 from aggopt.partition._local_search.effort import Effort, grouped
@@ -24,15 +24,15 @@ from aggopt.partition._local_search.initial import Initial, first_groups
 from aggopt.partition._local_search.setup import weights_of
 from aggopt.partition._local_search.state import Weights
 from aggopt.partition._registry import (
-    Divide,
     FromGroups,
     InitialMethod,
     Partitioner,
+    PartitionFunction,
 )
-from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.result import INTERRUPTED, Partition
-from aggopt.partition._shared.scaling import weighed, within_one
-from aggopt.partition._shared.settings import OF_A_SEARCH, Timed
+from aggopt.partition._shared.scaling import scale_to_unit, scale_with_weights
+from aggopt.partition._shared.settings import SEARCH_EXEMPTIONS, Timed
 from aggopt.solvers import Status
 
 
@@ -41,7 +41,7 @@ def local_search(
     X: npt.ArrayLike,
     k: int,
     *,
-    initial: str | Divide | None = None,
+    initial: str | PartitionFunction | None = None,
     initial_labels: npt.ArrayLike | None = None,
     time_limit: float | None = None,
     effort: str = "default",
@@ -60,14 +60,14 @@ def local_search(
 ) -> Partition:
     """Return groups of k or more records that no simple change improves.
 
-    From the start on, records move to groups near by, change places with records there,
-    or push one on to a third group, as long as the sum of squares within groups falls.
-    Then one small part after the other is perturbed (records exchanged at random, a
-    group dissolved, or one made) and improved again.  What came out worse is undone,
-    at first not always, then ever more strictly, by how close records are there; for k
-    of 8 or more, random changes at falling temperatures come first (annealing).  If t
-    or l is promised of a confidential attribute, only changes that keep it are made,
-    and annealing does most of the work.
+    First, records move to near groups, swap places with records there, or push one on
+    to a third group, as long as the sum of squares within groups falls.  Then one small
+    part after the other is perturbed (records exchanged at random, a group dissolved,
+    or one made) and improved again.  Worse results are undone, at first not always,
+    then ever more strictly, relative to the distances in that part.  For k of 8 or
+    more, random changes at falling temperatures precede this (annealing).  If t or l is
+    required of a confidential attribute, only changes that keep it are made, and
+    annealing does most of the work.
 
     Parameters
     ----------
@@ -76,28 +76,29 @@ def local_search(
     k : int
         Records per group, 1 <= k <= n.  With n < 2k all records are one group.
     initial : "mdav", "cbfs", "vmdav", "mhm" or "projection", or callable, optional
-        The method, or a function f(X, k) of yours, whose partition the search sets out
-        from: "mdav" if omitted.  Where t or l is promised, its groups are united until
-        they keep it; if omitted, they are made for it.
+        Method, or your own function f(X, k), that makes the initial partition: "mdav"
+        if omitted.  If t or l is required, its groups are merged until they keep it; if
+        omitted, a suitable method is chosen.
     initial_labels : (n,) ints, optional
-        The partition to set out from, in place of a method's: labels 0..m-1 of groups
-        of k or more.  Groups of 2k or more are split; where t or l is promised, labels
-        must keep it, and none is split.
+        Initial partition, in place of a method's: labels 0..m-1 of groups of k or more.
+        Groups of 2k or more are split; if t or l is required, labels must keep it, and
+        groups are not split.
     time_limit : float, optional
-        Seconds for the search, which goes on until then; the best so far is returned.
-        The start and the first call's compilation come before and are not counted.
-        With 0, or too little to find neighbours, the start is returned.
+        Seconds for the search, which continues until then; the best partition so far is
+        returned.  The initial partition and the first call's compilation are not
+        counted.  With 0, or too little to find neighbours, the initial partition is
+        returned.
     effort : "fast", "default" or "best"
-        Without `time_limit`: 1, 10 or 100 perturbations per record.  A few
-        milliseconds for each record with "best", a hundredth of that with "fast".
-        Where t or l is promised, a tenth of them, but 1000 at least, after 300, 3000
-        or 30 000 random changes per record.
+        Without `time_limit`: 1, 10 or 100 perturbations per record.  A few milliseconds
+        for each record with "best", a hundredth of that with "fast". If t or l is
+        required, a tenth of them, but 1000 at least, after 300, 3000 or 30 000 random
+        changes per record.
     seed : int
-        Of the perturbations.  Without `time_limit` the same seed gives the same groups.
+        Seed of the perturbations.  Without `time_limit`, equal seeds give equal groups.
     scale : "z" or "none"
         "z" measures distances on z-scores (population standard deviation), where a
-        constant attribute weighs nothing.  "none" takes X as it is: for attributes
-        that you have weighted yourself.
+        constant attribute weighs nothing.  "none" uses X unchanged: for attributes that
+        you have weighted yourself.
     confidential : (n,), optional
         The confidential attribute, whose values in each group t or l restricts.
     t, bins
@@ -105,27 +106,27 @@ def local_search(
     l, levels, boundaries, diversity
         Diversity of each group, at least, as in `diverse_vmdav`.
     weights : (n,), optional
-        Sampling weights, above 0, of any scale: what falls is the weighted sum of
-        squares from weighted means, and z-scores are by weighted moments.  k, t and l
+        Sampling weights, above 0, of any scale: the search lowers the weighted sum of
+        squares from weighted means, and z-scores use weighted moments.  k, t and l
         count records.
     dominance : float, optional
-        Beside weights: no record has more than this share of its group's weight, above
-        0 and at most 1.  Groups of the start are united until none has, and may have
+        With weights: largest share of its group's weight that a record may have, above
+        0 and at most 1.  Initial groups are merged until they satisfy it, and may have
         2k records or more.
     progress : callable, optional
-        Progress callback: called with the share that is done, from 0.0 to 1.0, a few
-        dozen times at most.
+        Progress callback: called with the completed share, from 0.0 to 1.0, a few dozen
+        times at most.
 
     Returns
     -------
     Partition
         Group of each record, numbered 0..m-1 in the order of the groups' first records.
-        They never lose more than those of the start; where none are better, they are
-        the start's.  Of 2k - 1 records at most, unless t, l or a dominance is promised,
-        which they keep: checked in whole numbers, or to 1e-9 of the dominance.  The
-        status of the certificate is OPTIMAL where the objective is as low as the bound;
-        KEPT where nothing better than the start was found; LIMIT where time ended the
-        search, INTERRUPTED where Ctrl-C did; LOCAL else.
+        They never lose more than the initial groups, which are returned if no better
+        ones are found.  They have 2k - 1 records at most, unless t, l or a dominance is
+        required, which they keep: checked in whole numbers, or to 1e-9 of the
+        dominance.  The status of the certificate is OPTIMAL if the objective is as low
+        as the bound; KEPT if no better groups were found; LIMIT if time ended the
+        search, INTERRUPTED if Ctrl-C did; LOCAL else.
 
     Raises
     ------
@@ -134,35 +135,35 @@ def local_search(
         more than the dominance of their weight.
     JobError
         k is below 1 or not a whole number; an unknown initial method, effort or scale
-        (UnknownNameError); initial_labels that are none, or have a group of
-        fewer than k or break the promise, or stand beside an initial method; a
-        negative time_limit, or one beside an effort; a seed below 0; t or l without a
-        confidential attribute, or what says how they are counted without them; a
-        dominance without weights, or not above 0 and at most 1; and as
-        `closeness_first`, `diverse_vmdav`.
+        (UnknownNameError); initial_labels that are invalid, or have a group of fewer
+        than k, or break t or l, or are passed together with an initial method; a
+        negative time_limit, or one together with an effort; a seed below 0; t or l
+        without a confidential attribute, or their settings without t or l; a dominance
+        without weights, or not above 0 and at most 1; and as `closeness_first`,
+        `diverse_vmdav`.
     TableError
-        X is not a matrix of finite numbers; not one confidential value per record;
-        weights are not one number above 0 for each, or span more than six orders of
-        magnitude.
+        X is not a matrix of finite numbers; the confidential attribute is not one value
+        per record; weights are not one number above 0 for each, or span more than six
+        orders of magnitude.
 
     Warns
     -----
     UserWarning
-        After Ctrl-C, which ends the search: the best groups so far are returned.  While
-        there is no start yet, KeyboardInterrupt is raised.
+        After Ctrl-C, which ends the search: the best groups so far are returned.
+        Before an initial partition exists, KeyboardInterrupt is raised.
 
     Notes
     -----
-    A change costs time in proportion to d; memory grows as n d.  Nearest neighbours
-    are exact for up to 5000 records.  For more they are those that a few trees of
-    random splits find, on all cores; the groups do not depend on how many those are.
-    The search itself has one thread: `blocked` is faster from some ten thousand on.
-    A group whose entropy is within 1e-9 of log l, and not log l by equal
-    shares, is not entered though it may keep l.
+    A change costs time in proportion to d; memory grows as n d.  Nearest neighbours are
+    exact for up to 5000 records.  For more, a few trees of random splits find near
+    ones, on all cores; the groups do not depend on the number of cores.  The search
+    itself has one thread: `blocked` is faster from some ten thousand on.  A change is
+    refused if it makes a group's entropy fall within 1e-9 of log l without equal
+    shares, although the group may keep l.
 
-    Weaknesses: how far the result is from the best of all partitions is not known; for
-    a few thousand records `optimal` proves it.  Under t the number of groups hardly
-    changes: `aggopt.repair.closeness` tries several.
+    Weaknesses: the distance from the best of all partitions is unknown; for a few
+    thousand records `optimal` proves it.  Under t the number of groups hardly changes:
+    `aggopt.repair.closeness` tries several.
 
     Source: iterated local search as in Lourenco, Martin and Stuetzle, Handbook of
     Metaheuristics, 2003; changes of one, two or three groups are usual in clustering.
@@ -173,22 +174,24 @@ def local_search(
     array([0, 1, 0, 1, 0, 1])
     """
     how = Effort(time_limit, effort, seed)
-    asked = Asked(confidential, t, l, bins, levels, boundaries, diversity)
+    asked = ConstraintArguments(confidential, t, l, bins, levels, boundaries, diversity)
     clock = Deadline(None, rarely(progress))
     require_dominance(dominance, weights)
-    records, known = weighed(X, scale, weights)
-    records, exponent = within_one(records)
+    records, known = scale_with_weights(X, scale, weights)
+    records, exponent = scale_to_unit(records)
     k = group_size(k, len(records))
     own = weights_of(known.of, len(records), k, dominance)
     kept = _constraints(asked, own, len(records)), own
     labels, status = _searched(records, k, (initial, initial_labels), how, kept, clock)
-    proven = partial(squares, by="local search", exponent=exponent, weights=weights)
+    proven = partial(
+        certify_squares, by="local search", exponent=exponent, weights=weights
+    )
     evidence = proven(records, labels, k, seconds=clock.spent, status=status)
     return Partition(labels, evidence)
 
 
 def require_dominance(share: object, weights: object) -> None:
-    """Refuse a share that no weights are of, or that is none."""
+    """Refuse an invalid share, and a share without weights."""
     if share is None:
         return
     if not is_number(share) or not 0 < share <= 1:  # type: ignore[operator]
@@ -198,14 +201,16 @@ def require_dominance(share: object, weights: object) -> None:
         )
     if weights is None:
         raise JobError(
-            "dominance is of weights, and records have none.",
+            "dominance refers to weights, and records have none.",
             fix="pass weights=, one for each record, or leave dominance out.",
         )
 
 
-def _constraints(asked: Asked, own: Weights | None, n: int) -> Constraints | None:
-    """Return what groups of n records must satisfy beside k, of weights too."""
-    found = promised(asked, n)
+def _constraints(
+    asked: ConstraintArguments, own: Weights | None, n: int
+) -> Constraints | None:
+    """Return the constraints on groups of n records other than k, of weights too."""
+    found = read_constraints(asked, n)
     if own is None or own.share == 1:
         return found
     return with_dominance(found, own.of, own.share)
@@ -235,10 +240,10 @@ class LocalSearch(FromGroups, Timed):
     Attributes
     ----------
     initial
-        The method that makes the groups which the search sets out from.  A job names
-        no labels: `initial_labels` is for Python alone.
+        Method that makes the initial groups.  A job contains no labels:
+        `initial_labels` is available in Python only.
     seed
-        Of the perturbations.
+        Seed of the perturbations.
     """
 
     method: Literal["local_search"]
@@ -252,7 +257,7 @@ PARTITIONER = Partitioner(
     rank=10,
     function=local_search,
     settings=LocalSearch,
-    excused=OF_A_SEARCH,
+    excused=SEARCH_EXEMPTIONS,
     searches=True,
     weighs=True,
     dominates=True,

@@ -1,4 +1,9 @@
-"""Records put into groups and taken out, and what that does to distances.
+"""Compiled moves of records between groups, and their effect on distances.
+
+Importing this imports numba: do so late. Centres and losses are always summed again
+from a group's members, so that they do not drift however long a search takes. Sums run
+in a fixed order, and nothing is reassociated or fused: every processor returns
+identical results.
 
 Importing this imports numba: do so late.  Centres and losses are always summed anew
 from a group's members, so that nothing drifts however long a search takes.  Sums run
@@ -21,13 +26,13 @@ from aggopt.partition._local_search.weight_kernels import mass, weigh, weight
 
 @inlined
 def has_room(groups: Groups, g: int) -> bool:
-    """Whether one more record may come into group g."""
+    """Whether group g has room for one more record."""
     return bool(groups.start[g] + groups.size[g] + 1 < groups.start[g + 1])
 
 
 @inner
 def recompute(space: Space, groups: Groups, g: int) -> None:
-    """Sum up group g anew: its centre, its members' distances, its loss, its EMD."""
+    """Recompute group g: its centre, its members' distances, its loss, its EMD."""
     first, size = groups.start[g], groups.size[g]
     groups.loss[g] = 0.0
     if size == 0:
@@ -37,7 +42,9 @@ def recompute(space: Space, groups: Groups, g: int) -> None:
     origin = space.Z[groups.who[first]]
     centre[:] = 0.0
     weigh(space.weights, groups, g)
-    for at in range(first + 1, first + size):  # from a member: equal ones lose nothing
+    for at in range(
+        first + 1, first + size
+    ):  # from a member: equal records have no loss
         i = groups.who[at]
         w = weight(space.weights, i)
         for t in range(len(centre)):
@@ -53,14 +60,14 @@ def recompute(space: Space, groups: Groups, g: int) -> None:
 
 @compiled
 def recompute_all(space: Space, groups: Groups) -> None:
-    """Sum up each group."""
+    """Recompute all groups."""
     for g in range(len(groups.size)):
         recompute(space, groups, g)
 
 
 @inlined
 def transfer(groups: Groups, i: int, to: int) -> None:
-    """Move record i to another group, which has room; neither is summed up."""
+    """Move record i to another group, which has room; neither is recomputed."""
     g = groups.label[i]
     last = groups.start[g] + groups.size[g] - 1
     j, at = groups.who[last], groups.where[i]
@@ -74,7 +81,7 @@ def transfer(groups: Groups, i: int, to: int) -> None:
 
 @inner
 def touch(groups: Groups, trail: Trail, g: int) -> None:
-    """Note what group g lost before it is changed for the first time."""
+    """Record the loss of group g before its first change."""
     if trail.mark[g] != trail.counts[STAMP]:
         trail.mark[g] = trail.counts[STAMP]
         trail.before[g] = groups.loss[g]
@@ -84,7 +91,7 @@ def touch(groups: Groups, trail: Trail, g: int) -> None:
 
 @inner
 def move(groups: Groups, trail: Trail, i: int, to: int) -> None:
-    """Move record i to another group, which has room, and leave a trail."""
+    """Move record i to another group, which has room, and record it on the trail."""
     g = groups.label[i]
     touch(groups, trail, g)
     touch(groups, trail, to)
@@ -102,7 +109,7 @@ def forget(trail: Trail) -> None:
 
 @inner
 def undo(space: Space, groups: Groups, trail: Trail) -> None:
-    """Take back what the trail holds, last change first."""
+    """Undo the changes on the trail, the last one first."""
     for c in range(trail.counts[MOVED] - 1, -1, -1):
         transfer(groups, trail.moved[c], trail.origin[c])
     for c in range(trail.counts[TOUCHED]):
@@ -111,7 +118,7 @@ def undo(space: Space, groups: Groups, trail: Trail) -> None:
 
 @inner
 def gained(groups: Groups, trail: Trail) -> float:
-    """Return by how much the groups on the trail lose more than before."""
+    """Return the increase of the loss of the groups on the trail."""
     before, now = 0.0, 0.0
     for c in range(trail.counts[TOUCHED]):
         g = trail.touched[c]

@@ -1,4 +1,4 @@
-"""Perturbations: small random changes, after which a descent begins.
+"""Perturbations: small random changes, each before a descent.
 
 Importing this imports numba: do so late.
 """
@@ -20,8 +20,8 @@ from aggopt.partition._local_search.state import (
 )
 from aggopt.partition._local_search.weight_kernels import joining, undominated
 
-RARE = 0.1  # share of those that dissolve a group, and of those that make one
-SWAPS = 3  # at most, in the others
+RARE = 0.1  # share of perturbations that dissolve a group, and of those that make one
+SWAPS = 3  # at most, in other perturbations
 
 
 @inner
@@ -45,7 +45,7 @@ def dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
 
 @inner
 def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
-    """Sum up the groups on the trail; return whether all satisfy the requirements."""
+    """Recompute the groups on the trail; return whether all satisfy the constraints."""
     for c in range(trail.counts[TOUCHED]):
         recompute(space, groups, trail.touched[c])
     for c in range(trail.counts[TOUCHED]):
@@ -57,7 +57,7 @@ def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
 
 @inner
 def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
-    """Move each record of group g to the near group that it costs least."""
+    """Move each record of group g to the near group with the least cost."""
     while groups.size[g] > 0:
         i = groups.who[groups.start[g] + below(trail.random_state, groups.size[g])]
         to, least = -1, np.inf
@@ -77,7 +77,9 @@ def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
 
 @inner
 def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
-    """Fill an empty group with k records near record i, from groups that spare one.
+    """Fill an empty group with k records near record i, from groups that can spare one.
+
+    More are moved if otherwise one record has too much of the group's weight.
 
     With more, where it takes more that none has too much of its weight.
     """
@@ -130,7 +132,7 @@ def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Non
 
 @inner
 def _may_move(space: Space, groups: Groups, i: int, B: int) -> bool:
-    """Whether both groups satisfy the requirements if record i goes to B."""
+    """Whether both groups satisfy the constraints if record i moves to B."""
     if not stays(space, groups, groups.label[i], i, NOBODY):
         return False
     return stays(space, groups, B, NOBODY, i)

@@ -1,4 +1,4 @@
-"""Searches from labels to better labels, in portions between looks at the clock."""
+"""Searches that improve labels, in portions between two checks of the clock."""
 
 from math import isfinite
 
@@ -14,11 +14,11 @@ from aggopt.partition._local_search.setup import may_grow
 from aggopt.partition._local_search.state import Weights
 from aggopt.partition._shared.split_large import split_large
 
-# How much worse a change may make it, at first and at last: in perturbations and in
-# annealing, in units of `Search._units`.
+# Temperatures at the beginning and at the end, in units of `Search._units`: of
+# perturbations and of annealing.
 PERTURBATIONS, ANNEALING = Cooling(0.3, 0.015), Cooling(0.5, 0.05)
 COOLED = Cooling(0.1, 0.01)  # of perturbations after annealing
-PROMISED = Cooling(0.5, 0.003)  # of annealing under a promise
+PROMISED = Cooling(0.5, 0.003)  # of annealing under constraints
 
 
 def searched(
@@ -36,31 +36,32 @@ def searched(
     cooling: Cooling | None = None,
     weights: Weights | None = None,
 ) -> Labels:
-    """Return labels (n,) that lose no more than those given, of k records or more.
+    """Return labels (n,) of k records or more that lose no more than the given ones.
 
     Parameters
     ----------
     Z : (n, d)
-        Records, as distances are to see them.
+        Records, scaled for distances.
     labels : (n,)
-        Groups of k records or more.  Where they keep nothing else, those of 2k or more
-        are split, and none becomes so large.
+        Groups of k records or more.  Without constraints, groups of 2k or more are
+        split, and none becomes so large again.
     near : (n, c)
         Records whose groups a record may change with.
     perturbations
-        How many per record, after a first descent; inf: until the clock is over.
+        Number per record, after a first descent; inf: until the clock is over.
     seed, clock
-        Of the perturbations; of the end.  Without a limit the seed decides the labels.
+        Seed of the perturbations; deadline.  Without a limit the seed determines the
+        labels.
     pool
-        Collects the groups that are met.
+        Collects the groups of the search.
     order : (n,)
-        In which records are perturbed; 0..n-1 if omitted.
+        Order in which records are perturbed; 0..n-1 if omitted.
     promise
-        What groups keep beside, as those given do; nothing if omitted.
+        Constraints that the given groups satisfy; none if omitted.
     cooling
-        Of perturbations, as they begin and end; if omitted, none may make it worse.
+        Temperatures of perturbations; if omitted, none may increase the loss.
     weights
-        Of records; none if omitted.
+        Weights of records; none if omitted.
     """
     fit = _fit(Z, labels, k, may_grow(promise, weights))
     search = Search(Z, fit, k, near, seed, promise, weights)
@@ -84,7 +85,11 @@ def annealed(
     spare: float = 0.0,
     weights: Weights | None = None,
 ) -> Labels:
-    """Return labels (n,) after so many random changes per record as it cools.
+    """Return labels (n,) after `proposals` random changes per record during cooling.
+
+    They may lose more than the given ones. Groups have k + `spare` records or more on
+    average: some are dissolved first, so that others may change their sizes. The other
+    arguments are those of `searched`.
 
     They may lose more than those given.  Groups have k + `spare` records or more, on
     average: some are dissolved before, so that others may change their sizes.  The
@@ -103,7 +108,7 @@ def _fit(Z: Floats, labels: Labels, k: int, grown: bool) -> Labels:
 
 
 class Search:
-    """Groups under change, and the best that there were."""
+    """Groups under change, and the best groups so far."""
 
     def __init__(
         self,
@@ -125,11 +130,11 @@ class Search:
 
     @property
     def labels(self) -> Labels:
-        """The best so far, (n,)."""
+        """The best labels so far, (n,)."""
         return numbered(self._best)
 
     def descend(self, order: Labels, clock: Deadline) -> None:
-        """Let changes lower SSE until none does, or the clock is over."""
+        """Make changes that lower SSE until none does, or the clock is over."""
         from aggopt.partition._local_search import iterated_kernels as kernels
 
         kernels.queue_all(self.trail, order)
@@ -150,7 +155,7 @@ class Search:
         cooling: Cooling | None = None,
         pool: Collection | None = None,
     ) -> None:
-        """Perturb near each record, in this order, so often each; descend each time."""
+        """Perturb near each record, in this order, and descend each time."""
         from aggopt.partition._local_search import iterated_kernels as kernels
 
         n, batch = len(order), Batch()
@@ -171,11 +176,13 @@ class Search:
                 )
             done += count
             if done % n == 0 or done >= total or clock.over:
-                self._look()  # not after each portion: how long they are is chance
+                self._look()  # not after each portion, whose length is random
             clock.report(float(shares(done / total, clock)))
 
     def loosen(self, spare: float) -> None:
-        """Dissolve groups until they have k + spare records on average, where they may.
+        """Dissolve groups until they have k + spare records on average, if possible.
+
+        This precedes an annealing, which preserves the number of groups.
 
         It comes before an annealing, which keeps their number.
         """
@@ -189,7 +196,7 @@ class Search:
     def anneal(
         self, proposals: float, clock: Deadline, cooling: Cooling | None = None
     ) -> None:
-        """Try so many random changes per record as it cools."""
+        """Try `proposals` random changes per record during cooling."""
         from aggopt.partition._local_search import annealing_kernels as kernels
 
         n = len(self._unit)
@@ -207,7 +214,11 @@ class Search:
         self._look()
 
     def _units(self) -> Floats:
-        """Return the squared distances that are temperature 1, by record, (n,).
+        """Return the squared distance that equals temperature 1, for each record (n,).
+
+        It is half that of a record's nearest neighbours, times its weight. Under
+        constraints, which may keep neighbours apart, it is the average loss of a
+        record.
 
         Half that of a record's nearest neighbours, times its weight; under a promise,
         which may keep neighbours apart, what a record loses on average.

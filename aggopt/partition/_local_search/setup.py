@@ -1,4 +1,4 @@
-"""Builds the state of a local search from records and labels."""
+"""Initial state of a local search, from records and labels."""
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from aggopt.partition._local_search.state import (
     Trail,
     Weights,
 )
-from aggopt.partition._shared.scaling import within_one
+from aggopt.partition._shared.scaling import scale_to_unit
 
-EVEN = 1 - 1e-9  # of a group's weight, of k records that weigh the same
+EVEN = 1 - 1e-9  # share of 1 / k of a group's weight, less rounding
 
 
 def space(
@@ -26,17 +26,20 @@ def space(
     promise: Promise | None,
     weights: Weights | None = None,
 ) -> Space:
-    """Return records Z (n, d) as the kernels read them."""
+    """Return records Z (n, d) in the form that kernels read."""
     n, d = Z.shape
     filled = np.zeros((n, -(-d // LANES) * LANES))
-    filled[:, :d], _ = within_one(Z)
+    filled[:, :d], _ = scale_to_unit(Z)
     return Space(filled, np.ascontiguousarray(near, np.intp), k, promise, weights)
 
 
 def weights_of(
     weights: Floats | None, n: int, k: int, share: float | None = None
 ) -> Weights | None:
-    """Return the weights of n records as kernels read them; None if nothing changes.
+    """Return the weights of n records for the kernels; None if they have no effect.
+
+    No record may have more than `share` of its group's weight. If all weights are equal
+    (None), groups of k satisfy a share of 1 / k or more.
 
     No record is to have more than `share` of its group's weight.  Where all weigh the
     same (None), groups of k keep a share of 1 / k or more.
@@ -48,12 +51,12 @@ def weights_of(
 
 
 def may_grow(promise: Promise | None, weights: Weights | None) -> bool:
-    """Whether groups keep something for which they may need 2k records or more."""
+    """Whether constraints may require groups of 2k records or more."""
     return promise is not None or (weights is not None and weights.share < 1)
 
 
 def groups(space: Space, labels: Labels) -> Groups:
-    """Return labels (n,) as the kernels change them, with space for others."""
+    """Return labels (n,) in the form that kernels change, with space for others."""
     n, capacities = len(labels), _capacities(np.bincount(labels), space)
     m = len(capacities)
     size = np.bincount(labels, minlength=m).astype(np.int64)
@@ -80,7 +83,10 @@ def groups(space: Space, labels: Labels) -> Groups:
 
 
 def _capacities(sizes: Labels, space: Space) -> I64:
-    """Return how many records each group may have, those that are empty yet, too.
+    """Return the capacity of each group, including empty ones.
+
+    2k - 1, as larger groups lose no less than two; under constraints on values or on
+    shares of the weight, more than twice the present size.
 
     2k - 1, as larger groups lose no less than two; under a promise, or where no record
     may have more than a share of the weight, twice as many as they have, and more.
@@ -95,7 +101,7 @@ def _capacities(sizes: Labels, space: Space) -> I64:
 
 
 def trail(groups: Groups, seed: int) -> Trail:
-    """Return an empty trail; the seed is that of all random choices."""
+    """Return an empty trail; `seed` is that of all random choices."""
     n, m = len(groups.label), len(groups.size)
     capacity = max(TRAIL, 8 * int(groups.size.max()))
     empty = np.flatnonzero(groups.size == 0)

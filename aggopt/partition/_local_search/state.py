@@ -1,4 +1,4 @@
-"""What a search reads and changes: records, groups, and a trail of changes."""
+"""State of a local search: records, groups, and a trail of changes."""
 
 from typing import NamedTuple
 
@@ -6,13 +6,17 @@ from aggopt.core.types import I64, U64, Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._constraints.state import Promise
 
-LANES = 4  # attributes that are summed side by side
+LANES = 4  # attributes that are summed in parallel
 TRAIL = 4096  # changes since a perturbation that can be undone, at least
-GROWTH = 8  # records that a group may gain beside as many as it has, under a promise
+GROWTH = 8  # records that a group may gain beyond doubling, under constraints
 
 
 class Weights(NamedTuple):
     """Sampling weights of records (n,), of mean 1 in the table.
+
+    No record has more than `share` of its group's weight; 1 is no restriction. During a
+    search, mass (m,) are the groups' weights. An instance belongs to one search at a
+    time.
 
     No record has more than `share` of its group's weight; 1 asks nothing.  While a
     search goes on, mass (m,) are the groups' weights.  Of one search at a time.
@@ -24,7 +28,11 @@ class Weights(NamedTuple):
 
 
 class Space(NamedTuple):
-    """What does not change.
+    """Constant input of a search.
+
+    Z (n, d) within [-1, 1], d filled up with zeros to a multiple of LANES; near (n, c),
+    the records whose groups a record may join; k, the smallest size; `promise`, the
+    constraints on groups; `weights`, those of records; None compiles to nothing.
 
     Z (n, d) within [-1, 1], d filled up with zeros to a multiple of LANES; near (n, c),
     the records whose groups a record may change with; k, the least size; `promise`
@@ -42,6 +50,12 @@ class Space(NamedTuple):
 class Groups(NamedTuple):
     """Groups, some of them empty.
 
+    Group g has the records who[start[g] : start[g] + size[g]], ordered by their places
+    if t is required, and one place less than up to start[g + 1]: the last is for a
+    record that joins before another leaves. Record i is in group label[i], at
+    who[where[i]], and own[i] from its centre[g], squared; loss[g] is the sum of these,
+    weighted if records are.
+
     Group g has the records who[start[g] : start[g] + size[g]], by their places where t
     is promised, and one place less than up to start[g + 1]: the last is for who comes
     before another leaves.  Record i is in group label[i], at who[where[i]], and own[i]
@@ -58,7 +72,7 @@ class Groups(NamedTuple):
     loss: Floats
 
 
-# What `Trail.counts` holds: members of a named tuple cannot change, entries can
+# Positions in `Trail.counts`: members of a named tuple cannot change, entries can
 MOVED, TOUCHED, STAMP, HEAD, QUEUED, SPARE, LOOKED, UNDOES = range(8)
 
 
@@ -67,10 +81,10 @@ class Trail(NamedTuple):
 
     Record moved[c] came from group origin[c], for c below counts[MOVED]; the groups
     touched[: counts[TOUCHED]] had an SSE of before[g] each, and mark[g] is
-    counts[STAMP] for them.  The queue holds counts[QUEUED] records, the first of them
-    queue[counts[HEAD]]; spare[: counts[SPARE]] are the empty groups; seen[g] is
-    counts[LOOKED] for a group that was looked at; counts[UNDOES] is 1 where changes
-    may be undone.
+    counts[STAMP] for them.  The queue contains counts[QUEUED] records, the first of
+    them queue[counts[HEAD]]; spare[: counts[SPARE]] are the empty groups; seen[g] is
+    counts[LOOKED] for a group already examined; counts[UNDOES] is 1 if changes may be
+    undone.
     """
 
     moved: I64

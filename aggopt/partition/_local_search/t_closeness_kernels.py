@@ -1,4 +1,6 @@
-"""Whether groups that change stay t-close.  Importing this imports numba: do so late.
+"""Checks whether changed groups stay t-close. Importing this imports numba: do so late.
+
+Members are records ordered by their places, as `arrange` leaves them.
 
 Members are records in the order of their places, as `arrange` leaves them.
 """
@@ -12,7 +14,7 @@ from aggopt.privacy._emd_kernels import between
 
 @inlined
 def arrange(promise: Promise | None, groups: Groups, g: int) -> None:
-    """Order the members of group g by their places, and reckon its numerator."""
+    """Order the members of group g by their places, and compute its numerator."""
     if promise is None:
         return
     if len(promise.close.place) > 0:
@@ -37,7 +39,10 @@ def _by_place(place: I64, members: I64, where: I64, first: int) -> None:
 
 @inlined
 def leans(close: Close, size: int, g: int, out: int, into: int) -> bool:
-    """Whether group g, of `size` records, is clearly not t-close, changed as below.
+    """Whether group g, of `size` records, is clearly not t-close after a change.
+
+    The signed sum of the terms is available at once; if it exceeds the limit, the sum
+    of their absolute values does.
 
     The sum of the terms with their signs is known at once; where it exceeds the limit,
     the sum of their absolute values does.
@@ -82,7 +87,7 @@ def _lean(close: Close, members: I64) -> int:
 
 @inlined
 def _terms(close: Close, r: int, s: int, a: int, b: int) -> int:
-    """Return the terms of bins a..b-1, to the left of which r of s members lie."""
+    """Return the terms of bins a..b-1, with r of s members to their left."""
     n = len(close.place)
     if s > TABLED:
         return between(r, s, a, b, n, close.sums, close.first)
@@ -140,7 +145,9 @@ def _joined(close: Close, members: I64, into: int) -> int:
 
 @inner
 def _swapped(close: Close, members: I64, out: int, into: int) -> int:
-    """Return by how much the numerator changes with a place changed for another.
+    """Return the change of the numerator if one place is replaced by another.
+
+    The count of members changes by one only in the bins between the two.
 
     The count of members changes by one in the bins from one to the other only.
     """

@@ -1,4 +1,8 @@
-"""What changes cost where records have sampling weights.  Importing this imports numba.
+"""Costs of changes with sampling weights. Importing this imports numba.
+
+Without weights, `weights` is None: then the compiler omits the code that depends on
+them. With weights w and W of groups A and B, and squared distances |.|, the sum of
+squares changes by
 
 Where they have none, `weights` is None: the compiler then leaves out what follows, and
 what is left is what it was before there were weights.  With weights w and W of groups A
@@ -8,7 +12,7 @@ and B, and squared distances |.|, the sum of squares changes by
     i joins B, j leaves it     v |i - B| - w |j - B|
                                - |v (i - B) - w (j - B)|^2 / (W + v - w)
 
-where v is the weight of i, w that of j.  In the last, differences are multiplied before
+with v the weight of i, w that of j.  In the last, differences are multiplied before
 they are added: a heavy record is nearly in the centre of its group.
 """
 
@@ -16,7 +20,7 @@ from aggopt.core.borrowed import inlined, inner
 from aggopt.partition._local_search.distance_kernels import apart
 from aggopt.partition._local_search.state import Groups, Space, Weights
 
-ROUNDED = 1 + 5e-10  # half of what `aggopt.privacy._dominance` leaves for rounding
+ROUNDED = 1 + 5e-10  # half of the tolerance of `aggopt.privacy._dominance`
 
 
 @inlined
@@ -43,7 +47,7 @@ def mass(weights: Weights | None, groups: Groups, g: int) -> float:
 
 @inlined
 def weigh(weights: Weights | None, groups: Groups, g: int) -> None:
-    """Add up the weight of group g."""
+    """Sum the weight of group g."""
     if weights is None:
         return
     total = 0.0
@@ -56,21 +60,24 @@ def weigh(weights: Weights | None, groups: Groups, g: int) -> None:
 def joining(
     weights: Weights | None, groups: Groups, i: int, g: int, into: float
 ) -> float:
-    """Return what it adds that record i, at this squared distance, joins group g."""
+    """Return the added loss if record i, at this squared distance, joins group g."""
     own, whole = weight(weights, i), mass(weights, groups, g)
     return into * (own * whole) / (whole + own)
 
 
 @inlined
 def leaving(weights: Weights | None, groups: Groups, i: int) -> float:
-    """Return what it takes away that record i leaves its group."""
+    """Return the reduction of the loss if record i leaves its group."""
     own, whole = weight(weights, i), mass(weights, groups, groups.label[i])
     return float(groups.own[i] * (own * whole) / (whole - own))
 
 
 @inlined
 def presence(weights: Weights | None, groups: Groups, i: int) -> float:
-    """Return what a change of record i is to be more than a small share of.
+    """Return the scale that the gain of a change of record i is compared with.
+
+    Without weights it is the squared distance of i; with weights the reduction of its
+    group's loss, as rounding grows with the heaviest record there.
 
     Without weights its squared distance; with them what its group loses by it, as
     rounding grows with the heaviest record there.
@@ -92,7 +99,7 @@ def swapping(
     into: float,
     between: float,
 ) -> float:
-    """Return what it adds that record i of group A and j of B change places.
+    """Return the added loss if record i of group A and j of B change places.
 
     `into` is the squared distance of i from the centre of B, `between` that of i and j.
     """
@@ -116,7 +123,7 @@ def passing(
     into: float,
     between: float,
 ) -> float:
-    """Return what it adds to group B that i comes for j of it; as in `swapping`."""
+    """Return the added loss of group B if i replaces j in it; as in `swapping`."""
     if weights is None:
         return float(into - groups.own[j] - between / groups.size[B])
     return _replacing(weights, space, groups, B, j, i, into)
@@ -132,7 +139,7 @@ def _replacing(
     come: int,
     joins: float,
 ) -> float:
-    """Return what it adds to group g, of record `out`, that `come` is in its place."""
+    """Return the added loss of group g if `come` replaces record `out`."""
     v, w = weights.of[come], weights.of[out]
     moved = 0.0
     for t in range(groups.centre.shape[1]):
@@ -146,7 +153,7 @@ def _replacing(
 def undominated(
     weights: Weights | None, groups: Groups, g: int, out: int, into: int
 ) -> bool:
-    """Whether none has too much of group g's weight, without `out` and with `into`."""
+    """Whether no record has too much of group g, without `out` and with `into`."""
     if weights is None:
         return True
     return weights.share >= 1.0 or _undominated(weights, groups, g, out, into)
@@ -154,7 +161,7 @@ def undominated(
 
 @inner
 def _undominated(weights: Weights, groups: Groups, g: int, out: int, into: int) -> bool:
-    """Whether the heaviest of a group that changes is light enough."""
+    """Whether the heaviest record of a changed group is light enough."""
     most = total = weights.of[into] if into >= 0 else 0.0
     for at in range(groups.start[g], groups.start[g] + groups.size[g]):
         i = groups.who[at]

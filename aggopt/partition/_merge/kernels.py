@@ -12,12 +12,12 @@ import numpy as np
 from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import I64
-from aggopt.partition._merge.merge import Merging
+from aggopt.partition._merge.state import Merging
 from aggopt.partition._screened_distances.kernels import (
     LARGEST,
+    compute_upper_limit,
+    find_next,
     measure,
-    most_of,
-    next_within,
 )
 from aggopt.partition._screened_distances.screen import BLOCK
 from aggopt.privacy import _emd_kernels
@@ -26,23 +26,23 @@ UP = 1 + 1e-12  # more than rounding takes from a mean of two
 
 
 @compiled
-def start(merging: Merging) -> None:
+def start_merging(merging: Merging) -> None:
     """Compute the EMD of every group, and put its centroid into the filter."""
     for g in range(merging.alive[0]):
-        _reckon(merging, g)
-        _place(merging, g)
+        _compute_emd(merging, g)
+        _place_centroid(merging, g)
     for g in range(0, merging.alive[0], BLOCK):
         _find_peak(merging, g)
 
 
 @compiled
-def merge(merging: Merging, turns: int) -> bool:
+def merge_groups(merging: Merging, turns: int) -> bool:
     """Merge for `turns` turns; return whether more merges are necessary."""
     for _ in range(turns):
-        worst = _worst(merging)
+        worst = _find_worst(merging)
         if worst < 0:
             return False
-        nearest = _nearest(merging, worst)
+        nearest = _find_nearest(merging, worst)
         if merging.number[nearest] < merging.number[worst]:
             _merge_into(merging, nearest, worst)
         else:
@@ -61,26 +61,26 @@ def find_slots(merging: Merging, slot: I64) -> None:
 
 
 @inner
-def _worst(merging: Merging) -> int:
+def _find_worst(merging: Merging) -> int:
     """Return the group that exceeds t most, or -1; among equals, the lowest number."""
     while True:
-        best = _largest(merging)
+        best = _find_largest(merging)
         if best < 0 or merging.exact[best]:
             return best
-        _reckon(merging, best)
+        _compute_emd(merging, best)
         _find_peak(merging, best)
 
 
 @inner
-def _largest(merging: Merging) -> int:
+def _find_largest(merging: Merging) -> int:
     """Return the group with the largest excess, the oldest of equals; -1 if none."""
     blocks = -(-merging.alive[0] // BLOCK)
-    most, best = merging.peak[:blocks].max(), -1
-    for b in range(blocks if most >= 0.0 else 0):
-        if merging.peak[b] == most:
+    highest, best = merging.peak[:blocks].max(), -1
+    for b in range(blocks if highest >= 0.0 else 0):
+        if merging.peak[b] == highest:
             for g in range(b * BLOCK, min((b + 1) * BLOCK, merging.alive[0])):
                 first = best < 0 or merging.number[g] < merging.number[best]
-                if merging.excess[g] == most and first:
+                if merging.excess[g] == highest and first:
                     best = g
     return best
 
@@ -88,14 +88,14 @@ def _largest(merging: Merging) -> int:
 @inner
 def _find_peak(merging: Merging, g: int) -> None:
     """Set the largest excess of the block of group g."""
-    start, most = g // BLOCK * BLOCK, -1.0
+    start, highest = g // BLOCK * BLOCK, -1.0
     for h in range(start, min(start + BLOCK, merging.alive[0])):
-        most = max(most, merging.excess[h])
-    merging.peak[g // BLOCK] = most
+        highest = max(highest, merging.excess[h])
+    merging.peak[g // BLOCK] = highest
 
 
 @inner
-def _reckon(merging: Merging, g: int) -> None:
+def _compute_emd(merging: Merging, g: int) -> None:
     """Compute the exact EMD of a group, attribute by attribute."""
     table, s = merging.table, merging.sizes[g]
     members, i = np.empty(s, np.int64), merging.head[g]
@@ -116,25 +116,25 @@ def _reckon(merging: Merging, g: int) -> None:
 
 
 @inner
-def _nearest(merging: Merging, g: int) -> int:
+def _find_nearest(merging: Merging, g: int) -> int:
     """Return the group whose centroid is nearest to that of group g."""
     screen, m, number = merging.screen, merging.alive[0], merging.number
     copy_into(screen.point, merging.totals[:, g])
     screen.factor[0] = merging.sizes[g]
     measure(screen, m)
     screen.near[g] = np.inf
-    best, near, most, none = -1, np.inf, LARGEST, np.float32(0.0)
-    h = next_within(screen, 0, m, none, most)
+    best, near, upper_limit, none = -1, np.inf, LARGEST, np.float32(0.0)
+    h = find_next(screen, 0, m, none, upper_limit)
     while h < m:
-        v = _apart(merging, g, h)
+        v = _measure_centroids(merging, g, h)
         if best < 0 or v < near or (v == near and number[h] < number[best]):
-            best, near, most = h, v, most_of(screen, v)
-        h = next_within(screen, h + 1, m, none, most)
+            best, near, upper_limit = h, v, compute_upper_limit(screen, v)
+        h = find_next(screen, h + 1, m, none, upper_limit)
     return best
 
 
 @inlined
-def _apart(merging: Merging, g: int, h: int) -> float:
+def _measure_centroids(merging: Merging, g: int, h: int) -> float:
     """Return the squared distance of two centroids, times n_g^2."""
     # integers stay integers, so that ties remain ties:
     # |C_h - C_g|^2 = |n_g S_h - n_h S_g|^2 / (n_g n_h)^2, and n_g is common to all
@@ -157,21 +157,21 @@ def _merge_into(merging: Merging, g: int, h: int) -> None:
     merging.sizes[g] += merging.sizes[h]
     for j in range(len(merging.totals)):
         merging.totals[j, g] += merging.totals[j, h]
-    _place(merging, g)
-    _drop(merging, h)
+    _place_centroid(merging, g)
+    _drop_group(merging, h)
     _find_peak(merging, g)
     _find_peak(merging, h)
 
 
 @inner
-def _place(merging: Merging, g: int) -> None:
+def _place_centroid(merging: Merging, g: int) -> None:
     """Put a centroid into the filter."""
     for t in range(len(merging.totals)):
         merging.screen.coordinates[t, g] = merging.totals[t, g] / merging.sizes[g]
 
 
 @inner
-def _drop(merging: Merging, h: int) -> None:
+def _drop_group(merging: Merging, h: int) -> None:
     """Move the last group to an unused slot."""
     merging.alive[0] -= 1
     last = merging.alive[0]

@@ -22,7 +22,7 @@ class Leaves(NamedTuple):
     box : (n,)
         Box of each column.
     first, waiting : (m,)
-        First column of each box, and how many of its records are not yet visited.
+        First column of each box, and its number of records not yet visited.
     low, high : (d, m)
         Corners of each box; low is infinite once all its records are visited.
     bounds : (m,), distances : (LEAF,)
@@ -41,7 +41,7 @@ class Leaves(NamedTuple):
     distances: Floats
 
     def __repr__(self) -> str:
-        """Return how many records are not yet visited, without values."""
+        """Return the number of records not yet visited, without values."""
         return f"Leaves({self.waiting.sum()} of {len(self.who)} records not visited)"
 
 
@@ -54,7 +54,7 @@ class GroupMembers(NamedTuple):
 
     @classmethod
     def by(cls, labels: Labels) -> "GroupMembers":
-        """Return the groups that labels (n,) make."""
+        """Return the groups of labels (n,)."""
         first = np.cumsum(np.bincount(labels))
         members = np.argsort(labels, kind="stable")
         return cls(labels.astype(np.int64), members, np.append(0, first))
@@ -82,7 +82,7 @@ def build(records: Floats) -> Leaves:
 
 
 def rebuild(leaves: Leaves) -> Leaves:
-    """Return the same boxes with no record visited."""
+    """Return boxes with all records unvisited again."""
     return leaves._replace(
         waiting=np.bincount(leaves.box),
         low=np.minimum.reduceat(leaves.records, leaves.first, axis=1),

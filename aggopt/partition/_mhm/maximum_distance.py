@@ -46,9 +46,9 @@ def _closed(records: Floats, labels: I64, k: int) -> Labels:
     if rest.sum() >= k:
         return np.where(rest, labels.max() + 1, labels)
     order = np.argsort(~rest, kind="stable")
-    pool = unassigned.start(records[order])
+    pool = unassigned.create_pool(records[order])
     pool.labels[:] = labels[order]
     pool.counts[:] = rest.sum(), labels.max() + 1
-    unassigned.spread_over_nearest_groups(pool)
+    unassigned.assign_to_nearest_groups(pool)
     labels[order] = pool.labels
     return labels

@@ -20,7 +20,9 @@ from aggopt.partition._mhm.nearest_point_next_kernels import (
 
 @compiled
 def take_pairs(leaves: Leaves, reach: Reach, labels: I64, k: int, looks: int) -> None:
-    """Take groups around the two records farthest apart, after so many looks at most.
+    """Take groups around the two farthest records, after `looks` looks at most.
+
+    A look finds the farthest record from one that may be one of the two.
 
     A look finds which record is farthest from one that may be of the two.
     """
@@ -66,7 +68,7 @@ def _raise_peak(leaves: Leaves, reach: Reach, box: int) -> None:
 @inner
 def _outermost(leaves: Leaves, reach: Reach) -> int:
     """Return the record whose bound on the farthest distance is largest."""
-    # of records equally far, the one that comes first in X
+    # among equally distant records, the one first in X
     peak, best = reach.peaks.max(), -1
     for box in range(len(reach.peaks)):
         if reach.peaks[box] == peak:
@@ -94,7 +96,7 @@ def _farthest(leaves: Leaves, i: int) -> tuple[int, float]:
 def _look(
     leaves: Leaves, box: int, point: Floats, i: int, best: int, most: float
 ) -> tuple[int, float]:
-    """Return the farthest so far, once the records of a box are compared, too."""
+    """Return the farthest record so far, including those of a box."""
     who, distances = measure(leaves, box, point)
     for j in range(len(who)):
         v = distances[j]

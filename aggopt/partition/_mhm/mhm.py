@@ -11,15 +11,15 @@ from aggopt.core.progress import Progress, rarely
 from aggopt.core.validation import Floats, Labels, group_size, is_whole
 from aggopt.errors import JobError, require_known
 from aggopt.partition._mhm import orderings as orders
-from aggopt.partition._path_split.split import best_split
+from aggopt.partition._path_split.split import find_best_split
 from aggopt.partition._registry import Partitioner
-from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled, within_one
+from aggopt.partition._shared.scaling import scale_records, scale_to_unit
 from aggopt.partition._shared.settings import Grouping
 
-STARTS = 8  # orderings tried where time allows
-MANY = 5000  # records, above which choosing among orderings gains little
+STARTS = 8  # orderings that are tried for small tables
+MANY = 5000  # records above which further orderings gain little
 
 
 def mhm(
@@ -34,8 +34,8 @@ def mhm(
     """Return the optimal split of a multivariate ordering (MHM).
 
     The records are ordered so that neighbours are similar.  Among all splits of the
-    ordering into groups of k to 2k - 1 consecutive records, one of minimum SSE is
-    taken.  Distances are Euclidean.
+    ordering into groups of k to 2k - 1 consecutive records, the result has minimum SSE.
+    Distances are Euclidean.
 
     Parameters
     ----------
@@ -45,26 +45,25 @@ def mhm(
         Records per group, 1 <= k <= n.  With n < 2k all records are one group.
     order : "mdav", "cbfs", "md", "npn" or "tsp"
         "npn", nearest point next: the next record is the nearest that has not been
-        visited.
-        "mdav", "cbfs", "md": the same, but each group of that heuristic is visited as a
-        whole.  MD is MDAV with its ending "nearest" where r and s
-        are the two records farthest apart, r the one farther out.
-        "tsp": the ordering of "npn", closed to a tour and improved by 2-opt (two edges
-        are replaced) and Or-opt (up to three records are moved), in which each change
-        joins a record to one of its ten nearest neighbours.  The tour is
-        split as a ring, cut at each of 2k - 1 consecutive records, or at 63 of them.
+        visited. "mdav", "cbfs", "md": likewise, but each group of that heuristic is
+        visited as a whole.  MD is MDAV with its ending "nearest" in which r and s are
+        the two records farthest apart, r the one farther out. "tsp": the ordering of
+        "npn", closed to a tour and improved by 2-opt (two edges are replaced) and
+        Or-opt (up to three records are moved), in which each change joins a record to
+        one of its ten nearest neighbours.  The tour is split as a ring, cut at each of
+        2k - 1 consecutive records, or at 63 of them.
     starts : int, optional
-        Number of orderings; the one with the least SSE is taken.  They begin at the
-        record farthest from the centroid, at the record farthest from that, at the
-        record farthest from those two, and so on.  None: 8 with up to 5000
-        records, 40 000 / n with more, at least 1.
+        Number of orderings; the one with the least SSE is chosen.  They begin at the
+        record farthest from the centroid, at the record farthest from it, at the record
+        farthest from these two, and so on.  None: 8 with up to 5000 records, 40 000 / n
+        with more, at least 1.
     scale : "z" or "none"
         "z" measures distances on z-scores (population standard deviation), where a
-        constant attribute weighs nothing.  "none" takes X as it is: for attributes
-        that you have weighted yourself.
+        constant attribute weighs nothing.  "none" uses X unchanged: for attributes that
+        you have weighted yourself.
     progress : callable, optional
-        Progress callback: called with the share that is done, from 0.0 to 1.0, a few
-        dozen times at most.  An error that it raises stops the work, as Ctrl-C does.
+        Progress callback: called with the completed share, from 0.0 to 1.0, a few dozen
+        times at most.  An error that it raises stops the work, as Ctrl-C does.
 
     Returns
     -------
@@ -84,32 +83,30 @@ def mhm(
 
     Notes
     -----
-    Which order?  With "mdav" and "cbfs" the SSE is at most the heuristic's, whose
+    Choice of `order`: with "mdav" and "cbfs" the SSE is at most the heuristic's, whose
     groups are one of the splits.  "tsp" mostly has less SSE than these for k of 3 or 4
     or clustered records, and far more for k of 10 and records without clusters.  "npn"
     and "md" are for comparison.
 
-    Ties are broken by record order; see `mdav` on ties.
-    Duplicates are consecutive with "npn" and "tsp": where each record occurs k times
-    or more, SSE is 0.
+    Ties are broken by record order; see `mdav` on ties. Duplicates are consecutive with
+    "npn" and "tsp": if each record occurs k times or more, SSE is 0.
 
-    Time grows as n^2 d / k for "mdav" and "cbfs", as n^2 d for the others, less where
-    records cluster; the split adds n k d, of a ring several times that.  For
-    n = 100 000 normal records, d = 10 and k = 5, `mdav` takes 3.2 seconds, "mdav" 4.4,
-    "npn" 5.2, "tsp" 20 and "md" some 80.  Memory grows as n d: distances are not
-    stored.
+    Time grows as n^2 d / k for "mdav" and "cbfs", as n^2 d for the others, and less if
+    records cluster; the split adds n k d, for a ring several times that.  For n = 100
+    000 normal records, d = 10 and k = 5, `mdav` takes 3.2 seconds, "mdav" 4.4, "npn"
+    5.2, "tsp" 20 and "md" some 80.  Memory grows as n d: distances are not stored.
 
     Weaknesses: the groups are optimal for one ordering only, and most have k records,
     so that "mdav" gains a few percent at k = 3 and little at k = 10, unless the
     records cluster; confidential attributes are ignored.
 
     Source: Domingo-Ferrer, Martinez-Balleste, Mateo-Sanz and Sebe, Efficient
-    multivariate data-oriented microaggregation, VLDB Journal 15(4), 2006.  That a
-    group is entered at the record nearest to the last, and that several starts are
-    tried, is this package's; on their data "mdav" and "npn" have less SSE than they
-    report.  The split: Hansen and Mukherjee, IEEE TKDE 15(4), 2003.  2-opt and Or-opt
-    with lists of neighbours: Bentley, Fast algorithms for geometric traveling salesman
-    problems, ORSA Journal on Computing 4(4), 1992.
+    multivariate data-oriented microaggregation, VLDB Journal 15(4), 2006.  This package
+    adds two rules: a group is entered at the record nearest to the last, and several
+    starts are tried.  On their data "mdav" and "npn" have less SSE than they report.
+    The split: Hansen and Mukherjee, IEEE TKDE 15(4), 2003.  2-opt and Or-opt with lists
+    of neighbours: Bentley, Fast algorithms for geometric traveling salesman problems,
+    ORSA Journal on Computing 4(4), 1992.
 
     Examples
     --------
@@ -118,13 +115,15 @@ def mhm(
     """
     clock = Deadline(None, rarely(progress))
     require_known("order", order, orders.ORDERS)
-    records, exponent = within_one(scaled(X, scale))
+    records, exponent = scale_to_unit(scale_records(X, scale))
     n = len(records)
     k, starts = group_size(k, n), _checked(starts, n)
     labels = _split(records, k, order, starts, clock.report)
     clock.report(1.0)
     spent = clock.spent
-    found = squares(records, labels, k, by="mhm", seconds=spent, exponent=exponent)
+    found = certify_squares(
+        records, labels, k, by="mhm", seconds=spent, exponent=exponent
+    )
     return Partition(labels, found)
 
 
@@ -134,7 +133,7 @@ def _split(
     if len(records) < 2 * k:
         return np.zeros(len(records), np.intp)
     paths = orders.paths(records, k, order, starts, report)
-    return best_split(records, paths, k, closed=order == "tsp")
+    return find_best_split(records, paths, k, closed=order == "tsp")
 
 
 def _checked(starts: int | None, n: int) -> int:
@@ -157,7 +156,7 @@ class Mhm(Grouping):
 
     @property
     def same_orderings(self) -> bool:
-        """Those that begin with no groups."""
+        """Whether the ordering does not depend on k."""
         return self.order in orders.OF_ANY_K
 
 

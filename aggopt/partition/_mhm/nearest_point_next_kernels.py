@@ -1,8 +1,8 @@
 """Compiled orderings by nearest point next.  Importing this imports numba.
 
-Sums over attributes run in the attributes' order, and nothing may be reassociated
-or fused.  As rounding keeps the order of what is rounded, the distance to a box then
-never exceeds that to a record in it: what is skipped is farther, rounded or not.
+Sums over attributes run in the attributes' order, and nothing may be reassociated or
+fused.  As rounding is monotone, the distance to a box then never exceeds that to a
+record in it: skipped boxes are farther, rounded or not.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def continue_path(
 def find_nearest(
     leaves: Leaves, begin: int, stop: int, found: I64, distances: Floats
 ) -> None:
-    """Fill found[i] with the records nearest to record i, itself excepted."""
+    """Fill found[i] with the records nearest to record i, excluding itself."""
     for i in range(begin, stop):
         point = leaves.records[:, leaves.column[i]].copy()
         fill_nearest(leaves, point, i, found[i], distances[i])
@@ -37,7 +37,7 @@ def find_nearest(
 
 @inner
 def fill_nearest(leaves: Leaves, point: Floats, i: int, near: I64, far: Floats) -> None:
-    """Fill `near` with the waiting records nearest to the point, i excepted."""
+    """Fill `near` with the waiting records nearest to the point, excluding i."""
     near[:] = len(leaves.who)
     far[:] = np.inf
     _measure_boxes(leaves, point)
@@ -50,7 +50,7 @@ def fill_nearest(leaves: Leaves, point: Floats, i: int, near: I64, far: Floats) 
 
 @inner
 def leave(leaves: Leaves, i: int) -> None:
-    """Let record i wait no longer."""
+    """Mark record i as visited."""
     a = leaves.column[i]
     box = leaves.box[a]
     leaves.waiting[box] -= 1
@@ -61,7 +61,7 @@ def leave(leaves: Leaves, i: int) -> None:
 
 @inner
 def measure(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Floats]:
-    """Return who waits in the box, and how far they are from the point, squared."""
+    """Return the waiting records of a box, and their squared distances from a point."""
     first, count = leaves.first[box], leaves.waiting[box]
     distances = leaves.distances[:count]
     distances[:] = 0.0
@@ -75,7 +75,7 @@ def measure(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Floats]:
 
 @inner
 def _next(leaves: Leaves, groups: GroupMembers, i: int) -> int:
-    """Return the nearest waiting record of the same group, else of all."""
+    """Return the nearest waiting record of the group, else of all records."""
     point = leaves.records[:, leaves.column[i]].copy()
     best, least = -1, np.inf
     group = groups.of[i]
@@ -104,8 +104,8 @@ def _nearest(leaves: Leaves, point: Floats) -> int:
 def _look(
     leaves: Leaves, box: int, point: Floats, best: int, least: float
 ) -> tuple[int, float]:
-    """Return the nearest so far, once the records of a box are compared, too."""
-    # of records equally near, the one that comes first in X
+    """Return the nearest record so far, including those of a box."""
+    # among equally near records, the one first in X
     who, distances = measure(leaves, box, point)
     for j in range(len(who)):
         v = distances[j]
@@ -118,7 +118,7 @@ def _look(
 def _gather(
     leaves: Leaves, box: int, point: Floats, i: int, near: I64, far: Floats
 ) -> None:
-    """Put the records of a box among the nearest so far, which ascend."""
+    """Insert the records of a box into the ascending list of the nearest so far."""
     who, distances = measure(leaves, box, point)
     for c in range(len(who)):
         v, j = distances[c], who[c]

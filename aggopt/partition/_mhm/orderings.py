@@ -14,8 +14,8 @@ from aggopt.partition._mhm import maximum_distance
 from aggopt.partition._mhm.boxes import GroupMembers, Leaves, build, rebuild
 from aggopt.partition._mhm.starts import outermost
 from aggopt.partition._mhm.tour import places, shortened
-from aggopt.partition._path_split.shared import made_once
-from aggopt.partition._unassigned.pool import CHUNK
+from aggopt.partition._path_split.shared import get_orderings
+from aggopt.partition._unassigned.state import CHUNK
 
 
 def _mdav(records: Floats, k: int, progress: Progress) -> Labels:
@@ -31,7 +31,7 @@ GROUPINGS: dict[str, Callable[[Floats, int, Progress], Labels]] = {
     "cbfs": _cbfs,
     "md": maximum_distance.groups,
 }
-OF_ANY_K = ("npn", "tsp")  # orderings that are the same for every k
+OF_ANY_K = ("npn", "tsp")  # orderings that do not depend on k
 ORDERS = (*OF_ANY_K, *GROUPINGS)
 
 
@@ -41,7 +41,7 @@ def paths(
     """Return orderings (n,) of the records (n, d), `starts` at most."""
     make = partial(_paths, records, k, order, starts, progress)
     if order in OF_ANY_K:
-        return made_once((order, starts), records, make)
+        return get_orderings((order, starts), records, make)
     return make()
 
 

@@ -6,7 +6,9 @@ from aggopt.core.validation import Floats
 
 
 def outermost(records: Floats, count: int) -> list[int]:
-    """Return `count` records: farthest from the centroid, then from those before.
+    """Return `count` records: farthest from the centroid, then from previous ones.
+
+    Fewer are returned if the table has fewer distinct records.
 
     Fewer if there are fewer distinct records.
     """
@@ -20,6 +22,8 @@ def outermost(records: Floats, count: int) -> list[int]:
 
 def from_centroid(records: Floats) -> Floats:
     """Return squared distances (n,) from the centroid, times n^2.
+
+    The factor n keeps integers integers, and ties remain ties.
 
     Times n, so that whole numbers stay whole, and ties stay ties.
     """

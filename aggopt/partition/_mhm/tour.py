@@ -1,4 +1,4 @@
-"""A closed tour through the records, locally optimal under 2-opt and Or-opt."""
+"""Closed tour through the records, locally optimal under 2-opt and Or-opt."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._mhm.boxes import build
 from aggopt.partition._mhm.tour_state import MOVES, QUEUED, TAKEN, Places, Tour
-from aggopt.partition._unassigned.pool import CHUNK
+from aggopt.partition._unassigned.state import CHUNK
 
 NEAR = 10  # neighbours that a place may be joined to
 TURNS = 1000  # places examined between two checks for Ctrl-C
@@ -38,6 +38,9 @@ def places(records: Floats, path: I64) -> Places:
 def shortened(places: Places, path: I64) -> I64:
     """Return the ordering (n,) of a locally shortest closed tour.
 
+    A change joins a place to one of its nearest: by 2-opt (two edges are replaced) or
+    Or-opt (up to three places move elsewhere, in either direction).
+
     A change joins a place to one of its nearest, as 2-opt (two edges are replaced) or
     Or-opt (up to three places move elsewhere, in either direction) do.
     """
@@ -60,7 +63,7 @@ def shortened(places: Places, path: I64) -> I64:
 
 
 def _improve(tour: Tour) -> bool:
-    """Examine every place, and those that change; return whether the tour improved."""
+    """Examine all places, then changed ones; return whether the tour improved."""
     from aggopt.partition._mhm import two_opt_kernels as kernels
 
     m, moves = len(tour.order), tour.counts[MOVES]

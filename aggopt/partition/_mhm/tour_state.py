@@ -28,23 +28,23 @@ class Places(NamedTuple):
         return f"Places({len(self.records)} of {len(self.of)} records)"
 
 
-TAKEN, QUEUED, MOVES = range(3)  # what `Tour.counts` holds
+TAKEN, QUEUED, MOVES = range(3)  # positions in `Tour.counts`
 
 
 class Tour(NamedTuple):
-    """A closed tour through places, and the places at which it may be shortened.
+    """Closed tour through places, and the places at which it may be shortened.
 
     Attributes
     ----------
     records, near
         Those of the places.
     order, rank : (m,)
-        The places as they are visited, and where in `order` each is.
+        The places in the order of visits, and the rank of each in `order`.
     queue, queued : (m,)
-        Ring buffer of places to examine, and which places are in it.
+        Ring buffer of places to examine, and whether each place is in it.
     counts : (3,)
-        Numbers of places taken from the queue, of places put there, and of moves:
-        [TAKEN], [QUEUED] and [MOVES].
+        Numbers of places taken from the queue, of queued places, and of moves: [TAKEN],
+        [QUEUED] and [MOVES].
     """
 
     records: Floats

@@ -1,7 +1,7 @@
-"""Compiled 2-opt and Or-opt on a closed tour.  Importing this imports numba.
+"""Compiled 2-opt and Or-opt on a closed tour. Importing this imports numba.
 
-The tour may be read both ways: `way` is 1 or -1.  A move counts only if it shortens
-the tour by more than rounding could, so that the search ends.
+The tour may be read in both directions: `way` is 1 or -1.  A move counts only if it
+shortens the tour by more than rounding errors, so that the search ends.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ LONGEST = 3  # places that Or-opt moves at once
 
 @compiled
 def shorten(tour: Tour, turns: int) -> None:
-    """Look at so many queued places, or at all until no move shortens the tour."""
+    """Examine up to `turns` queued places, until no move shortens the tour."""
     for _ in range(turns):
         if tour.counts[TAKEN] == tour.counts[QUEUED]:
             return
@@ -46,7 +46,7 @@ def _reconnect(tour: Tour, a: int, way: int) -> bool:
 @inner
 def _carry(tour: Tour, a: int) -> bool:
     """Make an Or-opt move of up to LONGEST places from a on; return whether one did."""
-    # Or-opt: the stretch a..z goes between c and f, with a beside c
+    # Or-opt: the stretch a..z moves between c and f, with a next to c
     for way in (1, -1):
         z = a
         for size in range(1, LONGEST + 1):
@@ -85,7 +85,7 @@ def _carry_to_near(tour: Tour, a: int, z: int, way: int, size: int) -> bool:
 def _insert(
     tour: Tour, stretch: tuple[int, int, int, int], c: int, f: int, side: int
 ) -> None:
-    """Put the stretch a..z, which lies between p and q, between c and f."""
+    """Move the stretch a..z, between p and q, to between c and f."""
     p, a, z, q = stretch
     if side < 0:  # p a..z q..f c  becomes  p q..f z..a c
         _exchange(tour, p, a, f, c)
@@ -112,7 +112,7 @@ def _exchange(tour: Tour, a: int, b: int, c: int, e: int) -> None:
 @inner
 def _turn_round(tour: Tour, start: int, stop: int) -> None:
     """Reverse the tour between two ranks."""
-    # the rest of the tour instead, where that is shorter
+    # or reverse the rest of the tour, if that is shorter
     n = len(tour.order)
     size = (stop - start) % n + 1
     if 2 * size > n:

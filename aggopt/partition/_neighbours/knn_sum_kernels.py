@@ -9,18 +9,18 @@ from aggopt.partition._box_tree.tree import Tree
 
 
 @compiled
-def sum_of_nearest(tree: Tree, k: int, start: int, stop: int) -> float:
+def sum_nearest_distances(tree: Tree, k: int, start: int, stop: int) -> float:
     """Return the sum of squared distances to the k nearest of each record.
 
     The records are those of leaves start to stop; each is its own nearest.
 
     The records are those of leaves start to stop; each is its own nearest.
     """
-    total, found = 0.0, workspace(k)
+    total, nearest_others = 0.0, workspace(k)
     point = np.empty(tree.records.shape[1])
     for leaf in range(start, stop):
         for j in range(tree.waiting[leaf]):
             copy_into(point, tree.records[leaf, :, j])
-            nearest(tree, point, found)
-            total += found.best.sum()
+            nearest(tree, point, nearest_others)
+            total += nearest_others.best.sum()
     return total

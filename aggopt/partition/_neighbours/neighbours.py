@@ -14,7 +14,11 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._box_tree.build import build
-from aggopt.partition._shared.scaling import exponent_of, squared_back, within_one
+from aggopt.partition._shared.scaling import (
+    find_exponent,
+    rescale_squares,
+    scale_to_unit,
+)
 from aggopt.partition._unassigned import pool as unassigned
 
 COPIES = 2  # records at one place in a list, at most
@@ -57,8 +61,8 @@ class RecordPlaces(NamedTuple):
         different ones in different lists; a short list repeats its first record, and an
         empty one its owner.
         """
-        own = np.arange(len(self.rows))[:, None]
-        return _first_few(self._copies(np.hstack([own, near])), count)
+        own_place = np.arange(len(self.rows))[:, None]
+        return _take_first(self._copies(np.hstack([own_place, near])), count)
 
     def _copies(self, near: Labels) -> Labels:
         """Return records (n, c) at the places near each record, -1 if missing."""
@@ -68,37 +72,39 @@ class RecordPlaces(NamedTuple):
         order = np.argsort(place, kind="stable")
         rank = np.empty(len(place), np.intp)
         rank[order] = np.arange(len(place)) - np.repeat(start, sizes)
-        there = near[place]
-        size = sizes[there]
-        out = np.empty((*there.shape, COPIES), np.intp)
+        near_places = near[place]
+        size = sizes[near_places]
+        out = np.empty((*near_places.shape, COPIES), np.intp)
         for c in range(COPIES):
             turn = (rank[:, None] + 1 + c) % size
-            out[..., c] = np.where(c < size, order[start[there] + turn], -1)
+            out[..., c] = np.where(c < size, order[start[near_places] + turn], -1)
         out = out.reshape(len(place), -1)
         return np.where(out == np.arange(len(place))[:, None], -1, out)
 
 
-def _first_few(found: Labels, count: int) -> Labels:
+def _take_first(rows: Labels, count: int) -> Labels:
     """Return the first `count` entries of each row that are not -1.
 
     The first one fills up a short row; a row without any gets its own number.
 
     A row of nothing else gets its own number.
     """
-    order = (found < 0).argsort(axis=1, kind="stable")[:, :count]
-    kept = np.take_along_axis(found, order, axis=1)
-    kept = np.where(kept < 0, kept[:, :1], kept)
-    kept = np.where(kept < 0, np.arange(len(kept))[:, None], kept)
-    short = count - kept.shape[1]
+    order = (rows < 0).argsort(axis=1, kind="stable")[:, :count]
+    first_entries = np.take_along_axis(rows, order, axis=1)
+    first_entries = np.where(first_entries < 0, first_entries[:, :1], first_entries)
+    first_entries = np.where(
+        first_entries < 0, np.arange(len(first_entries))[:, None], first_entries
+    )
+    short = count - first_entries.shape[1]
     return np.ascontiguousarray(
-        np.hstack([kept, np.repeat(kept[:, :1], short, axis=1)])
+        np.hstack([first_entries, np.repeat(first_entries[:, :1], short, axis=1)])
     )
 
 
 LEAVES = 256  # searched in one call
 
 
-def sum_of_nearest(rows: Floats, k: int, threads: ThreadPool) -> float:
+def sum_nearest_distances(rows: Floats, k: int, threads: ThreadPool) -> float:
     """Return the sum of squared distances to the k nearest of each row.
 
     The rows are (n, d); each is its own nearest. The distances are exact.
@@ -108,14 +114,14 @@ def sum_of_nearest(rows: Floats, k: int, threads: ThreadPool) -> float:
     """
     from aggopt.partition._neighbours import knn_sum_kernels as kernels  # imports numba
 
-    (tree,) = threads.each(build, [unassigned.start(rows)])
+    (tree,) = threads.each(build, [unassigned.create_pool(rows)])
 
     def add_up(start: int) -> float:
         stop = min(start + LEAVES, len(tree.waiting))
-        return float(kernels.sum_of_nearest(tree, k, start, stop))
+        return float(kernels.sum_nearest_distances(tree, k, start, stop))
 
     total = sum(threads.each(add_up, range(0, len(tree.waiting), LEAVES)))
-    return squared_back(total, exponent_of(rows))  # a pool is scaled by it
+    return rescale_squares(total, find_exponent(rows))  # a pool is scaled by it
 
 
 EXACT = 5000  # places up to which the nearest are exact
@@ -125,10 +131,10 @@ CHUNK = 1_000_000  # distances held at a time
 LEAF = 64  # records of a part without an internal order
 TREES, LOT = 8, 2048  # trees, and records per part: nearly exact
 
-Look = Callable[[Floats, Floats, int], tuple[Floats, Labels]]
+Search = Callable[[Floats, Floats, int], tuple[Floats, Labels]]
 
 
-def neighbours(Z: Floats, count: int, clock: Deadline | None = None) -> Labels:
+def find_neighbours(Z: Floats, count: int, clock: Deadline | None = None) -> Labels:
     """Return the `count` nearest others of each record of Z (n, d), n >= 2.
 
     (n, c) ints, nearest first, c = min(count, n - 1). A list contains only a few of
@@ -148,80 +154,84 @@ def neighbours(Z: Floats, count: int, clock: Deadline | None = None) -> Labels:
     places = RecordPlaces.of(Z)
     m = len(places.rows)
     if m == n:
-        return _others(Z, count, clock)
-    return places.of_records(_others(places.rows, min(count, m - 1), clock), count)
+        return _find_others(Z, count, clock)
+    return places.of_records(_find_others(places.rows, min(count, m - 1), clock), count)
 
 
-def nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
+def find_nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
     """Return distances and numbers (n, count) of the nearest records of each.
 
     Exact, nearest first; each record is in its own list.
 
     Exact, nearest first; each is among its own.
     """
-    return _looked_up(Z, count, Deadline(None))
+    return _search_until(Z, count, Deadline(None))
 
 
-def _others(Z: Floats, count: int, clock: Deadline) -> Labels:
+def _find_others(Z: Floats, count: int, clock: Deadline) -> Labels:
     if len(Z) > EXACT:
-        return _by_forest(Z, count, clock)
+        return _search_forest(Z, count, clock)
     near = np.repeat(np.arange(len(Z), dtype=np.intp)[:, None], count, axis=1)
-    found = _looked_up(Z, count + 1, clock)[1]
-    near[: len(found)] = _without_itself(found, count)
+    nearest = _search_until(Z, count + 1, clock)[1]
+    near[: len(nearest)] = _drop_itself(nearest, count)
     return near
 
 
-def _by_forest(Z: Floats, count: int, clock: Deadline) -> Labels:
+def _search_forest(Z: Floats, count: int, clock: Deadline) -> Labels:
     """Return others near each record, (n, count); for more than `count` records."""
     from aggopt.core.threads import ThreadPool
-    from aggopt.partition._neighbours.spatial_order import in_space, near_ones
+    from aggopt.partition._neighbours.spatial_order import find_near, sort_in_space
 
-    small, _ = within_one(Z)
+    small, _ = scale_to_unit(Z)
     with ThreadPool(seconds=None if clock.seconds is None else clock.left) as threads:
-        rows, who = in_space(small, LEAF, threads)
+        rows, who = sort_in_space(small, LEAF, threads)
         near = np.empty((len(Z), count), np.intp)
-        near[who] = who[near_ones(rows, count, threads, trees=TREES, part=LOT)]
+        near[who] = who[find_near(rows, count, threads, trees=TREES, part=LOT)]
     return near
 
 
-def _looked_up(Z: Floats, count: int, clock: Deadline) -> tuple[Floats, Labels]:
+def _search_until(Z: Floats, count: int, clock: Deadline) -> tuple[Floats, Labels]:
     """Return the result of `nearest` for the records that time allows."""
     parts = []
-    for part in nearest_by_part(Z, count):
+    for part in iterate_nearest(Z, count):
         parts.append(part)
         if clock.over:
             break
     return np.vstack([p[0] for p in parts]), np.vstack([p[1] for p in parts])
 
 
-def nearest_by_part(Z: Floats, count: int) -> Iterator[tuple[Floats, Labels]]:
+def iterate_nearest(Z: Floats, count: int) -> Iterator[tuple[Floats, Labels]]:
     """Yield the result of `nearest`, some records at a time."""
-    look: Look = _by_looking_at_all
+    search: Search = _compare_all
     step = max(1, CHUNK // len(Z))
     if Z.shape[1] <= TREE:
-        look, step = _by_tree(Z), PART
+        search, step = _make_tree_search(Z), PART
     for a in range(0, len(Z), step):
-        yield look(Z, Z[a : a + step], count)
+        yield search(Z, Z[a : a + step], count)
 
 
-def _by_tree(Z: Floats) -> Look:
+def _make_tree_search(Z: Floats) -> Search:
     from scipy.spatial import cKDTree
 
     tree = cKDTree(Z)
     return lambda _, some, count: tree.query(some, np.arange(1, count + 1))
 
 
-def _by_looking_at_all(Z: Floats, some: Floats, count: int) -> tuple[Floats, Labels]:
+def _compare_all(Z: Floats, some: Floats, count: int) -> tuple[Floats, Labels]:
     from scipy.spatial.distance import cdist
 
-    apart = cdist(some, Z)
-    found = np.argpartition(apart, count - 1, axis=1)[:, :count]
-    distances = np.take_along_axis(apart, found, axis=1)
+    all_distances = cdist(some, Z)
+    columns = np.argpartition(all_distances, count - 1, axis=1)[:, :count]
+    distances = np.take_along_axis(all_distances, columns, axis=1)
     order = distances.argsort(axis=1, kind="stable")
-    return np.take_along_axis(distances, order, 1), np.take_along_axis(found, order, 1)
+    return np.take_along_axis(distances, order, 1), np.take_along_axis(
+        columns, order, 1
+    )
 
 
-def _without_itself(found: Labels, count: int) -> Labels:
-    own = found == np.arange(len(found))[:, None]
-    own[~own.any(axis=1), -1] = True
-    return np.ascontiguousarray(found[~own].reshape(len(found), count), np.intp)
+def _drop_itself(nearest: Labels, count: int) -> Labels:
+    is_itself = nearest == np.arange(len(nearest))[:, None]
+    is_itself[~is_itself.any(axis=1), -1] = True
+    return np.ascontiguousarray(
+        nearest[~is_itself].reshape(len(nearest), count), np.intp
+    )

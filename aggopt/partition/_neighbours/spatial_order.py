@@ -12,7 +12,7 @@ TURNS = 8  # after which an axis is nearly the principal one
 PIECES = 64  # of the work, distributed to threads
 
 
-def in_space(
+def sort_in_space(
     rows: Floats, leaf: int, threads: ThreadPool, *, turns: int = TURNS, seed: int = 0
 ) -> tuple[Floats, Labels]:
     """Return rows (n, d) in a spatial order, and their record numbers (n,).
@@ -33,41 +33,47 @@ def in_space(
     piece = max(leaf, len(rows) // PIECES)
 
     def halve(part: slice) -> None:
-        kernels.halve(rows[part], who[part], turns, seed)
+        kernels.halve_rows(rows[part], who[part], turns, seed)
 
     def arrange(part: slice) -> None:
-        kernels.arrange(rows[part], who[part], leaf, turns, seed)
+        kernels.arrange_rows(rows[part], who[part], leaf, turns, seed)
 
-    level = _above([slice(0, len(rows))], piece)
+    level = _select_larger([slice(0, len(rows))], piece)
     while level:
         threads.each(halve, level)
-        level = _above([half for part in level for half in _halves(part)], piece)
-    threads.each(arrange, parts(len(rows), piece))
+        level = _select_larger(
+            [half for part in level for half in _split_in_halves(part)], piece
+        )
+    threads.each(arrange, split_in_parts(len(rows), piece))
     return rows, who
 
 
-def parts(n: int, size: int) -> list[slice]:
+def split_in_parts(n: int, size: int) -> list[slice]:
     """Return the parts into which n records in spatial order are halved.
 
     Each has `size` records or fewer, and size // 2 or more unless n has fewer.
     """
     done, level = [], [slice(0, n)]
     while level:
-        done += [part for part in level if _length(part) <= size]
-        level = [half for part in _above(level, size) for half in _halves(part)]
+        done += [part for part in level if _count_records(part) <= size]
+        level = [
+            half
+            for part in _select_larger(level, size)
+            for half in _split_in_halves(part)
+        ]
     return sorted(done, key=lambda part: int(part.start))
 
 
-def _above(level: list[slice], size: int) -> list[slice]:
-    return [part for part in level if _length(part) > size]
+def _select_larger(level: list[slice], size: int) -> list[slice]:
+    return [part for part in level if _count_records(part) > size]
 
 
-def _halves(part: slice) -> tuple[slice, slice]:
-    middle = part.start + _length(part) // 2
+def _split_in_halves(part: slice) -> tuple[slice, slice]:
+    middle = part.start + _count_records(part) // 2
     return slice(part.start, middle), slice(middle, part.stop)
 
 
-def _length(part: slice) -> int:
+def _count_records(part: slice) -> int:
     return int(part.stop - part.start)
 
 
@@ -75,7 +81,7 @@ TREES = 6
 PART = 512  # records that are compared with one another
 
 
-def near_ones(
+def find_near(
     rows: Floats,
     count: int,
     threads: ThreadPool,
@@ -98,21 +104,25 @@ def near_ones(
 
     n = len(rows)
     near = np.repeat(np.arange(n, dtype=np.intp)[:, None], count, axis=1)
-    apart = np.full((n, count), np.inf, dtype=np.float32)
-    seen, who = rows, np.arange(n, dtype=np.intp)
+    distances = np.full((n, count), np.inf, dtype=np.float32)
+    permuted, who = rows, np.arange(n, dtype=np.intp)
 
     def compare(those: slice) -> None:
         if not threads.clock.over:
-            kernels.compare(seen[those], who[those], near, apart)
+            kernels.compare(permuted[those], who[those], near, distances)
 
     for tree in range(trees if n > part else 1):
         if tree:
-            seen, who = in_space(rows, part, threads, turns=0, seed=seed + tree)
+            permuted, who = sort_in_space(
+                rows, part, threads, turns=0, seed=seed + tree
+            )
         threads.each(
-            compare, parts(n, part), partial(_within_tree, progress, tree, trees)
+            compare,
+            split_in_parts(n, part),
+            partial(_report_share, progress, tree, trees),
         )
     return near
 
 
-def _within_tree(progress: Progress, done: int, of: int, share: float) -> None:
-    progress((done + share) / of)
+def _report_share(progress: Progress, done: int, count: int, share: float) -> None:
+    progress((done + share) / count)

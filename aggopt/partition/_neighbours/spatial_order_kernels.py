@@ -11,20 +11,20 @@ SAMPLE = 1024  # records that determine an axis, at most
 
 
 @compiled
-def arrange(rows: Floats, who: Labels, leaf: int, turns: int, seed: int) -> None:
+def arrange_rows(rows: Floats, who: Labels, leaf: int, turns: int, seed: int) -> None:
     """Halve rows (m, d) until no part exceeds `leaf`; who (m,) follows."""
     parts = [(0, len(who))]
     while parts:
         start, stop = parts.pop()
         if stop - start > leaf:
             middle = start + (stop - start) // 2
-            halve(rows[start:stop], who[start:stop], turns, seed)
+            halve_rows(rows[start:stop], who[start:stop], turns, seed)
             parts.append((start, middle))
             parts.append((middle, stop))
 
 
 @compiled
-def halve(rows: Floats, who: Labels, turns: int, seed: int) -> None:
+def halve_rows(rows: Floats, who: Labels, turns: int, seed: int) -> None:
     """Put the lower half along an axis first: m // 2 records of (m, d).
 
     The axis is random, with a preference for directions of large spread, and turned
@@ -35,15 +35,15 @@ def halve(rows: Floats, who: Labels, turns: int, seed: int) -> None:
     towards the principal axis.  Of records equally far along it, those that come
     first go down first, so that copies are halved, too.
     """
-    axis = _axis(rows, turns, _random_state(seed, who[0], len(who)))
+    axis = _choose_axis(rows, turns, _seed_random_state(seed, who[0], len(who)))
     along = np.empty(len(rows))
     for i in range(len(rows)):
-        along[i] = _product(rows[i], axis)
-    _part(rows, who, _lower(along))
+        along[i] = _compute_product(rows[i], axis)
+    _exchange_halves(rows, who, _find_lower(along))
 
 
 @inner
-def _lower(along: Floats) -> Bool:
+def _find_lower(along: Floats) -> Bool:
     """Return which records are in the lower half."""
     half = len(along) // 2
     middle = np.partition(along, half)[half]
@@ -57,7 +57,7 @@ def _lower(along: Floats) -> Bool:
 
 
 @inner
-def _part(rows: Floats, who: Labels, lower: Bool) -> None:
+def _exchange_halves(rows: Floats, who: Labels, lower: Bool) -> None:
     """Exchange records that are in the wrong half."""
     half = len(who) // 2
     high = half
@@ -72,7 +72,7 @@ def _part(rows: Floats, who: Labels, lower: Bool) -> None:
 
 
 @inner
-def _axis(rows: Floats, turns: int, random_state: U64) -> Floats:
+def _choose_axis(rows: Floats, turns: int, random_state: U64) -> Floats:
     """Return a random sum of deviations from the mean, turned to the principal axis."""
     stride = (len(rows) + SAMPLE - 1) // SAMPLE
     sample = rows[::stride].copy()
@@ -81,16 +81,16 @@ def _axis(rows: Floats, turns: int, random_state: U64) -> Floats:
     weights = np.empty(len(sample))
     for i in range(len(weights)):
         weights[i] = 2.0 * share(random_state) - 1.0
-    axis = _sum(sample, weights)
+    axis = _sum_rows(sample, weights)
     for _ in range(turns):
         for i in range(len(weights)):
-            weights[i] = _product(sample[i], axis)
-        axis = _sum(sample, weights)
+            weights[i] = _compute_product(sample[i], axis)
+        axis = _sum_rows(sample, weights)
     return axis
 
 
 @inner
-def _sum(sample: Floats, weights: Floats) -> Floats:
+def _sum_rows(sample: Floats, weights: Floats) -> Floats:
     """Return the weighted sum of the rows, its largest entry 1 unless all are 0."""
     total = np.zeros(sample.shape[1])
     for i in range(len(weights)):
@@ -103,7 +103,7 @@ def _sum(sample: Floats, weights: Floats) -> Floats:
 
 
 @inlined
-def _product(a: Floats, b: Floats) -> float:
+def _compute_product(a: Floats, b: Floats) -> float:
     """Return the inner product of a record and a direction."""
     total = 0.0
     for t in range(len(b)):
@@ -112,7 +112,7 @@ def _product(a: Floats, b: Floats) -> float:
 
 
 @inlined
-def _random_state(seed: int, first: int, count: int) -> U64:
+def _seed_random_state(seed: int, first: int, count: int) -> U64:
     """Return a random state that differs by part."""
     random_state = np.empty(1, np.uint64)
     random_state[0] = np.uint64(seed) * FIRST + np.uint64(first) * SECOND
@@ -136,15 +136,15 @@ def compare(rows: Floats, who: Labels, near: Labels, apart: F32) -> None:
     (n, c) their squared distances; of the records `who` (m,) they are brought up to
     date.
     """
-    columns = _centred(rows)
-    gaps, unsure = np.empty(len(who), np.float32), _unsure(columns)
+    columns = _centre_rows(rows)
+    gaps, unsure = np.empty(len(who), np.float32), _limit_precision(columns)
     for i in range(len(who)):
         _measure(columns, i, gaps)
         _merge(gaps, unsure, rows, i, who, near[who[i]], apart[who[i]])
 
 
 @inner
-def _centred(rows: Floats) -> F32:
+def _centre_rows(rows: Floats) -> F32:
     """Return the rows less the first of them, attribute by attribute."""
     columns = np.empty((rows.shape[1], rows.shape[0]), np.float32)
     for i in range(len(rows)):
@@ -154,7 +154,7 @@ def _centred(rows: Floats) -> F32:
 
 
 @inner
-def _unsure(columns: F32) -> np.float32:
+def _limit_precision(columns: F32) -> np.float32:
     """Return the squared distance below which single precision is insufficient.
 
     This happens if a part contains records far apart, such as codes among values.
@@ -168,7 +168,7 @@ def _unsure(columns: F32) -> np.float32:
 
 
 @inner
-def _exact(rows: Floats, i: int, j: int) -> np.float32:
+def _measure_exactly(rows: Floats, i: int, j: int) -> np.float32:
     """Return a squared distance, summed in double precision."""
     total = 0.0
     for t in range(rows.shape[1]):
@@ -208,8 +208,8 @@ def _merge(
     last = len(near) - 1
     for j in range(len(gaps)):
         if gaps[j] < unsure:
-            gaps[j] = _exact(rows, i, j)
-        if gaps[j] < apart[last] and not _among(near, who[j]):
+            gaps[j] = _measure_exactly(rows, i, j)
+        if gaps[j] < apart[last] and not _is_listed(near, who[j]):
             at = last
             while at > 0 and apart[at - 1] > gaps[j]:
                 at -= 1
@@ -221,7 +221,7 @@ def _merge(
 
 
 @inner
-def _among(near: Labels, record: int) -> bool:
+def _is_listed(near: Labels, record: int) -> bool:
     """Whether a record is among those found."""
     for other in near:  # noqa: SIM110  (kernels know no any())
         if other == record:

@@ -1,4 +1,4 @@
-"""Compiled bounds: which candidates a choice leaves, by (a) and (b) of pricing.
+"""Compiled bounds (a) and (b) of pricing: the candidates that remain after a choice.
 
 Importing this imports numba: do so late.
 """
@@ -21,7 +21,7 @@ def open_next(
     terms: Floats,
     keep: Bool,
 ) -> bool:
-    """Find the candidates that are left after a choice; return whether any are."""
+    """Find the candidates that remain after a choice; return whether any do."""
     before = level - 1
     rest = tree.number[before] - (at + 1)
     if rest < 1 or level + rest < k:

@@ -22,7 +22,7 @@ Sides = tuple[Pairs, Pairs]
 
 
 class BranchNode(NamedTuple):
-    """A node with its lower bound."""
+    """Node of the branching tree with its lower bound."""
 
     bound: float
     number: int
@@ -31,14 +31,14 @@ class BranchNode(NamedTuple):
 
 
 class BranchAndPrice:
-    """The open nodes, and the least bound of the others."""
+    """Open nodes, and the least bound of the closed ones."""
 
     def __init__(self, generation: ColumnGeneration) -> None:
         self.generation, self.count, self.ended = generation, 1, np.inf
         self.open = [BranchNode(generation.best.bound, 0, (), ())]
 
     def process(self, clock: Deadline, most: float = np.inf) -> None:
-        """Process nodes, best bound first, `most` at most, until the gap is closed."""
+        """Process up to `most` nodes, best bound first, until the gap is closed."""
         generation, best = self.generation, self.generation.best
         before, processed = generation.bound, 0
         while self.open and processed < most and not best.ended:

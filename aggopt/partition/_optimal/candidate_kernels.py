@@ -1,4 +1,7 @@
-"""Compiled choice of the records that a medoid's groups may hold.
+"""Compiled choice of the records that may belong to a medoid's groups.
+
+A record is dropped if the bounds (a) and (b) of `exact_pricing_kernels` exclude it from
+all wanted groups.
 
 Those stay for which bounds (a) and (b) of `exact_pricing_kernels` leave a wanted group.
 Importing this imports numba: do so late.
@@ -18,7 +21,7 @@ from aggopt.partition._optimal.distance_kernels import (
 )
 from aggopt.partition._optimal.pricing_state import Distances
 
-LOCAL = 1500  # so many candidates at most have their nearest among themselves
+LOCAL = 1500  # candidates up to which the nearest are searched among candidates only
 ROUNDS = 6  # of dropping candidates before the search
 
 
@@ -34,7 +37,7 @@ def candidates_of(
         if j != m:
             insert(least, width - 1, 0.5 * of.pull[m, j] - u[j])
     add_up(sums, least, width - 1)
-    others = FAR  # the least that the others of a group add
+    others = FAR  # the least sum that the others of a group add
     for r in range(k - 1, width):
         others = min(others, sums[r - 1])
     kept, count = np.empty(n, np.int64), 0
@@ -59,7 +62,7 @@ def candidates_of(
 
 @inner
 def _near_among(pair: Floats, kept: I64, width: int, own: Floats) -> None:
-    """Set the sums of least distances among the candidates that are left."""
+    """Set the sums of least distances among the remaining candidates."""
     least = np.empty(width + 1)
     for y in range(len(kept)):
         least[:] = FAR
@@ -74,7 +77,7 @@ def _near_among(pair: Floats, kept: I64, width: int, own: Floats) -> None:
 def _may_belong(
     of: Distances, own: Floats, k: int, u: Floats, m: int, most: float, kept: I64
 ) -> Bool:
-    """Return which candidates the bounds (a) and (b) leave."""
+    """Return which candidates satisfy the bounds (a) and (b)."""
     count = len(kept)
     keep = np.zeros(count, np.bool_)
     a, b = np.empty(count), np.empty(count)

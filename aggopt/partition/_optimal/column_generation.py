@@ -30,7 +30,7 @@ PHASES = (
 
 
 class ColumnGeneration:
-    """The restricted master with its column pool, pricing and cuts.
+    """Restricted master with its column pool, pricing and cuts.
 
     The first stability centre is each record's share of the SSE of the labels `start`,
     the incumbent's by default: duals that are too high fall fast, low ones rise slowly.
@@ -63,7 +63,7 @@ class ColumnGeneration:
         self.add(groups_of(best.labels, best.k))
 
     def add(self, groups: GroupColumns) -> int:
-        """Add the new ones; return how many there are."""
+        """Add the new groups; return their number."""
         new = self.pool.add(groups)
         self.master.add(self.pool.all.at(new), self.pool.costs[new])
         return len(new)
@@ -88,7 +88,7 @@ class ColumnGeneration:
             self.best.offer(labels_of(chosen, n))
 
     def price_heuristically(self, clock: Deadline) -> bool:
-        """Add columns by heuristic pricing while there are any; False if time is up."""
+        """Add columns by heuristic pricing until none pays; False if time is up."""
         while not clock.over and (solved := self.solve()) is not None:
             if not self._stepped(solved):
                 return True
@@ -117,7 +117,7 @@ class ColumnGeneration:
             or master.apart
             or self.pricer.duplicates.some
         ):
-            return 0  # it has prices of records only, and takes duplicates one by one
+            return 0  # it uses prices of records only, and treats duplicates one by one
         reduced = self.master.reduced(duals, self.pool.costs)
         near = np.argsort(reduced, kind="stable")[:CLIMBED]
         found, paid = self.pricer.priced_heuristically(duals, self.pool.all.at(near))
@@ -125,7 +125,7 @@ class ColumnGeneration:
 
     @property
     def prices(self) -> Duals:
-        """Smoothed duals; the master's own for small k."""
+        """Smoothed duals; for small k those of the master."""
         if self.best.k <= CALM and self.solved is not None:
             return self.solved.duals
         return Duals(self.centre)
@@ -162,7 +162,7 @@ class ColumnGeneration:
         return None, phase
 
     def prove(self, duals: Duals, least: Floats) -> None:
-        """Raise the bound to what these duals prove, if that is higher."""
+        """Raise the bound to the one that these duals prove, if that is higher."""
         bound = self.pricer.bound(duals, least)
         if bound <= self.bound:
             return
@@ -179,7 +179,7 @@ class ColumnGeneration:
         return best.value - self.bound <= best.gap * best.value / 2
 
     def cut(self) -> int:
-        """Add cuts that the last solution violates; return how many."""
+        """Add cuts that the last solution violates; return their number."""
         solved = self.solve()  # there may be new columns
         if solved is None:
             return 0

@@ -1,4 +1,4 @@
-"""Groups that were proposed: rows of records, each set once."""
+"""Columns of the master: groups as rows of records, without repetition."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from aggopt.core.types import I32
 from aggopt.core.validation import Floats, Labels
 
-CHUNK = 20_000  # groups that are looked at together
+CHUNK = 20_000  # groups that are evaluated at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,12 +19,12 @@ class GroupColumns:
     sizes: Labels
 
     def at(self, chosen: Any) -> "GroupColumns":
-        """Return those at these places, or where a mask says so."""
+        """Return the groups at these positions or of this mask."""
         return GroupColumns(self.members[chosen], self.sizes[chosen])
 
 
 def sorted_groups(members: I32) -> GroupColumns:
-    """Return groups of rows that hold records in any order, with -1 after the last."""
+    """Return groups of rows with records in any order, and -1 after the last."""
     last = np.iinfo(np.int32).max
     rows = np.sort(np.where(members < 0, last, members), axis=1)
     rows = np.where(rows == last, -1, rows).astype(np.int32)
@@ -59,7 +59,7 @@ def sums_of_squares(
 ) -> Floats:
     """Return the sum of squares of each group about its mean, (q,).
 
-    `exact` looks at differences alone: for groups that lie far from 0 beside their
+    `exact` uses differences only: for groups that are far from 0 relative to their
     spread.  With `weights` (n,) both sum and mean are weighted.
     """
     found = np.empty(len(groups.sizes))
@@ -79,7 +79,7 @@ def sums_of_squares(
 
 
 class ColumnPool:
-    """Groups without repetition, in the order in which they came."""
+    """Groups without repetition, in the order of their first occurrence."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class ColumnPool:
         self._place: dict[bytes, int] = {}
 
     def add(self, groups: GroupColumns) -> Labels:
-        """Take in those that are new; return where they are, (new,)."""
+        """Add new groups; return their positions, (new,)."""
         have = len(self.costs)
         new: list[int] = []
         for row, key in enumerate(map(bytes, groups.members)):
@@ -113,5 +113,5 @@ class ColumnPool:
         return np.arange(have, len(self.costs))
 
     def places(self, groups: GroupColumns) -> Labels:
-        """Return where these groups are, (q,); they must be there."""
+        """Return the positions of these groups, (q,), which must be in the pool."""
         return np.array([self._place[bytes(row)] for row in groups.members], np.intp)

@@ -10,7 +10,7 @@ FAR = 1e150  # more than any sum of terms
 
 @compiled
 def distances(Z: Floats, D: Floats) -> None:
-    """Put the squared distances among records Z (n, d) in D (n, n)."""
+    """Write the squared distances among records Z (n, d) into D (n, n)."""
     n, d = Z.shape
     for i in range(n):
         D[i, i] = 0.0
@@ -23,7 +23,7 @@ def distances(Z: Floats, D: Floats) -> None:
 
 @compiled
 def near_sums(D: Floats, sums: Floats) -> None:
-    """Put the sum of the q least distances from each record in sums[:, q]."""
+    """Write the sum of the q least distances from each record into sums[:, q]."""
     n, most = len(D), sums.shape[1] - 1
     least = np.empty(most + 1)
     for i in range(n):
@@ -48,7 +48,7 @@ def heaviest(weight: Floats, heavy: Floats) -> None:
 
 @inlined
 def insert(least: Floats, size: int, x: float) -> None:
-    """Put x among the `size` least so far, which ascend."""
+    """Insert x among the `size` least so far, in ascending order."""
     if x < least[size - 1]:
         at = size - 1
         while at > 0 and least[at - 1] > x:

@@ -1,4 +1,4 @@
-"""Duplicate records: one is priced for all."""
+"""Duplicate records, which are priced once."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.columns import GroupColumns, sorted_groups
 
 MANY = 24  # duplicates; fewer are priced like other records
-VARIANTS = 400  # of one group, with other duplicates in it
+VARIANTS = 400  # of one group, by exchange of duplicates
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,11 +21,11 @@ class Duplicates:
     place : (n,)
         Number of each record's point.
     before : (n,)
-        The duplicate just before a record in the table, -1 for the first, or if fewer.
+        The previous duplicate of a record in the table, -1 for the first, or if fewer.
     many : (n,)
-        Whether a record's point occurs so often.
+        Whether a record's point occurs that often.
     spare : (n,)
-        Whether enough come before that no group needs this one.
+        Whether enough duplicates precede it that no group needs it.
     """
 
     place: Labels
@@ -49,7 +49,7 @@ class Duplicates:
 
     @property
     def some(self) -> bool:
-        """Whether there are any."""
+        """Whether any record is such a duplicate."""
         return bool(self.many.any())
 
     def averaged(self, u: Floats) -> Floats:
@@ -61,7 +61,7 @@ class Duplicates:
         return np.where(self.many, mean[self.place], u)
 
     def for_all(self, least: Floats) -> Floats:
-        """Return bounds (n,) of the first duplicates for all others, too."""
+        """Return bounds (n,), extended from the first duplicates to all others."""
         first = np.flatnonzero(self.before < 0)
         of_place = np.full(int(self.place.max()) + 1, np.inf)
         np.minimum.at(of_place, self.place[first], least[first])

@@ -9,7 +9,7 @@ from aggopt.partition._optimal.restricted_ip import TRUST, chosen
 from aggopt.solvers import Solver
 
 MANY = 60_000  # most groups of the integer program
-SOME = 25_000  # groups of a first one, whose better incumbent leaves fewer
+SOME = 25_000  # groups of a first program, whose better incumbent leaves fewer
 EDGE = 1 + 1e-9  # for rounding in the gap
 
 

@@ -1,19 +1,19 @@
 """Compiled exact pricing: every group whose reduced cost is low, by branch and bound.
 
-A group S of s records is sought from its medoid m, the record whose squared distances D
-to the others, times their weights w, add up to least; of equals, the first in the
-table.  P is the part of S that is chosen, R the rest, r = s - p.  With W(P) the sum of
-w_i w_j D(i, j) within P, g_j that from j to P, near_j(q) that from j to the q nearest
+A group S of s records is searched from its medoid m, the record with the least sum of
+squared distances D to the others, times their weights w; among equals, the first in the
+table.  P is the chosen part of S, R the rest, r = s - p.  With W(P) the sum of w_i w_j
+D(i, j) within P, g_j that from j to P, near_j(q) that from j to the q nearest
 candidates in these terms, and h the weight of P and of the r heaviest candidates,
 
     (a)  c(S) >= 1/2 sum_{j in S} w_j D(m, j)
     (b)  c(S) >= (W(P) + sum_{j in R} (g_j + near_j(r - 1) / 2)) / h
 
 since c(S) is W(S) over the weight of S; without weights w = 1 and h = s.  Both are sums
-over R, so that the r least terms bound every choice of R, and a candidate whose own
-term exceeds what they leave is dropped.  Penalties of cuts only grow with S.  Of
-copies, records at one place, the first are taken, so that groups that differ in copies
-only are found once.
+over R, so that the r least terms bound every choice of R; a candidate is dropped if its
+own term takes the sum above the limit.  Penalties of cuts only grow with S.  Among
+copies (equal records), the first are chosen, so that groups that differ in copies only
+are found once.
 
 Importing this imports numba: do so late.
 """
@@ -55,7 +55,11 @@ def price(
     limits: Limits,
     found: PricingResult,
 ) -> None:
-    """Find groups of low reduced cost whose medoid is one of these.
+    """Find groups of low reduced cost whose medoid is one of `medoids`.
+
+    This kernel, like every one that Python calls and that may run for long, returns
+    nothing: numba makes arrays and named tuples for Python by calling Python; Ctrl-C in
+    the meantime makes that fail, and numba does not check for the failure.
 
     Nothing is returned, here and wherever Python calls a kernel that may run for long:
     numba makes arrays and named tuples for Python by calling Python, which Ctrl-C in
@@ -106,7 +110,7 @@ def _search(
     limits: Limits,
     found: PricingResult,
 ) -> bool:
-    """Look at all groups of this medoid; return whether there was time for all."""
+    """Search all groups of this medoid; return whether the search is complete."""
     level, nodes, begin = 1, 0, found.counts[RETURNED]
     least = np.empty(2 * k)
     terms = np.empty(len(tree.who))
@@ -151,7 +155,7 @@ def _record(
     found: PricingResult,
     begin: int,
 ) -> None:
-    """Keep P if m is its medoid and there is room; of too many of m's, the best."""
+    """Keep P if m is its medoid and room is left; if m has too many, keep the best."""
     rows = tree.who[tree.part[:size]]
     put_in_order(rows)
     if not _is_medoid(pull, rows, m):
@@ -177,7 +181,7 @@ def _record(
 
 @inner
 def _is_medoid(pull: Floats, rows: I64, m: int) -> bool:
-    """Whether no row has a smaller sum of distances; added up in one order for all."""
+    """Whether no row has a smaller sum of distances; all are summed in one order."""
     own = 0.0
     for j in rows:
         own += pull[m, j]

@@ -1,4 +1,4 @@
-"""The best of all partitions of a few records, by looking at every group."""
+"""Best of all partitions of a few records, by enumeration of all groups."""
 
 import numpy as np
 
@@ -9,12 +9,15 @@ PAIR = 2e-8  # seconds for one of them, at most
 
 
 def time_for(n: int) -> float:
-    """Return seconds that n records take at most."""
+    """Return the seconds that n records take at most."""
     return PAIR * 3.0**n
 
 
 def best_of_all(Z: Floats, k: int, weights: Floats | None = None) -> Labels:
-    """Return labels (n,) of the partition of Z (n, d) that loses least.
+    """Return labels (n,) of the partition of Z (n, d) with the least loss.
+
+    By dynamic programming: the least loss of a set of records is that of the group of
+    its first record, plus that of the rest. Memory 33 2^n bytes.
 
     By dynamic programming: the least loss of each set of records is that of the group
     of its first record, and of what is left without it.  Memory 33 2^n bytes.
@@ -32,7 +35,7 @@ def best_of_all(Z: Floats, k: int, weights: Floats | None = None) -> Labels:
 
 
 def _costs(Z: Floats, k: int, weights: Floats | None) -> Floats:
-    """Return the loss of each set of records (2^n,), inf of what is no group.
+    """Return the loss of each set of records (2^n,), inf for sets that are not groups.
 
     Record i is in the sets whose number has bit i.
     """

@@ -26,7 +26,10 @@ def climb(
     ended: I32,
     reduced: Floats,
 ) -> None:
-    """Find where each group (q, 2k - 1) ends, in any order, and its reduced cost (q,).
+    """Find the local optimum of each group (q, 2k - 1), and its reduced cost (q,).
+
+    A record joins, leaves, or replaces another, whichever gains most, until no change
+    gains. Candidates are near (n, c) to a member.
 
     A record joins, leaves, or takes another's place, whichever gains most, until no
     such change gains.  Those that come are near (n, c) to a member.

@@ -1,4 +1,4 @@
-"""The incumbent partition and the best lower bound."""
+"""Incumbent partition and the best lower bound."""
 
 from math import ceil, log2
 
@@ -8,9 +8,9 @@ from aggopt.partition._optimal.columns import GroupColumns, groups_of, sums_of_s
 
 PROVEN = 1e-6  # a gap that solvers' tolerances may leave
 SAFE = 1e-9  # of the SSE, for rounding
-ENOUGH = 100.0  # SSE beside which absolute tolerances of solvers are small
-LITTLE = 0.01  # of that: they no longer are
-CENTRED = 1e-12  # of SST; beside less SSE, centring may round off a share of 1e-9
+ENOUGH = 100.0  # SSE for which absolute tolerances of solvers are small
+LITTLE = 0.01  # share of that below which they are large
+CENTRED = 1e-12  # of SST; if SSE is less, centring may round off a share of 1e-9 of it
 
 
 class Incumbent:
@@ -21,15 +21,15 @@ class Incumbent:
     value, bound
         SSE and lower bound, in units of Z (n, d).
     priced
-        Whether groups were priced for the bound.
+        Whether the bound is from pricing.
     by
-        The method that found the partition, if not.
+        Method that found the partition, if not.
     unanswered
         Whether the solver of an integer program did not answer.
     exact
         Whether Z was not centred, and its differences are those of the records.
     weights
-        Sampling weights (n,), of mean 1; None where all are equal.
+        Sampling weights (n,), of mean 1; None if all are equal.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Incumbent:
         return float(costs.sum())
 
     def offer(self, labels: Labels) -> bool:
-        """Take these labels if their SSE is less; return whether it is."""
+        """Accept these labels if their SSE is less; return whether it is."""
         value = self.cost(groups_of(labels, self.k))
         if value >= self.value:
             return False
@@ -66,7 +66,7 @@ class Incumbent:
         return True
 
     def take(self, labels: Labels) -> None:
-        """Take labels that are known to be optimal."""
+        """Accept labels that are known to be optimal."""
         self.offer(labels)
         self.prove(self.value)
         self.by = "all partitions"
@@ -87,12 +87,14 @@ class Incumbent:
 
     @property
     def rounded(self) -> bool:
-        """Whether the SSE is so small that centring shows in it."""
+        """Whether the SSE is so small that the rounding of centring affects it."""
         return not self.exact and self.value <= self.centred
 
     @property
     def outgrown(self) -> bool:
-        """Whether so much less is lost than at first that other units are called for.
+        """Whether the loss has fallen so far that other units are necessary.
+
+        In the present units, tolerances of solvers are too large for a bound.
 
         In these, tolerances of solvers are too large for a bound.
         """
@@ -100,15 +102,15 @@ class Incumbent:
 
     @property
     def ended(self) -> bool:
-        """Whether there is no more to do in these units."""
+        """Whether no improvement is possible in these units."""
         return self.closed or self.outgrown
 
     def within(self, gap: float) -> bool:
-        """Whether the gap is no more than this."""
+        """Whether the gap is at most `gap`."""
         return self.value - self.bound <= gap * self.value
 
     def magnified(self) -> tuple["Incumbent", float]:
-        """Return the same in smaller units if its SSE is small, and the factor."""
+        """Return the incumbent in smaller units if its SSE is small, and the factor."""
         if not 0 < self.value < ENOUGH:
             return self, 1.0
         times = 2.0 ** ceil(log2(ENOUGH / self.value) / 2)  # a power of two: exact

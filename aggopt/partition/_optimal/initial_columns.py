@@ -1,4 +1,4 @@
-"""Initial partitions by local search, and the groups met on the way."""
+"""Initial partitions by local search, and the groups of its changes."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ NEAREST = 10  # neighbours whose groups a record may change with
 
 
 class Searches:
-    """Local searches that collect the groups they meet."""
+    """Local searches that collect the groups of their changes."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Searches:
         self._given = 0
 
     def improved(self, labels: Labels, perturbations: float, clock: Deadline) -> Labels:
-        """Return labels of no more SSE, after so many perturbations per record."""
+        """Return labels of no more SSE, after `perturbations` per record."""
         seed = int(self.rng.integers(2**31))
         found = searched(
             self.Z,
@@ -47,7 +47,7 @@ class Searches:
         return np.asarray(found, np.intp)
 
     def new_groups(self) -> GroupColumns:
-        """Return the groups met since the last call."""
+        """Return the groups collected since the last call."""
         start, who = self.met.groups()
         start, before = start[self._given :], self._given
         self._given = before + len(start) - 1
@@ -66,10 +66,10 @@ def search_on(
     perturbations: float,
     clock: Deadline,
 ) -> bool:
-    """Improve labels, add all groups met; return whether the incumbent improved."""
+    """Improve labels, add collected groups; return whether the incumbent improved."""
     found = searches.improved(labels, perturbations, clock)
     if (
         not generation.pricer.duplicates.some
-    ):  # for which the groups met differ only in them
+    ):  # otherwise collected groups differ in duplicates only
         generation.add(searches.new_groups())
     return generation.offer(found)

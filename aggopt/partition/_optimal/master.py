@@ -1,4 +1,4 @@
-"""The restricted master over groups, with subset-row cuts and branching."""
+"""Restricted master over groups, with subset-row cuts and branching."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ EXACT = 1e-9  # tolerance of reduced costs
 
 @dataclass(frozen=True, eq=False)
 class MasterSolution:
-    """Objective, share of each group (q,), and duals, of the linear program."""
+    """Solution of the linear program: objective, shares of groups (q,), and duals."""
 
     value: float
     share: Floats
@@ -25,16 +25,16 @@ class MasterSolution:
 
     @property
     def whole(self) -> bool:
-        """Whether every group is chosen or not."""
+        """Whether all shares are integers."""
         return bool((np.abs(self.share - np.rint(self.share)) < 1e-6).all())
 
 
 class GroupMaster(RestrictedMaster):
     """Rows for records and cuts, columns for groups; see `aggopt.models.set_partition`.
 
-    The first n columns are single records, allowed in branches only and at a cost
-    above any group's: they keep the program feasible where the groups that a branch
-    allows do not cover every record yet.
+    The first n columns are single records, allowed in branches only and at a cost above
+    any group's: they keep the program feasible until the groups that a branch allows
+    cover every record.
     """
 
     def __init__(self, n: int) -> None:
@@ -86,10 +86,10 @@ class GroupMaster(RestrictedMaster):
         self.cuts.extend(cuts)
 
     def solve(self, seconds: float = np.inf) -> MasterSolution | None:
-        """Return the optimum; None if the time limit comes first."""
+        """Return the optimum; None if the time limit ends the search."""
         found = self.ask(seconds, HighsProgram.solve, seconds)
         if found.status not in ("kOptimal", "kTimeLimit"):
-            # a warm start may end nowhere: from the beginning
+            # a warm start may fail: solve from the beginning
             found = self.ask(seconds, HighsProgram.solve_anew)
         if found.status != "kOptimal" or found.duals is None:
             return None

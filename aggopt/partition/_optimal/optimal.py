@@ -1,4 +1,4 @@
-"""Partitions that are provably near the best, with what is proven of them."""
+"""Partitions that are provably near-optimal, with their certificates."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,22 +20,27 @@ from aggopt.models.set_partition import MODEL
 from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
 from aggopt.partition._optimal.scaled_incumbent import ScaledIncumbent
 from aggopt.partition._registry import Bound, Partitioner
-from aggopt.partition._shared.evidence import of_squares
+from aggopt.partition._shared.evidence import make_certificate
 from aggopt.partition._shared.restricted_master import require_highs
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import Weighing, squared_back, weighed, within_one
+from aggopt.partition._shared.scaling import (
+    Weighing,
+    rescale_squares,
+    scale_to_unit,
+    scale_with_weights,
+)
 from aggopt.partition._shared.settings import Grouping, Seconds
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.sse import compute_sse
 from aggopt.solvers import Solver, Status, choose
 from aggopt.solvers._apart import unanswered
 from aggopt.solvers._options import require_limited
 from aggopt.solvers._pool import NoAnswer
 
-LARGE = 10_000  # records, above which there is no linear program
+LARGE = 10_000  # records above which no linear program is solved
 NEIGHBOURS = 20
-PERTURBATIONS = 10  # per record, in larger tables where no time is named
-BYTES, WEIGHED = 40, 16  # for each pair of records; and where they have weights
-PREPARED = 3e-7  # seconds for each pair of records, below which nothing is priced
+PERTURBATIONS = 10  # per record, in larger tables without a time limit
+BYTES, WEIGHED = 40, 16  # for each pair of records; more if they have weights
+PREPARED = 3e-7  # seconds for each pair of records, below which pricing does not begin
 
 
 @renamed(seconds="time_limit", gap="gap_tol")
@@ -51,12 +56,12 @@ def optimal(
     weights: npt.ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> Partition:
-    """Return groups that lose the least, or nearly, and a bound on what any must lose.
+    """Return groups of least or nearly least loss, and a bound on any groups' loss.
 
     The model is `aggopt.models.set_partition`: set partitioning, solved by column
     generation.  Local search gives a partition; a linear program prices groups, until
     no group of k to 2k - 1 records pays, which proves a bound; cuts raise it; integer
-    programs choose among the groups that are left.
+    programs choose among the remaining groups.
 
     Parameters
     ----------
@@ -65,28 +70,27 @@ def optimal(
     k : int
         Records per group, at least; 1 <= k <= n.
     solver
-        Who solves the integer programs: a name of `aggopt.solvers.SOLVERS` that takes
-        MILP, or a function of yours; the first installed one when omitted.  Linear
-        programs go to HiGHS.  Up to 17 records need no solver: where none is named, all
-        groups are looked at.
+        Solver of the integer programs: a name of `aggopt.solvers.SOLVERS` for MILP, or
+        your own function; the first installed one when omitted.  HiGHS solves the
+        linear programs.  Up to 17 records need no solver: without a name, all groups
+        are enumerated.
     time_limit
-        Seconds after which the best so far is returned, with status LIMIT; at once if
-        0: MDAV's groups, and the bound that neighbours prove.  600 when omitted: where
-        k is 10 or more, or large beside the number of records, it might never end.  inf
-        is refused; name as long a time as you would wait.  Whole minutes are well spent
-        on a thousand records.  Compilation, on the first call, is not counted.
+        Seconds after which the best partition so far is returned, with status LIMIT; at
+        once if 0: MDAV's groups, and the bound that neighbours prove.  600 when
+        omitted: if k is 10 or more, or large relative to the number of records, the
+        search might never end.  inf is refused; set the longest time that you would
+        wait.  A thousand records deserve whole minutes.  Compilation, on the first
+        call, is not counted.
     gap_tol
-        Stop where (objective - bound) / objective is no more than this, from 0 to
-        below 1.
+        Stop when (objective - bound) / objective is at most this, from 0 to below 1.
     seed : int
-        Of the local searches.  The same seed gives the same groups where no limit of
-        time had a part in it: tables of up to 200 records that are solved
-        long before it.
+        Seed of the local searches.  Equal seeds give equal groups if no time limit
+        intervened: for tables of up to 200 records that are solved long before it.
     scale : "z" or "none"
-        As in `mdav`: z-scores, or X as it is.
+        As in `mdav`: z-scores, or X unchanged.
     weights : (n,), optional
-        Sampling weights, above 0, of any scale: groups lose the least weighted sum of
-        squares from weighted means, and z-scores are by weighted moments.  k counts
+        Sampling weights, above 0, of any scale: groups minimise the weighted sum of
+        squares from weighted means, and z-scores use weighted moments.  k counts
         records.
     progress : callable, optional
         Progress callback: called with the share of the work, or of the time, done.
@@ -97,34 +101,33 @@ def optimal(
         labels (n,), numbered 0..m-1 in the order of the groups' first records, and a
         certificate.  objective: the sum of squares within groups, on z-scores (in units
         of X with scale="none"), over all records and attributes, on the scale of the
-        weights where there are any.  bound: no partition
-        into groups of k or more loses less.  Status OPTIMAL only where that is proven,
-        up to 1e-6 of the objective; GAP where gap_tol ended the search: objective -
-        bound is no more than that share of the objective; LIMIT where time or size did,
-        or without a bound where no float holds the objective; INTERRUPTED after Ctrl-C,
-        with the best so far; UNANSWERED, too, where HiGHS or the solver did not return
-        and was ended 2.5 seconds after its limit; FAILED, too, where the process of
-        HiGHS ended.
+        weights, if any.  bound: no partition into groups of k or more loses less.
+        Status OPTIMAL only if that is proven, up to 1e-6 of the objective; GAP if
+        gap_tol ended the search: objective - bound is at most that share of the
+        objective; LIMIT if time or size did, or without a bound if the objective
+        overflows; INTERRUPTED after Ctrl-C, with the best so far; UNANSWERED, with the
+        best so far, if HiGHS or the solver did not return and was ended 2.5 seconds
+        after its limit; FAILED, likewise, if the process of HiGHS ended.
 
     Raises
     ------
     InfeasibleInputError
-        k exceeds n, or the memory that is left would not do.
+        k exceeds n, or the available memory is insufficient.
     JobError
-        k, time_limit, gap_tol or seed cannot be used; an unknown scale or solver, or a
-        solver that takes no integer programs.
+        k, time_limit, gap_tol or seed is invalid; an unknown scale or solver, or a
+        solver without integer programs.
     TableError
         X is not a matrix of finite numbers; weights are not one number above 0 for
         each record, or span more than six orders of magnitude.
     SolverError
-        The solver is not installed; the message says how to get it.
+        The solver is not installed; the message contains the command to install it.
 
     Notes
     -----
-    On 1000 records: proven optimal, or within 0.2 %, for k = 3 to 5, in minutes.  For
-    k of 10 and more the partition is good and the bound weak, 75 to 95 % of it: too
-    many groups could pay.  Tables of more than 10 000 records get the result of a
-    local search, whose certificate says so, and the bound that neighbours prove.
+    On 1000 records: proven optimal, or within 0.2 %, for k = 3 to 5, in minutes.  For k
+    of 10 and more the partition is good and the bound weak, 75 to 95 % of it: too many
+    groups could pay.  For tables of more than 10 000 records the result is that of a
+    local search, which the certificate names, with the bound that neighbours prove.
 
     Time grows steeply with k and with the dimension of the data; memory as n^2.  With
     weights that differ much bounds are weaker, and pricing takes longer.
@@ -140,7 +143,7 @@ def optimal(
     >>> result.labels, result.certificate.status.value
     (array([0, 1, 0, 1, 0, 1]), 'optimal')
     """
-    records, known = weighed(X, scale, weights)
+    records, known = scale_with_weights(X, scale, weights)
     k = group_size(k, len(records))
     perturbations = PERTURBATIONS if time_limit is None else inf
     by = choose(solver, *MODEL.kinds)
@@ -179,22 +182,22 @@ class _OptimalOptions:
     seed: int
     report: Progress
     perturbations: float
-    every: bool  # whether all partitions may be looked at, without a solver
+    every: bool  # whether all partitions may be enumerated, without a solver
 
 
 def _only(records: Floats, k: int, known: Weighing, clock: Deadline) -> Partition:
-    """Return the one partition that is best: all in one group, or each in its own."""
+    """Return the only candidate partition: one group, or a group for each record."""
     n = len(records)
     labels = np.arange(n) if k == 1 else np.zeros(n, np.intp)
-    small, exponent = within_one(records)
-    lost = squared_back(loss(small, labels, known.of), exponent) * known.unit
+    small, exponent = scale_to_unit(records)
+    lost = rescale_squares(compute_sse(small, labels, known.of), exponent) * known.unit
     by, spent = "nothing to choose", clock.spent
-    certificate = of_squares(True, Status.LIMIT, lost, lost, by, spent)
+    certificate = make_certificate(True, Status.LIMIT, lost, lost, by, spent)
     return Partition(labels, certificate)
 
 
 def _solved(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> Status:
-    """Improve and bound the best so far; return why it ended."""
+    """Improve and bound the best so far; return the reason why it ended."""
     try:
         if not (clock.over or work.best.closed):
             _improve(work, how, clock)
@@ -210,7 +213,7 @@ def _solved(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> Sta
 
 
 def _improve(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> None:
-    from aggopt.partition._neighbours.neighbours import neighbours
+    from aggopt.partition._neighbours.neighbours import find_neighbours
     from aggopt.partition._optimal.exhaustive import MOST, time_for
     from aggopt.partition._optimal.schedule import OptimalProblem, run_schedule
 
@@ -220,7 +223,7 @@ def _improve(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> No
         if work.refine():
             _look_at_all(work.best)
         return
-    near = neighbours(work.best.Z, NEIGHBOURS)
+    near = find_neighbours(work.best.Z, NEIGHBOURS)
     if n > LARGE or clock.left < PREPARED * pairs:
         _search(work.best, near, how.perturbations, how, clock)
         return
@@ -229,7 +232,7 @@ def _improve(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> No
     _search(work.best, near, 1, how, clock)
     while True:
         if work.refine():
-            near, start = neighbours(work.best.Z, NEIGHBOURS), work.best.labels
+            near, start = find_neighbours(work.best.Z, NEIGHBOURS), work.best.labels
         work.magnify()
         best = work.best
         if best.closed or clock.over:
@@ -259,7 +262,7 @@ def _search(
     from aggopt.partition._local_search.search import searched
     from aggopt.partition._local_search.setup import weights_of
 
-    # a pool as for later searches, so that one compiled search serves them all
+    # with a pool, as later searches have one: the kernel is compiled once
     pool = Collection(len(best.Z)) if perturbations < inf else None
     found = searched(
         best.Z,

@@ -20,9 +20,9 @@ from aggopt.partition._optimal.pricing_state import (
 
 PAYS = -1e-9  # reduced costs below count as negative
 WORK = 1_000_000  # nodes between two checks of the deadline
-MORE = 4  # factor of that where one medoid has more
+MORE = 4  # factor of that if one medoid has more
 NEAR = 12  # neighbours that heuristic pricing may add
-FORBIDDEN = 1e7  # penalty of a pair that must be apart, squared distances being near 1
+FORBIDDEN = 1e7  # penalty of a pair that must be apart, for squared distances near 1
 UNWANTED = 1e9  # cost of a record that no group needs
 
 Cut = tuple[int, ...]
@@ -54,7 +54,7 @@ class Duals:
         return fsum([*self.u, *most])
 
     def scaled(self, share: float) -> "Duals":
-        """Return this share of the records' duals."""
+        """Return duals with this share of the records' duals."""
         return Duals(share * self.u, self.cuts, self.s, self.together, self.apart)
 
 
@@ -90,7 +90,7 @@ class PricingEffort:
 
 
 class Pricer:
-    """Squared distances `apart` (n, n), and what groups cost by them."""
+    """Squared distances `apart` (n, n), and the costs of groups."""
 
     def __init__(
         self, Z: Floats, k: int, near: Labels, weights: Floats | None = None
@@ -113,7 +113,7 @@ class Pricer:
     def priced_heuristically(
         self, duals: Duals, start: GroupColumns
     ) -> tuple[GroupColumns, Floats]:
-        """Return groups that price out, by local search from these, without cuts."""
+        """Return groups that price out, by local search from `start`, without cuts."""
         from aggopt.partition._optimal.heuristic_pricing_kernels import climb
 
         ended, reduced = np.empty_like(start.members), np.empty(len(start.sizes))
@@ -134,6 +134,9 @@ class Pricer:
         self, duals: Duals, effort: PricingEffort, clock: Deadline, most: float = PAYS
     ) -> PricedGroups:
         """Return groups of reduced cost at most `most`, all if complete.
+
+        Duals are averaged over duplicates; among groups that differ in duplicates only,
+        one is returned.
 
         Duals are averaged over duplicates; of groups that differ in duplicates only,
         one is returned.
@@ -174,7 +177,7 @@ class Pricer:
         """Return a lower bound of every partition's SSE.
 
         Each group has one medoid, and a partition at most floor(n / k) groups: the sum
-        of that many least reduced costs bounds the dual's infeasibility.
+        of the floor(n / k) least reduced costs bounds the dual's infeasibility.
         """
         lowest = np.sort(least)[: self.n // self.k]
         return duals.value + fsum(np.minimum(lowest, 0.0))

@@ -1,4 +1,4 @@
-"""What exact pricing is told, and what it finds."""
+"""Input and result of exact pricing."""
 
 from typing import NamedTuple
 
@@ -9,18 +9,18 @@ from aggopt.core.validation import Floats
 
 
 class Distances(NamedTuple):
-    """What groups cost, by their pairs; records weigh 1 where none have weights.
+    """Distances for the costs of groups; all weights are 1 for unweighted records.
 
     Attributes
     ----------
     pair : (n, n)
         Squared distances of records, times the weights of both.
     pull : (n, n)
-        Those from record i to j, times the weight of j: from a medoid.
+        Squared distances from record i to j, times the weight of j: from a medoid.
     near : (n, 2k)
-        Sums of the q least entries of a row of `pair`, its own left out.
+        Sums of the q least entries of a row of `pair`, without the record itself.
     weight : (n,)
-        What each weighs.
+        Weight of each record.
     """
 
     pair: Floats
@@ -35,15 +35,15 @@ class Prices(NamedTuple):
     Attributes
     ----------
     penalty : (cuts,)
-        What each pair of a cut's records costs a group, -s_l >= 0.
+        Cost of each pair of a cut's records in a group, -s_l >= 0.
     inside : (cuts, n)
-        Which records a cut counts.
+        Whether a cut counts each record.
     first, cuts : (n + 1,), (c,)
-        The cuts that count record i and cost something: cuts[first[i] : first[i + 1]].
+        The cuts of positive cost that count record i: cuts[first[i] : first[i + 1]].
     mate_first, mates
         Likewise the records that must be in one group with record i.
     before : (n,)
-        A record without which record i is not taken, its copy; -1 without one.
+        The copy that must be chosen before record i; -1 without one.
     """
 
     u: Floats
@@ -57,16 +57,16 @@ class Prices(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What is looked for, and how much work may be spent.
+    """Limits of a search for groups, and of its work.
 
     Attributes
     ----------
     most
-        Groups of a larger reduced cost are not wanted.
+        Largest reduced cost of wanted groups.
     keep, room
-        Groups that are returned, for each medoid and in all.
+        Number of returned groups, for each medoid and in total.
     candidates, nodes, all_nodes
-        Candidates and nodes for each medoid, nodes in all; 0 for all of them.
+        Candidates and nodes for each medoid, nodes in total; 0: no limit.
     """
 
     most: float
@@ -77,20 +77,20 @@ class Limits(NamedTuple):
     all_nodes: int
 
 
-RETURNED, WANTED, NODES, MEDOIDS = range(4)  # what `PricingResult.counts` holds
+RETURNED, WANTED, NODES, MEDOIDS = range(4)  # positions in `PricingResult.counts`
 
 
 class PricingResult(NamedTuple):
-    """Groups (room, 2k - 1), their reduced costs, and how far the search came.
+    """Groups (room, 2k - 1), their reduced costs, and the progress of the search.
 
     Attributes
     ----------
     least : (n,)
-        The least reduced cost found from each medoid; `most` if none.
+        The least reduced cost found from each medoid; `most` if none was found.
     done : (n,)
-        Which medoids have no other groups that are wanted.
+        Whether all wanted groups of each medoid were found.
     counts : (4,)
-        Groups returned, groups seen, nodes and candidates, medoids seen to.
+        Groups returned, groups found, nodes and candidates, medoids completed.
     """
 
     members: I32
@@ -101,7 +101,7 @@ class PricingResult(NamedTuple):
 
     @classmethod
     def nothing(cls, n: int, k: int, limits: Limits) -> "PricingResult":
-        """Return room for what is found among n records."""
+        """Return an empty result for n records."""
         return cls(
             np.full((limits.room, 2 * k - 1), -1, np.int32),
             np.empty(limits.room),

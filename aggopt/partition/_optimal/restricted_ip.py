@@ -1,4 +1,4 @@
-"""The integer program over groups of low reduced cost, asked of any MILP solver."""
+"""Integer program over groups of low reduced cost, for any MILP solver."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import hard_limited
 from aggopt.solvers._child import GRACE
 
-# solvers of integer programs are content with a gap of 1e-4 unless they are set
+# by default, solvers of integer programs stop at a gap of 1e-4
 EXACTLY = {
     "highs": {
         "mip_rel_gap": 0.0,
@@ -24,10 +24,8 @@ EXACTLY = {
         "mip_feasibility_tolerance": 1e-8,
     }
 }
-DENSE = (
-    4  # times the entries of the records' rows: with cuts of more, without is faster
-)
-TRUST = 5e-7  # of the objective: what a solver's tolerances may hide
+DENSE = 4  # times the entries of the records' rows: denser cuts slow the solver down
+TRUST = 5e-7  # of the objective: errors that a solver's tolerances allow
 
 
 def chosen(
@@ -37,7 +35,9 @@ def chosen(
     clock: Deadline,
     seconds: float,
 ) -> bool:
-    """Take the best partition into these groups; return whether the solver proved it.
+    """Find the best partition into these groups; return whether the solver proved it.
+
+    The best partition so far is always feasible.
 
     The best partition so far is always among those that may be chosen.
     """
@@ -56,7 +56,7 @@ def chosen(
 
 
 def _asked(data: model.Data, solver: Solver, limit: float | None) -> Answer:
-    """Ask in a process of its own: HiGHS's time limit is soft, and this one is not."""
+    """Solve in a separate process, as the time limit of HiGHS is soft."""
     native = solver.native.lower()
     return hard_limited(model.MODEL, data, solver, limit, EXACTLY.get(native))
 

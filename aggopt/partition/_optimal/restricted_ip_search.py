@@ -1,4 +1,4 @@
-"""Integer programs over groups of least reduced cost: over few at first, then more."""
+"""Integer programs over groups of least reduced cost: few groups first, then more."""
 
 import numpy as np
 
@@ -10,11 +10,13 @@ from aggopt.partition._optimal.pricing import PricingEffort
 from aggopt.partition._optimal.restricted_ip import chosen
 from aggopt.solvers import Solver
 
-# few groups are soon chosen among; many hold a better choice, which a solver does not
-# find in time
+# a solver is fast among few groups; many contain a better choice, but take too
+# long
 FIRST, MORE, FEWER = 1.5, 1.5, 0.6  # groups for each record, and times as many then
-NARROW = 1 / 64  # of the gap: the reduced cost up to which all groups are sought first
-SOUGHT, ROOM = 4, 10  # groups for each record that are sought, and may be found
+NARROW = (
+    1 / 64
+)  # of the gap: the reduced cost up to which all groups are searched first
+SOUGHT, ROOM = 4, 10  # groups for each record that are searched, and may be found
 PERTURBATIONS = 30  # per record, of local search after a program
 
 
@@ -25,7 +27,10 @@ def choose_among(
     clock: Deadline,
     seconds: float,
 ) -> None:
-    """Choose among groups of least reduced cost, and search on from what is chosen.
+    """Choose among groups of least reduced cost, and search from the chosen ones.
+
+    The number of groups grows until a solver cannot choose among them within `seconds`,
+    or falls until it can.
 
     Ever more of them, until there are more than a solver can choose among in so many
     `seconds`; ever fewer, while there are.
@@ -51,7 +56,7 @@ def choose_among(
 
 
 def _wanted(generation: ColumnGeneration, most: int) -> Labels:
-    """Return so many groups, at most, of those that a better partition may hold."""
+    """Return up to `most` groups that may belong to a better partition."""
     solved = generation.solve()
     if solved is None:
         return np.empty(0, np.intp)
@@ -62,7 +67,7 @@ def _wanted(generation: ColumnGeneration, most: int) -> Labels:
 
 
 def _seek(generation: ColumnGeneration, clock: Deadline) -> None:
-    """Take in the groups of least reduced cost of all that there are."""
+    """Add the groups of least reduced cost among all groups."""
     if generation.proof is None or generation.pricer.duplicates.some:
         return
     best, n = generation.best, len(generation.best.Z)

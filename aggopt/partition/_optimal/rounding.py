@@ -29,7 +29,7 @@ def round_up(
 
 
 def _rounded(generation: ColumnGeneration, searches: Searches) -> Labels:
-    """Return labels: groups drawn by their share, MDAV among the records left."""
+    """Return labels: groups drawn by their share, and MDAV among the other records."""
     solved, n, k = generation.solved, generation.master.n, generation.best.k
     labels = np.full(n, -1, np.intp)
     if solved is not None:

@@ -1,4 +1,4 @@
-"""Lagrangian bounds from scaled duals, where exact pricing takes long."""
+"""Lagrangian bounds from scaled duals, if exact pricing takes long."""
 
 import numpy as np
 

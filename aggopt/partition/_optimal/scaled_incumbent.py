@@ -1,4 +1,4 @@
-"""The incumbent in units of its own, and its certificate in those of the records."""
+"""Incumbent in its own units, and its certificate in those of the records."""
 
 from dataclasses import dataclass, field
 
@@ -6,26 +6,28 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, numbered
-from aggopt.partition._loss_bound import least_loss
+from aggopt.partition._loss_bound import compute_loss_bound
 from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
-from aggopt.partition._shared.evidence import alike, of_squares
+from aggopt.partition._shared.evidence import has_equal_records, make_certificate
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import (
     NONE,
     Weighing,
-    exponent_of,
-    squared_back,
-    within_one,
-    without_constants,
+    find_exponent,
+    rescale_squares,
+    scale_to_unit,
+    zero_constants,
 )
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.sse import compute_sse
 from aggopt.solvers import Status
 
 
 @dataclass(eq=False)
 class ScaledIncumbent:
-    """Records (n, d), and / 2^exponent; and the best so far, in units of its own.
+    """Records (n, d), also divided by 2^exponent; and the best so far, in own units.
+
+    Losses are by weights of mean 1: `scale` converts them to the original weights.
 
     What is lost is by weights of mean 1: `scale` times that by the weights given.
     """
@@ -41,22 +43,25 @@ class ScaledIncumbent:
     def of(
         cls, records: Floats, k: int, gap: float, known: Weighing = NONE
     ) -> "ScaledIncumbent":
-        """Begin with MDAV's groups, in units in which a mean square is 1."""
-        given, (records, exponent) = records, within_one(without_constants(records))
+        """Return MDAV's groups, in units in which a mean square is 1."""
+        given, (records, exponent) = records, scale_to_unit(zero_constants(records))
         Z = records - records.mean(axis=0)
         largest = float(np.abs(Z).max()) or 1.0
         Z = Z / largest
         root = float(np.sqrt((Z**2).mean())) or 1.0
         Z = np.ascontiguousarray(Z / root)
         unit, start = largest * root, numbered(mdav_labels(records, k))
-        least = least_loss(records, k, weights=known.of) / unit**2
+        least = compute_loss_bound(records, k, weights=known.of) / unit**2
         best = Incumbent(Z, k, start, least, gap, weights=known.of)
         work = cls(given, records, exponent, unit, best, known.unit)
         work.refine()
         return work
 
     def refine(self) -> bool:
-        """Take records without centring if the SSE is so small that it would show.
+        """Use uncentred records if the SSE is so small that centring would affect it.
+
+        Their differences are then exact to a float's last digit. Return whether they
+        were substituted now.
 
         Their differences are then exact to a float's last digit.  Return whether they
         were taken now.
@@ -64,31 +69,33 @@ class ScaledIncumbent:
         best = self.best
         if not best.rounded:
             return False
-        power = exponent_of(np.array(self.unit))
+        power = find_exponent(np.array(self.unit))
         Z, k = np.ldexp(self.records, -power), best.k
-        bound = least_loss(Z, k, weights=best.weights)
+        bound = compute_loss_bound(Z, k, weights=best.weights)
         self.best = Incumbent(Z, k, best.labels, bound, best.gap, True, best.weights)
         self.unit = 2.0**power
         return True
 
     def magnify(self) -> None:
-        """Take smaller units, where so little is lost that solvers would not see it."""
+        """Choose smaller units if the loss is below the resolution of solvers."""
         best, times = self.best.magnified()
         self.unit, self.best = self.unit / times, best
 
     def result(self, status: Status, solver: str, clock: Deadline) -> Partition:
         """Return the best so far with its certificate, in the units of the records."""
         best = self.best
-        objective = loss(self.records, best.labels, best.weights)
+        objective = compute_sse(self.records, best.labels, best.weights)
         bound = min(best.bound * self.unit**2, objective)
         by = solver if best.priced else best.by
-        seen = objective > 0 or alike(self.given, best.labels)  # not rounded to 0
+        seen = objective > 0 or has_equal_records(
+            self.given, best.labels
+        )  # not rounded to 0
         met = best.proven and seen and objective - bound <= PROVEN * objective
-        certificate = of_squares(
+        certificate = make_certificate(
             met,
             status,
-            squared_back(objective, self.exponent) * self.scale,
-            squared_back(bound, self.exponent) * self.scale,
+            rescale_squares(objective, self.exponent) * self.scale,
+            rescale_squares(bound, self.exponent) * self.scale,
             by,
             clock.spent,
         )

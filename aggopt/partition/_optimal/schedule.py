@@ -1,4 +1,4 @@
-"""The schedule of `optimal`: pricing, rounding, cuts, integer programs, branching."""
+"""Schedule of `optimal`: pricing, rounding, cuts, integer programs, branching."""
 
 from dataclasses import dataclass
 
@@ -26,12 +26,14 @@ STALLED = 1e-3  # share of the gap that a round of cuts must close
 LONGEST = 300.0  # seconds for an integer program without a deadline
 QUICK = 200  # records up to which branching precedes integer programs
 FEW = 8  # nodes of that branching, at least
-NODES = 4000  # and of one record: an integer program costs a process, too
+NODES = 4000  # for one record: an integer program also costs a process
 
 
 @dataclass(frozen=True, eq=False)
 class OptimalProblem:
     """Records (n, d), k, neighbours (n, c), initial labels and integer solver.
+
+    Also sampling weights (n,), None if all are equal.
 
     And sampling weights (n,), None where all are equal.
     """
@@ -49,6 +51,8 @@ def run_schedule(
     task: OptimalProblem, best: Incumbent, clock: Deadline, report: Progress
 ) -> None:
     """Improve and bound `best` until the gap is closed or the deadline passes.
+
+    It also ends when a partition is found that requires other units.
 
     It ends, too, when a partition is found that calls for other units.
 
@@ -97,7 +101,7 @@ def _run(
         _choose(generation, searches, task, _part(clock, 0.5))
     report(0.7)
     if converged and not best.ended:
-        _cut(generation, _part(clock, 0.3))  # against a smaller gap more cuts pay
+        _cut(generation, _part(clock, 0.3))  # with a smaller gap more cuts pay
         enumerated(generation, task.solver, clock, _longest(clock, 0.6))
     report(0.8)
     if converged:
@@ -115,7 +119,7 @@ def _longest(clock: Deadline, share: float) -> float:
 
 
 def _round(generation: ColumnGeneration, searches: Searches, within: Deadline) -> None:
-    """Round the master's solution, improve it, and add the groups met."""
+    """Round the master's solution, improve it, and add the collected groups."""
     failed = 0
     while failed < PATIENCE and not within.over:
         better = round_up(generation, searches, TRIALS, within)

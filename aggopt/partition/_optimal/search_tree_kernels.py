@@ -1,4 +1,4 @@
-"""Compiled steps of one medoid's search: choices, and what they rule out or require.
+"""Compiled steps of one medoid's search: choices, their exclusions and requirements.
 
 Importing this imports numba: do so late.
 """
@@ -16,26 +16,26 @@ from aggopt.partition._optimal.pricing_state import Distances, Prices
 
 
 class SearchTree(NamedTuple):
-    """One medoid's search: the medoid is 0, its candidates are 1, 2, ...
+    """Search of one medoid, which is 0; its candidates are 1, 2, ...
 
     Attributes
     ----------
     who : (c,)
-        Record of each.
+        Their records.
     D : (c, c)
         Squared distances among them, times the weights of both.
     u, v : (c,)
-        Price, and w_j D(m, j) / 2 less it.
+        Price, and w_j D(m, j) / 2 less the price.
     near : (c, 2k)
         Sum of the q least distances to others.
     part : (2k,)
         P, in the order of choice.
     open, number, next, end : (2k, c), (2k,)
-        Candidates after so many choices, how many, the next, and where to stop.
+        For each number of choices: candidates, their number, the next one, and the end.
     g : (2k, c)
         Distance from each of them to P.
     W, U, V, penalty : (2k,)
-        Of P: W, sums of u and v, penalties.
+        For P: W, sums of u and v, penalties.
     weight, heavy, whole : (c,), (2k,), (2k,)
         Weights of each; sum of the r largest among candidates; weight of P.
     """
@@ -110,7 +110,7 @@ def build(
 
 @inlined
 def skips_a_copy(tree: SearchTree, prices: Prices, level: int, at: int) -> bool:
-    """Whether a duplicate that is to be chosen before this candidate is not in P."""
+    """Whether a duplicate that must be chosen before this candidate is missing in P."""
     needed = prices.before[tree.who[tree.open[level, at]]]
     held = needed < 0
     for y in range(level):
@@ -120,7 +120,7 @@ def skips_a_copy(tree: SearchTree, prices: Prices, level: int, at: int) -> bool:
 
 @inlined
 def choose(tree: SearchTree, prices: Prices, level: int, at: int) -> None:
-    """Put a candidate into P, with its costs and the penalties of cuts."""
+    """Add a candidate to P, with its costs and the penalties of cuts."""
     y = tree.open[level, at]
     tree.part[level] = y
     tree.W[level + 1] = tree.W[level] + tree.g[level, at]
@@ -140,7 +140,7 @@ def choose(tree: SearchTree, prices: Prices, level: int, at: int) -> None:
 
 @inlined
 def missing_mate(tree: SearchTree, prices: Prices, level: int) -> int:
-    """Return a record that P must hold, and does not; -1 if there is none."""
+    """Return a record that P requires but does not contain; -1 if none is missing."""
     for y in range(level):
         i = tree.who[tree.part[y]]
         for w in range(prices.mate_first[i], prices.mate_first[i + 1]):
@@ -154,7 +154,7 @@ def missing_mate(tree: SearchTree, prices: Prices, level: int) -> int:
 
 @inlined
 def require_mate(tree: SearchTree, prices: Prices, level: int, mate: int) -> bool:
-    """Leave only this record to choose next; return whether it can be."""
+    """Make this record the only choice; return whether it is a candidate."""
     if mate < 0:
         return True
     at = 0

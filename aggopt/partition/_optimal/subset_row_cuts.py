@@ -1,4 +1,4 @@
-"""Subset-row cuts that a fractional choice of groups breaks."""
+"""Subset-row cuts that a fractional choice of groups violates."""
 
 from typing import Any
 
@@ -9,14 +9,16 @@ from aggopt.core.validation import Floats
 from aggopt.partition._optimal.columns import GroupColumns
 from aggopt.partition._optimal.pricing import Cut, _by_record
 
-ROOM = 10_000  # for cuts that are broken, at first
-FEW = 20  # with more cuts of three than this, none of five are looked for
+ROOM = 10_000  # for violated cuts, at first
+FEW = 20  # cuts of three from which on cuts of five are not separated
 
 
 def violated(
     groups: GroupColumns, share: Floats, few: Bool, have: set[Cut], most: int
 ) -> list[Cut]:
-    """Return cuts of 3 and 5 records that this choice breaks most, so many at most.
+    """Return up to `most` cuts of 3 and 5 records that this choice violates most.
+
+    `share` (q,) is the chosen share of each group; cuts contain records of `few` (n,).
 
     `share` (q,) is how much of each group is chosen; cuts hold records of `few` (n,).
     """
@@ -46,7 +48,7 @@ def violated(
 
 
 def _all(kernel: Any, what: tuple[Any, ...], width: int) -> tuple[Any, Any]:
-    """Return all cuts that a kernel finds, and by how much they are broken."""
+    """Return all cuts that a kernel finds, and their violations."""
     room = ROOM
     while True:
         rows, excess = np.empty((room, width), np.int32), np.empty(room)
@@ -57,7 +59,7 @@ def _all(kernel: Any, what: tuple[Any, ...], width: int) -> tuple[Any, Any]:
 
 
 def halves(groups: GroupColumns, cuts: list[Cut], n: int) -> Any:
-    """Return half the records of each cut that each group holds, rounded down (l, q).
+    """Return half the records of each cut in each group, rounded down (l, q).
 
     A sparse matrix by columns.
     """

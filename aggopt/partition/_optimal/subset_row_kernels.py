@@ -1,7 +1,7 @@
 """Compiled separation of subset-row cuts.  Importing this imports numba: do so late.
 
 Columns (q, w) are groups of a fractional choice, their records numbered 0..r-1, then
--1; `share` (q,) is how much of each is chosen.
+-1; `share` (q,) is the chosen share of each.
 """
 
 import numpy as np
@@ -11,12 +11,12 @@ from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
 
-BROKEN = 1e-4  # by how much a cut must be broken
+BROKEN = 1e-4  # least violation of a cut
 
 
 @compiled
 def together(columns: I32, share: Floats, pairs: Floats) -> None:
-    """Put how much two records are chosen together in pairs (r, r)."""
+    """Write the joint share of two records into pairs (r, r)."""
     pairs[:] = 0.0
     for q in range(len(columns)):
         for a in columns[q]:
@@ -35,7 +35,10 @@ def triples(
     found: I32,
     broken: Floats,
 ) -> int:
-    """Find broken cuts of three records, and by how much each is; return how many.
+    """Find violated cuts of three records, with their violation; return their number.
+
+    They are written into found (room, 3) and broken (room,) while room is left. Columns
+    with record i are holding[first[i] : first[i + 1]].
 
     They are put in found (room, 3) and broken (room,) as far as there is room.
     Columns that hold record i are holding[first[i] : first[i + 1]].
@@ -69,7 +72,7 @@ def quintuples(
     found: I32,
     broken: Floats,
 ) -> int:
-    """Likewise of five records, grown from three record by record."""
+    """Find violated cuts of five records likewise, grown from three by one each."""
     count = 0
     held = np.zeros(len(columns), np.int64)
     gain = np.zeros(len(pairs))
@@ -99,7 +102,7 @@ def _grow(
     held: I64,
     gain: Floats,
 ) -> float:
-    """Fill in the last two of five records; return how much the cut's left side is."""
+    """Fill in the last two of five records; return the left side of the cut."""
     for i in five[:3]:
         for q in holding[first[i] : first[i + 1]]:
             held[q] += 1
@@ -130,11 +133,11 @@ def _best_next(
     held: I64,
     gain: Floats,
 ) -> int:
-    """Return the record most together with those chosen; as a fifth, that halves."""
+    """Return the record with the largest joint share; as a fifth, by halves."""
     best, most, last = -1, 0.0, len(chosen) == 4
     for i in chosen:
         for q in holding[first[i] : first[i + 1]]:
-            # a column is met once for each record that it holds
+            # a column occurs once for each chosen record in it
             more = share[q] if not last else share[q] * (held[q] % 2) / held[q]
             for j in columns[q]:
                 if j >= 0:

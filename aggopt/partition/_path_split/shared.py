@@ -14,7 +14,7 @@ _kept: ContextVar[Kept | None] = ContextVar("orderings", default=None)
 
 
 @contextmanager
-def shared_orderings() -> Iterator[None]:
+def share_orderings() -> Iterator[None]:
     """Cache orderings within the block, for further k that would make them again.
 
     Source: Mortazavi and Jalili, Fast data-oriented microaggregation algorithm for
@@ -28,8 +28,8 @@ def shared_orderings() -> Iterator[None]:
         _kept.reset(token)
 
 
-def made_once(
-    how: Hashable, records: Floats, make: Callable[[], Iterable[I64]]
+def get_orderings(
+    method: Hashable, records: Floats, make: Callable[[], Iterable[I64]]
 ) -> Iterable[I64]:
     """Return orderings of records (n, d), from the cache if it contains them.
 
@@ -37,10 +37,10 @@ def made_once(
 
     `how` says how they are made, whatever k.
     """
-    kept = _kept.get()
-    if kept is None:
+    cache = _kept.get()
+    if cache is None:
         return make()
-    own = how, records.shape, sha256(records.tobytes()).digest()
-    if own not in kept:
-        kept[own] = list(make())
-    return kept[own]
+    key = method, records.shape, sha256(records.tobytes()).digest()
+    if key not in cache:
+        cache[key] = list(make())
+    return cache[key]

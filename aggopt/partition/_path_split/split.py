@@ -1,45 +1,19 @@
 """Optimal split of an ordering into groups of consecutive records."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._unassigned.pool import CHUNK
-
-
-class SplitState(NamedTuple):
-    """Dynamic programs of the split: one for each cut of the ring.
-
-    Attributes
-    ----------
-    path : (n,)
-        The records in their order.
-    losses : (cuts, 2k)
-        Least SSE of path[cut:j], in column j % 2k, for the 2k latest j.
-    totals : (cuts,)
-        Least SSE of the whole ring, cut there.
-    sizes : (n + 1,)
-        Size of the last group of path[:j] in its minimum-SSE split.
-    """
-
-    path: I64
-    losses: Floats
-    totals: Floats
-    sizes: I64
-
-    def __repr__(self) -> str:
-        """Return the number of records, without values."""
-        return f"SplitState(path of {len(self.path)}, {len(self.totals)} cuts)"
-
+from aggopt.partition._path_split.state import SplitState
+from aggopt.partition._unassigned.state import CHUNK
 
 CUTS = 63  # most cuts of a ring: all distinct ones up to k = 32
 REAL = 1e-9  # relative improvement that counts: rounding is less
 
 
-def best_split(
+def find_best_split(
     records: Floats, paths: Iterable[I64], k: int, *, closed: bool = False
 ) -> Labels:
     """Return labels (n,) of a minimum-SSE split; among equals, of the first ordering.
@@ -66,30 +40,32 @@ def best_split(
     microaggregation, IEEE TKDE 15(4), 2003: their shortest path, with
     multivariate SSE on its arcs.
     """
-    best, least = np.empty(0, np.int64), np.inf
+    best, lowest = np.empty(0, np.int64), np.inf
     for path in paths:
-        ways = _explored(records, path, k, cuts=min(2 * k - 1, CUTS) if closed else 1)
-        cut = _first_least(ways.totals)
-        if not best.size or _is_less(ways.totals[cut], least):
-            best, least = np.roll(path, -cut), ways.totals[cut]
-    return _labels(_explored(records, best, k, cuts=1))
+        state = _run_program(
+            records, path, k, cuts=min(2 * k - 1, CUTS) if closed else 1
+        )
+        cut = _find_lowest(state.totals)
+        if not best.size or _is_less(state.totals[cut], lowest):
+            best, lowest = np.roll(path, -cut), state.totals[cut]
+    return _collect_labels(_run_program(records, best, k, cuts=1))
 
 
-def _explored(records: Floats, path: I64, k: int, cuts: int) -> SplitState:
+def _run_program(records: Floats, path: I64, k: int, cuts: int) -> SplitState:
     from aggopt.partition._path_split import split_kernels as kernels
 
     n, d = records.shape
-    ways = SplitState(
+    state = SplitState(
         path, np.full((cuts, 2 * k), np.inf), np.empty(cuts), np.zeros(n + 1, np.int64)
     )
-    np.fill_diagonal(ways.losses, 0.0)  # before the first group
+    np.fill_diagonal(state.losses, 0.0)  # before the first group
     step = max(1, CHUNK // (2 * k * (d + cuts)))
     for begin in range(1, n + cuts, step):
-        kernels.advance(records, ways, begin, min(begin + step, n + cuts))
-    return ways
+        kernels.extend_program(records, state, begin, min(begin + step, n + cuts))
+    return state
 
 
-def _first_least(totals: Floats) -> int:
+def _find_lowest(totals: Floats) -> int:
     best = 0
     for cut, total in enumerate(totals):
         if _is_less(total, totals[best]):
@@ -101,12 +77,12 @@ def _is_less(loss: float, than: float) -> bool:
     return bool(loss < than * (1 - REAL))
 
 
-def _labels(ways: SplitState) -> Labels:
-    n = len(ways.path)
-    group = np.zeros(n, np.intp)
+def _collect_labels(state: SplitState) -> Labels:
+    n = len(state.path)
+    is_first = np.zeros(n, np.intp)
     j = n
-    while j := j - int(ways.sizes[j]):
-        group[j] = 1
+    while j := j - int(state.sizes[j]):
+        is_first[j] = 1
     labels = np.empty(n, np.intp)
-    labels[ways.path] = np.cumsum(group)
+    labels[state.path] = np.cumsum(is_first)
     return labels

@@ -9,18 +9,18 @@ import numpy as np
 
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.validation import Floats
-from aggopt.partition._path_split.split import SplitState
+from aggopt.partition._path_split.state import SplitState
 
 
 @compiled
-def advance(records: Floats, ways: SplitState, begin: int, stop: int) -> None:
+def extend_program(records: Floats, ways: SplitState, begin: int, stop: int) -> None:
     """Find the least loss of path[cut:j], for each cut, for j in begin..stop - 1."""
     cuts, width = ways.losses.shape
     n, of_run = len(ways.path), np.zeros(width)
     for j in range(begin, stop):
         _measure_runs(records, ways, j, of_run)
         for cut in range(min(cuts, j)):
-            size, loss = _last_run(ways, cut, j, of_run)
+            size, loss = _find_last_run(ways, cut, j, of_run)
             ways.losses[cut, j % width] = loss
             if cut == 0 and j <= n:
                 ways.sizes[j] = size
@@ -29,16 +29,18 @@ def advance(records: Floats, ways: SplitState, begin: int, stop: int) -> None:
 
 
 @inner
-def _last_run(ways: SplitState, cut: int, j: int, of_run: Floats) -> tuple[int, float]:
+def _find_last_run(
+    ways: SplitState, cut: int, j: int, of_run: Floats
+) -> tuple[int, float]:
     """Return the size of the best last run of path[cut:j], and the least loss."""
     # among equals, the shortest run
     width = len(of_run)
-    best, least = 0, np.inf
+    best, lowest = 0, np.inf
     for size in range(width // 2, min(width, j - cut + 1)):
         loss = ways.losses[cut, (j - size) % width] + of_run[size]
-        if loss < least:
-            best, least = size, loss
-    return best, least
+        if loss < lowest:
+            best, lowest = size, loss
+    return best, lowest
 
 
 @inner

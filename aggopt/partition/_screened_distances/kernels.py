@@ -19,7 +19,7 @@ INFINITE = np.int32(0x7F800000)  # the bits of inf; those of numbers >= 0 ascend
 
 
 @inner
-def draw(screen: Screen, records: Floats, count: int) -> None:
+def fill_screen(screen: Screen, records: Floats, count: int) -> None:
     """Put the first columns of records (d, n) into the filter, and nothing else."""
     coordinates = screen.coordinates
     for t in range(len(records)):
@@ -68,27 +68,27 @@ def _bound(screen: Screen, blocks: int) -> None:
 
 
 @inlined
-def next_within(
+def find_next(
     screen: Screen, at: int, end: int, least: np.float32, most: np.float32
 ) -> int:
     """Return the first column of at..end-1 with `near` in least..most, or the end."""
-    near, found = screen.near, end
-    while at < found:
+    near, result = screen.near, end
+    while at < result:
         block, start = at // BLOCK, at // PART * PART
         if screen.low[block] > most or screen.high[block] < least:
             at = (block + 1) * BLOCK
         else:
-            if _within(near, start, least, most):
+            if _has_candidate(near, start, least, most):
                 stop = min(start + PART, end)
                 while at < stop and not least <= near[at] <= most:
                     at += 1
-                found = at if at < stop else end
+                result = at if at < stop else end
             at = start + PART
-    return found
+    return result
 
 
 @inlined
-def _within(near: F32, start: int, least: np.float32, most: np.float32) -> bool:
+def _has_candidate(near: F32, start: int, least: np.float32, most: np.float32) -> bool:
     """Whether any distance of a part of a block is within bounds."""
     some, hits = near[start : start + PART], 0
     for j in range(PART):
@@ -97,7 +97,7 @@ def _within(near: F32, start: int, least: np.float32, most: np.float32) -> bool:
 
 
 @inlined
-def exact(screen: Screen, records: Floats, column: int) -> float:
+def measure_exactly(screen: Screen, records: Floats, column: int) -> float:
     """Return the squared distance of a column of records (d, n), times factor^2."""
     total, factor = 0.0, screen.factor[0]
     for t in range(len(records)):
@@ -107,7 +107,7 @@ def exact(screen: Screen, records: Floats, column: int) -> float:
 
 
 @inlined
-def most_of(screen: Screen, distance: float) -> np.float32:
+def compute_upper_limit(screen: Screen, distance: float) -> np.float32:
     """Return the largest `near` of a point within an exact distance."""
     rows = len(screen.coordinates)
     root = np.sqrt(distance) / screen.factor[0]
@@ -116,7 +116,7 @@ def most_of(screen: Screen, distance: float) -> np.float32:
 
 
 @inlined
-def least_of(screen: Screen, distance: float) -> np.float32:
+def compute_lower_limit(screen: Screen, distance: float) -> np.float32:
     """Return the smallest `near` of a point beyond an exact distance."""
     rows = len(screen.coordinates)
     root = np.sqrt(distance) / screen.factor[0]

@@ -48,7 +48,7 @@ class Screen(NamedTuple):
         return f"Screen({self.coordinates.shape[1]} points)"
 
 
-def start(d: int, n: int) -> Screen:
+def create_screen(d: int, n: int) -> Screen:
     """Return an empty filter for n points of d attributes."""
     rows, blocks = -(-d // ROWS) * ROWS, -(-n // BLOCK)
     coordinates = np.zeros((rows, blocks * BLOCK), np.float32)

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.types import F64, Labels
-from aggopt.partition._loss_bound import least_loss
+from aggopt.partition._loss_bound import compute_loss_bound
 from aggopt.partition._shared.scaling import (
     Weighing,
-    squared_back,
-    within_one,
-    without_constants,
+    rescale_squares,
+    scale_to_unit,
+    zero_constants,
 )
-from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.sse import compute_sse
 from aggopt.solvers import Certificate, Claim, Status
 
 MET = 1e-9  # share of the objective that rounding may leave between objective and bound
@@ -90,7 +90,7 @@ class Evidence:
         return self._found  # type: ignore[return-value]
 
 
-def squares(
+def certify_squares(
     records: F64,
     labels: Labels,
     k: int,
@@ -117,31 +117,36 @@ def squares(
     weights : (n,)
         Sampling weights; squares are on their scale.
     """
-    known = Weighing.read(weights, len(records))
+    weighing = Weighing.read(weights, len(records))
 
     def scaled_down() -> tuple[F64, int]:
-        small, more = within_one(without_constants(records))
+        small, more = scale_to_unit(zero_constants(records))
         return small, exponent + more
 
     @cache
     def lost_scaled() -> float:
-        return loss(scaled_down()[0], labels, known.of)
+        return compute_sse(scaled_down()[0], labels, weighing.of)
 
     def objective() -> float:
-        return squared_back(lost_scaled(), scaled_down()[1]) * known.unit
+        return rescale_squares(lost_scaled(), scaled_down()[1]) * weighing.unit
 
-    def proven(found: float) -> Certificate:
-        small, power = scaled_down()
-        lost = lost_scaled()
-        bound = min(least_loss(small, k, jobs=jobs, weights=known.of), lost)
-        met = lost - bound <= MET * lost and (lost > 0 or alike(records, labels))
-        least = squared_back(bound, power) * known.unit
-        return of_squares(met, status, found, least, by, seconds)
+    def proven(value: float) -> Certificate:
+        unit_records, power = scaled_down()
+        scaled_loss = lost_scaled()
+        bound = min(
+            compute_loss_bound(unit_records, k, jobs=jobs, weights=weighing.of),
+            scaled_loss,
+        )
+        met = scaled_loss - bound <= MET * scaled_loss and (
+            scaled_loss > 0 or has_equal_records(records, labels)
+        )
+        lower_bound = rescale_squares(bound, power) * weighing.unit
+        return make_certificate(met, status, value, lower_bound, by, seconds)
 
     return Evidence(status, objective, proven)
 
 
-def of_squares(
+def make_certificate(
     met: bool,
     status: Status,
     objective: float,
@@ -164,7 +169,7 @@ def of_squares(
     return Certificate(ended, objective, bound, 0.0, by, seconds)
 
 
-def alike(records: F64, labels: Labels) -> bool:
+def has_equal_records(records: F64, labels: Labels) -> bool:
     """Whether all records of each group are equal: their loss is 0 without rounding."""
     first = np.unique(labels, return_index=True)[1]
     return bool((records == records[first][labels]).all())

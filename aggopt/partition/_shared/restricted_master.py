@@ -39,6 +39,6 @@ class RestrictedMaster(Kept[HighsProgram]):
         self, costs: Floats, starts: AnyInt, rows: AnyInt, entries: Floats
     ) -> None:
         """Add columns; column j has entries in rows[starts[j]:starts[j + 1]]."""
-        most = np.full(len(costs), np.inf)
+        upper_bounds = np.full(len(costs), np.inf)
         places = starts.astype(np.int32), rows.astype(np.int32)
-        self.then(HighsProgram.add_columns, costs, most, *places, entries)
+        self.then(HighsProgram.add_columns, costs, upper_bounds, *places, entries)

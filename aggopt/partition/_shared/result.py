@@ -73,16 +73,16 @@ class Partition:
         *,
         merging: Certificate | None = None,
     ) -> None:
-        own = partition_labels(labels)
-        own.flags.writeable = False
-        own = own.view()  # whose own flag cannot be set again
-        known = tuple(
+        read_only = partition_labels(labels)
+        read_only.flags.writeable = False
+        read_only = read_only.view()  # whose own flag cannot be set again
+        evidence = tuple(
             Evidence.known(proof) if isinstance(proof, Certificate) else proof
-            for proof in _proofs(certificate)
+            for proof in _require_proofs(certificate)
         )
-        object.__setattr__(self, "labels", own)
+        object.__setattr__(self, "labels", read_only)
         object.__setattr__(self, "merging", merging)
-        object.__setattr__(self, "evidence", known)
+        object.__setattr__(self, "evidence", evidence)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"{name} cannot be set: a Partition does not change.")
@@ -150,11 +150,11 @@ class Partition:
 
         Arguments are those of an array's, which `np.max` passes on.
         """
-        return _plain(self.labels.max(axis, out, **how))
+        return _convert_scalar(self.labels.max(axis, out, **how))
 
     def min(self, axis: int | None = None, out: Any = None, **how: Any) -> Any:
         """Return the smallest group number, 0; arguments as for `max`."""
-        return _plain(self.labels.min(axis, out, **how))
+        return _convert_scalar(self.labels.min(axis, out, **how))
 
     def tolist(self) -> list[Any]:
         """Return the labels as plain numbers."""
@@ -166,10 +166,10 @@ class Partition:
 
     def __getattr__(self, name: str) -> Any:
         """Raise an error; for attributes of arrays it refers to the labels."""
-        own = f"A Partition has no {name!r}"
+        problem = f"A Partition has no {name!r}"
         if not name.startswith("_") and hasattr(np.ndarray, name):
-            raise AttributeError(f"{own}, its labels do: .labels.{name}.")
-        raise AttributeError(f"{own}.")
+            raise AttributeError(f"{problem}, its labels do: .labels.{name}.")
+        raise AttributeError(f"{problem}.")
 
     def __array__(
         self, dtype: Any = None, copy: bool | None = None
@@ -183,10 +183,10 @@ class Partition:
         """
         if copy:
             return self.labels.astype(dtype or np.intp)
-        found = self.labels if dtype is None else self.labels.astype(dtype, copy=False)
-        if copy is False and found is not self.labels:
+        array = self.labels if dtype is None else self.labels.astype(dtype, copy=False)
+        if copy is False and array is not self.labels:
             raise ValueError("labels of another type are a copy, and none is allowed.")
-        return found
+        return array
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -198,10 +198,10 @@ class Partition:
         return self.labels[where]
 
     def __eq__(self, other: object) -> Any:
-        return self.labels == _labels(other)
+        return self.labels == _extract_labels(other)
 
     def __ne__(self, other: object) -> Any:
-        return self.labels != _labels(other)
+        return self.labels != _extract_labels(other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -213,7 +213,7 @@ class Partition:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Keep the certificates, never the records that they are computed from."""
-        return _rebuilt, (self.labels, self.certificates, self.merging)
+        return _rebuild, (self.labels, self.certificates, self.merging)
 
     def __repr__(self) -> str:
         return f"Partition: {self._said}"
@@ -221,27 +221,33 @@ class Partition:
     @property
     def _said(self) -> str:
         sizes = self.sizes[self.sizes > 0]
-        least, most = int(sizes.min()), int(sizes.max())
-        each = str(least) if least == most else f"{least} to {most}"
+        smallest, largest = int(sizes.min()), int(sizes.max())
+        size_range = (
+            str(smallest) if smallest == largest else f"{smallest} to {largest}"
+        )
         if self.ndim == 2:
             n, d = self.shape
-            return f"{n} records, each of {many(d, 'attribute')} in groups of {each}"
-        return f"{len(self)} records in {many(len(sizes), 'group')} of {each}"
+            return (
+                f"{n} records, each of {many(d, 'attribute')} in groups of {size_range}"
+            )
+        return f"{len(self)} records in {many(len(sizes), 'group')} of {size_range}"
 
     def _repr_html_(self) -> str:
         """Return sizes and certificates for a notebook."""
-        waiting = not all(evidence.settled for evidence in self.evidence)
-        if waiting and len(self) > SHOWN:
+        is_computed = not all(evidence.settled for evidence in self.evidence)
+        if is_computed and len(self) > SHOWN:
             return titled(repr(self), "<p>Its bound takes a while: .certificate</p>")
-        found = self.certificates
-        named = {"groups": found[0]} if len(found) == 1 else {}
-        named |= {f"block {j}": c for j, c in enumerate(found) if len(found) > 1}
+        certificates = self.certificates
+        titles = {"groups": certificates[0]} if len(certificates) == 1 else {}
+        titles |= {
+            f"block {j}": c for j, c in enumerate(certificates) if len(certificates) > 1
+        }
         if self.merging is not None:
-            named["merging"] = self.merging
-        return titled(repr(self), table(HEADER, rows(named)))
+            titles["merging"] = self.merging
+        return titled(repr(self), table(HEADER, rows(titles)))
 
 
-def together(
+def combine_blocks(
     parts: Sequence[Partition], columns: Sequence[tuple[int, ...]]
 ) -> Partition:
     """Return the labels (n, d) of independently partitioned blocks of attributes.
@@ -257,11 +263,11 @@ def together(
     return Partition(labels, [proof for part in parts for proof in part.evidence])
 
 
-def _proofs(given: object) -> tuple[Proof, ...]:
+def _require_proofs(certificates: object) -> tuple[Proof, ...]:
     """Return certificates as a tuple; refuse objects of another type."""
-    several = isinstance(given, list | tuple) and given
+    sequence = isinstance(certificates, list | tuple) and certificates
     proofs: list[Proof] = []
-    for proof in given if several else [given]:  # type: ignore[attr-defined]
+    for proof in certificates if sequence else [certificates]:  # type: ignore[attr-defined]
         if not isinstance(proof, Proof):
             raise JobError(
                 f"The certificate of a Partition is of type {type(proof).__name__}.",
@@ -271,15 +277,15 @@ def _proofs(given: object) -> tuple[Proof, ...]:
     return tuple(proofs)
 
 
-def _plain(found: Any) -> Any:
-    return found.item() if isinstance(found, np.generic) else found
+def _convert_scalar(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
-def _labels(other: object) -> Any:
+def _extract_labels(other: object) -> Any:
     return other.labels if isinstance(other, Partition) else other
 
 
-def _rebuilt(
+def _rebuild(
     labels: Labels, certificates: tuple[Certificate, ...], merging: Certificate | None
 ) -> Partition:
     return Partition(labels, certificates, merging=merging)
@@ -329,9 +335,9 @@ class Block:
         return self.columns, self.labels, self.partition.certificates
 
 
-def labels_of(blocks: Sequence[Block]) -> Labels:
+def combine_labels(blocks: Sequence[Block]) -> Labels:
     """Return labels (n,) of one block, or (n, d) of several."""
     if len(blocks) == 1:
         return blocks[0].labels
     parts = [block.partition for block in blocks]
-    return together(parts, [block.columns for block in blocks]).labels
+    return combine_blocks(parts, [block.columns for block in blocks]).labels

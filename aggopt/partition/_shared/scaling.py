@@ -13,18 +13,18 @@ from aggopt.encoding._encoded import Encoded
 from aggopt.errors import TableError, require_known
 
 
-def within_one(records: Floats) -> tuple[Floats, int]:
+def scale_to_unit(records: Floats) -> tuple[Floats, int]:
     """Return records / 2^exponent, in [-1, 1], and the exponent.
 
     Squares of the scaled records neither overflow nor vanish.
 
     Then squares neither overflow nor vanish.
     """
-    exponent = exponent_of(records)
+    exponent = find_exponent(records)
     return np.ldexp(records, -exponent), exponent
 
 
-def without_constants(records: Floats) -> Floats:
+def zero_constants(records: Floats) -> Floats:
     """Return records with 0 for constant attributes, which do not affect distances.
 
     Large constants would leave no precision for the other attributes within [-1, 1].
@@ -34,12 +34,12 @@ def without_constants(records: Floats) -> Floats:
     return np.where((records == records[0]).all(axis=0), 0.0, records)
 
 
-def exponent_of(records: Floats) -> int:
+def find_exponent(records: Floats) -> int:
     """Return the least exponent with |records| <= 2^exponent."""
     return int(np.frexp(np.abs(records).max())[1])
 
 
-def squared_back(squares: float, exponent: int) -> float:
+def rescale_squares(squares: float, exponent: int) -> float:
     """Return a sum of squares of scaled records in their original units."""
     with np.errstate(over="ignore", under="ignore"):
         return float(np.ldexp(squares, 2 * exponent))
@@ -78,20 +78,20 @@ class Weighing(NamedTuple):
         """
         if weights is None:
             return NONE
-        given = each_weight(weights, n)
-        if not given.max() / WIDEST <= given.min():
+        raw_weights = each_weight(weights, n)
+        if not raw_weights.max() / WIDEST <= raw_weights.min():
             raise TableError(
                 f"The largest of {n} weights is more than {WIDEST:g} times the "
                 "smallest.",
                 fix="cap the largest weights: next to them, others have no effect.",
             )
-        if np.ptp(given) == 0:
-            return cls(None, float(given[0]))
-        power = exponent_of(given)
-        small = np.ldexp(given, -power)  # a sum of them does not overflow
-        mean = float(small.mean())
+        if np.ptp(raw_weights) == 0:
+            return cls(None, float(raw_weights[0]))
+        power = find_exponent(raw_weights)
+        shrunk = np.ldexp(raw_weights, -power)  # a sum of them does not overflow
+        mean = float(shrunk.mean())
         with np.errstate(over="ignore"):
-            return cls(small / mean, float(np.ldexp(mean, power)))
+            return cls(shrunk / mean, float(np.ldexp(mean, power)))
 
 
 NONE = Weighing(None, 1.0)
@@ -100,7 +100,9 @@ NONE = Weighing(None, 1.0)
 SCALES = ("z", "none")
 
 
-def scaled(X: npt.ArrayLike, scale: str = "z", weights: Floats | None = None) -> Floats:
+def scale_records(
+    X: npt.ArrayLike, scale: str = "z", weights: Floats | None = None
+) -> Floats:
     """Return records (n, d) on the scale of distances: z-scores, or X unchanged.
 
     Encoded tables are already scaled: their coordinates (n, p) are returned for any
@@ -112,31 +114,31 @@ def scaled(X: npt.ArrayLike, scale: str = "z", weights: Floats | None = None) ->
     require_known("scale", scale, SCALES)
     if isinstance(X, Encoded):
         return X.coordinates.copy()  # read-only ones compile again
-    records = _matrix(X)
+    records = _require_matrix(X)
     return Scale.of(records, weights).standardise(records) if scale == "z" else records
 
 
-def weighed(
+def scale_with_weights(
     X: npt.ArrayLike, scale: str, weights: npt.ArrayLike | None
 ) -> tuple[Floats, Weighing]:
     """Return scaled records, and weights; raises as `scaled` and `Weighing.read`."""
     if weights is None:
-        return scaled(X, scale), NONE
-    known = Weighing.read(weights, len(own_units(X)))
-    return scaled(X, scale, known.of), known
+        return scale_records(X, scale), NONE
+    weighing = Weighing.read(weights, len(read_records(X)))
+    return scale_records(X, scale, weighing.of), weighing
 
 
-def own_units(X: npt.ArrayLike) -> "Floats | Encoded":
+def read_records(X: npt.ArrayLike) -> "Floats | Encoded":
     """Return records in their own units, or the encoded table unchanged."""
-    return X if isinstance(X, Encoded) else _matrix(X)
+    return X if isinstance(X, Encoded) else _require_matrix(X)
 
 
-def lines_of(X: npt.ArrayLike) -> Floats:
+def read_columns(X: npt.ArrayLike) -> Floats:
     """Return one column for each attribute; raises as `matrix` and as `one_each`."""
-    return X.one_each() if isinstance(X, Encoded) else _matrix(X)
+    return X.one_each() if isinstance(X, Encoded) else _require_matrix(X)
 
 
-def _matrix(X: npt.ArrayLike) -> Floats:
+def _require_matrix(X: npt.ArrayLike) -> Floats:
     """Return records as `matrix` does; errors on names or dates refer to `encode`."""
     try:
         return matrix(X)

@@ -12,7 +12,7 @@ from aggopt.errors import JobError
 TOGETHER: Final = "together"
 ONE_BY_ONE: Final = "one by one"
 WAYS = (TOGETHER, ONE_BY_ONE)
-OF_A_SEARCH = dict.fromkeys(  # laws of `aggopt.checks` that searches break
+SEARCH_EXEMPTIONS = dict.fromkeys(  # laws of `aggopt.checks` that searches break
     (
         "order_of_records_does_not_matter",
         "order_of_attributes_does_not_matter",
@@ -21,7 +21,7 @@ OF_A_SEARCH = dict.fromkeys(  # laws of `aggopt.checks` that searches break
     ),
     "a search goes another way where a rounding, or the order of records, differs",
 )
-OF_TABLE = ("attributes", "weights")  # settings of the job, not of the method
+TABLE_SETTINGS = ("attributes", "weights")  # settings of the job, not of the method
 
 
 class Correlation(Section):
@@ -55,7 +55,7 @@ class Grouping(MethodSection):
     @property
     def settings(self) -> dict[str, Any]:
         """The arguments of the method's function."""
-        return {k: v for k, v in super().settings.items() if k not in OF_TABLE}
+        return {k: v for k, v in super().settings.items() if k not in TABLE_SETTINGS}
 
     @property
     def same_orderings(self) -> bool:
@@ -82,9 +82,9 @@ class Timed(Grouping):
             )
 
 
-def one_of_these(name: str, known: Iterable[str]) -> str:
+def require_choice(name: str, choices: Iterable[str]) -> str:
     """Return a known name, or refuse it with pydantic's error for literals."""
-    names = list(map(repr, known))
+    names = list(map(repr, choices))
     if repr(name) in names:
         return name
     expected = f"{', '.join(names[:-1])} or {names[-1]}"

@@ -6,7 +6,9 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.core.weights import weighted
 
 
-def loss(records: Floats, labels: Labels, weights: Floats | None = None) -> float:
+def compute_sse(
+    records: Floats, labels: Labels, weights: Floats | None = None
+) -> float:
     """Return the sum of squares within groups, over all attributes.
 
     With `weights` (n,) squares are weighted, and measured from weighted means.

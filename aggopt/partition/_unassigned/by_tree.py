@@ -13,7 +13,7 @@ import numpy as np
 
 from aggopt.core.progress import Progress
 from aggopt.partition._box_tree.build import build
-from aggopt.partition._unassigned.pool import CHUNK, Pool
+from aggopt.partition._unassigned.state import CHUNK, Pool
 
 STAYS = 2 / 3  # share of its records after which a tree is rebuilt
 TURNS = 400  # to take until then, at least
@@ -21,22 +21,28 @@ PAYS = 0.4  # an entry that a tree reads takes about twice as long as one scanne
 TRIAL = 20  # times all entries: read before a tree is judged
 
 
-def take(pool: Pool, k: int, *, paired: bool, enough: int, report: Progress) -> None:
+def take_groups(
+    pool: Pool, k: int, *, paired: bool, enough: int, report: Progress
+) -> None:
     """Take groups of k while `enough` records have none and a tree may pay.
 
     The groups are those of plain scans; see `pool.take`.
     """
     taken = 2 * k if paired else k
-    while (pool.remaining - (goal := _next(pool, enough))) >= TURNS * taken:
-        if not _by_tree(pool, k, paired, goal, report):
+    while (
+        pool.remaining - (goal := _find_rebuild_size(pool, enough))
+    ) >= TURNS * taken:
+        if not _take_from_tree(pool, k, paired, goal, report):
             return
 
 
-def _next(pool: Pool, enough: int) -> int:
+def _find_rebuild_size(pool: Pool, enough: int) -> int:
     return max(enough, int(STAYS * pool.remaining))
 
 
-def _by_tree(pool: Pool, k: int, paired: bool, enough: int, report: Progress) -> bool:
+def _take_from_tree(
+    pool: Pool, k: int, paired: bool, enough: int, report: Progress
+) -> bool:
     """Take groups from one tree; return whether it paid until its end."""
     from aggopt.partition._box_tree import pivots, workspace
     from aggopt.partition._unassigned import by_tree_kernels
@@ -44,19 +50,19 @@ def _by_tree(pool: Pool, k: int, paired: bool, enough: int, report: Progress) ->
     tree, space = build(pool), workspace.start(k)
     turns = (pool.remaining - enough) // (2 * k if paired else k)
     chosen = pivots.none(tree, turns if paired else 0)
-    most = max(1, min(CHUNK, TRIAL * pool.records.size))
-    read = scanned = 0
-    while pool.remaining >= enough and read <= PAYS * scanned:
+    max_entries = max(1, min(CHUNK, TRIAL * pool.records.size))
+    entries_read = scanned = 0
+    while pool.remaining >= enough and entries_read <= PAYS * scanned:
         report(pool.done)
-        scanned += by_tree_kernels.take(
-            pool, tree, chosen, space, k, paired, enough, most
+        scanned += by_tree_kernels.take_groups(
+            pool, tree, chosen, space, k, paired, enough, max_entries
         )
-        read += int(space.read[0])
-    _unassigned_first(pool)
+        entries_read += int(space.read[0])
+    _move_unassigned_first(pool)
     return pool.remaining < enough
 
 
-def _unassigned_first(pool: Pool) -> None:
+def _move_unassigned_first(pool: Pool) -> None:
     """Move the columns without a group to the front."""
     order = np.argsort(pool.labels[pool.who] >= 0, kind="stable")
     pool.who[:] = pool.who[order]

@@ -11,12 +11,12 @@ from aggopt.partition._box_tree.pivots import CENTRE, Pivots
 from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import LEAF, Tree
 from aggopt.partition._box_tree.workspace import Workspace
-from aggopt.partition._unassigned.kernels import add_entry, total
-from aggopt.partition._unassigned.pool import GROUPS, UNASSIGNED, Pool
+from aggopt.partition._unassigned.kernels import add_entry, sum_unassigned
+from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 
 
 @compiled
-def take(
+def take_groups(
     pool: Pool,
     tree: Tree,
     pivots: Pivots,
@@ -24,7 +24,7 @@ def take(
     k: int,
     paired: bool,
     enough: int,
-    most: int,
+    max_entries: int,
 ) -> int:
     """Take groups of k while `enough` records have none, until `most` entries are read.
 
@@ -33,12 +33,12 @@ def take(
     """
     scanned, workspace.read[0] = 0, 0
     if pivots.known[0] == 0:
-        put(tree, pivots, CENTRE, total(pool) / pool.counts[UNASSIGNED])
+        put(tree, pivots, CENTRE, sum_unassigned(pool) / pool.counts[UNASSIGNED])
         pivots.known[0] = 1
-    while pool.counts[UNASSIGNED] >= enough and workspace.read[0] < most:
+    while pool.counts[UNASSIGNED] >= enough and workspace.read[0] < max_entries:
         scanned += (3 if paired else 2) * pool.counts[UNASSIGNED] * len(pool.records)
-        r = _outermost(pool, tree, pivots, workspace)
-        s = _opposite(tree, pivots, r, workspace) if paired else r
+        r = _find_outermost(pool, tree, pivots, workspace)
+        s = _find_opposite(tree, pivots, r, workspace) if paired else r
         a, b = record(tree, r), record(tree, s)
         _take_nearest(pool, tree, r // LEAF, a, workspace)
         if paired:
@@ -47,7 +47,7 @@ def take(
 
 
 @inner
-def _opposite(tree: Tree, pivots: Pivots, r: int, workspace: Workspace) -> int:
+def _find_opposite(tree: Tree, pivots: Pivots, r: int, workspace: Workspace) -> int:
     """Return the place of the record farthest from the record at place r."""
     point = record(tree, r)
     return int(
@@ -56,7 +56,9 @@ def _opposite(tree: Tree, pivots: Pivots, r: int, workspace: Workspace) -> int:
 
 
 @inner
-def _outermost(pool: Pool, tree: Tree, pivots: Pivots, workspace: Workspace) -> int:
+def _find_outermost(
+    pool: Pool, tree: Tree, pivots: Pivots, workspace: Workspace
+) -> int:
     """Return the place of the record farthest from the centroid.
 
     As the centroid moves away from its pivot, more entries have to be read. Once these
@@ -67,11 +69,16 @@ def _outermost(pool: Pool, tree: Tree, pivots: Pivots, workspace: Workspace) -> 
     """
     entries, before = pool.counts[UNASSIGNED] * len(pool.records), workspace.read[0]
     place = farthest(
-        tree, pivots, CENTRE, float(pool.counts[UNASSIGNED]), total(pool), workspace
+        tree,
+        pivots,
+        CENTRE,
+        float(pool.counts[UNASSIGNED]),
+        sum_unassigned(pool),
+        workspace,
     )
     workspace.read[1] += workspace.read[0] - before
     if workspace.read[1] > entries:
-        put(tree, pivots, CENTRE, total(pool) / pool.counts[UNASSIGNED])
+        put(tree, pivots, CENTRE, sum_unassigned(pool) / pool.counts[UNASSIGNED])
         workspace.read[0], workspace.read[1] = workspace.read[0] + entries, 0
     return int(place)
 

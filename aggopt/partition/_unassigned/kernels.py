@@ -9,7 +9,7 @@ import numpy as np
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.partition._unassigned.pool import GROUPS, UNASSIGNED, Pool
+from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 
 BLOCK = 512  # distances that stay in the nearest cache while they are summed
 
@@ -22,16 +22,16 @@ def add_up(pool: Pool) -> None:
 
 
 @compiled
-def take(pool: Pool, k: int, paired: bool, enough: int, turns: int) -> None:
+def take_groups(pool: Pool, k: int, paired: bool, enough: int, turns: int) -> None:
     """Take groups of k for `turns` turns, while `enough` records have none."""
     nearest = np.empty(k, np.int64)
     for _ in range(turns):
         if pool.counts[UNASSIGNED] < enough:
             return
         measure_from_centroid(pool)
-        r = pool.records[:, farthest(pool)].copy()
+        r = pool.records[:, find_farthest(pool)].copy()
         measure(pool, 1.0, r)
-        s = pool.records[:, farthest(pool)].copy()
+        s = pool.records[:, find_farthest(pool)].copy()
         take_nearest(pool, nearest)
         if paired:
             measure(pool, 1.0, s)
@@ -42,14 +42,14 @@ def take(pool: Pool, k: int, paired: bool, enough: int, turns: int) -> None:
 def measure_from_centroid(pool: Pool) -> None:
     """Measure from the centroid of the m records without a group, in units of 1 / m."""
     # m times the distance: integers stay integers, so that ties remain ties
-    measure(pool, float(pool.counts[UNASSIGNED]), total(pool))
+    measure(pool, float(pool.counts[UNASSIGNED]), sum_unassigned(pool))
 
 
 @inner
-def total(pool: Pool) -> Floats:
+def sum_unassigned(pool: Pool) -> Floats:
     """Return the sum of the m records without a group, (d,)."""
-    found: Floats = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
-    return found
+    sums: Floats = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
+    return sums
 
 
 @inner
@@ -68,7 +68,7 @@ def measure(pool: Pool, factor: float, point: Floats) -> None:
 
 
 @inner
-def farthest(pool: Pool) -> int:
+def find_farthest(pool: Pool) -> int:
     """Return the farthest column; among equals, the one whose record is first in X."""
     best, far, who = 0, pool.distances[0], pool.who[0]
     for j in range(1, pool.counts[UNASSIGNED]):
@@ -102,30 +102,30 @@ def find_nearest(pool: Pool, heap: I64) -> None:
     for j in range(k):
         heap[j] = j
     for j in range(k // 2 - 1, -1, -1):
-        _sink(pool, heap, j)
+        _sift_down(pool, heap, j)
     bound = pool.distances[heap[0]]
     for j in range(k, pool.counts[UNASSIGNED]):
-        if pool.distances[j] <= bound and nearer(pool, j, heap[0]):
+        if pool.distances[j] <= bound and is_nearer(pool, j, heap[0]):
             heap[0] = j
-            _sink(pool, heap, 0)
+            _sift_down(pool, heap, 0)
             bound = pool.distances[heap[0]]
 
 
 @inner
-def _sink(pool: Pool, heap: I64, top: int) -> None:
+def _sift_down(pool: Pool, heap: I64, top: int) -> None:
     """Restore the heap below its entry `top`."""
     while 2 * top + 1 < len(heap):
         child = 2 * top + 1
-        if child + 1 < len(heap) and nearer(pool, heap[child], heap[child + 1]):
+        if child + 1 < len(heap) and is_nearer(pool, heap[child], heap[child + 1]):
             child += 1
-        if not nearer(pool, heap[top], heap[child]):
+        if not is_nearer(pool, heap[top], heap[child]):
             return
         heap[top], heap[child] = heap[child], heap[top]
         top = child
 
 
 @inner
-def nearer(pool: Pool, a: int, b: int) -> bool:
+def is_nearer(pool: Pool, a: int, b: int) -> bool:
     """Whether column a is nearer than b; among equals, whether a is first in X."""
     if pool.distances[a] == pool.distances[b]:
         return bool(pool.who[a] < pool.who[b])
@@ -152,6 +152,6 @@ def add_to_sums(pool: Pool, column: int, sign: int) -> None:
 def add_entry(pool: Pool, t: int, entry: float, sign: int) -> None:
     """Add an entry of attribute t to its sum, or subtract it if `sign` is -1."""
     x = entry * pool.unit
-    whole = np.rint(x)
-    pool.sums[0, t] += sign * np.int64(whole)
-    pool.sums[1, t] += sign * np.int64(np.rint((x - whole) * pool.unit))
+    rounded = np.rint(x)
+    pool.sums[0, t] += sign * np.int64(rounded)
+    pool.sums[1, t] += sign * np.int64(np.rint((x - rounded) * pool.unit))

@@ -9,69 +9,15 @@ deal with the rest by `close_with_one_group` or `spread_over_nearest_groups`,
 then `finish`.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from aggopt.core.progress import Progress, rarely
-from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._shared.scaling import within_one
-
-CHUNK = 30_000_000  # entries read between two checks for Ctrl-C: some 0.05 seconds
-
-
-UNASSIGNED, GROUPS = range(2)  # positions in `Pool.counts`
+from aggopt.partition._shared.scaling import scale_to_unit
+from aggopt.partition._unassigned.state import CHUNK, GROUPS, UNASSIGNED, Pool
 
 
-class Pool(NamedTuple):
-    """Records in columns: first those without a group, then those with one.
-
-    Attributes
-    ----------
-    records : (d, n)
-        Attribute by attribute, so that a scan reads memory in order; within
-        [-1, 1], so that no distance overflows.
-    who : (n,)
-        Record of each column.
-    sums : (2, d)
-        Sum of the records without a group, in whole numbers of 1 / unit and, for the
-        remainders, of 1 / unit^2.  Subtracting a record is exact: sums do not drift,
-        and do not depend on the order of the records.
-    unit
-        The largest power of two with which no sum can overflow.
-    distances : (n,)
-        Workspace.
-    labels : (n,)
-        Group of each record, -1 while it has none.
-    counts : (2,)
-        [UNASSIGNED] records without a group, and [GROUPS] groups.
-    """
-
-    records: Floats
-    who: I64
-    sums: I64
-    unit: float
-    distances: Floats
-    labels: I64
-    counts: I64
-
-    def __repr__(self) -> str:
-        """Return the number of records left, without values."""
-        return f"Pool({self.remaining} of {len(self.who)} records without a group)"
-
-    @property
-    def remaining(self) -> int:
-        """Number of records without a group."""
-        return int(self.counts[UNASSIGNED])
-
-    @property
-    def done(self) -> float:
-        """Share of the work done: a turn reads all records without a group."""
-        return 1.0 - (self.remaining / len(self.who)) ** 2
-
-
-def start(records: Floats) -> Pool:
+def create_pool(records: Floats) -> Pool:
     """Return a pool in which no record of (n, d) has a group."""
     from aggopt.partition._unassigned import (
         kernels,  # imports numba: only when needed
@@ -79,7 +25,7 @@ def start(records: Floats) -> Pool:
 
     n, d = records.shape
     pool = Pool(
-        records=np.ascontiguousarray(within_one(records)[0].T),
+        records=np.ascontiguousarray(scale_to_unit(records)[0].T),
         who=np.arange(n, dtype=np.int64),
         sums=np.zeros((2, d), dtype=np.int64),
         unit=2.0 ** (62 - n.bit_length()),
@@ -91,7 +37,7 @@ def start(records: Floats) -> Pool:
     return pool
 
 
-def take(
+def take_groups(
     pool: Pool, k: int, *, paired: bool, enough: int, progress: Progress | None
 ) -> None:
     """Take groups of k, a turn at a time, while `enough` records have none.
@@ -101,7 +47,7 @@ def take(
     farthest from r.  If many records remain, a tree finds them, with a result identical
     to that of plain scans.
     """
-    from aggopt.partition._unassigned.by_tree import take as take_by_tree
+    from aggopt.partition._unassigned.by_tree import take_groups as take_by_tree
 
     report = rarely(progress)
     take_by_tree(pool, k, paired=paired, enough=enough, report=report)
@@ -115,7 +61,7 @@ def scan(pool: Pool, k: int, *, paired: bool, enough: int, report: Progress) -> 
     while pool.remaining >= enough:
         report(pool.done)
         turns = max(1, CHUNK // (pool.remaining * len(pool.records)))
-        kernels.take(pool, k, paired, enough, turns)
+        kernels.take_groups(pool, k, paired, enough, turns)
 
 
 def close_with_one_group(pool: Pool) -> None:
@@ -124,7 +70,7 @@ def close_with_one_group(pool: Pool) -> None:
     pool.counts[:] = 0, pool.counts[GROUPS] + 1
 
 
-def spread_over_nearest_groups(pool: Pool) -> None:
+def assign_to_nearest_groups(pool: Pool) -> None:
     """Assign each record without a group to the group whose centroid is nearest.
 
     The centroids are those of the groups before any record is added. Among equally near
@@ -133,13 +79,15 @@ def spread_over_nearest_groups(pool: Pool) -> None:
     The centroids are those of the groups before any record is added.  Of centroids
     equally near, the group that was made first is taken.
     """
-    sizes, totals = groups_made(pool)
+    sizes, totals = sum_groups(pool)
     for j in range(pool.remaining):
-        pool.labels[pool.who[j]] = apart(pool.records[:, j], sizes, totals).argmin()
+        pool.labels[pool.who[j]] = measure_to_centroids(
+            pool.records[:, j], sizes, totals
+        ).argmin()
     pool.counts[UNASSIGNED] = 0
 
 
-def groups_made(pool: Pool) -> tuple[Floats, Floats]:
+def sum_groups(pool: Pool) -> tuple[Floats, Floats]:
     """Return the size (m,) and the sum of records (d, m) of each group."""
     left = pool.remaining
     group = pool.labels[pool.who[left:]]
@@ -147,13 +95,13 @@ def groups_made(pool: Pool) -> tuple[Floats, Floats]:
     return np.bincount(group).astype(np.float64), np.array(totals)
 
 
-def apart(point: Floats, sizes: Floats, totals: Floats) -> Floats:
+def measure_to_centroids(point: Floats, sizes: Floats, totals: Floats) -> Floats:
     """Return the squared distance of a point (d,) from each centroid, (m,)."""
     gaps = sizes * point[:, None] - totals  # see measure_from_centroid
     return np.asarray((gaps**2).sum(axis=0) / sizes**2)
 
 
-def finish(pool: Pool, progress: Progress | None) -> Labels:
+def collect_labels(pool: Pool, progress: Progress | None) -> Labels:
     """Return the group of each record, (n,), and report completion."""
     if progress:
         progress(1.0)

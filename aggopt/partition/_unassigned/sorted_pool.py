@@ -14,7 +14,7 @@ import numpy as np
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.pool import CHUNK, Pool
+from aggopt.partition._unassigned.state import CHUNK, Pool
 
 
 class SortedPool(NamedTuple):
@@ -62,10 +62,10 @@ class SortedPool(NamedTuple):
         return max(1, CHUNK // (4 * max(self.remaining, 1) * len(self.pool[0])))
 
 
-def start(records: Floats, place: I64) -> SortedPool:
+def create_sorted_pool(records: Floats, place: I64) -> SortedPool:
     """Return records (n, d), none with a group, sorted by their bins `place` (n,)."""
     order = np.argsort(place, kind="stable")
-    pool = unassigned.start(records[order])
+    pool = unassigned.create_pool(records[order])
     pool.who[:] = order
     bins = place[order]
     first = np.searchsorted(bins, np.arange(bins[-1] + 2)).astype(np.int64)

@@ -4,20 +4,20 @@ import numpy as np
 
 from aggopt.core.compiled import inner
 from aggopt.partition._unassigned import kernels
-from aggopt.partition._unassigned.pool import GROUPS, UNASSIGNED
 from aggopt.partition._unassigned.sorted_pool import SortedPool
+from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED
 
 KEEP = 0.95  # share of free columns below which the taken ones are dropped
 BLOCK = 64  # columns that are tested at once: most blocks contain no candidate
 
 
 @inner
-def outermost(candidates: SortedPool) -> int:
+def find_outermost(candidates: SortedPool) -> int:
     """Return the free column farthest from the centroid of all free columns."""
     pool = candidates.pool
     total = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
     kernels.measure(pool, float(candidates.free[0]), total)
-    return farthest(candidates)
+    return find_farthest(candidates)
 
 
 @inner
@@ -27,7 +27,7 @@ def measure(candidates: SortedPool, column: int) -> None:
 
 
 @inner
-def farthest(candidates: SortedPool) -> int:
+def find_farthest(candidates: SortedPool) -> int:
     """Return the farthest free column; among equals, the one first in X."""
     best, far, pool = -1, -1.0, candidates.pool
     end = pool.counts[UNASSIGNED]
@@ -44,7 +44,7 @@ def farthest(candidates: SortedPool) -> int:
 
 
 @inner
-def take(candidates: SortedPool, column: int) -> None:
+def assign_column(candidates: SortedPool, column: int) -> None:
     """Assign a free column to the group under construction."""
     pool = candidates.pool
     pool.labels[pool.who[column]] = pool.counts[GROUPS]
@@ -56,7 +56,7 @@ def take(candidates: SortedPool, column: int) -> None:
 
 
 @inner
-def tidy(candidates: SortedPool) -> None:
+def close_group(candidates: SortedPool) -> None:
     """Complete a group, and drop the taken columns if they have become many."""
     candidates.pool.counts[GROUPS] += 1
     drop_taken(candidates)
@@ -67,18 +67,21 @@ def drop_taken(candidates: SortedPool) -> bool:
     """Drop the taken columns if they have become many; return whether they had."""
     if candidates.free[0] >= KEEP * candidates.pool.counts[UNASSIGNED]:
         return False
-    pool, kept, bin_ = candidates.pool, 0, 0
+    pool, kept_count, bin_ = candidates.pool, 0, 0
     for j in range(pool.counts[UNASSIGNED]):
         while bin_ <= candidates.bins[j]:
-            candidates.first[bin_] = kept
+            candidates.first[bin_] = kept_count
             bin_ += 1
         if not candidates.taken[j]:
-            pool.who[kept], candidates.bins[kept] = pool.who[j], candidates.bins[j]
-            pool.distances[kept] = pool.distances[j]
+            pool.who[kept_count], candidates.bins[kept_count] = (
+                pool.who[j],
+                candidates.bins[j],
+            )
+            pool.distances[kept_count] = pool.distances[j]
             for t in range(len(pool.records)):
-                pool.records[t, kept] = pool.records[t, j]
-            kept += 1
-    candidates.first[bin_:] = kept
-    candidates.taken[:kept] = False
-    pool.counts[UNASSIGNED] = kept
+                pool.records[t, kept_count] = pool.records[t, j]
+            kept_count += 1
+    candidates.first[bin_:] = kept_count
+    candidates.taken[:kept_count] = False
+    pool.counts[UNASSIGNED] = kept_count
     return True

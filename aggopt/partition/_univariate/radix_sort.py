@@ -37,7 +37,7 @@ class RadixWorkspace(NamedTuple):
     moved: AnyInt
 
 
-def by_value(x: Floats) -> tuple[Floats, AnyInt]:
+def sort_values(x: Floats) -> tuple[Floats, AnyInt]:
     """Return x (n,) sorted, and original positions; equal values keep their order."""
     n = len(x)
     kind = np.uint32 if n < 2**32 else np.uint64
@@ -50,7 +50,7 @@ def by_value(x: Floats) -> tuple[Floats, AnyInt]:
 
 
 @compiled
-def undo(labels: AnyInt, order: AnyInt, back: Labels) -> None:
+def restore_order(labels: AnyInt, order: AnyInt, back: Labels) -> None:
     """Write labels (n,) of sorted values in the original order of the values."""
     for i in range(len(labels)):
         back[order[i]] = labels[i]
@@ -59,20 +59,20 @@ def undo(labels: AnyInt, order: AnyInt, back: Labels) -> None:
 @compiled
 def _sort(x: Floats, workspace: RadixWorkspace) -> bool:
     """Sort the values; return whether the result is in the spare arrays."""
-    varying = _varying_digits(x, workspace.keys)
+    varying = _make_keys(x, workspace.keys)
     # sign, exponent and log2(n) more digits distinguish nearly all values
     enough = int(np.ceil((12 + np.log2(len(x))) / 8))
     turns = min(enough, len(varying))
-    now = _by_digits(workspace, varying[-enough:])
-    if not _finished(now.keys, now.order):
-        now = _by_digits(now, varying)
+    now = _sort_by_digits(workspace, varying[-enough:])
+    if not _finish_sorting(now.keys, now.order):
+        now = _sort_by_digits(now, varying)
         turns += len(varying)
-    _turn_to_values(now.keys)
+    _restore_values(now.keys)
     return turns % 2 == 1
 
 
 @inner
-def _varying_digits(x: Floats, keys: U64) -> list[int]:
+def _make_keys(x: Floats, keys: U64) -> list[int]:
     """Make keys, whole numbers in the order of the values; return the digits that vary.
 
     0.0 and -0.0 get the same key.
@@ -86,21 +86,21 @@ def _varying_digits(x: Floats, keys: U64) -> list[int]:
 
 
 @inner
-def _turn_to_values(keys: U64) -> None:
+def _restore_values(keys: U64) -> None:
     """Turn sorted keys back into the bits of values."""
     for i in range(len(keys)):
         keys[i] = keys[i] ^ SIGN if keys[i] & SIGN else ~keys[i]
 
 
 @inner
-def _by_digits(workspace: RadixWorkspace, digits: list[int]) -> RadixWorkspace:
+def _sort_by_digits(workspace: RadixWorkspace, digits: list[int]) -> RadixWorkspace:
     """Sort keys by these digits, least first; return the workspace with the result."""
     counts = np.zeros((len(digits), 256), np.int64)
     for key in workspace.keys:
         for d in range(len(digits)):
             counts[d, (key >> (DIGIT * np.uint64(digits[d]))) & LAST] += 1
     for d in range(len(digits)):
-        _deal(workspace, DIGIT * np.uint64(digits[d]), counts[d])
+        _sort_by_digit(workspace, DIGIT * np.uint64(digits[d]), counts[d])
         workspace = RadixWorkspace(
             workspace.spare, workspace.moved, workspace.keys, workspace.order
         )
@@ -108,7 +108,7 @@ def _by_digits(workspace: RadixWorkspace, digits: list[int]) -> RadixWorkspace:
 
 
 @inner
-def _deal(workspace: RadixWorkspace, shift: np.uint64, counts: I64) -> None:
+def _sort_by_digit(workspace: RadixWorkspace, shift: np.uint64, counts: I64) -> None:
     """Distribute keys by one digit; keys with an equal digit keep their order."""
     place = np.cumsum(counts) - counts
     for i in range(len(workspace.keys)):
@@ -120,7 +120,7 @@ def _deal(workspace: RadixWorkspace, shift: np.uint64, counts: I64) -> None:
 
 
 @inner
-def _finished(keys: U64, order: AnyInt) -> bool:
+def _finish_sorting(keys: U64, order: AnyInt) -> bool:
     """Move keys out of order after the leading digits; return whether it finished."""
     moves = 0
     for i in range(1, len(keys)):

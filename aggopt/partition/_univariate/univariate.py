@@ -15,8 +15,8 @@ from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats, Labels, group_size, vector
 from aggopt.errors import SolverError
 from aggopt.models import univariate as model
-from aggopt.partition._loss_bound import least_loss
-from aggopt.partition._registry import Bound, Partitioner, Takes
+from aggopt.partition._loss_bound import compute_loss_bound
+from aggopt.partition._registry import AttributeUse, Bound, Partitioner
 from aggopt.partition._shared.evidence import Evidence
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.settings import Grouping
@@ -109,11 +109,11 @@ def univariate(
     (array([0, 1, 0, 1, 0, 1]), 'optimal', 0.0)
     """
     clock = Deadline(None)
-    solved = _solved(
+    solved = _solve_model(
         x, k, _UnivariateOptions(cost, centroids, solver, time_limit, options)
     )
     labels, spent = solved.labels, clock.spent
-    return Partition(labels, _evidence(solved, spent))
+    return Partition(labels, _make_evidence(solved, spent))
 
 
 class _UnivariateOptions(NamedTuple):
@@ -136,62 +136,67 @@ class _Solved(NamedTuple):
 
         labels = self.found.reading
         back = np.empty(len(labels), dtype=np.intp)
-        radix_sort.undo(labels, self.order, back)
+        radix_sort.restore_order(labels, self.order, back)
         return back
 
 
-def _solved(x: npt.ArrayLike, k: int, how: _UnivariateOptions) -> _Solved:
+def _solve_model(x: npt.ArrayLike, k: int, options: _UnivariateOptions) -> _Solved:
     values = vector(x)
     k = group_size(k, len(values))
-    model.require_cost(how.cost, how.centroids)
-    chosen = choose(how.solver, *model.MODEL.kinds)
-    ordered, order = _sorted(values)
-    data = model.Data(ordered, k, how.cost, how.centroids)
-    found = answer(
-        model.MODEL, data, chosen, None, time_limit=how.time_limit, options=how.options
+    model.require_cost(options.cost, options.centroids)
+    chosen = choose(options.solver, *model.MODEL.kinds)
+    ordered, order = _sort_values(values)
+    data = model.Data(ordered, k, options.cost, options.centroids)
+    solution = answer(
+        model.MODEL,
+        data,
+        chosen,
+        None,
+        time_limit=options.time_limit,
+        options=options.options,
     )
-    if not found.status.usable or found.reading is None:
+    if not solution.status.usable or solution.reading is None:
         raise SolverError(
             f"{chosen.name} proved no partition optimal, and found none: it ended "
-            f"{found.status}.",
+            f"{solution.status}.",
             fix="give it more time, or name another solver.",
         )
-    return _Solved(data, order, found, chosen)
+    return _Solved(data, order, solution, chosen)
 
 
-def _sorted(values: Floats) -> tuple[Floats, AnyInt]:
+def _sort_values(values: Floats) -> tuple[Floats, AnyInt]:
     from aggopt.partition._univariate import (
         radix_sort,  # imports numba: only when needed
     )
 
     require_memory(BYTES * len(values), f"sorting {len(values)} values")
-    return radix_sort.by_value(values)
+    return radix_sort.sort_values(values)
 
 
-def _evidence(solved: _Solved, spent: float) -> Evidence:
+def _make_evidence(solved: _Solved, spent: float) -> Evidence:
     data = solved.data
 
     def objective() -> float:
-        return _objective(solved) * _unit(data)
+        return _evaluate_objective(solved) * _compute_unit(data)
 
-    def proven(found: float) -> Certificate:
-        unit = _unit(data)
-        status, bound = _proof(solved, _objective(solved))
+    def proven(value: float) -> Certificate:
+        unit = _compute_unit(data)
+        status, bound = _derive_proof(solved, _evaluate_objective(solved))
         return Certificate(
             status,
-            found,
+            value,
             None if bound is None else bound * unit,
             model.MODEL.violation(data, model.point(data, solved.found.reading)),
             solved.by.name,
             spent,
             iterations=solved.found.iterations,
-            multipliers=_in_units(solved.found.multipliers, unit),
+            multipliers=_scale_multipliers(solved.found.multipliers, unit),
         )
 
     return Evidence(solved.found.status, objective, proven)
 
 
-def _in_units(
+def _scale_multipliers(
     multipliers: Mapping[str, Floats] | None, unit: float
 ) -> dict[str, Floats] | None:
     if multipliers is None:
@@ -199,35 +204,35 @@ def _in_units(
     return {name: unit * every for name, every in multipliers.items()}
 
 
-def _objective(solved: _Solved) -> float:
+def _evaluate_objective(solved: _Solved) -> float:
     return model.objective(solved.data, model.point(solved.data, solved.found.reading))
 
 
-def _unit(data: model.Data) -> float:
+def _compute_unit(data: model.Data) -> float:
     """Return the factor from the model's costs to standardised costs."""
     spread = float(Scale.of(data.x[:, None]).spread[0])
     unit = data.unit / spread if spread else 1.0
     return float(unit ** (2 if data.cost == "sse" else 1))
 
 
-def _proof(solved: _Solved, objective: float) -> tuple[Status, float | None]:
+def _derive_proof(solved: _Solved, objective: float) -> tuple[Status, float | None]:
     """Return the status and the bound, in units of the model."""
     if solved.by.language is None:
         return solved.found.status, objective  # it proves its path
     if solved.found.bound is None:
-        return Status.LIMIT, _free(solved.data, objective)
+        return Status.LIMIT, _bound_by_neighbours(solved.data, objective)
     bound = min(max(solved.found.bound, 0.0), objective)  # no cost is below 0
     if closed(objective, bound):
         return Status.OPTIMAL, bound
     return Status.LIMIT, bound
 
 
-def _free(data: model.Data, objective: float) -> float | None:
+def _bound_by_neighbours(data: model.Data, objective: float) -> float | None:
     """Return the bound that neighbours prove for squares; None for other costs."""
     if data.cost != "sse":
         return None
     values = (data.x - data.x[0]) / data.unit
-    return min(least_loss(values[:, None], data.k), objective)
+    return min(compute_loss_bound(values[:, None], data.k), objective)
 
 
 class Costed(Solved):
@@ -250,6 +255,6 @@ PARTITIONER = Partitioner(
     function=univariate,
     settings=Univariate,
     bound=Bound.OWN,
-    takes=Takes.ONE,
+    takes=AttributeUse.ONE,
     model="univariate",
 )

@@ -7,17 +7,19 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._unassigned.kernels import (
     add_to_sums,
-    farthest,
+    find_farthest,
     measure,
     measure_from_centroid,
     swap,
     take_nearest,
 )
-from aggopt.partition._unassigned.pool import GROUPS, UNASSIGNED, Pool
+from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 
 
 @compiled
-def take_grown(pool: Pool, k: int, gamma2: float, outermost: I64, turns: int) -> None:
+def take_growing_groups(
+    pool: Pool, k: int, gamma2: float, outermost: I64, turns: int
+) -> None:
     """Take groups of k to 2k - 1 for `turns` turns, while k records have none.
 
     With `outermost` (n,) a group begins at the first of them that has no group; with an
@@ -30,25 +32,25 @@ def take_grown(pool: Pool, k: int, gamma2: float, outermost: I64, turns: int) ->
     for _ in range(turns):
         if pool.counts[UNASSIGNED] < k:
             return
-        measure(pool, 1.0, pool.records[:, _seed(pool, outermost)].copy())
+        measure(pool, 1.0, pool.records[:, _choose_seed(pool, outermost)].copy())
         take_nearest(pool, nearest)
-        _grow(pool, near, k, gamma2)
+        _grow_group(pool, near, k, gamma2)
 
 
 @inner
-def _seed(pool: Pool, outermost: I64) -> int:
+def _choose_seed(pool: Pool, outermost: I64) -> int:
     """Return the column around which the next group is built, -1 if none is left."""
     if not len(outermost):
         measure_from_centroid(pool)
-        return farthest(pool)
+        return find_farthest(pool)
     for i in outermost:
         if pool.labels[i] < 0:
-            return column_of(pool, i)
+            return find_column(pool, i)
     return -1
 
 
 @inner
-def column_of(pool: Pool, record: int) -> int:
+def find_column(pool: Pool, record: int) -> int:
     """Return the column of a record."""
     column = 0
     while pool.who[column] != record:
@@ -57,24 +59,24 @@ def column_of(pool: Pool, record: int) -> int:
 
 
 @inner
-def _grow(pool: Pool, near: Floats, k: int, gamma2: float) -> None:
+def _grow_group(pool: Pool, near: Floats, k: int, gamma2: float) -> None:
     """Add records that are nearer to the group than to others, up to 2k - 1."""
     begin, size = pool.counts[UNASSIGNED], k
     near[:begin] = np.inf
     for column in range(begin, begin + k):
-        come_near(pool, near, column)
+        update_nearness(pool, near, column)
     while size < 2 * k - 1 and pool.counts[UNASSIGNED] > 0:
-        j = nearest_of(near[: pool.counts[UNASSIGNED]], pool.who)
+        j = find_nearest_column(near[: pool.counts[UNASSIGNED]], pool.who)
         gap = near[j]
-        if not gap < gamma2 * gap_to_others(pool, j):
+        if not gap < gamma2 * measure_gap(pool, j):
             return
-        join(pool, near, j, pool.counts[GROUPS] - 1)
-        come_near(pool, near, pool.counts[UNASSIGNED])
+        join_group(pool, near, j, pool.counts[GROUPS] - 1)
+        update_nearness(pool, near, pool.counts[UNASSIGNED])
         size += 1
 
 
 @inner
-def come_near(pool: Pool, near: Floats, column: int) -> None:
+def update_nearness(pool: Pool, near: Floats, column: int) -> None:
     """Update near[j], the distance to the nearest member, for a column that joined."""
     measure(pool, 1.0, pool.records[:, column].copy())
     for j in range(pool.counts[UNASSIGNED]):
@@ -82,7 +84,7 @@ def come_near(pool: Pool, near: Floats, column: int) -> None:
 
 
 @inner
-def nearest_of(near: Floats, who: I64) -> int:
+def find_nearest_column(near: Floats, who: I64) -> int:
     """Return the nearest of some columns; among equals, the one first in X."""
     best = 0
     for j in range(1, len(near)):
@@ -92,7 +94,7 @@ def nearest_of(near: Floats, who: I64) -> int:
 
 
 @inner
-def gap_to_others(pool: Pool, column: int) -> float:
+def measure_gap(pool: Pool, column: int) -> float:
     """Return the least distance from a column to the others; inf if none is left."""
     measure(pool, 1.0, pool.records[:, column].copy())
     pool.distances[column] = np.inf
@@ -100,7 +102,7 @@ def gap_to_others(pool: Pool, column: int) -> float:
 
 
 @inner
-def join(pool: Pool, near: Floats, column: int, group: int) -> None:
+def join_group(pool: Pool, near: Floats, column: int, group: int) -> None:
     """Assign a column to a group; it becomes the first column with a group."""
     pool.labels[pool.who[column]] = group
     add_to_sums(pool, column, -1)

@@ -13,13 +13,13 @@ from aggopt.core.types import I64
 from aggopt.core.validation import group_size, is_number
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.partition._registry import Partitioner
-from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import scale_records
 from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._shared.split_large import split_large
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.pool import CHUNK, Pool
+from aggopt.partition._unassigned.state import CHUNK, Pool
 
 CENTROIDS = ("fixed", "remaining")
 
@@ -96,21 +96,21 @@ def vmdav(
     array([1, 1, 1, 0, 0, 0])
     """
     clock = Deadline(None, progress)
-    records = scaled(X, scale)
+    records = scale_records(X, scale)
     k = group_size(k, len(records))
-    squared = gamma_squared(gamma)
+    squared = square_gamma(gamma)
     if centroid not in CENTROIDS:
         raise UnknownNameError("centroid", str(centroid), CENTROIDS)
-    pool = unassigned.start(records)
-    _take(pool, k, squared, centroid, progress)
-    unassigned.spread_over_nearest_groups(pool)
+    pool = unassigned.create_pool(records)
+    _take_groups(pool, k, squared, centroid, progress)
+    unassigned.assign_to_nearest_groups(pool)
     pool.labels[:] = split_large(records, pool.labels, k)
-    labels = unassigned.finish(pool, progress)
-    evidence = squares(records, labels, k, by="vmdav", seconds=clock.spent)
+    labels = unassigned.collect_labels(pool, progress)
+    evidence = certify_squares(records, labels, k, by="vmdav", seconds=clock.spent)
     return Partition(labels, evidence)
 
 
-def gamma_squared(gamma: object) -> float:
+def square_gamma(gamma: object) -> float:
     """Return gamma^2 as the nearest float, with gamma read as a decimal.
 
     Raises
@@ -119,31 +119,31 @@ def gamma_squared(gamma: object) -> float:
         gamma is not a number from 0 up to 1e100.
     """
     if not (is_number(gamma) and 0 <= gamma < 1e100):  # type: ignore[operator]
-        seen = repr(gamma) if is_number(gamma) else type(gamma).__name__
+        shown = repr(gamma) if is_number(gamma) else type(gamma).__name__
         raise JobError(
-            f"gamma = {seen}.",
+            f"gamma = {shown}.",
             fix="pass a number of at least 0: 0.2 where records are scattered, 1.1 "
             "where they cluster.",
         )
     return float(Fraction(repr(float(gamma))) ** 2)  # type: ignore[arg-type]
 
 
-def _take(
+def _take_groups(
     pool: Pool, k: int, gamma2: float, centroid: str, progress: Progress | None
 ) -> None:
     from aggopt.partition._vmdav import kernels
 
     outermost = np.empty(0, np.int64)
     if centroid == "fixed":
-        outermost = outermost_first(pool)
+        outermost = sort_by_outermost(pool)
     turns = max(1, CHUNK // (pool.records.size * (k + 2)))
     report = rarely(progress)
     while pool.remaining >= k:
         report(pool.done)
-        kernels.take_grown(pool, k, gamma2, outermost, turns)
+        kernels.take_growing_groups(pool, k, gamma2, outermost, turns)
 
 
-def outermost_first(pool: Pool) -> I64:
+def sort_by_outermost(pool: Pool) -> I64:
     """Return the records by their distance from the centroid of all, farthest first.
 
     Equally distant records keep their order in X.

@@ -10,7 +10,7 @@ from aggopt.core.progress import part
 from aggopt.core.types import Labels
 from aggopt.core.validation import groups
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import weighed
+from aggopt.partition._shared.scaling import scale_with_weights
 from aggopt.repair._registry import Given, Limited, Repair
 from aggopt.solvers import Status
 
@@ -27,7 +27,7 @@ def _searched(given: Given, labels: Labels, how: Any) -> Partition | None:
     merged = merging.merge_until_satisfied(
         X, labels, asked, progress=beginning, weights=given.weights
     )
-    records, known = weighed(X, "z", given.weights)
+    records, known = scale_with_weights(X, "z", given.weights)
     Z = np.ascontiguousarray(records)
     searching = replace(clock, progress=part(clock.report, MERGED, 1.0))
     best, ended = checked_search(Z, merged, given.k, asked, searching, known.of)
