@@ -508,11 +508,11 @@ def test_large_groups_that_are_given_are_split():
         ({"initial_labels": np.zeros(3, int)}, "there are 300 records"),
         (
             {"initial_labels": np.zeros(300, int), "block_size": 40},
-            "initial_labels beside inner or block_size",
+            "initial_labels replaces the blocks of inner and block_size",
         ),
         (
             {"initial_labels": np.zeros(300, int), "inner": "cbfs"},
-            "initial_labels beside inner or block_size",
+            "initial_labels replaces the blocks of inner and block_size",
         ),
     ],
     ids=["small groups", "too few", "a size of blocks", "an inner method"],

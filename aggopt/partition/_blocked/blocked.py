@@ -173,8 +173,18 @@ def blocked(
     >>> blocked([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3).labels
     array([0, 1, 0, 1, 0, 1])
     """
-    options = inner, block_size, effort, time_limit, seed, jobs, scale, weights
-    how = _BlockedOptions(*options, initial_labels, region_size)
+    how = _BlockedOptions(
+        inner=inner,
+        block_size=block_size,
+        effort=effort,
+        time_limit=time_limit,
+        seed=seed,
+        jobs=jobs,
+        scale=scale,
+        weights=weights,
+        initial_labels=initial_labels,
+        region_size=region_size,
+    )
     clock = Deadline(None)
     found = _partitioned(X, k, how, progress)
     if found.status is Status.INTERRUPTED:
@@ -213,8 +223,17 @@ def _partitioned(
             first = firsts(split_large(rows, numbered(given[who]), k))
         search_progress = partial(_between, report, START, 1.0)
         weights = None if known.of is None else known.of[who]
-        asked = how.effort, how.seed, threads, search_progress, weights
-        status = improve(rows, first, k, *asked, how.region_size)
+        status = improve(
+            rows,
+            first,
+            k,
+            how.effort,
+            how.seed,
+            threads,
+            search_progress,
+            weights,
+            how.region_size,
+        )
     labels, stopped = in_any_case(lambda: _as_before(first, who))
     if stopped or status is Status.INTERRUPTED:
         return _Found(records, exponent, k, labels, Status.INTERRUPTED)

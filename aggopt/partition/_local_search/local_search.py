@@ -1,7 +1,6 @@
 """Local search: partitions improved change by change, for any given time."""
 
 import warnings
-from functools import partial
 from typing import Literal
 
 import numpy.typing as npt
@@ -11,7 +10,7 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.renamed import renamed
 from aggopt.core.stacklevel import outside
-from aggopt.core.validation import Floats, Labels, group_size, is_number
+from aggopt.core.validation import group_size, is_number
 from aggopt.errors import JobError
 from aggopt.partition._constraints.constraints import (
     ConstraintArguments,
@@ -20,7 +19,7 @@ from aggopt.partition._constraints.constraints import (
     with_dominance,
 )
 from aggopt.partition._local_search.effort import Effort, grouped
-from aggopt.partition._local_search.initial import Initial, first_groups
+from aggopt.partition._local_search.initial import first_groups
 from aggopt.partition._local_search.setup import weights_of
 from aggopt.partition._local_search.state import Weights
 from aggopt.partition._registry import (
@@ -181,12 +180,23 @@ def local_search(
     records, exponent = scale_to_unit(records)
     k = group_size(k, len(records))
     own = weights_of(known.of, len(records), k, dominance)
-    kept = _constraints(asked, own, len(records)), own
-    labels, status = _searched(records, k, (initial, initial_labels), how, kept, clock)
-    proven = partial(
-        certify_squares, by="local search", exponent=exponent, weights=weights
+    constraints = _constraints(asked, own, len(records))
+    how.require()
+    first = first_groups(records, k, initial, initial_labels, constraints)
+    labels, status = grouped(records, k, first, how, constraints, clock, own)
+    clock.report(1.0)
+    if status is Status.INTERRUPTED:
+        warnings.warn(INTERRUPTED, stacklevel=outside())
+    evidence = certify_squares(
+        records,
+        labels,
+        k,
+        by="local search",
+        seconds=clock.spent,
+        status=status,
+        exponent=exponent,
+        weights=weights,
     )
-    evidence = proven(records, labels, k, seconds=clock.spent, status=status)
     return Partition(labels, evidence)
 
 
@@ -214,24 +224,6 @@ def _constraints(
     if own is None or own.share == 1:
         return found
     return with_dominance(found, own.of, own.share)
-
-
-def _searched(
-    records: Floats,
-    k: int,
-    start: Initial,
-    how: Effort,
-    kept: tuple[Constraints | None, Weights | None],
-    reporting: Deadline,
-) -> tuple[Labels, Status]:
-    how.require()
-    promise, weights = kept
-    first = first_groups(records, k, *start, promise)
-    labels, status = grouped(records, k, first, how, promise, reporting, weights)
-    reporting.report(1.0)
-    if status is Status.INTERRUPTED:
-        warnings.warn(INTERRUPTED, stacklevel=outside())
-    return labels, status
 
 
 class LocalSearch(FromGroups, Timed):
