@@ -11,7 +11,7 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.standardise import Scale
 from aggopt.partition import local_search, mdav
 from aggopt.partition._local_search.effort import NEAR
-from aggopt.partition._local_search.search import searched
+from aggopt.partition._local_search.search import improve_labels
 from aggopt.partition._neighbours.neighbours import find_neighbours
 from aggopt.partition._shared.sse import compute_sse
 
@@ -76,7 +76,7 @@ def _row(
     Z = Scale.of(X).standardise(X)
     start = mdav(X, k).labels
     begun = time.perf_counter()
-    descended = searched(
+    descended = improve_labels(
         Z,
         start,
         k,

@@ -17,8 +17,8 @@ from aggopt.core.threads import ThreadPool
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.partition import blocked, local_search, mdav
 from aggopt.partition._blocked import improve
-from aggopt.partition._blocked.regions import Map, firsts, pass_over
-from aggopt.partition._local_search.search import annealed
+from aggopt.partition._blocked.regions import Map, find_first_records, search_regions
+from aggopt.partition._local_search.search import anneal_labels
 from aggopt.partition._neighbours.spatial_order import (
     find_near,
     sort_in_space,
@@ -147,7 +147,8 @@ def test_time_that_is_over_leaves_the_blocks():
         of_block = found.labels[who[part]]
         by_itself = mdav(rows[part], 3, scale="none")
         assert (
-            firsts(np.unique(of_block, return_inverse=True)[1]) == firsts(by_itself)
+            find_first_records(np.unique(of_block, return_inverse=True)[1])
+            == find_first_records(by_itself)
         ).all()
 
 
@@ -167,13 +168,13 @@ def test_a_short_time_is_shared_by_all_regions(
 ):
     rows = RNG.normal(size=(n, 4))
     monkeypatch.setitem(improve.LARGE, "best", improve.RegionEffort(1, 8, 10**6))
-    sizes, real = [], improve.annealed_and_searched
+    sizes, real = [], improve.anneal_and_descend_region
 
     def noted(*given):
         sizes.append(len(given[-1].rows))
         return real(*given)
 
-    monkeypatch.setattr(improve, "annealed_and_searched", noted)
+    monkeypatch.setattr(improve, "anneal_and_descend_region", noted)
     found = blocked(rows, k, block_size=size, time_limit=seconds, jobs=1)
     assert found.certificate.status is Status.LIMIT
     blocks = sse(rows, blocked(rows, k, block_size=size, time_limit=0))
@@ -214,7 +215,7 @@ def test_regions_are_cut_anew_while_they_are_annealed(monkeypatch, regions_of_70
 )
 def test_rounds_of_64_proposals(proposals, several, limit, rounds):
     how = improve.RegionEffort(0, 8, proposals)
-    assert improve._rounds(how, several, Deadline(limit)) == rounds
+    assert improve._count_rounds(how, several, Deadline(limit)) == rounds
 
 
 @pytest.mark.parametrize("ends", ["well", "interrupted"])
@@ -227,9 +228,9 @@ def test_annealing_that_makes_it_worse_is_taken_back(ends, monkeypatch, regions_
         raise KeyboardInterrupt
 
     last = worse if ends == "well" else stopped
-    monkeypatch.setattr(improve, "annealed", worse)
-    monkeypatch.setattr(improve, "annealed_and_searched", last)
-    monkeypatch.setattr(improve, "searched", lambda *given: given[-1].labels)
+    monkeypatch.setattr(improve, "anneal_region", worse)
+    monkeypatch.setattr(improve, "anneal_and_descend_region", last)
+    monkeypatch.setattr(improve, "descend_region", lambda *given: given[-1].labels)
     first = mdav(X, 8).labels
     with warnings.catch_warnings(action="ignore"):
         found = blocked(X, 8, effort="fast", initial_labels=first)
@@ -243,7 +244,7 @@ def test_groups_are_loosened_before_they_are_annealed():
         near = find_near(rows, 8, threads)
     tight, how = np.arange(2000) // 10, {"seed": 1, "clock": Deadline(None)}
     for spare, groups in ((0.0, 200), (0.25, 195), (1.0, 181)):
-        found = annealed(rows, tight, 10, near, proposals=1, spare=spare, **how)
+        found = anneal_labels(rows, tight, 10, near, proposals=1, spare=spare, **how)
         assert np.bincount(found).min() >= 10
         assert found.max() + 1 == groups
 
@@ -448,7 +449,7 @@ def test_each_record_has_one_turn_in_a_sweep():
         near = find_near(rows[:, :2].copy(), 5, threads)
         first = np.arange(1000) // 4 * 4
         where = Map(rows, near, first.copy())
-        pass_over(where, (search, search), threads, size=100, seed=3)
+        search_regions(where, (search, search), threads, size=100, seed=3)
     assert sorted(turns) == list(range(1000))
     assert (where.first == first).all()
 

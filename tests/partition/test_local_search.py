@@ -18,7 +18,7 @@ from aggopt.partition._local_search.column_pool import Collection
 from aggopt.partition._local_search.local_search import (
     local_search,
 )
-from aggopt.partition._local_search.search import annealed, searched
+from aggopt.partition._local_search.search import anneal_labels, improve_labels
 from aggopt.partition._loss_bound import loss_bound
 from aggopt.partition._neighbours import neighbours as near_module
 from aggopt.partition._neighbours.neighbours import find_neighbours
@@ -224,7 +224,7 @@ def test_neighbours_lead_away_from_duplicates(count) -> None:
 
 def test_groups_of_a_search_are_collected_once() -> None:
     near, pool = find_neighbours(NORMAL, 10), Collection(150)
-    labels = searched(
+    labels = improve_labels(
         NORMAL,
         mdav(NORMAL, 4),
         4,
@@ -260,7 +260,7 @@ def test_a_collection_grows() -> None:
 def test_annealing_keeps_sizes_and_repeats_itself() -> None:
     near = find_neighbours(NORMAL, 10)
     found = [
-        annealed(
+        anneal_labels(
             NORMAL,
             mdav(NORMAL, 9),
             9,

@@ -16,7 +16,7 @@ from aggopt.partition._constraints.constraints import (
     read_constraints,
 )
 from aggopt.partition._local_search import setup
-from aggopt.partition._local_search.search import searched
+from aggopt.partition._local_search.search import improve_labels
 from aggopt.partition._neighbours.neighbours import find_neighbours
 from aggopt.partition._shared.sse import compute_sse
 from aggopt.solvers import Status
@@ -50,14 +50,14 @@ def broken(labels, options):
 def test_a_changed_group_is_judged_as_the_changed_labels_are(options) -> None:
     from aggopt.partition._local_search import constraint_kernels as kernels
 
-    stays, may_swap = from_python(kernels.stays), from_python(kernels.may_swap)
+    stays, may_swap = from_python(kernels.is_feasible), from_python(kernels.may_swap)
 
     given, nobody = read_constraints(ConstraintArguments(**options), 80), np.int64(-1)
     seen = set()
     for m in (6, 14, 30):
         labels = RNG.permutation(np.arange(80) % m)
-        space = setup.space(NORMAL, find_neighbours(NORMAL, 5), 1, given.kept)
-        groups, already = setup.groups(space, labels), given.broken(labels)
+        space = setup.create_space(NORMAL, find_neighbours(NORMAL, 5), 1, given.kept)
+        groups, already = setup.create_groups(space, labels), given.broken(labels)
         for i, j in RNG.integers(80, size=(20, 2)):
             g, h = labels[i], labels[j]
             if g == h:
@@ -142,7 +142,9 @@ def test_the_search_itself_keeps_what_it_is_told() -> None:
     given = read_constraints(ConstraintArguments(**KEPT["t"]), 80)
     start = closeness_first(NORMAL, WAGE, 3, 0.15)
     options = {"near": find_neighbours(NORMAL, 20), "seed": 0, "clock": Deadline(None)}
-    found = searched(NORMAL, start, 3, perturbations=20, promise=given.kept, **options)
+    found = improve_labels(
+        NORMAL, start, 3, perturbations=20, promise=given.kept, **options
+    )
     assert compute_sse(NORMAL, found) < compute_sse(NORMAL, start)
     assert not given.broken(found).any()
 

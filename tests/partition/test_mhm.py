@@ -47,7 +47,7 @@ def unheard(share: float) -> None:
 
 
 def paths(X, k: int, order: str, starts: int) -> list[list[int]]:
-    found = orders.paths(X.astype(float), k, order, starts, unheard)
+    found = orders.list_paths(X.astype(float), k, order, starts, unheard)
     return [path.tolist() for path in found]
 
 
@@ -81,7 +81,7 @@ def test_a_look_at_ctrl_c_after_each_step_changes_nothing(
 
 
 def md(X, k: int):
-    return far_pairs.groups(X.astype(float), k, unheard)
+    return far_pairs.partition_by_md(X.astype(float), k, unheard)
 
 
 @given(X=grids(1) | grids(2) | grids(100), data=st.data())
@@ -107,8 +107,8 @@ def test_md_on_skewed_records(seed: int) -> None:
 def tour(X):
     """The places of records, the path that a tour came from, and the tour."""
     before = np.array(slow.nearest_point_next(X, np.arange(len(X)), 1)[0])
-    near = rings.places(X, before)
-    return near, before, rings.shortened(near, before)
+    near = rings.find_places(X, before)
+    return near, before, rings.shorten_tour(near, before)
 
 
 TOURED = {

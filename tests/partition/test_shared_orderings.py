@@ -15,13 +15,13 @@ X = np.random.default_rng(0).normal(size=(40, 2))
 @pytest.fixture
 def made(monkeypatch):
     """Return a list that gets the number of records of each set of orderings made."""
-    found, make = [], orderings._nearest_point_next
+    found, make = [], orderings._iterate_npn
 
     def counted(records, *how):
         found.append(len(records))
         return make(records, *how)
 
-    monkeypatch.setattr(orderings, "_nearest_point_next", counted)
+    monkeypatch.setattr(orderings, "_iterate_npn", counted)
     return found
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition import cbfs, mdav
 from aggopt.partition._box_tree import principal_axes
-from aggopt.partition._box_tree.build import build
+from aggopt.partition._box_tree.build import build_tree
 from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import BRANCHING, LEAF
 from aggopt.partition._unassigned import by_tree
@@ -84,7 +84,9 @@ def test_cbfs_is_the_same(d: int) -> None:
 
 def test_many_records_are_taken_by_a_tree_and_few_by_scans(monkeypatch) -> None:
     built = []
-    monkeypatch.setattr(by_tree, "build", lambda pool: built.append(0) or build(pool))
+    monkeypatch.setattr(
+        by_tree, "build_tree", lambda pool: built.append(0) or build_tree(pool)
+    )
     X = np.random.default_rng(0).normal(size=(12_000, 2))
     assert mdav(X[:1000], 3).sizes.min() >= 3
     assert built == []
@@ -132,12 +134,12 @@ def test_a_look_at_ctrl_c_between_turns(monkeypatch: pytest.MonkeyPatch) -> None
 )
 def test_boxes_are_drawn_around_what_they_hold(n: int) -> None:
     pool = unassigned.create_pool(np.random.default_rng(n).normal(size=(n, 2)))
-    tree = build(pool)
+    tree = build_tree(pool)
     held = [tree.who[leaf, :m] for leaf, m in enumerate(tree.waiting)]
     assert sorted(np.concatenate(held)) == list(range(n))
     for leaf, who in enumerate(held):
         branch, b = divmod(tree.above + leaf - 1, BRANCHING)
-        seen = principal_axes.projections(tree.axes, pool.records[:, who])
+        seen = principal_axes.project_records(tree.axes, pool.records[:, who])
         assert_allclose(tree.sides[branch, 0, :, b], seen.min(axis=1), atol=1e-6)
         assert_allclose(tree.sides[branch, 1, :, b], seen.max(axis=1), atol=1e-6)
         assert tree.first[branch, b] == who.min()
@@ -147,14 +149,14 @@ def test_boxes_are_drawn_around_what_they_hold(n: int) -> None:
 @pytest.mark.parametrize("d", [1, 3, ROWS - 1, ROWS, 40])
 def test_axes_keep_lengths_and_nothing_of_one_far_record_turns_them(d: int) -> None:
     X = np.random.default_rng(d).normal(size=(500, d)).T
-    view = principal_axes.of(X)
-    seen = principal_axes.projections(view, X).astype(float)
+    view = principal_axes.fit_axes(X)
+    seen = principal_axes.project_records(view, X).astype(float)
     gaps = X - view.origin[:, None]
     assert_allclose((seen**2).sum(axis=0), (gaps**2).sum(axis=0), rtol=1e-5)
     X[:, 0] = 1e9
-    assert np.abs(principal_axes.of(X).origin).max() < 1
+    assert np.abs(principal_axes.fit_axes(X).origin).max() < 1
 
 
 def test_repr_shows_no_record() -> None:
     pool = unassigned.create_pool(np.array([[123.0], [456.0]]))
-    assert repr(build(pool)) == f"Tree(2 of {LEAF} places hold a record)"
+    assert repr(build_tree(pool)) == f"Tree(2 of {LEAF} places hold a record)"

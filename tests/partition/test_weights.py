@@ -15,7 +15,7 @@ from aggopt.partition import (
     recommend,
 )
 from aggopt.partition._local_search.search import Search
-from aggopt.partition._local_search.setup import weights_of
+from aggopt.partition._local_search.setup import create_weights
 from aggopt.partition._neighbours.neighbours import find_neighbours
 from aggopt.partition._shared.scaling import scale_records
 from aggopt.partition._shared.sse import compute_sse
@@ -84,7 +84,7 @@ def test_where_there_is_one_partition_it_is_optimal():
 def test_what_a_search_adds_up_is_what_groups_lose(annealed):
     from aggopt.core.deadline import Deadline
 
-    state = weights_of(W / W.mean(), 40, 3)
+    state = create_weights(W / W.mean(), 40, 3)
     search = Search(X, mdav(X, 3).labels, 3, find_neighbours(X, 12), 0, weights=state)
     before = search.groups.loss.sum()
     if annealed:

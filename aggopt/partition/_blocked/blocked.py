@@ -16,14 +16,14 @@ from aggopt.core.stacklevel import outside
 from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels, group_size, numbered, require_seed
 from aggopt.errors import JobError, require_known
-from aggopt.partition._blocked.improve import ANNEALED, EFFORTS, improve
+from aggopt.partition._blocked.improve import ANNEALED, EFFORTS, improve_groups
 from aggopt.partition._blocked.initial import (
-    block_size_of,
-    in_blocks,
+    choose_block_size,
+    partition_in_blocks,
     require_region_size,
 )
-from aggopt.partition._blocked.regions import firsts
-from aggopt.partition._local_search.initial import given_groups
+from aggopt.partition._blocked.regions import find_first_records
+from aggopt.partition._local_search.initial import read_initial_labels
 from aggopt.partition._neighbours.spatial_order import sort_in_space
 from aggopt.partition._registry import (
     FromGroups,
@@ -44,7 +44,7 @@ LEAF = 64  # records of a part without an internal order
 START = 0.1  # share of the work before the search, roughly
 
 
-class _BlockedOptions(NamedTuple):
+class _Options(NamedTuple):
     inner: str | PartitionFunction
     block_size: int | None
     effort: str
@@ -57,7 +57,7 @@ class _BlockedOptions(NamedTuple):
     region_size: int | None = None
 
 
-class _Found(NamedTuple):
+class _SearchResult(NamedTuple):
     records: Floats
     exponent: int
     k: int
@@ -173,7 +173,7 @@ def blocked(
     >>> blocked([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3).labels
     array([0, 1, 0, 1, 0, 1])
     """
-    how = _BlockedOptions(
+    options = _Options(
         inner=inner,
         block_size=block_size,
         effort=effort,
@@ -186,105 +186,112 @@ def blocked(
         region_size=region_size,
     )
     clock = Deadline(None)
-    found = _partitioned(X, k, how, progress)
-    if found.status is Status.INTERRUPTED:
+    result = _run_search(X, k, options, progress)
+    if result.status is Status.INTERRUPTED:
         warnings.warn(INTERRUPTED, stacklevel=outside())
     evidence = certify_squares(
-        found.records,
-        found.labels,
-        found.k,
+        result.records,
+        result.labels,
+        result.k,
         by="blocks and local search",
         seconds=clock.spent,
-        status=found.status,
-        exponent=found.exponent,
+        status=result.status,
+        exponent=result.exponent,
         jobs=jobs,
         weights=weights,
     )
-    return Partition(found.labels, evidence)
+    return Partition(result.labels, evidence)
 
 
-def _partitioned(
-    X: npt.ArrayLike, k: int, how: _BlockedOptions, progress: Progress | None
-) -> _Found:
-    own, known = scale_with_weights(X, how.scale, how.weights)
-    records, exponent = scale_to_unit(own)
+def _run_search(
+    X: npt.ArrayLike, k: int, options: _Options, progress: Progress | None
+) -> _SearchResult:
+    scaled, weighing = scale_with_weights(X, options.scale, options.weights)
+    records, exponent = scale_to_unit(scaled)
     k = group_size(k, len(records))
-    size = block_size_of(how.block_size, k)
-    _require(how)
-    given, report = _given(how, len(records), k), rarely(progress)
-    if how.time_limit is not None:
-        _compile(how.inner)
-    with ThreadPool(how.jobs, how.time_limit) as threads:
-        rows, who = sort_in_space(records, LEAF, threads)
-        start_progress = partial(_between, report, 0.0, START)
-        if given is None:
-            first = in_blocks(rows, k, how.inner, size, threads, start_progress)
+    size = choose_block_size(options.block_size, k)
+    _require_options(options)
+    initial_labels, report = (
+        _read_initial_labels(options, len(records), k),
+        rarely(progress),
+    )
+    if options.time_limit is not None:
+        _compile_kernels(options.inner)
+    with ThreadPool(options.jobs, options.time_limit) as threads:
+        rows, order = sort_in_space(records, LEAF, threads)
+        start_progress = partial(_report_range, report, 0.0, START)
+        if initial_labels is None:
+            first_records = partition_in_blocks(
+                rows, k, options.inner, size, threads, start_progress
+            )
         else:
-            first = firsts(split_large(rows, numbered(given[who]), k))
-        search_progress = partial(_between, report, START, 1.0)
-        weights = None if known.of is None else known.of[who]
-        status = improve(
+            first_records = find_first_records(
+                split_large(rows, numbered(initial_labels[order]), k)
+            )
+        search_progress = partial(_report_range, report, START, 1.0)
+        weights = None if weighing.of is None else weighing.of[order]
+        status = improve_groups(
             rows,
-            first,
+            first_records,
             k,
-            how.effort,
-            how.seed,
+            options.effort,
+            options.seed,
             threads,
             search_progress,
             weights,
-            how.region_size,
+            options.region_size,
         )
-    labels, stopped = in_any_case(lambda: _as_before(first, who))
+    labels, stopped = in_any_case(lambda: _restore_order(first_records, order))
     if stopped or status is Status.INTERRUPTED:
-        return _Found(records, exponent, k, labels, Status.INTERRUPTED)
+        return _SearchResult(records, exponent, k, labels, Status.INTERRUPTED)
     report(1.0)
-    return _Found(records, exponent, k, labels, status)
+    return _SearchResult(records, exponent, k, labels, status)
 
 
-def _given(how: _BlockedOptions, n: int, k: int) -> Labels | None:
+def _read_initial_labels(options: _Options, n: int, k: int) -> Labels | None:
     """Return the initial labels (n,) of the search, or None if the user passed none."""
-    if how.initial_labels is None:
+    if options.initial_labels is None:
         return None
-    if how.inner != "mdav" or how.block_size is not None:
+    if options.inner != "mdav" or options.block_size is not None:
         raise JobError(
             "initial_labels replaces the blocks of inner and block_size.",
             fix="leave one of the two out.",
         )
-    return given_groups(how.initial_labels, n, k, None)
+    return read_initial_labels(options.initial_labels, n, k, None)
 
 
 @cache
-def _compile(inner: str | PartitionFunction) -> None:
+def _compile_kernels(inner: str | PartitionFunction) -> None:
     """Compile the kernels before the clock starts: the time limit excludes it."""
     if callable(inner):  # a user's function may be slow
         return
-    divide = resolve_function(inner, "inner method", list_inner_methods())
-    many = np.repeat(np.arange(5000.0)[:, None], 2, axis=1)
-    divide(many, 2, scale="none")  # enough records for a tree
+    partition = resolve_function(inner, "inner method", list_inner_methods())
+    rows = np.repeat(np.arange(5000.0)[:, None], 2, axis=1)
+    partition(rows, 2, scale="none")  # enough records for a tree
     for k in (2, ANNEALED):
-        how = _BlockedOptions(inner, None, "fast", None, 0, 1, "none")
-        _partitioned(many[: 2 * LEAF], k, how, None)
+        options = _Options(inner, None, "fast", None, 0, 1, "none")
+        _run_search(rows[: 2 * LEAF], k, options, None)
 
 
-def _as_before(first: Labels, who: Labels) -> Labels:
-    named = np.empty_like(first)
-    named[who] = first
-    return numbered(named)
+def _restore_order(first_records: Labels, order: Labels) -> Labels:
+    labels = np.empty_like(first_records)
+    labels[order] = first_records
+    return numbered(labels)
 
 
-def _between(report: Progress, begin: float, end: float, share: float) -> None:
+def _report_range(report: Progress, begin: float, end: float, share: float) -> None:
     report(begin + (end - begin) * min(share, 1.0))
 
 
-def _require(how: _BlockedOptions) -> None:
-    resolve_function(how.inner, "inner method", list_inner_methods())
-    require_known("effort", how.effort, EFFORTS)
-    require_region_size(how.region_size)
-    require_seed(how.seed)
-    require_time_limit(how.time_limit)
-    if how.time_limit is not None and how.effort != "default":
+def _require_options(options: _Options) -> None:
+    resolve_function(options.inner, "inner method", list_inner_methods())
+    require_known("effort", options.effort, EFFORTS)
+    require_region_size(options.region_size)
+    require_seed(options.seed)
+    require_time_limit(options.time_limit)
+    if options.time_limit is not None and options.effort != "default":
         raise JobError(
-            f"effort = {how.effort!r} and time_limit are both set, but only one of "
+            f"effort = {options.effort!r} and time_limit are both set, but only one of "
             "them ends the search.",
             fix="leave one of the two out.",
         )

@@ -11,11 +11,11 @@ from aggopt.core.group_sums import group_sse
 from aggopt.core.progress import Progress
 from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._blocked.regions import Map, Search, pass_over
+from aggopt.partition._blocked.regions import Map, Search, search_regions
 from aggopt.partition._blocked.searches import (
-    annealed,
-    annealed_and_searched,
-    searched,
+    anneal_and_descend_region,
+    anneal_region,
+    descend_region,
 )
 from aggopt.partition._local_search.cooling import Cooling
 from aggopt.partition._neighbours.neighbours import COPIES, RecordPlaces
@@ -63,7 +63,7 @@ REGION = 32768  # records of a region, at least
 REGIONS = 16  # roughly: one per core, and few borders
 
 
-def _how_much(effort: str, k: int, clock: Deadline) -> RegionEffort:
+def _choose_effort(effort: str, k: int, clock: Deadline) -> RegionEffort:
     efforts = LARGE if k >= ANNEALED else SMALL
     if clock.seconds is None:
         return efforts[effort]
@@ -86,7 +86,7 @@ class ReportedSteps(NamedTuple):
         self.listener((done + share) / self.of if limit is None else spent / limit)
 
 
-def improve(
+def improve_groups(
     rows: Floats,
     first: Labels,
     k: int,
@@ -108,23 +108,27 @@ def improve(
     `region_size` records at least, if it is given.
     """
     if k > 1 and len(rows) >= 2 * k and not threads.clock.over:
-        how = _how_much(effort, k, threads.clock)
+        region_effort = _choose_effort(effort, k, threads.clock)
         seeds = np.random.default_rng(seed)
         try:
             size = max(region_size or REGION, len(rows) // REGIONS)
-            rounds = _rounds(how, len(rows) > size, threads.clock)
-            steps = ReportedSteps(progress, threads.clock, 1 + rounds + how.passes)
-            near = _near(rows, how.near, threads, _drawn(seeds), steps.step(0))
+            rounds = _count_rounds(region_effort, len(rows) > size, threads.clock)
+            steps = ReportedSteps(
+                progress, threads.clock, 1 + rounds + region_effort.passes
+            )
+            near = _find_neighbours(
+                rows, region_effort.near, threads, _draw_seed(seeds), steps.step(0)
+            )
             where = Map(rows, near, first, weights)
-            run = _Passes(where, k, how, size, seeds, threads, steps)
-            _anneal(run, rounds)
-            _perturb(run, rounds)
+            run = _PassSettings(where, k, region_effort, size, seeds, threads, steps)
+            _anneal_regions(run, rounds)
+            _perturb_regions(run, rounds)
         except KeyboardInterrupt:
             return Status.INTERRUPTED
     return Status.LIMIT if threads.clock.over else Status.LOCAL
 
 
-def _near(
+def _find_neighbours(
     rows: Floats, count: int, threads: ThreadPool, seed: int, progress: Progress
 ) -> Labels:
     """Return neighbours of rows in spatial order (n, c), c = count.
@@ -140,7 +144,7 @@ def _near(
     return places.of_records(near, COPIES * count)  # roughly as many places
 
 
-class _Passes(NamedTuple):
+class _PassSettings(NamedTuple):
     """Arguments common to all passes over the records."""
 
     where: Map
@@ -160,17 +164,17 @@ class _Passes(NamedTuple):
         """Run one pass over the records, `done` steps after the neighbour search."""
         if self.clock.over:
             return
-        pass_over(
+        search_regions(
             self.where,
             searches,
             self.threads,
             size=self.size,
-            seed=_drawn(self.seeds),
+            seed=_draw_seed(self.seeds),
             progress=self.steps.step(done + 1),
         )
 
 
-def _rounds(how: RegionEffort, several: bool, clock: Deadline) -> int:
+def _count_rounds(region_effort: RegionEffort, several: bool, clock: Deadline) -> int:
     """Return the number of rounds of annealing, each in regions with new borders.
 
     Records at a border in one round are inside a region in others. Under a time limit
@@ -180,39 +184,43 @@ def _rounds(how: RegionEffort, several: bool, clock: Deadline) -> int:
     them there is one: passes go on after it, and mend what is at borders.
     """
     if several and clock.seconds is None:
-        return -(-how.proposals // ROUND)
-    return int(how.proposals > 0)
+        return -(-region_effort.proposals // ROUND)
+    return int(region_effort.proposals > 0)
 
 
-def _anneal(run: _Passes, rounds: int) -> None:
+def _anneal_regions(run: _PassSettings, rounds: int) -> None:
     """Anneal in rounds; restore the groups before them if those lose less."""
     if not rounds:
         return
-    where, pause = run.where, _pause(run)
+    where, pause = run.where, _limit_annealing(run)
     before, edges = where.first.copy(), COOLING.at(np.arange(rounds + 1) / rounds)
-    each = run.how.proposals / rounds
+    round_proposals = run.how.proposals / rounds
     try:
         for done in range(rounds):
             cooling = Cooling(*edges[done : done + 2])
-            of = run.k, run.clock
-            anneal = partial(annealed, *of, each, cooling, pause)
+            arguments = run.k, run.clock
+            anneal = partial(anneal_region, *arguments, round_proposals, cooling, pause)
             if done < rounds - 1:
                 run.over([anneal], done)
             else:
-                both = partial(annealed_and_searched, anneal, *of)
-                run.over([both, partial(searched, *of, 0)], done)
+                anneal_and_search = partial(
+                    anneal_and_descend_region, anneal, *arguments
+                )
+                run.over(
+                    [anneal_and_search, partial(descend_region, *arguments, 0)], done
+                )
     finally:
-        if _lost(where, before) < _lost(where, where.first):
+        if _compute_loss(where, before) < _compute_loss(where, where.first):
             where.first[:] = before
 
 
-def _lost(where: Map, first: Labels) -> float:
+def _compute_loss(where: Map, first: Labels) -> float:
     """Return the loss of groups with these first records."""
     _, labels = np.unique(first, return_inverse=True)
     return group_sse(where.rows, labels, weights=where.weights)
 
 
-def _perturb(run: _Passes, rounds: int) -> None:
+def _perturb_regions(run: _PassSettings, rounds: int) -> None:
     """Perturb all records, in the configured number of passes, or until time is over.
 
     Perturbations begin with a descent; but if time may end them, all regions have to
@@ -221,19 +229,19 @@ def _perturb(run: _Passes, rounds: int) -> None:
     Perturbations begin with a descent themselves; but where time may end them, all
     regions are to have descended by then.
     """
-    perturb = partial(searched, run.k, run.clock, 1)
+    perturb = partial(descend_region, run.k, run.clock, 1)
     if run.clock.seconds is None:
         for done in range(run.how.passes):
             run.over([perturb, perturb], rounds + done)
         return
     if not rounds:
-        descend = partial(searched, run.k, run.clock, 0)
+        descend = partial(descend_region, run.k, run.clock, 0)
         run.over([descend, descend], 0)
     while not run.clock.over:
         run.over([perturb, perturb], rounds)
 
 
-def _pause(run: _Passes) -> float | None:
+def _limit_annealing(run: _PassSettings) -> float | None:
     """Return the seconds per record for annealing, None if unlimited."""
     clock, n = run.clock, len(run.where.rows)
     if clock.seconds is None:
@@ -242,5 +250,5 @@ def _pause(run: _Passes) -> float | None:
     return SHARE * max(0.0, clock.left) * at_once / n
 
 
-def _drawn(seeds: np.random.Generator) -> int:
+def _draw_seed(seeds: np.random.Generator) -> int:
     return int(seeds.integers(2**32))

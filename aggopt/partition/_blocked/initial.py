@@ -6,7 +6,7 @@ from aggopt.core.progress import Progress
 from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels, is_whole
 from aggopt.errors import JobError
-from aggopt.partition._blocked.regions import firsts
+from aggopt.partition._blocked.regions import find_first_records
 from aggopt.partition._neighbours.spatial_order import split_in_parts
 from aggopt.partition._registry import (
     PartitionFunction,
@@ -17,17 +17,17 @@ from aggopt.partition._registry import (
 BLOCK, GROUPS = 1000, 20  # records of a block, or multiple of k
 
 
-def block_size_of(asked: object, k: int) -> int:
+def choose_block_size(block_size: object, k: int) -> int:
     """Return the largest size of a block, as requested or by default."""
-    if asked is None:
+    if block_size is None:
         return max(BLOCK, GROUPS * k)
-    if not is_whole(asked) or asked < 2 * k:
+    if not is_whole(block_size) or block_size < 2 * k:
         raise JobError(
-            f"block_size = {asked}, and k = {k}.",
+            f"block_size = {block_size}, and k = {k}.",
             fix=f"pass a whole number of at least 2 k = {2 * k}, a thousand or more "
             "if there are that many records, or leave it out.",
         )
-    return int(asked)
+    return int(block_size)
 
 
 def require_region_size(size: object) -> None:
@@ -38,7 +38,7 @@ def require_region_size(size: object) -> None:
         )
 
 
-def in_blocks(
+def partition_in_blocks(
     rows: Floats,
     k: int,
     inner: str | PartitionFunction,
@@ -55,7 +55,8 @@ def in_blocks(
 
     def block(part: slice) -> Labels:
         return np.asarray(
-            part.start + firsts(np.asarray(divide(rows[part], k, scale="none")))
+            part.start
+            + find_first_records(np.asarray(divide(rows[part], k, scale="none")))
         )
 
     return np.concatenate(

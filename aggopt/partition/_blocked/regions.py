@@ -78,7 +78,7 @@ class Cut(NamedTuple):
         start = self.ends[number - 1] if number else 0
         return self.record[start : self.ends[number]]
 
-    def within(self, near: Labels, those: Labels) -> tuple[Labels, Floats]:
+    def within(self, near: Labels, records: Labels) -> tuple[Labels, Floats]:
         """Return the places of the neighbours of `those`, and the share inside.
 
         A neighbour in another region is replaced by the record itself, which has no
@@ -87,13 +87,13 @@ class Cut(NamedTuple):
         A neighbour in another region is replaced by the record itself: with that one
         it has nothing to do.
         """
-        others = near[those]
-        inside = self.region[others] == self.region[those[0]]
-        own = np.arange(len(those), dtype=np.intp)[:, None]
-        return np.where(inside, self.place[others], own), inside.mean(axis=1)
+        others = near[records]
+        inside = self.region[others] == self.region[records[0]]
+        own_place = np.arange(len(records), dtype=np.intp)[:, None]
+        return np.where(inside, self.place[others], own_place), inside.mean(axis=1)
 
 
-def pass_over(
+def search_regions(
     where: Map,
     searches: Sequence[Search],
     threads: ThreadPool,
@@ -115,13 +115,13 @@ def pass_over(
     waiting = np.ones(len(where.rows), dtype=np.bool_)
     for search, needed in zip(searches, WHOLE, strict=False):
         if waiting.any():
-            cut = _cut(where, size, threads, seed)
-            task = partial(_search, where, cut, search, waiting, needed, seed)
+            cut = _cut_regions(where, size, threads, seed)
+            task = partial(_search_region, where, cut, search, waiting, needed, seed)
             threads.each(task, range(len(cut.ends)), progress)
             seed += len(cut.ends)
 
 
-def _search(
+def _search_region(
     where: Map,
     cut: Cut,
     search: Search,
@@ -131,33 +131,33 @@ def _search(
     number: int,
 ) -> None:
     """Search one region of a cut; waiting records with neighbours take a turn."""
-    those = cut.of(number)
-    near, share = cut.within(where.near, those)
-    turn = np.flatnonzero(waiting[those] & (share >= needed))
-    _, labels = np.unique(where.first[those], return_inverse=True)
-    own = None if where.weights is None else where.weights[those]
-    region = Region(where.rows[those], labels, near, turn, seed + number, own)
-    found = search(region)
-    where.first[those] = those[firsts(found)]
-    waiting[those[turn]] = False
+    records = cut.of(number)
+    near, share = cut.within(where.near, records)
+    turn = np.flatnonzero(waiting[records] & (share >= needed))
+    _, labels = np.unique(where.first[records], return_inverse=True)
+    weights = None if where.weights is None else where.weights[records]
+    region = Region(where.rows[records], labels, near, turn, seed + number, weights)
+    new_labels = search(region)
+    where.first[records] = records[find_first_records(new_labels)]
+    waiting[records[turn]] = False
 
 
-def firsts(labels: Labels) -> Labels:
+def find_first_records(labels: Labels) -> Labels:
     """Return the first record of each record's group, (n,)."""
     first = np.empty(labels.max() + 1, dtype=np.intp)
     first[labels[::-1]] = np.arange(len(labels))[::-1]  # the first is written last
     return np.asarray(first[labels])
 
 
-def _cut(where: Map, size: int, threads: ThreadPool, seed: int) -> Cut:
+def _cut_regions(where: Map, size: int, threads: ThreadPool, seed: int) -> Cut:
     rows = where.rows
     heads, labels = np.unique(where.first, return_inverse=True)
-    each = max(1, size * len(heads) // len(rows))
+    region_groups = max(1, size * len(heads) // len(rows))
     region = np.empty(len(heads), dtype=np.intp)
     _, who = sort_in_space(
-        plain_group_means(rows, labels), each, threads, turns=1, seed=seed
+        plain_group_means(rows, labels), region_groups, threads, turns=1, seed=seed
     )
-    for number, part in enumerate(split_in_parts(len(heads), each)):
+    for number, part in enumerate(split_in_parts(len(heads), region_groups)):
         region[who[part]] = number
     record = np.argsort(region[labels], kind="stable")
     ends = np.cumsum(np.bincount(region[labels]))

@@ -6,17 +6,19 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
 from aggopt.partition._blocked.regions import Region, Search
 from aggopt.partition._local_search.cooling import Cooling
-from aggopt.partition._local_search.setup import weights_of
+from aggopt.partition._local_search.setup import create_weights
 
 SPARE = 0.25  # records beyond k, on average, in the initial groups of annealing
 
 
-def searched(k: int, clock: Deadline, perturbations: int, region: Region) -> Labels:
+def descend_region(
+    k: int, clock: Deadline, perturbations: int, region: Region
+) -> Labels:
     """Return the labels of one region after a descent and perturbations."""
     from aggopt.partition._local_search import search
 
     rows, labels, near, turn, seed, weights = region
-    return search.searched(
+    return search.improve_labels(
         rows,
         labels,
         k,
@@ -25,11 +27,11 @@ def searched(k: int, clock: Deadline, perturbations: int, region: Region) -> Lab
         seed=seed,
         clock=clock,
         order=turn,
-        weights=weights_of(weights, len(rows), k),
+        weights=create_weights(weights, len(rows), k),
     )
 
 
-def annealed(
+def anneal_region(
     k: int,
     clock: Deadline,
     proposals: float,
@@ -46,24 +48,28 @@ def annealed(
     from aggopt.partition._local_search import search
 
     rows, labels, near, _, seed, weights = region
-    own = clock if pause is None else Deadline(min(pause * len(rows), clock.left))
-    return search.annealed(
+    region_clock = (
+        clock if pause is None else Deadline(min(pause * len(rows), clock.left))
+    )
+    return search.anneal_labels(
         rows,
         labels,
         k,
         near,
         proposals=proposals,
         seed=seed,
-        clock=own,
+        clock=region_clock,
         cooling=cooling,
         spare=SPARE,
-        weights=weights_of(weights, len(rows), k),
+        weights=create_weights(weights, len(rows), k),
     )
 
 
-def annealed_and_searched(
+def anneal_and_descend_region(
     anneal: Search, k: int, clock: Deadline, region: Region
 ) -> Labels:
     """Return the labels of one region after annealing and a descent of all records."""
     everyone = np.arange(len(region.rows))
-    return searched(k, clock, 0, region._replace(labels=anneal(region), turn=everyone))
+    return descend_region(
+        k, clock, 0, region._replace(labels=anneal(region), turn=everyone)
+    )

@@ -20,7 +20,7 @@ TINY = 1e-37  # single precision does not distinguish smaller numbers
 
 
 @inlined
-def lost(tree: Tree) -> float:
+def bound_rounding(tree: Tree) -> float:
     """Return the share of a bound that single precision may lose, rounded up.
 
     A sum over rows loses ROWS + 3 parts in 2^24 of the sum of its absolute terms, which
@@ -36,7 +36,7 @@ def lost(tree: Tree) -> float:
 
 
 @inlined
-def project(tree: Tree, gap: Floats, found: Floats) -> float:
+def project_vector(tree: Tree, gap: Floats, projections: Floats) -> float:
     """Set `found` to the projections of a vector; return its squared length."""
     directions, square = tree.axes.directions, 0.0
     for x in gap:
@@ -46,14 +46,14 @@ def project(tree: Tree, gap: Floats, found: Floats) -> float:
         y = 0.0
         for t in range(len(gap)):
             y += directions[i, t] * gap[t]
-        found[i] = y
+        projections[i] = y
         rest -= y * y
-    found[-1] = np.sqrt(max(rest, 0.0))
+    projections[-1] = np.sqrt(max(rest, 0.0))
     return square
 
 
 @inlined
-def exact(tree: Tree, place: int, factor: float, point: Floats) -> float:
+def measure_exactly(tree: Tree, place: int, factor: float, point: Floats) -> float:
     """Return sum_t (factor x[t] - point[t])^2, bit for bit as in the plain scan."""
     leaf, j, total = place // LEAF, place % LEAF, 0.0
     for t in range(len(point)):

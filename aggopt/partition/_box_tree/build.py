@@ -8,23 +8,23 @@ from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, Tree
 from aggopt.partition._unassigned.state import Pool
 
 
-def build(pool: Pool) -> Tree:
+def build_tree(pool: Pool) -> Tree:
     """Return a tree of the records of a pool that have no group."""
     from aggopt.partition._box_tree import build_kernels as kernels
 
     records = pool.records[:, : pool.remaining]
-    view = principal_axes.of(records)
-    seen, order = (
-        principal_axes.projections(view, records),
+    axes = principal_axes.fit_axes(records)
+    projections, order = (
+        principal_axes.project_records(axes, records),
         np.argsort(pool.who[: pool.remaining]),
     )
-    kernels.arrange(seen, order)
-    tree = _empty(view, *records.shape)
-    kernels.fill(tree, pool, seen, order)
+    kernels.arrange_columns(projections, order)
+    tree = _create_tree(axes, *records.shape)
+    kernels.fill_tree(tree, pool, projections, order)
     return tree
 
 
-def _empty(view: Axes, d: int, m: int) -> Tree:
+def _create_tree(view: Axes, d: int, m: int) -> Tree:
     leaves = -(-m // LEAF)
     above = 1
     while (above - 1) // BRANCHING + -(-leaves // BRANCHING) > above:

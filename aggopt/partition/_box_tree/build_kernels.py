@@ -5,7 +5,7 @@ import numpy as np
 from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import F32, I64
-from aggopt.partition._box_tree.bound_kernels import lost
+from aggopt.partition._box_tree.bound_kernels import bound_rounding
 from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, Tree
 from aggopt.partition._unassigned.state import Pool
@@ -15,7 +15,7 @@ FEW = 100
 
 
 @compiled
-def arrange(projections: F32, order: I64) -> None:
+def arrange_columns(projections: F32, order: I64) -> None:
     """Sort columns, given in some order, into consecutive leaves.
 
     A run of leaves is halved across its widest row, at the end of a branch.
@@ -28,8 +28,8 @@ def arrange(projections: F32, order: I64) -> None:
         size -= 1
         begin, end = runs[size, 0], runs[size, 1]
         if end - begin > 1:
-            middle = begin + _half(end - begin)
-            _halve(
+            middle = begin + _count_left_leaves(end - begin)
+            _halve_columns(
                 projections, order[begin * LEAF : end * LEAF], (middle - begin) * LEAF
             )
             runs[size, 0], runs[size, 1] = begin, middle
@@ -38,7 +38,7 @@ def arrange(projections: F32, order: I64) -> None:
 
 
 @inner
-def _half(leaves: int) -> int:
+def _count_left_leaves(leaves: int) -> int:
     """Return the number of leaves of the left half: whole branches."""
     unit = 1
     while unit * BRANCHING < leaves:
@@ -47,7 +47,7 @@ def _half(leaves: int) -> int:
 
 
 @inner
-def _halve(projections: F32, columns: I64, middle: int) -> None:
+def _halve_columns(projections: F32, columns: I64, middle: int) -> None:
     """Move the `middle` smallest columns of the widest row to the front.
 
     A sample of columns determines the widest row.
@@ -68,7 +68,7 @@ def _halve(projections: F32, columns: I64, middle: int) -> None:
 
 
 @compiled
-def fill(tree: Tree, pool: Pool, projections: F32, order: I64) -> None:
+def fill_tree(tree: Tree, pool: Pool, projections: F32, order: I64) -> None:
     """Put columns into an empty tree, in this order, and compute all boxes."""
     for place, column in enumerate(order):
         leaf, j = place // LEAF, place % LEAF
@@ -77,18 +77,18 @@ def fill(tree: Tree, pool: Pool, projections: F32, order: I64) -> None:
         for t in range(len(pool.records)):
             x = tree.records[leaf, t, j] = pool.records[t, column]
             square += (x - tree.axes.origin[t]) ** 2
-        tree.out[leaf, j] = square * (1 + lost(tree))
+        tree.out[leaf, j] = square * (1 + bound_rounding(tree))
         for t in range(ROWS):
             tree.projections[leaf, t, j] = projections[t, column]
     for node in range(tree.above + len(tree.waiting) - 1, 0, -1):
         if node < len(tree.first) or node >= tree.above:
             for t in range(ROWS):
-                draw_side(tree, node, t)
-            draw_first(tree, node)
+                update_side(tree, node, t)
+            update_first(tree, node)
 
 
 @inlined
-def draw_side(tree: Tree, node: int, t: int) -> bool:
+def update_side(tree: Tree, node: int, t: int) -> bool:
     """Compute two sides of the box of a node; return whether one changed."""
     low, high = np.float32(np.inf), np.float32(-np.inf)
     leaf = node - tree.above
@@ -107,7 +107,7 @@ def draw_side(tree: Tree, node: int, t: int) -> bool:
 
 
 @inlined
-def draw_first(tree: Tree, node: int) -> bool:
+def update_first(tree: Tree, node: int) -> bool:
     """Find the first record of a node; return whether it changed."""
     first, leaf = NOBODY, node - tree.above
     if leaf >= 0:
@@ -123,23 +123,23 @@ def draw_first(tree: Tree, node: int) -> bool:
 
 
 @inner
-def shrink(tree: Tree, leaf: int, t: int, x: np.float32) -> None:
+def shrink_boxes(tree: Tree, leaf: int, t: int, x: np.float32) -> None:
     """Shrink the boxes in one row after a record with the entry x has left."""
     node = leaf + tree.above
     while node > 0:
         branch, b = (node - 1) // BRANCHING, (node - 1) % BRANCHING
         low, high = tree.sides[branch, 0, t, b], tree.sides[branch, 1, t, b]
-        if low < x < high or low == high or not draw_side(tree, node, t):
+        if low < x < high or low == high or not update_side(tree, node, t):
             return
         node = branch
 
 
 @inner
-def shrink_first(tree: Tree, leaf: int, who: int) -> None:
+def shrink_firsts(tree: Tree, leaf: int, who: int) -> None:
     """Update the first records of boxes after the record `who` has left."""
     node = leaf + tree.above
     while node > 0:
         branch, b = (node - 1) // BRANCHING, (node - 1) % BRANCHING
-        if tree.first[branch, b] < who or not draw_first(tree, node):
+        if tree.first[branch, b] < who or not update_first(tree, node):
             return
         node = branch

@@ -15,8 +15,17 @@ import numpy as np
 from aggopt.core.compiled import inlined, inner
 from aggopt.core.types import F32
 from aggopt.core.validation import Floats
-from aggopt.partition._box_tree.bound_kernels import TINY, exact, lost, project
-from aggopt.partition._box_tree.pivot_kernels import pivot_slope, radius, tighten
+from aggopt.partition._box_tree.bound_kernels import (
+    TINY,
+    bound_rounding,
+    measure_exactly,
+    project_vector,
+)
+from aggopt.partition._box_tree.pivot_kernels import (
+    compute_pivot_slope,
+    compute_radius,
+    update_radius,
+)
 from aggopt.partition._box_tree.pivots import Pivots
 from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, Tree
@@ -27,7 +36,7 @@ SLACK = 1e-6  # relative, of a squared distance: above rounding
 
 
 @inner
-def farthest(
+def find_farthest(
     tree: Tree,
     pivots: Pivots,
     pivot: int,
@@ -42,52 +51,59 @@ def farthest(
     It is found from any pivot, sooner from one near point / factor.
     """
     q = point / factor
-    near = _slope(tree, q, pivots.points[:, pivot], workspace.slope)
-    away = _slope(tree, q, tree.axes.origin, workspace.seen)
+    near = _compute_slope(tree, q, pivots.points[:, pivot], workspace.slope)
+    away = _compute_slope(tree, q, tree.axes.origin, workspace.seen)
     view, square = np.empty(ROWS, np.float32), factor * factor * (1 + 4 * SLACK)
-    more = pivot_slope(tree, pivots, pivot, view)
+    more = compute_pivot_slope(tree, pivots, pivot, view)
     for t in range(ROWS):
         workspace.corner[t] = workspace.slope[t] > 0
     nodes, size, place, best, who = workspace.nodes, 2, -1, -1.0, NOBODY
     nodes[0], nodes[1] = 0, pivots.start[pivot] + tree.above
-    least = np.float32(-np.inf)
+    threshold = np.float32(-np.inf)
     while size > 0:
         size -= 1
         node, leaf = nodes[size], nodes[size] - tree.above
         if leaf < 0:
             if node > 0:
-                tighten(tree, pivots, pivot, node)
-            hits = _boxes(
-                tree, pivots, pivot, node, _least(best / square - near), workspace
+                update_radius(tree, pivots, pivot, node)
+            hits = _select_boxes(
+                tree, pivots, pivot, node, _round_down(best / square - near), workspace
             )
             for b in range(BRANCHING):
                 nodes[size] = BRANCHING * node + 1 + b
                 size += (hits >> b) & 1
             continue
-        hits = _records(tree, leaf, least, workspace)
+        hits = _select_records(tree, leaf, threshold, workspace)
         if hits == 0:
             branch, b = divmod(node - 1, BRANCHING)
-            pivots.radius[pivot, branch, b] = radius(tree, leaf, view, more)
+            pivots.radius[pivot, branch, b] = compute_radius(tree, leaf, view, more)
         for j in range(LEAF if hits else 0):
             if (hits >> j) & 1:
-                v, i = exact(tree, LEAF * leaf + j, factor, point), tree.who[leaf, j]
+                v, i = (
+                    measure_exactly(tree, LEAF * leaf + j, factor, point),
+                    tree.who[leaf, j],
+                )
                 workspace.read[0] += len(point)
                 if v >= best and (v > best or i < who):
                     place, best, who = LEAF * leaf + j, v, i
-                    least = _least(best / square - away)
+                    threshold = _round_down(best / square - away)
     pivots.start[pivot] = place // LEAF
     return place
 
 
 @inlined
-def _slope(tree: Tree, q: Floats, start: Floats, slope: F32) -> float:
+def _compute_slope(tree: Tree, q: Floats, start: Floats, slope: F32) -> float:
     """Set the coefficient of each row on the way to q; return the constant term."""
-    way, off, seen = q - start, start - tree.axes.origin, np.empty(ROWS)
-    square = project(tree, way, seen)
-    seen[-1] *= -1
-    for i in range(len(seen)):
-        slope[i] = -2 * seen[i]
-    away = square + 2 * (way * off).sum() + lost(tree) * (square + (off * off).sum())
+    way, off, projections = q - start, start - tree.axes.origin, np.empty(ROWS)
+    square = project_vector(tree, way, projections)
+    projections[-1] *= -1
+    for i in range(len(projections)):
+        slope[i] = -2 * projections[i]
+    away = (
+        square
+        + 2 * (way * off).sum()
+        + bound_rounding(tree) * (square + (off * off).sum())
+    )
     rounding = ROUNDING * (len(way) + 4)
     away += rounding * 8 * np.abs(way).sum()
     # q itself is rounded: 2 ab <= a^2 SLACK + b^2 / SLACK
@@ -95,18 +111,18 @@ def _slope(tree: Tree, q: Floats, start: Floats, slope: F32) -> float:
 
 
 @inlined
-def _least(bound: float) -> np.float32:
+def _round_down(bound: float) -> np.float32:
     """Return a number in single precision that is less than the bound."""
     return np.float32(bound - abs(bound) / 2**23 - TINY)
 
 
 @inlined
-def _boxes(
+def _select_boxes(
     tree: Tree,
     pivots: Pivots,
     pivot: int,
     branch: int,
-    least: np.float32,
+    threshold: np.float32,
     workspace: Workspace,
 ) -> int:
     """Return the boxes of a branch whose bound may be `least` or more, as bits."""
@@ -116,13 +132,15 @@ def _boxes(
         bound = pivots.radius[pivot, branch, b]
         for t in range(ROWS):
             bound += slope[t] * sides[branch, corner[t], t, b]
-        hits |= np.int32(bound >= least) << np.int32(b)
+        hits |= np.int32(bound >= threshold) << np.int32(b)
     workspace.read[0] += BRANCHING * ROWS
     return int(hits)
 
 
 @inlined
-def _records(tree: Tree, leaf: int, least: np.float32, workspace: Workspace) -> int:
+def _select_records(
+    tree: Tree, leaf: int, threshold: np.float32, workspace: Workspace
+) -> int:
     """Return the records of a leaf whose bound is `least` or more, as bits."""
     projections, slope = tree.projections, workspace.seen
     hits = np.int32(0)
@@ -130,7 +148,7 @@ def _records(tree: Tree, leaf: int, least: np.float32, workspace: Workspace) -> 
         bound = tree.out[leaf, j]
         for t in range(ROWS):
             bound += slope[t] * projections[leaf, t, j]
-        hits |= np.int32(bound >= least) << np.int32(j)
+        hits |= np.int32(bound >= threshold) << np.int32(j)
     workspace.read[0] += LEAF * ROWS
-    held: int = (1 << tree.waiting[leaf]) - 1
-    return int(hits) & held
+    occupied: int = (1 << tree.waiting[leaf]) - 1
+    return int(hits) & occupied

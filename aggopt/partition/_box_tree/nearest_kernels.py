@@ -5,42 +5,49 @@ import numpy as np
 from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import inlined, inner
 from aggopt.core.validation import Floats
-from aggopt.partition._box_tree.bound_kernels import TINY, exact, lost, project
+from aggopt.partition._box_tree.bound_kernels import (
+    TINY,
+    bound_rounding,
+    measure_exactly,
+    project_vector,
+)
 from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, Tree
 from aggopt.partition._box_tree.workspace import Workspace
 
 
 @inner
-def nearest(tree: Tree, point: Floats, workspace: Workspace) -> None:
+def find_nearest(tree: Tree, point: Floats, workspace: Workspace) -> None:
     """Fill the heap with the records nearest to a point."""
-    seen = np.empty(ROWS)
-    project(tree, point - tree.axes.origin, seen)
-    copy_into(workspace.seen, seen)
-    nearest_from(tree, _likely(tree, workspace), point, workspace)
+    projections = np.empty(ROWS)
+    project_vector(tree, point - tree.axes.origin, projections)
+    copy_into(workspace.seen, projections)
+    find_nearest_from(tree, _find_likely_leaf(tree, workspace), point, workspace)
 
 
 @inner
-def nearest_from(tree: Tree, start: int, point: Floats, workspace: Workspace) -> None:
+def find_nearest_from(
+    tree: Tree, start: int, point: Floats, workspace: Workspace
+) -> None:
     """Fill the heap with the records nearest to a point, starting in a near leaf."""
-    seen = np.empty(ROWS)
-    length = np.sqrt(project(tree, point - tree.axes.origin, seen))
-    copy_into(workspace.seen, seen)
+    projections = np.empty(ROWS)
+    length = np.sqrt(project_vector(tree, point - tree.axes.origin, projections))
+    copy_into(workspace.seen, projections)
     nodes, size = workspace.nodes, 1
     nodes[0] = 0
     workspace.best[:], workspace.who[:] = np.inf, NOBODY
-    share = lost(tree)
+    share = bound_rounding(tree)
     for j in range(tree.waiting[start]):
-        v = exact(tree, LEAF * start + j, 1.0, point)
+        v = measure_exactly(tree, LEAF * start + j, 1.0, point)
         if v <= workspace.best[0]:
-            _offer(workspace, v, tree.who[start, j], LEAF * start + j)
-    most = _most(workspace.best[0], length, share)
+            _insert_nearest(workspace, v, tree.who[start, j], LEAF * start + j)
+    threshold = _compute_threshold(workspace.best[0], length, share)
     while size > 0:
         size -= 1
         node = nodes[size]
         leaf = node - tree.above
         if leaf < 0:
-            hits = _boxes(tree, node, most, workspace)
+            hits = _select_boxes(tree, node, threshold, workspace)
             none = NOBODY if workspace.best[0] > 0 else workspace.who[0]
             for b in range(BRANCHING):
                 nodes[size] = BRANCHING * node + 1 + b
@@ -48,22 +55,22 @@ def nearest_from(tree: Tree, start: int, point: Floats, workspace: Workspace) ->
             continue
         if leaf == start:
             continue
-        hits = _records(tree, leaf, most, workspace)
+        hits = _select_records(tree, leaf, threshold, workspace)
         for j in range(LEAF if hits else 0):
             if (hits >> j) & 1:
-                v = exact(tree, LEAF * leaf + j, 1.0, point)
+                v = measure_exactly(tree, LEAF * leaf + j, 1.0, point)
                 workspace.read[0] += len(point)
                 if v <= workspace.best[0]:
-                    _offer(workspace, v, tree.who[leaf, j], LEAF * leaf + j)
-                    most = _most(workspace.best[0], length, share)
+                    _insert_nearest(workspace, v, tree.who[leaf, j], LEAF * leaf + j)
+                    threshold = _compute_threshold(workspace.best[0], length, share)
 
 
 @inlined
-def _likely(tree: Tree, workspace: Workspace) -> int:
+def _find_likely_leaf(tree: Tree, workspace: Workspace) -> int:
     """Return a leaf that probably contains the nearest record."""
     node = 0
     while node < tree.above:
-        least, top = np.float32(np.inf), 0
+        lowest, top = np.float32(np.inf), 0
         for b in range(BRANCHING):
             bound = np.float32(0.0)
             for t in range(ROWS):
@@ -71,14 +78,14 @@ def _likely(tree: Tree, workspace: Workspace) -> int:
                 gap = max(tree.sides[node, 0, t, b] - p, p - tree.sides[node, 1, t, b])
                 gap = max(gap, np.float32(0.0))
                 bound += gap * gap
-            if bound < least:
-                least, top = bound, b
+            if bound < lowest:
+                lowest, top = bound, b
         node = BRANCHING * node + 1 + top
     return int(node - tree.above)
 
 
 @inlined
-def _most(worst: float, length: float, share: float) -> np.float32:
+def _compute_threshold(worst: float, length: float, share: float) -> np.float32:
     """Return the largest bound of a record whose distance is `worst` at most.
 
     So near a record is no farther from the origin than sqrt(worst) + length.
@@ -90,7 +97,7 @@ def _most(worst: float, length: float, share: float) -> np.float32:
 
 
 @inlined
-def _gap(low: np.float32, x: np.float32, high: np.float32) -> np.float32:
+def _measure_gap(low: np.float32, x: np.float32, high: np.float32) -> np.float32:
     """Return the squared distance of x from an interval."""
     below, above = low - x, x - high
     gap = below if below > above else above
@@ -98,38 +105,44 @@ def _gap(low: np.float32, x: np.float32, high: np.float32) -> np.float32:
 
 
 @inlined
-def _boxes(tree: Tree, branch: int, most: np.float32, workspace: Workspace) -> int:
+def _select_boxes(
+    tree: Tree, branch: int, threshold: np.float32, workspace: Workspace
+) -> int:
     """Return the boxes of a branch whose bound may be `most` or less, as bits."""
-    sides, seen = tree.sides, workspace.seen
+    sides, point = tree.sides, workspace.seen
     hits = np.int32(0)
     for b in range(BRANCHING):
         bound = np.float32(0.0)
         for t in range(ROWS):
             low, high = sides[branch, 0, t, b], sides[branch, 1, t, b]
-            bound += _gap(low, seen[t], high)
-        hits |= np.int32(bound <= most) << np.int32(b)
+            bound += _measure_gap(low, point[t], high)
+        hits |= np.int32(bound <= threshold) << np.int32(b)
     workspace.read[0] += 2 * BRANCHING * ROWS
     return int(hits)
 
 
 @inlined
-def _records(tree: Tree, leaf: int, most: np.float32, workspace: Workspace) -> int:
+def _select_records(
+    tree: Tree, leaf: int, threshold: np.float32, workspace: Workspace
+) -> int:
     """Return the places of a leaf whose bound is `most` or less, as bits."""
-    projections, seen = tree.projections, workspace.seen
+    projections, point = tree.projections, workspace.seen
     hits = np.int32(0)
     for j in range(LEAF):
         bound = np.float32(0.0)
         for t in range(ROWS):
-            gap = projections[leaf, t, j] - seen[t]
+            gap = projections[leaf, t, j] - point[t]
             bound += gap * gap
-        hits |= np.int32(bound <= most) << np.int32(j)
+        hits |= np.int32(bound <= threshold) << np.int32(j)
     workspace.read[0] += LEAF * ROWS
-    held: int = (1 << tree.waiting[leaf]) - 1
-    return int(hits) & held
+    occupied: int = (1 << tree.waiting[leaf]) - 1
+    return int(hits) & occupied
 
 
 @inlined
-def _offer(workspace: Workspace, distance: float, who: int, place: int) -> None:
+def _insert_nearest(
+    workspace: Workspace, distance: float, who: int, place: int
+) -> None:
     """Put a record into the heap if it is nearer than the one on top."""
     best, names, k = workspace.best, workspace.who, len(workspace.best)
     if distance == best[0] and who > names[0]:
@@ -137,7 +150,7 @@ def _offer(workspace: Workspace, distance: float, who: int, place: int) -> None:
     top = 0
     while 2 * top + 1 < k:
         child = 2 * top + 1
-        if child + 1 < k and _before(workspace, child, child + 1):
+        if child + 1 < k and _is_before(workspace, child, child + 1):
             child += 1
         if best[child] < distance or (best[child] == distance and names[child] < who):
             break
@@ -148,7 +161,7 @@ def _offer(workspace: Workspace, distance: float, who: int, place: int) -> None:
 
 
 @inner
-def _before(workspace: Workspace, a: int, b: int) -> bool:
+def _is_before(workspace: Workspace, a: int, b: int) -> bool:
     """Whether candidate a precedes b: nearer, or equally near and earlier in X."""
     if workspace.best[a] == workspace.best[b]:
         return bool(workspace.who[a] < workspace.who[b])

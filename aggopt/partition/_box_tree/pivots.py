@@ -42,14 +42,14 @@ class Pivots(NamedTuple):
         return f"Pivots({self.known[0]})"
 
 
-def none(tree: Tree, turns: int) -> Pivots:
+def create_pivots(tree: Tree, turns: int) -> Pivots:
     """Return workspace for the number of pivots that pays in `turns` turns."""
-    d, branches, most = len(tree.axes.origin), len(tree.first), 1 + turns // TURNS
-    most = min(most, MOST)
+    d, branches, max_pivots = len(tree.axes.origin), len(tree.first), 1 + turns // TURNS
+    max_pivots = min(max_pivots, MOST)
     return Pivots(
-        np.zeros((d, most)),
-        np.empty((most, branches, BRANCHING), np.float32),
-        np.zeros(most, np.int64),
-        np.empty(most),
+        np.zeros((d, max_pivots)),
+        np.empty((max_pivots, branches, BRANCHING), np.float32),
+        np.zeros(max_pivots, np.int64),
+        np.empty(max_pivots),
         np.zeros(1, np.int64),
     )

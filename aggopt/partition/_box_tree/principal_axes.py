@@ -38,7 +38,7 @@ class Axes(NamedTuple):
         return f"Axes({len(self.origin)} attributes)"
 
 
-def of(records: Floats) -> Axes:
+def fit_axes(records: Floats) -> Axes:
     """Return the principal axes of records in columns, (d, m)."""
     some = records[:, :: -(-records.shape[1] // SAMPLE)]
     origin = np.median(some, axis=1)
@@ -51,10 +51,10 @@ def of(records: Floats) -> Axes:
     return Axes(origin, directions)
 
 
-def projections(axes: Axes, records: Floats) -> F32:
+def project_records(axes: Axes, records: Floats) -> F32:
     """Return the projections of records in columns (d, m): (ROWS, m)."""
     gaps = records - axes.origin[:, None]
-    found = axes.directions @ gaps
-    rest = (gaps**2).sum(axis=0) - (found**2).sum(axis=0)
-    found[-1] = np.sqrt(np.maximum(rest, 0.0))
-    return found.astype(np.float32)
+    projected = axes.directions @ gaps
+    rest = (gaps**2).sum(axis=0) - (projected**2).sum(axis=0)
+    projected[-1] = np.sqrt(np.maximum(rest, 0.0))
+    return projected.astype(np.float32)

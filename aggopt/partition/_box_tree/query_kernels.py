@@ -1,9 +1,9 @@
 """Search for the nearest records, callable from compiled loops. Imports numba."""
 
 from aggopt.core.compiled import compiled
-from aggopt.partition._box_tree.nearest_kernels import nearest
-from aggopt.partition._box_tree.workspace import start
+from aggopt.partition._box_tree.nearest_kernels import find_nearest
+from aggopt.partition._box_tree.workspace import create_workspace
 
-__all__ = ["nearest", "workspace"]
+__all__ = ["find_nearest", "workspace"]
 
-workspace = compiled(start)
+workspace = compiled(create_workspace)

@@ -41,7 +41,7 @@ class Workspace(NamedTuple):
     read: I64
 
 
-def start(k: int) -> Workspace:
+def create_workspace(k: int) -> Workspace:
     """Return workspace to search for k records."""
     return Workspace(
         np.empty(DEEP, np.int64),

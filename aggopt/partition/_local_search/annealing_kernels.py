@@ -10,20 +10,24 @@ from aggopt.core.random_kernels import below, share
 from aggopt.core.validation import Floats
 from aggopt.partition._local_search.constraint_kernels import (
     NOBODY,
-    chains,
+    choose_move_share,
+    has_chains,
+    is_feasible,
     may_swap,
-    moves,
-    stays,
 )
 from aggopt.partition._local_search.descent_kernels import Change
-from aggopt.partition._local_search.distance_kernels import apart
-from aggopt.partition._local_search.move_kernels import has_room, recompute, transfer
+from aggopt.partition._local_search.distance_kernels import squared_distance
+from aggopt.partition._local_search.move_kernels import (
+    has_room,
+    move_silently,
+    recompute_group,
+)
 from aggopt.partition._local_search.state import Groups, Space, Trail
 from aggopt.partition._local_search.weight_kernels import (
-    joining,
-    leaving,
-    passing,
-    swapping,
+    compute_join_cost,
+    compute_leave_gain,
+    compute_pass_cost,
+    compute_swap_cost,
 )
 
 STEP = 1024  # proposals at one temperature
@@ -58,71 +62,75 @@ def anneal(
         B = groups.label[space.near[i, below(trail.random_state, c)]]
         if groups.label[i] == B:
             continue
-        change = _proposed(space, groups, trail, i, B)
+        change = _propose_change(space, groups, trail, i, B)
         limit = temperature[turn // STEP] * spacing[i]
-        if change.to < 0 or not _by_chance(change.gain, limit, trail):
+        if change.to < 0 or not _is_accepted(change.gain, limit, trail):
             continue
-        if _allowed(space, groups, i, change):
-            _make(space, groups, i, change)
+        if _is_allowed(space, groups, i, change):
+            _make_change(space, groups, i, change)
             changed += change.gain
     return changed
 
 
 @inlined
-def _by_chance(more: float, temperature: float, trail: Trail) -> bool:
+def _is_accepted(more: float, temperature: float, trail: Trail) -> bool:
     """Whether a change that adds `more` to SSE is accepted at a temperature."""
     return more <= 0.0 or more <= -temperature * np.log(1.0 - share(trail.random_state))
 
 
 @inlined
-def _proposed(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Change:
+def _propose_change(
+    space: Space, groups: Groups, trail: Trail, i: int, B: int
+) -> Change:
     """Return a random move, swap or chain of record i towards group B."""
     weights, A = space.weights, groups.label[i]
     a, b = groups.size[A], groups.size[B]
-    into = apart(space.Z, i, groups.centre, B)
+    into = squared_distance(space.Z, i, groups.centre, B)
     if (
         a > space.k
         and has_room(groups, B)
-        and share(trail.random_state) < moves(space.promise)
+        and share(trail.random_state) < choose_move_share(space.promise)
     ):
-        gain = joining(weights, groups, i, B, into) - leaving(weights, groups, i)
+        gain = compute_join_cost(weights, groups, i, B, into) - compute_leave_gain(
+            weights, groups, i
+        )
         return Change(gain, B, NOBODY, NOBODY)
     j = groups.who[groups.start[B] + below(trail.random_state, b)]
-    between = apart(space.Z, i, space.Z, j)
-    if a > space.k and chains(space.promise) and share(trail.random_state) < 0.3:
+    between = squared_distance(space.Z, i, space.Z, j)
+    if a > space.k and has_chains(space.promise) and share(trail.random_state) < 0.3:
         D = groups.label[space.near[j, below(trail.random_state, space.near.shape[1])]]
         if D in (A, B) or not has_room(groups, D):
             return Change(0.0, NOBODY, NOBODY, NOBODY)
-        gain = passing(weights, space, groups, i, j, B, into, between)
-        gain -= leaving(weights, groups, i)
-        onto = apart(space.Z, j, groups.centre, D)
-        return Change(gain + joining(weights, groups, j, D, onto), B, j, D)
-    gain = swapping(weights, space, groups, i, j, A, B, into, between)
+        gain = compute_pass_cost(weights, space, groups, i, j, B, into, between)
+        gain -= compute_leave_gain(weights, groups, i)
+        onto = squared_distance(space.Z, j, groups.centre, D)
+        return Change(gain + compute_join_cost(weights, groups, j, D, onto), B, j, D)
+    gain = compute_swap_cost(weights, space, groups, i, j, A, B, into, between)
     return Change(gain, B, j, NOBODY)
 
 
 @inlined
-def _allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
+def _is_allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
     """Whether the groups that a change touches still satisfy the requirements."""
     j, D = change.j, change.on
     if D < 0 <= j:
         return may_swap(space, groups, i, j)
-    if not stays(space, groups, groups.label[i], i, NOBODY):
+    if not is_feasible(space, groups, groups.label[i], i, NOBODY):
         return False
-    if D >= 0 and not stays(space, groups, D, NOBODY, j):
+    if D >= 0 and not is_feasible(space, groups, D, NOBODY, j):
         return False
-    return stays(space, groups, change.to, j, i)
+    return is_feasible(space, groups, change.to, j, i)
 
 
 @inlined
-def _make(space: Space, groups: Groups, i: int, change: Change) -> None:
+def _make_change(space: Space, groups: Groups, i: int, change: Change) -> None:
     """Make a change, and update the groups that it touches."""
     A, B, D = groups.label[i], change.to, change.on
     if D >= 0:
-        transfer(groups, change.j, D)
-    transfer(groups, i, B)
+        move_silently(groups, change.j, D)
+    move_silently(groups, i, B)
     if D < 0 <= change.j:
-        transfer(groups, change.j, A)
+        move_silently(groups, change.j, A)
     for g in (A, B, D):
         if g >= 0:
-            recompute(space, groups, g)
+            recompute_group(space, groups, g)

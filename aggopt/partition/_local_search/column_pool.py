@@ -41,7 +41,7 @@ class Collection:
         start = np.concatenate(([0], np.cumsum(np.bincount(labels))))
         while self._full(len(start), len(labels)):
             self._grow()
-        kernels.add(self.arrays, order.astype(np.int64), start)
+        kernels.add_groups(self.arrays, order.astype(np.int64), start)
 
     def groups(self) -> tuple[I64, I64]:
         """Return (start, who): group c has the records who[start[c] : start[c + 1]].
@@ -78,4 +78,4 @@ class Collection:
             np.zeros(2 * len(old.who), np.int64),
             np.zeros(1, np.int64),
         )
-        kernels.add(self.arrays, old.who, old.start[: count + 1])
+        kernels.add_groups(self.arrays, old.who, old.start[: count + 1])

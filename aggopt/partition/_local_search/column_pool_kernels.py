@@ -16,7 +16,7 @@ ONE = np.uint64(1)
 
 
 @inner
-def collect(groups: Groups, trail: Trail, collected: Collected | None) -> None:
+def collect_groups(groups: Groups, trail: Trail, collected: Collected | None) -> None:
     """Add the groups on the trail while space is left; None collects nothing."""
     if collected is None:  # then the compiler omits the rest
         return
@@ -24,18 +24,18 @@ def collect(groups: Groups, trail: Trail, collected: Collected | None) -> None:
         g = trail.touched[c]
         first, size = groups.start[g], groups.size[g]
         if size > 0:
-            _add(collected, groups.who[first : first + size])
+            _add_group(collected, groups.who[first : first + size])
 
 
 @compiled
-def add(collected: Collected, who: I64, start: I64) -> None:
+def add_groups(collected: Collected, who: I64, start: I64) -> None:
     """Add the groups who[start[c] : start[c + 1]]."""
     for c in range(len(start) - 1):
-        _add(collected, who[start[c] : start[c + 1]])
+        _add_group(collected, who[start[c] : start[c + 1]])
 
 
 @inner
-def _add(collected: Collected, members: I64) -> None:
+def _add_group(collected: Collected, members: I64) -> None:
     """Add a group unless it is known, while space is left."""
     count = collected.counts[FOUND]
     begin = collected.start[count]

@@ -14,14 +14,14 @@ from aggopt.core.types import I64
 from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search.l_diversity_kernels import is_diverse
 from aggopt.partition._local_search.state import Groups, Space
-from aggopt.partition._local_search.t_closeness_kernels import is_close, leans
-from aggopt.partition._local_search.weight_kernels import undominated
+from aggopt.partition._local_search.t_closeness_kernels import is_clearly_far, is_close
+from aggopt.partition._local_search.weight_kernels import is_undominated
 
 NOBODY: int = np.int64(-1)  # type: ignore[assignment]  # no literal to compile for
 
 
 @inlined
-def stays(space: Space, groups: Groups, g: int, out: int, into: int) -> bool:
+def is_feasible(space: Space, groups: Groups, g: int, out: int, into: int) -> bool:
     """Whether group g satisfies the constraints without record `out` and with `into`.
 
     Either may be NOBODY; if both are, the unchanged group is checked.
@@ -29,40 +29,40 @@ def stays(space: Space, groups: Groups, g: int, out: int, into: int) -> bool:
     Either may be NOBODY; if both are, whether the group keeps it as it is, and else it
     does.
     """
-    if not undominated(space.weights, groups, g, out, into):
+    if not is_undominated(space.weights, groups, g, out, into):
         return False
-    return _keeps(space.promise, groups, g, out, into)
+    return _is_feasible_for(space.promise, groups, g, out, into)
 
 
 @inlined
-def _keeps(
+def _is_feasible_for(
     promise: Promise | None, groups: Groups, g: int, out: int, into: int
 ) -> bool:
     """Whether group g, changed likewise, satisfies t and l."""
     if promise is None:
         return True
-    if leans(promise.close, groups.size[g], g, out, into):
+    if is_clearly_far(promise.close, groups.size[g], g, out, into):
         return False
     members = groups.who[groups.start[g] : groups.start[g] + groups.size[g]]
-    return _stays(promise, members, g, out, into)
+    return _satisfies_promise(promise, members, g, out, into)
 
 
 @inlined
 def may_swap(space: Space, groups: Groups, i: int, j: int) -> bool:
     """Whether both groups satisfy the constraints after a swap of records i and j."""
-    if not stays(space, groups, groups.label[i], i, j):
+    if not is_feasible(space, groups, groups.label[i], i, j):
         return False
-    return stays(space, groups, groups.label[j], j, i)
+    return is_feasible(space, groups, groups.label[j], j, i)
 
 
 @inlined
-def chains(promise: Promise | None) -> bool:
+def has_chains(promise: Promise | None) -> bool:
     """Whether chains pay: hardly if groups may grow, as moves do as well then."""
     return promise is None
 
 
 @inlined
-def moves(promise: Promise | None) -> float:
+def choose_move_share(promise: Promise | None) -> float:
     """Return the share of moves among the random moves and swaps."""
     if promise is None:
         return 0.5
@@ -70,7 +70,9 @@ def moves(promise: Promise | None) -> float:
 
 
 @inner
-def _stays(promise: Promise, members: I64, g: int, out: int, into: int) -> bool:
+def _satisfies_promise(
+    promise: Promise, members: I64, g: int, out: int, into: int
+) -> bool:
     """Whether members satisfy the constraints without `out` and with `into`."""
     close, diverse = promise.close, promise.diverse
     if len(diverse.level) > 0 and not is_diverse(diverse, members, out, into):

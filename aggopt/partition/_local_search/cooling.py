@@ -41,7 +41,7 @@ class Cooling(NamedTuple):
         return np.asarray(self.begin * (self.end / self.begin) ** done)
 
 
-def shares(done: npt.ArrayLike, clock: Deadline) -> Floats:
+def compute_shares(done: npt.ArrayLike, clock: Deadline) -> Floats:
     """Return the completed shares, of the work or of the time."""
     spent = clock.spent / clock.seconds if clock.seconds else 0.0
     return np.clip(done, spent, 1.0)

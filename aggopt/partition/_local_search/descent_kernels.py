@@ -16,16 +16,16 @@ from typing import NamedTuple
 from aggopt.core.borrowed import inner
 from aggopt.partition._local_search.constraint_kernels import (
     NOBODY,
-    chains,
+    has_chains,
+    is_feasible,
     may_swap,
-    stays,
 )
-from aggopt.partition._local_search.distance_kernels import apart
+from aggopt.partition._local_search.distance_kernels import squared_distance
 from aggopt.partition._local_search.move_kernels import (
-    forget,
     has_room,
-    move,
-    recompute,
+    move_record,
+    recompute_group,
+    start_trail,
 )
 from aggopt.partition._local_search.state import (
     HEAD,
@@ -38,12 +38,12 @@ from aggopt.partition._local_search.state import (
     Trail,
 )
 from aggopt.partition._local_search.weight_kernels import (
-    joining,
-    leaving,
-    passing,
-    presence,
-    swapping,
-    weighs,
+    compute_join_cost,
+    compute_leave_gain,
+    compute_pass_cost,
+    compute_scale,
+    compute_swap_cost,
+    has_weights,
 )
 
 REAL = 1e-9  # share of the distances that a change must gain
@@ -71,18 +71,18 @@ def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
         if trail.counts[QUEUED] == 0:
             return True
         if trail.counts[UNDOES] == 0:
-            forget(trail)
+            start_trail(trail)
         elif trail.counts[MOVED] + 2 > len(trail.moved):
             return False
-        i = take(trail)
-        change = best_change(space, groups, trail, i)
+        i = take_queued(trail)
+        change = find_best_change(space, groups, trail, i)
         if change.to >= 0:
-            carry_out(space, groups, trail, i, change)
+            make_change(space, groups, trail, i, change)
     return False
 
 
 @inner
-def take(trail: Trail) -> int:
+def take_queued(trail: Trail) -> int:
     """Return the first queued record."""
     i: int = trail.queue[trail.counts[HEAD]]
     trail.counts[HEAD] += 1
@@ -94,7 +94,7 @@ def take(trail: Trail) -> int:
 
 
 @inner
-def put(groups: Groups, trail: Trail, g: int) -> None:
+def queue_group(groups: Groups, trail: Trail, g: int) -> None:
     """Queue the records of group g."""
     for at in range(groups.start[g], groups.start[g] + groups.size[g]):
         i = groups.who[at]
@@ -108,66 +108,76 @@ def put(groups: Groups, trail: Trail, g: int) -> None:
 
 
 @inner
-def empty(trail: Trail) -> None:
+def empty_queue(trail: Trail) -> None:
     """Empty the queue."""
     while trail.counts[QUEUED] > 0:
-        take(trail)
+        take_queued(trail)
 
 
 @inner
-def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
+def find_best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
     """Return the change of record i that lowers SSE most; to group -1 if none does."""
     A = groups.label[i]
     trail.counts[LOOKED] += 1
     trail.seen[A] = trail.counts[LOOKED]
     a, out = groups.size[A], groups.own[i]
     weights, leave = space.weights, 0.0
-    enough = REAL * presence(weights, groups, i) + ROUNDING
+    enough = REAL * compute_scale(weights, groups, i) + ROUNDING
     best = Change(-enough, NOBODY, NOBODY, NOBODY)
-    free = a > space.k and stays(space, groups, A, i, NOBODY)
+    free = a > space.k and is_feasible(space, groups, A, i, NOBODY)
     if free:
-        leave = leaving(weights, groups, i)
-    on = free and chains(space.promise)
+        leave = compute_leave_gain(weights, groups, i)
+    on = free and has_chains(space.promise)
     for near in space.near[i]:
         B = groups.label[near]
         if trail.seen[B] == trail.counts[LOOKED]:
             continue
         trail.seen[B] = trail.counts[LOOKED]
-        into, b = apart(space.Z, i, groups.centre, B), groups.size[B]
+        into, b = squared_distance(space.Z, i, groups.centre, B), groups.size[B]
         if free and has_room(groups, B):
-            gain = joining(weights, groups, i, B, into) - leave
+            gain = compute_join_cost(weights, groups, i, B, into) - leave
             better = gain < best.gain - REAL * into
-            if better and stays(space, groups, B, NOBODY, i):
+            if better and is_feasible(space, groups, B, NOBODY, i):
                 best = Change(gain, B, NOBODY, NOBODY)
         f = 1.0 / a + 1.0 / b
-        centres = apart(groups.centre, A, groups.centre, B)
-        least = centres + into - out - f * into
+        centres = squared_distance(groups.centre, A, groups.centre, B)
+        offset = centres + into - out - f * into
         slope = 4.0 * (centres - f * (centres + into - out) + f * f * into)
         spare = (b - 1.0) * into - b * (leave + best.gain)
         for at in range(groups.start[B], groups.start[B] + b):
             j = groups.who[at]
-            own = groups.own[j]
-            slack = least - f * own - best.gain
-            may = weighs(weights) or slack <= 0.0 or slack * slack < slope * own
-            far = spare - (b + 1.0) * own
-            go = on and (weighs(weights) or far <= 0.0 or far * far < 4.0 * into * own)
+            own_distance = groups.own[j]
+            slack = offset - f * own_distance - best.gain
+            may = (
+                has_weights(weights)
+                or slack <= 0.0
+                or slack * slack < slope * own_distance
+            )
+            far = spare - (b + 1.0) * own_distance
+            go = on and (
+                has_weights(weights)
+                or far <= 0.0
+                or far * far < 4.0 * into * own_distance
+            )
             if not (may or go):
                 continue
-            between = apart(space.Z, i, space.Z, j)
+            between = squared_distance(space.Z, i, space.Z, j)
             if may:
-                gain = swapping(weights, space, groups, i, j, A, B, into, between)
+                gain = compute_swap_cost(
+                    weights, space, groups, i, j, A, B, into, between
+                )
                 if gain < best.gain - REAL * into and may_swap(space, groups, i, j):
                     best = Change(gain, B, j, NOBODY)
             if go:
-                gain = passing(weights, space, groups, i, j, B, into, between)
+                gain = compute_pass_cost(weights, space, groups, i, j, B, into, between)
                 gain -= leave
                 if gain < best.gain - REAL * into:
-                    best = _chain(space, groups, i, j, gain, best)
+                    best = _find_best_chain(space, groups, i, j, gain, best)
     return best
 
 
 @inner
-def _chain(
+def _find_best_chain(
     space: Space, groups: Groups, i: int, j: int, gain: float, best: Change
 ) -> Change:
     """Return the best chain of i to B and j from B elsewhere, or the best so far."""
@@ -177,29 +187,29 @@ def _chain(
         D = groups.label[near]
         if D in (A, B) or not has_room(groups, D):
             continue
-        into = apart(space.Z, j, groups.centre, D)
-        total = gain + joining(space.weights, groups, j, D, into)
+        into = squared_distance(space.Z, j, groups.centre, D)
+        total = gain + compute_join_cost(space.weights, groups, j, D, into)
         if total >= best.gain - REAL * into:
             continue
-        if not stays(space, groups, B, j, i):
+        if not is_feasible(space, groups, B, j, i):
             return best
-        if stays(space, groups, D, NOBODY, j):
+        if is_feasible(space, groups, D, NOBODY, j):
             best = Change(total, B, j, D)
     return best
 
 
 @inner
-def carry_out(
+def make_change(
     space: Space, groups: Groups, trail: Trail, i: int, change: Change
 ) -> None:
     """Make the change, and queue the records of the groups that it touches."""
     A, B, D = groups.label[i], change.to, change.on
     if D >= 0:
-        move(groups, trail, change.j, D)
-    move(groups, trail, i, B)
+        move_record(groups, trail, change.j, D)
+    move_record(groups, trail, i, B)
     if D < 0 <= change.j:
-        move(groups, trail, change.j, A)
+        move_record(groups, trail, change.j, A)
     for g in (A, B, D):
         if g >= 0:
-            recompute(space, groups, g)
-            put(groups, trail, g)
+            recompute_group(space, groups, g)
+            queue_group(groups, trail, g)

@@ -22,23 +22,23 @@ FOUR = ir.VectorType(ir.DoubleType(), LANES)
 
 if TYPE_CHECKING:
 
-    def apart(A: Floats, i: int, B: Floats, j: int) -> float:
+    def squared_distance(A: Floats, i: int, B: Floats, j: int) -> float:
         """Return the squared distance of rows A[i] and B[j]."""
 
 else:
 
     @intrinsic
-    def apart(typing, A, i, B, j):
+    def squared_distance(typing, A, i, B, j):
         """Return the squared distance of rows A[i] and B[j].
 
         Both are C-ordered and equally wide, by a multiple of LANES.
         """
-        return types.float64(A, i, B, j), _summed
+        return types.float64(A, i, B, j), _build_sum
 
 
-def _summed(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    one, width = _row(context, builder, signature.args[0], args[0], args[1])
-    other, _ = _row(context, builder, signature.args[2], args[2], args[3])
+def _build_sum(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    one, width = _build_row(context, builder, signature.args[0], args[0], args[1])
+    other, _ = _build_row(context, builder, signature.args[2], args[2], args[3])
     zero = ir.Constant(FOUR, [0.0] * LANES)
     total = cgutils.alloca_once_value(builder, zero)  # type: ignore[no-untyped-call]
     steps = builder.udiv(width, ir.Constant(width.type, LANES))
@@ -56,8 +56,8 @@ def _summed(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.fadd(builder.fadd(a, b), builder.fadd(c, d))
 
 
-def _row(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
-    made = context.make_array(kind)(context, builder, array)
-    width = cgutils.unpack_tuple(builder, made.shape)[1]  # type: ignore[no-untyped-call]
-    first = builder.gep(made.data, [builder.mul(i, width)])
+def _build_row(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
+    structure = context.make_array(kind)(context, builder, array)
+    width = cgutils.unpack_tuple(builder, structure.shape)[1]  # type: ignore[no-untyped-call]
+    first = builder.gep(structure.data, [builder.mul(i, width)])
     return builder.bitcast(first, FOUR.as_pointer()), width

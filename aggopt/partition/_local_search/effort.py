@@ -14,7 +14,7 @@ from aggopt.partition._constraints.constraints import Constraints
 from aggopt.partition._constraints.state import NEAR as NEAR_KEPT
 from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search.search import COOLED, PERTURBATIONS, Search
-from aggopt.partition._local_search.setup import may_grow
+from aggopt.partition._local_search.setup import has_large_groups
 from aggopt.partition._local_search.state import Weights
 from aggopt.partition._neighbours.neighbours import find_neighbours
 from aggopt.partition._shared.split_large import split_large
@@ -58,11 +58,11 @@ class Effort(NamedTuple):
         return EFFORTS[self.effort] if self.time_limit is None else inf
 
 
-def grouped(
+def search_groups(
     records: Floats,
     k: int,
-    first: Labels,
-    how: Effort,
+    initial_labels: Labels,
+    effort: Effort,
     promise: Constraints | None,
     reporting: Deadline,
     weights: Weights | None = None,
@@ -74,13 +74,15 @@ def grouped(
     They lose no more than the first, which keep it, too.
     """
     if len(records) < 2 * k:
-        return np.zeros_like(first), Status.LOCAL
+        return np.zeros_like(initial_labels), Status.LOCAL
     if promise is None:
         if k == 1:
             return np.arange(len(records)), Status.LOCAL
-        return improved(records, k, first, how, None, reporting, weights)
-    kept = promise.kept
-    labels, status = improved(records, k, first, how, kept, reporting, weights)
+        return run_search(records, k, initial_labels, effort, None, reporting, weights)
+    state = promise.kept
+    labels, status = run_search(
+        records, k, initial_labels, effort, state, reporting, weights
+    )
     if promise.broken(labels).any():
         raise PrivacyError(
             f"The groups of the search do not satisfy {promise.name}.",
@@ -89,79 +91,92 @@ def grouped(
     return labels, status
 
 
-def improved(
+def run_search(
     records: Floats,
     k: int,
-    first: Labels,
-    how: Effort,
+    initial_labels: Labels,
+    effort: Effort,
     promise: Promise | None,
     reporting: Deadline,
     weights: Weights | None = None,
 ) -> tuple[Labels, Status]:
     """Return the best labels found (n,), or the first ones, even after Ctrl-C."""
-    kept = promise is not None
+    is_constrained = promise is not None
     search, status = None, Status.INTERRUPTED
     try:
-        _load()
-        clock = Deadline(how.time_limit, reporting.progress)
+        _load_kernels()
+        clock = Deadline(effort.time_limit, reporting.progress)
         if clock.over:
-            return first, Status.LIMIT
-        near = find_neighbours(records, NEAR_KEPT if kept else NEAR, clock)
-        start = first
-        if not may_grow(promise, weights):
-            start = split_large(records, numbered(first), k)
-        search = Search(records, start, k, near, how.seed, promise, weights)
-        status = (_run_keeping if kept else _run)(search, k, how, clock)
+            return initial_labels, Status.LIMIT
+        near = find_neighbours(records, NEAR_KEPT if is_constrained else NEAR, clock)
+        start_labels = initial_labels
+        if not has_large_groups(promise, weights):
+            start_labels = split_large(records, numbered(initial_labels), k)
+        search = Search(records, start_labels, k, near, effort.seed, promise, weights)
+        status = (_run_constrained if is_constrained else _run_unconstrained)(
+            search, k, effort, clock
+        )
     except KeyboardInterrupt:
         pass
-    better, stopped = in_any_case(lambda: _better(records, first, search, weights))
+    better, stopped = in_any_case(
+        lambda: _select_better(records, initial_labels, search, weights)
+    )
     if stopped:
         status = Status.INTERRUPTED
     if better is not None:
         return better, status
-    return first, status if status is not Status.LOCAL else Status.KEPT
+    return initial_labels, status if status is not Status.LOCAL else Status.KEPT
 
 
-def _load() -> None:
+def _load_kernels() -> None:
     """Import modules that compile before the clock starts."""
     import_module("aggopt.partition._local_search.iterated_kernels")
 
 
-def _better(
-    records: Floats, first: Labels, search: Search | None, weights: Weights | None
+def _select_better(
+    records: Floats,
+    initial_labels: Labels,
+    search: Search | None,
+    weights: Weights | None,
 ) -> Labels | None:
     """Return the labels of the search if they lose less than the first ones."""
     if search is None:
         return None
-    labels, own = search.labels, None if weights is None else weights.of
-    less = compute_sse(records, labels, own) < compute_sse(records, first, own)
-    return labels if less else None
+    labels, own_weights = search.labels, None if weights is None else weights.of
+    is_better = compute_sse(records, labels, own_weights) < compute_sse(
+        records, initial_labels, own_weights
+    )
+    return labels if is_better else None
 
 
-def _run(search: Search, k: int, how: Effort, clock: Deadline) -> Status:
+def _run_unconstrained(
+    search: Search, k: int, effort: Effort, clock: Deadline
+) -> Status:
     order = np.arange(len(search.labels))
     if k >= ANNEALED:
-        share = None if how.time_limit is None else clock.left * SHARE
+        share = None if effort.time_limit is None else clock.left * SHARE
         search.anneal(PROPOSALS, Deadline(share))
     search.descend(order, clock)
     search.perturb(
-        order, how.perturbations, clock, PERTURBATIONS if k < ANNEALED else COOLED
+        order, effort.perturbations, clock, PERTURBATIONS if k < ANNEALED else COOLED
     )
     return Status.LIMIT if clock.over else Status.LOCAL
 
 
-def _run_keeping(search: Search, k: int, how: Effort, clock: Deadline) -> Status:
+def _run_constrained(search: Search, k: int, effort: Effort, clock: Deadline) -> Status:
     order = np.arange(len(search.labels))
     proposals = (
-        KEPT_PROPOSALS * EFFORTS[how.effort if how.time_limit is None else "best"]
+        KEPT_PROPOSALS * EFFORTS[effort.effort if effort.time_limit is None else "best"]
     )
-    share = None if how.time_limit is None else clock.left * KEPT_SHARE
+    share = None if effort.time_limit is None else clock.left * KEPT_SHARE
     search.descend(order, clock)
     search.anneal(proposals, Deadline(share))
     search.descend(order, clock)
     search.perturb(
         order,
-        max(how.perturbations * KEPT_PERTURBATIONS, LEAST_PERTURBATIONS / len(order)),
+        max(
+            effort.perturbations * KEPT_PERTURBATIONS, LEAST_PERTURBATIONS / len(order)
+        ),
         clock,
     )
     return Status.LIMIT if clock.over else Status.LOCAL

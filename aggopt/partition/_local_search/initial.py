@@ -18,18 +18,15 @@ from aggopt.partition._registry import (
     resolve_function,
 )
 
-Initial = tuple[
-    str | PartitionFunction | None, npt.ArrayLike | None
-]  # a method, or labels
 STRATA = 1.5  # times as many as t needs: best overall
 
 
-def first_groups(
+def make_initial_groups(
     records: Floats,
     k: int,
     initial: str | PartitionFunction | None,
     labels: npt.ArrayLike | None,
-    promised: Constraints | None,
+    constraints: Constraints | None,
 ) -> Labels:
     """Return labels (n,) of k records or more that satisfy the constraints.
 
@@ -54,14 +51,14 @@ def first_groups(
                 f"initial = {initial!r} and initial_labels are both set.",
                 fix="leave one of the two out.",
             )
-        return given_groups(labels, len(records), k, promised)
-    if promised is None:
-        return _by_method(records, k, initial or "mdav")
+        return read_initial_labels(labels, len(records), k, constraints)
+    if constraints is None:
+        return _partition_by_method(records, k, initial or "mdav")
     if initial is None:
-        made = _promising(records, k, promised)
+        groups_made = _make_feasible_groups(records, k, constraints)
     else:
-        made = _by_method(records, k, initial)
-    return numbered(promised.united(records, made))
+        groups_made = _partition_by_method(records, k, initial)
+    return numbered(constraints.united(records, groups_made))
 
 
 def _require_method(initial: object) -> None:
@@ -72,14 +69,16 @@ def _require_method(initial: object) -> None:
         )
 
 
-def _by_method(records: Floats, k: int, named: str | PartitionFunction) -> Labels:
-    method = resolve_function(named, "initial method", list_initial_methods())
+def _partition_by_method(
+    records: Floats, k: int, choice: str | PartitionFunction
+) -> Labels:
+    method = resolve_function(choice, "initial method", list_initial_methods())
     return numbered(groups(method(records, k, scale="none"), len(records)))
 
 
-def _promising(records: Floats, k: int, promised: Constraints) -> Labels:
+def _make_feasible_groups(records: Floats, k: int, constraints: Constraints) -> Labels:
     """Return groups made for the constraints: for t if both t and l are set."""
-    close, diverse = promised.closeness, promised.diversity
+    close, diverse = constraints.closeness, constraints.diversity
     if close is None and diverse is not None:
         return diverse_vmdav(
             records,
@@ -91,15 +90,15 @@ def _promising(records: Floats, k: int, promised: Constraints) -> Labels:
             scale="none",
         ).labels
     if close is None or close.attributes[0].m == 1:
-        return _by_method(records, k, "mdav")
+        return _partition_by_method(records, k, "mdav")
     n, ordered = len(records), close.attributes[0]
-    least = count_strata(n, k, close.t)
-    size = fit_count(n, min(n, round(STRATA * least)))
+    strata = count_strata(n, k, close.t)
+    size = fit_count(n, min(n, round(STRATA * strata)))
     return partition_by_strata(records, ordered.place, size)
 
 
-def given_groups(
-    given: npt.ArrayLike, n: int, k: int, promised: Constraints | None
+def read_initial_labels(
+    raw_labels: npt.ArrayLike, n: int, k: int, constraints: Constraints | None
 ) -> Labels:
     """Return the user's labels (n,), checked to satisfy k and the constraints.
 
@@ -108,17 +107,17 @@ def given_groups(
     JobError
         They are not labels of n records, or break k or the constraints.
     """
-    labels = groups(given, n)
+    labels = groups(raw_labels, n)
     smallest = int(np.bincount(labels).min())
     if smallest < k:
         raise JobError(
             f"initial_labels have a group of {smallest}; k = {k}.",
             fix=f"pass groups of {k} records or more, or a smaller k.",
         )
-    broken = 0 if promised is None else int(promised.broken(labels).sum())
-    if promised is not None and broken:
+    broken = 0 if constraints is None else int(constraints.broken(labels).sum())
+    if constraints is not None and broken:
         raise JobError(
-            f"initial_labels do not keep {promised.name}: {broken} of "
+            f"initial_labels do not keep {constraints.name}: {broken} of "
             f"{labels.max() + 1} groups break it.",
             fix="leave initial_labels out, or pass groups that keep it, as "
             "aggopt.repair.closeness makes for t and diverse_vmdav for l.",

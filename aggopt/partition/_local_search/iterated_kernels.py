@@ -8,11 +8,22 @@ import numpy as np
 from aggopt.core.borrowed import compiled, inner
 from aggopt.core.random_kernels import below, share
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._local_search.column_pool_kernels import collect
+from aggopt.partition._local_search.column_pool_kernels import collect_groups
 from aggopt.partition._local_search.column_pool_state import Collected
-from aggopt.partition._local_search.descent_kernels import descend, empty, put
-from aggopt.partition._local_search.move_kernels import forget, gained, undo
-from aggopt.partition._local_search.perturbation_kernels import dissolve, perturb
+from aggopt.partition._local_search.descent_kernels import (
+    descend,
+    empty_queue,
+    queue_group,
+)
+from aggopt.partition._local_search.move_kernels import (
+    compute_increase,
+    start_trail,
+    undo_changes,
+)
+from aggopt.partition._local_search.perturbation_kernels import (
+    dissolve_group,
+    perturb_record,
+)
 from aggopt.partition._local_search.state import (
     HEAD,
     QUEUED,
@@ -30,7 +41,7 @@ NEAREST = 5  # nearest records that determine the local scale of distances
 @compiled
 def queue_all(trail: Trail, order: Labels) -> None:
     """Queue all records."""
-    empty(trail)
+    empty_queue(trail)
     trail.counts[HEAD], trail.counts[QUEUED] = 0, len(order)
     for c in range(len(order)):
         trail.queue[c] = order[c]
@@ -64,41 +75,41 @@ def perturb_each(
     changed, turns = 0.0, len(trail.moved) * len(trail.queue)  # no limit
     trail.counts[UNDOES] = 1
     for c in range(len(records)):
-        forget(trail)
+        start_trail(trail)
         i = records[c]
-        done = perturb(space, groups, trail, i)
+        done = perturb_record(space, groups, trail, i)
         if done:
             for t in range(trail.counts[TOUCHED]):
-                put(groups, trail, trail.touched[t])
+                queue_group(groups, trail, trail.touched[t])
             descend(space, groups, trail, turns)
-            empty(trail)
-            more = gained(groups, trail)
+            empty_queue(trail)
+            more = compute_increase(groups, trail)
             done = more <= 0.0 or more < -temperature[c] * np.log(
                 1.0 - share(trail.random_state)
             )
         if done:
             changed += more
-            _use_again(groups, trail)
-            collect(groups, trail, collected)
+            _update_spare(groups, trail)
+            collect_groups(groups, trail, collected)
         else:
-            undo(space, groups, trail)
+            undo_changes(space, groups, trail)
     return changed
 
 
 @compiled
-def loosen(space: Space, groups: Groups, trail: Trail, turns: int) -> None:
+def dissolve_random(space: Space, groups: Groups, trail: Trail, turns: int) -> None:
     """Dissolve random groups, one per turn if the constraints allow it."""
     for _ in range(turns):
-        forget(trail)
+        start_trail(trail)
         i = below(trail.random_state, len(groups.label))
-        if dissolve(space, groups, trail, groups.label[i]):
-            _use_again(groups, trail)
+        if dissolve_group(space, groups, trail, groups.label[i]):
+            _update_spare(groups, trail)
         else:
-            undo(space, groups, trail)
+            undo_changes(space, groups, trail)
 
 
 @inner
-def _use_again(groups: Groups, trail: Trail) -> None:
+def _update_spare(groups: Groups, trail: Trail) -> None:
     """Update the list of empty groups from the groups on the trail."""
     if trail.counts[SPARE] and groups.size[trail.spare[trail.counts[SPARE] - 1]]:
         trail.counts[SPARE] -= 1
@@ -110,7 +121,7 @@ def _use_again(groups: Groups, trail: Trail) -> None:
 
 
 @compiled
-def spacing(space: Space, least: Floats, out: Floats) -> None:
+def measure_spacing(space: Space, lowest: Floats, out: Floats) -> None:
     """Write half the mean squared distance to each record's nearest into `out` (n,).
 
     `least`, which is overwritten, determines their number.
@@ -118,25 +129,25 @@ def spacing(space: Space, least: Floats, out: Floats) -> None:
     There are as many of them as `least`, which is changed.
     """
     for i in range(len(out)):
-        least[:] = np.inf
+        lowest[:] = np.inf
         for j in space.near[i]:
             total = 0.0
             for t in range(space.Z.shape[1]):
                 total += (space.Z[i, t] - space.Z[j, t]) ** 2
-            _insert(least, total)
+            _insert_sorted(lowest, total)
         total = 0.0
-        for x in least:
+        for x in lowest:
             total += x
-        out[i] = 0.5 * (total / len(least))
+        out[i] = 0.5 * (total / len(lowest))
 
 
 @inner
-def _insert(least: Floats, x: float) -> None:
+def _insert_sorted(lowest: Floats, x: float) -> None:
     """Insert x among the least so far, in ascending order."""
-    at = len(least)
-    while at > 0 and least[at - 1] > x:
-        if at < len(least):
-            least[at] = least[at - 1]
+    at = len(lowest)
+    while at > 0 and lowest[at - 1] > x:
+        if at < len(lowest):
+            lowest[at] = lowest[at - 1]
         at -= 1
-    if at < len(least):
-        least[at] = x
+    if at < len(lowest):
+        lowest[at] = x

@@ -30,7 +30,7 @@ def is_diverse(diverse: Diverse, members: I64, out: int, into: int) -> bool:
         tally[level[into]] += 1
     if out >= 0:
         tally[level[out]] -= 1
-    levels, total, even = _summed(diverse, members, into)
+    levels, total, even = _count_and_reset(diverse, members, into)
     if not diverse.entropy:
         return bool(levels >= diverse.least)
     size = len(members) - (out >= 0) + (into >= 0)
@@ -39,7 +39,9 @@ def is_diverse(diverse: Diverse, members: I64, out: int, into: int) -> bool:
 
 
 @inner
-def _summed(diverse: Diverse, members: I64, into: int) -> tuple[int, float, bool]:
+def _count_and_reset(
+    diverse: Diverse, members: I64, into: int
+) -> tuple[int, float, bool]:
     """Return the number of levels, the sum of c log c, and whether all c are equal.
 
     The counts are reset to 0.

@@ -18,9 +18,9 @@ from aggopt.partition._constraints.constraints import (
     read_constraints,
     with_dominance,
 )
-from aggopt.partition._local_search.effort import Effort, grouped
-from aggopt.partition._local_search.initial import first_groups
-from aggopt.partition._local_search.setup import weights_of
+from aggopt.partition._local_search.effort import Effort, search_groups
+from aggopt.partition._local_search.initial import make_initial_groups
+from aggopt.partition._local_search.setup import create_weights
 from aggopt.partition._local_search.state import Weights
 from aggopt.partition._registry import (
     FromGroups,
@@ -172,18 +172,22 @@ def local_search(
     >>> local_search([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3).labels
     array([0, 1, 0, 1, 0, 1])
     """
-    how = Effort(time_limit, effort, seed)
-    asked = ConstraintArguments(confidential, t, l, bins, levels, boundaries, diversity)
+    search_effort = Effort(time_limit, effort, seed)
+    arguments = ConstraintArguments(
+        confidential, t, l, bins, levels, boundaries, diversity
+    )
     clock = Deadline(None, rarely(progress))
     require_dominance(dominance, weights)
-    records, known = scale_with_weights(X, scale, weights)
+    records, weighing = scale_with_weights(X, scale, weights)
     records, exponent = scale_to_unit(records)
     k = group_size(k, len(records))
-    own = weights_of(known.of, len(records), k, dominance)
-    constraints = _constraints(asked, own, len(records))
-    how.require()
-    first = first_groups(records, k, initial, initial_labels, constraints)
-    labels, status = grouped(records, k, first, how, constraints, clock, own)
+    search_weights = create_weights(weighing.of, len(records), k, dominance)
+    constraints = _build_constraints(arguments, search_weights, len(records))
+    search_effort.require()
+    first_labels = make_initial_groups(records, k, initial, initial_labels, constraints)
+    labels, status = search_groups(
+        records, k, first_labels, search_effort, constraints, clock, search_weights
+    )
     clock.report(1.0)
     if status is Status.INTERRUPTED:
         warnings.warn(INTERRUPTED, stacklevel=outside())
@@ -216,14 +220,14 @@ def require_dominance(share: object, weights: object) -> None:
         )
 
 
-def _constraints(
-    asked: ConstraintArguments, own: Weights | None, n: int
+def _build_constraints(
+    arguments: ConstraintArguments, weights: Weights | None, n: int
 ) -> Constraints | None:
     """Return the constraints on groups of n records other than k, of weights too."""
-    found = read_constraints(asked, n)
-    if own is None or own.share == 1:
-        return found
-    return with_dominance(found, own.of, own.share)
+    constraints = read_constraints(arguments, n)
+    if weights is None or weights.share == 1:
+        return constraints
+    return with_dominance(constraints, weights.of, weights.share)
 
 
 class LocalSearch(FromGroups, Timed):

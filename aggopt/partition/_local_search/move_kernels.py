@@ -11,7 +11,7 @@ in a fixed order, and nothing is reassociated or fused: every processor finds th
 """
 
 from aggopt.core.borrowed import compiled, inlined, inner
-from aggopt.partition._local_search.distance_kernels import apart
+from aggopt.partition._local_search.distance_kernels import squared_distance
 from aggopt.partition._local_search.state import (
     MOVED,
     STAMP,
@@ -20,8 +20,12 @@ from aggopt.partition._local_search.state import (
     Space,
     Trail,
 )
-from aggopt.partition._local_search.t_closeness_kernels import arrange
-from aggopt.partition._local_search.weight_kernels import mass, weigh, weight
+from aggopt.partition._local_search.t_closeness_kernels import arrange_members
+from aggopt.partition._local_search.weight_kernels import (
+    get_group_weight,
+    get_weight,
+    sum_group_weight,
+)
 
 
 @inlined
@@ -31,42 +35,42 @@ def has_room(groups: Groups, g: int) -> bool:
 
 
 @inner
-def recompute(space: Space, groups: Groups, g: int) -> None:
+def recompute_group(space: Space, groups: Groups, g: int) -> None:
     """Recompute group g: its centre, its members' distances, its loss, its EMD."""
     first, size = groups.start[g], groups.size[g]
     groups.loss[g] = 0.0
     if size == 0:
         return
-    arrange(space.promise, groups, g)
+    arrange_members(space.promise, groups, g)
     centre = groups.centre[g]
     origin = space.Z[groups.who[first]]
     centre[:] = 0.0
-    weigh(space.weights, groups, g)
+    sum_group_weight(space.weights, groups, g)
     for at in range(
         first + 1, first + size
     ):  # from a member: equal records have no loss
         i = groups.who[at]
-        w = weight(space.weights, i)
+        w = get_weight(space.weights, i)
         for t in range(len(centre)):
             centre[t] += w * (space.Z[i, t] - origin[t])
-    whole = mass(space.weights, groups, g)
+    total = get_group_weight(space.weights, groups, g)
     for t in range(len(centre)):
-        centre[t] = origin[t] + centre[t] / whole
+        centre[t] = origin[t] + centre[t] / total
     for at in range(first, first + size):
         i = groups.who[at]
-        groups.own[i] = apart(space.Z, i, groups.centre, g)
-        groups.loss[g] += weight(space.weights, i) * groups.own[i]
+        groups.own[i] = squared_distance(space.Z, i, groups.centre, g)
+        groups.loss[g] += get_weight(space.weights, i) * groups.own[i]
 
 
 @compiled
 def recompute_all(space: Space, groups: Groups) -> None:
     """Recompute all groups."""
     for g in range(len(groups.size)):
-        recompute(space, groups, g)
+        recompute_group(space, groups, g)
 
 
 @inlined
-def transfer(groups: Groups, i: int, to: int) -> None:
+def move_silently(groups: Groups, i: int, to: int) -> None:
     """Move record i to another group, which has room; neither is recomputed."""
     g = groups.label[i]
     last = groups.start[g] + groups.size[g] - 1
@@ -80,7 +84,7 @@ def transfer(groups: Groups, i: int, to: int) -> None:
 
 
 @inner
-def touch(groups: Groups, trail: Trail, g: int) -> None:
+def mark_changed(groups: Groups, trail: Trail, g: int) -> None:
     """Record the loss of group g before its first change."""
     if trail.mark[g] != trail.counts[STAMP]:
         trail.mark[g] = trail.counts[STAMP]
@@ -90,34 +94,34 @@ def touch(groups: Groups, trail: Trail, g: int) -> None:
 
 
 @inner
-def move(groups: Groups, trail: Trail, i: int, to: int) -> None:
+def move_record(groups: Groups, trail: Trail, i: int, to: int) -> None:
     """Move record i to another group, which has room, and record it on the trail."""
     g = groups.label[i]
-    touch(groups, trail, g)
-    touch(groups, trail, to)
+    mark_changed(groups, trail, g)
+    mark_changed(groups, trail, to)
     trail.moved[trail.counts[MOVED]], trail.origin[trail.counts[MOVED]] = i, g
     trail.counts[MOVED] += 1
-    transfer(groups, i, to)
+    move_silently(groups, i, to)
 
 
 @inner
-def forget(trail: Trail) -> None:
+def start_trail(trail: Trail) -> None:
     """Begin a new trail."""
     trail.counts[MOVED], trail.counts[TOUCHED] = 0, 0
     trail.counts[STAMP] += 1
 
 
 @inner
-def undo(space: Space, groups: Groups, trail: Trail) -> None:
+def undo_changes(space: Space, groups: Groups, trail: Trail) -> None:
     """Undo the changes on the trail, the last one first."""
     for c in range(trail.counts[MOVED] - 1, -1, -1):
-        transfer(groups, trail.moved[c], trail.origin[c])
+        move_silently(groups, trail.moved[c], trail.origin[c])
     for c in range(trail.counts[TOUCHED]):
-        recompute(space, groups, trail.touched[c])
+        recompute_group(space, groups, trail.touched[c])
 
 
 @inner
-def gained(groups: Groups, trail: Trail) -> float:
+def compute_increase(groups: Groups, trail: Trail) -> float:
     """Return the increase of the loss of the groups on the trail."""
     before, now = 0.0, 0.0
     for c in range(trail.counts[TOUCHED]):

@@ -7,9 +7,17 @@ import numpy as np
 
 from aggopt.core.borrowed import inner
 from aggopt.core.random_kernels import below, share
-from aggopt.partition._local_search.constraint_kernels import NOBODY, may_swap, stays
-from aggopt.partition._local_search.distance_kernels import apart
-from aggopt.partition._local_search.move_kernels import has_room, move, recompute
+from aggopt.partition._local_search.constraint_kernels import (
+    NOBODY,
+    is_feasible,
+    may_swap,
+)
+from aggopt.partition._local_search.distance_kernels import squared_distance
+from aggopt.partition._local_search.move_kernels import (
+    has_room,
+    move_record,
+    recompute_group,
+)
 from aggopt.partition._local_search.state import (
     MOVED,
     SPARE,
@@ -18,65 +26,68 @@ from aggopt.partition._local_search.state import (
     Space,
     Trail,
 )
-from aggopt.partition._local_search.weight_kernels import joining, undominated
+from aggopt.partition._local_search.weight_kernels import (
+    compute_join_cost,
+    is_undominated,
+)
 
 RARE = 0.1  # share of perturbations that dissolve a group, and of those that make one
 SWAPS = 3  # at most, in other perturbations
 
 
 @inner
-def perturb(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+def perturb_record(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     """Change something near record i; return whether all groups are allowed."""
     chance = share(trail.random_state)
     if chance < RARE:
-        return dissolve(space, groups, trail, groups.label[i])
+        return dissolve_group(space, groups, trail, groups.label[i])
     if chance < 2 * RARE:
-        done = _create(space, groups, trail, i)
-        return _allowed(space, groups, trail) and done
+        done = _create_group(space, groups, trail, i)
+        return _update_and_check(space, groups, trail) and done
     return _exchange_near(space, groups, trail, i)
 
 
 @inner
-def dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
+def dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     """Dissolve group g; return whether it is gone and all groups are allowed."""
-    done = _dissolve(space, groups, trail, g)
-    return _allowed(space, groups, trail) and done
+    done = _dissolve_group(space, groups, trail, g)
+    return _update_and_check(space, groups, trail) and done
 
 
 @inner
-def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
+def _update_and_check(space: Space, groups: Groups, trail: Trail) -> bool:
     """Recompute the groups on the trail; return whether all satisfy the constraints."""
     for c in range(trail.counts[TOUCHED]):
-        recompute(space, groups, trail.touched[c])
+        recompute_group(space, groups, trail.touched[c])
     for c in range(trail.counts[TOUCHED]):
         g = trail.touched[c]
-        if groups.size[g] > 0 and not stays(space, groups, g, NOBODY, NOBODY):
+        if groups.size[g] > 0 and not is_feasible(space, groups, g, NOBODY, NOBODY):
             return False
     return True
 
 
 @inner
-def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
+def _dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     """Move each record of group g to the near group with the least cost."""
     while groups.size[g] > 0:
         i = groups.who[groups.start[g] + below(trail.random_state, groups.size[g])]
-        to, least = -1, np.inf
+        to, lowest = -1, np.inf
         for near in space.near[i]:
             B = groups.label[near]
             if g != B and has_room(groups, B):
-                into = apart(space.Z, i, groups.centre, B)
-                cost = joining(space.weights, groups, i, B, into)
-                if cost < least:
-                    to, least = B, cost
+                into = squared_distance(space.Z, i, groups.centre, B)
+                cost = compute_join_cost(space.weights, groups, i, B, into)
+                if cost < lowest:
+                    to, lowest = B, cost
         if to < 0:
             return False
-        move(groups, trail, i, to)
-        recompute(space, groups, to)
+        move_record(groups, trail, i, to)
+        recompute_group(space, groups, to)
     return True
 
 
 @inner
-def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+def _create_group(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     """Fill an empty group with k records near record i, from groups that can spare one.
 
     More are moved if otherwise one record has too much of the group's weight.
@@ -87,14 +98,14 @@ def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
         return False
     new = trail.spare[trail.counts[SPARE] - 1]
     if groups.size[groups.label[i]] > space.k:
-        move(groups, trail, i, new)
+        move_record(groups, trail, i, new)
     for j in space.near[i]:
-        if groups.size[new] >= space.k and undominated(
+        if groups.size[new] >= space.k and is_undominated(
             space.weights, groups, new, NOBODY, NOBODY
         ):
             return True
         if groups.label[j] != new and groups.size[groups.label[j]] > space.k:
-            move(groups, trail, j, new)
+            move_record(groups, trail, j, new)
     return bool(groups.size[new] >= space.k)
 
 
@@ -107,12 +118,14 @@ def _exchange_near(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
         other = space.near[one, below(trail.random_state, len(near))]
         A, B = groups.label[one], groups.label[other]
         if A != B:
-            _exchange(space, groups, trail, one, B)
+            _exchange_record(space, groups, trail, one, B)
     return bool(trail.counts[MOVED] > 0)
 
 
 @inner
-def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> None:
+def _exchange_record(
+    space: Space, groups: Groups, trail: Trail, i: int, B: int
+) -> None:
     """Move record i to group B, or swap it with a random record of B, if allowed."""
     A, b = groups.label[i], groups.size[B]
     j = groups.who[groups.start[B] + below(trail.random_state, b)]
@@ -122,17 +135,17 @@ def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Non
         and share(trail.random_state) < 0.5
     ):
         if _may_move(space, groups, i, B):
-            move(groups, trail, i, B)
+            move_record(groups, trail, i, B)
     elif may_swap(space, groups, i, j):
-        move(groups, trail, i, B)
-        move(groups, trail, j, A)
-    recompute(space, groups, A)
-    recompute(space, groups, B)
+        move_record(groups, trail, i, B)
+        move_record(groups, trail, j, A)
+    recompute_group(space, groups, A)
+    recompute_group(space, groups, B)
 
 
 @inner
 def _may_move(space: Space, groups: Groups, i: int, B: int) -> bool:
     """Whether both groups satisfy the constraints if record i moves to B."""
-    if not stays(space, groups, groups.label[i], i, NOBODY):
+    if not is_feasible(space, groups, groups.label[i], i, NOBODY):
         return False
-    return stays(space, groups, B, NOBODY, i)
+    return is_feasible(space, groups, B, NOBODY, i)

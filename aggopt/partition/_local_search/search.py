@@ -9,8 +9,8 @@ from aggopt.core.validation import Floats, Labels, numbered
 from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search import setup
 from aggopt.partition._local_search.column_pool import Collection
-from aggopt.partition._local_search.cooling import Batch, Cooling, shares
-from aggopt.partition._local_search.setup import may_grow
+from aggopt.partition._local_search.cooling import Batch, Cooling, compute_shares
+from aggopt.partition._local_search.setup import has_large_groups
 from aggopt.partition._local_search.state import Weights
 from aggopt.partition._shared.split_large import split_large
 
@@ -21,7 +21,7 @@ COOLED = Cooling(0.1, 0.01)  # of perturbations after annealing
 PROMISED = Cooling(0.5, 0.003)  # of annealing under constraints
 
 
-def searched(
+def improve_labels(
     Z: Floats,
     labels: Labels,
     k: int,
@@ -63,7 +63,7 @@ def searched(
     weights
         Weights of records; none if omitted.
     """
-    fit = _fit(Z, labels, k, may_grow(promise, weights))
+    fit = _split_if_allowed(Z, labels, k, has_large_groups(promise, weights))
     search = Search(Z, fit, k, near, seed, promise, weights)
     turns = np.arange(len(Z)) if order is None else np.asarray(order, np.intp)
     search.descend(turns, clock)
@@ -71,7 +71,7 @@ def searched(
     return search.labels
 
 
-def annealed(
+def anneal_labels(
     Z: Floats,
     labels: Labels,
     k: int,
@@ -95,14 +95,14 @@ def annealed(
     average: some are dissolved before, so that others may change their sizes.  The
     other arguments are those of `searched`.
     """
-    fit = _fit(Z, labels, k, may_grow(promise, weights))
+    fit = _split_if_allowed(Z, labels, k, has_large_groups(promise, weights))
     search = Search(Z, fit, k, near, seed, promise, weights)
     search.loosen(spare)
     search.anneal(proposals, clock, cooling)
     return numbered(search.groups.label)
 
 
-def _fit(Z: Floats, labels: Labels, k: int, grown: bool) -> Labels:
+def _split_if_allowed(Z: Floats, labels: Labels, k: int, grown: bool) -> Labels:
     labels = numbered(labels)
     return labels if grown else split_large(Z, labels, k)
 
@@ -120,9 +120,9 @@ class Search:
         promise: Promise | None = None,
         weights: Weights | None = None,
     ) -> None:
-        self.space = setup.space(Z, near, k, promise, weights)
-        self.groups = setup.groups(self.space, labels)
-        self.trail = setup.trail(self.groups, seed)
+        self.space = setup.create_space(Z, near, k, promise, weights)
+        self.groups = setup.create_groups(self.space, labels)
+        self.trail = setup.create_trail(self.groups, seed)
         self._now = self._lowest = float(self.groups.loss.sum())
         self._best = self.groups.label.copy()
         self._unit = self._units()
@@ -166,7 +166,9 @@ class Search:
             turns = np.arange(done, done + count)
             records, worse = order[turns % n], np.zeros(count)
             if cooling is not None:
-                worse = self._unit[records] * cooling.at(shares(turns / total, clock))
+                worse = self._unit[records] * cooling.at(
+                    compute_shares(turns / total, clock)
+                )
             if pool is not None:
                 pool.reserve()
             columns = None if pool is None else pool.arrays
@@ -177,7 +179,7 @@ class Search:
             done += count
             if done % n == 0 or done >= total or clock.over:
                 self._look()  # not after each portion, whose length is random
-            clock.report(float(shares(done / total, clock)))
+            clock.report(float(compute_shares(done / total, clock)))
 
     def loosen(self, spare: float) -> None:
         """Dissolve groups until they have k + spare records on average, if possible.
@@ -188,10 +190,10 @@ class Search:
         """
         from aggopt.partition._local_search import iterated_kernels as kernels
 
-        most = int(len(self.groups.label) / (self.space.k + spare))
-        turns = max(0, int(np.count_nonzero(self.groups.size)) - most)
+        max_groups = int(len(self.groups.label) / (self.space.k + spare))
+        turns = max(0, int(np.count_nonzero(self.groups.size)) - max_groups)
         if turns:
-            kernels.loosen(self.space, self.groups, self.trail, turns)
+            kernels.dissolve_random(self.space, self.groups, self.trail, turns)
 
     def anneal(
         self, proposals: float, clock: Deadline, cooling: Cooling | None = None
@@ -203,13 +205,15 @@ class Search:
         steps, done, batch = int(proposals * n) // kernels.STEP + 1, 0, Batch()
         while done < steps and not clock.over:
             turns = np.arange(done, min(done + batch.count, steps))
-            temperature = (cooling or self._cooling).at(shares(turns / steps, clock))
+            temperature = (cooling or self._cooling).at(
+                compute_shares(turns / steps, clock)
+            )
             with batch:
                 self._now += kernels.anneal(
                     self.space, self.groups, self.trail, temperature, self._unit, done
                 )
             done += len(turns)
-            clock.report(float(shares(done / steps, clock)))
+            clock.report(float(compute_shares(done / steps, clock)))
         self._now = float(self.groups.loss.sum())
         self._look()
 
@@ -230,7 +234,7 @@ class Search:
             return np.full(n, self._now / n)
         units = np.empty(n)
         nearest = min(kernels.NEAREST, self.space.near.shape[1])
-        kernels.spacing(self.space, np.empty(nearest), units)
+        kernels.measure_spacing(self.space, np.empty(nearest), units)
         weights = self.space.weights
         return units if weights is None else units * weights.of
 

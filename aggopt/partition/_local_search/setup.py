@@ -19,7 +19,7 @@ from aggopt.partition._shared.scaling import scale_to_unit
 EVEN = 1 - 1e-9  # share of 1 / k of a group's weight, less rounding
 
 
-def space(
+def create_space(
     Z: Floats,
     near: Labels,
     k: int,
@@ -33,7 +33,7 @@ def space(
     return Space(filled, np.ascontiguousarray(near, np.intp), k, promise, weights)
 
 
-def weights_of(
+def create_weights(
     weights: Floats | None, n: int, k: int, share: float | None = None
 ) -> Weights | None:
     """Return the weights of n records for the kernels; None if they have no effect.
@@ -46,18 +46,18 @@ def weights_of(
     """
     if weights is None and (share is None or share * k >= EVEN):
         return None
-    own = np.ones(n) if weights is None else weights
-    return Weights(own, np.zeros(n // k + 1), 1.0 if share is None else float(share))
+    values = np.ones(n) if weights is None else weights
+    return Weights(values, np.zeros(n // k + 1), 1.0 if share is None else float(share))
 
 
-def may_grow(promise: Promise | None, weights: Weights | None) -> bool:
+def has_large_groups(promise: Promise | None, weights: Weights | None) -> bool:
     """Whether constraints may require groups of 2k records or more."""
     return promise is not None or (weights is not None and weights.share < 1)
 
 
-def groups(space: Space, labels: Labels) -> Groups:
+def create_groups(space: Space, labels: Labels) -> Groups:
     """Return labels (n,) in the form that kernels change, with space for others."""
-    n, capacities = len(labels), _capacities(np.bincount(labels), space)
+    n, capacities = len(labels), _compute_capacities(np.bincount(labels), space)
     m = len(capacities)
     size = np.bincount(labels, minlength=m).astype(np.int64)
     start = np.concatenate(([0], np.cumsum(capacities + 1)))
@@ -66,7 +66,7 @@ def groups(space: Space, labels: Labels) -> Groups:
     at = start[sorted_labels] + np.arange(n) - (np.cumsum(size) - size)[sorted_labels]
     who, where = np.zeros(start[-1], np.int64), np.empty(n, np.int64)
     who[at], where[order] = order, at
-    made = Groups(
+    state = Groups(
         labels.astype(np.intp),
         who,
         where,
@@ -78,11 +78,11 @@ def groups(space: Space, labels: Labels) -> Groups:
     )
     from aggopt.partition._local_search import move_kernels as kernels
 
-    kernels.recompute_all(space, made)
-    return made
+    kernels.recompute_all(space, state)
+    return state
 
 
-def _capacities(sizes: Labels, space: Space) -> I64:
+def _compute_capacities(sizes: Labels, space: Space) -> I64:
     """Return the capacity of each group, including empty ones.
 
     2k - 1, as larger groups lose no less than two; under constraints on values or on
@@ -91,16 +91,16 @@ def _capacities(sizes: Labels, space: Space) -> I64:
     2k - 1, as larger groups lose no less than two; under a promise, or where no record
     may have more than a share of the weight, twice as many as they have, and more.
     """
-    m, most = len(space.Z) // space.k + 1, 2 * space.k - 1
-    if not may_grow(space.promise, space.weights):
-        return np.full(m, most, np.int64)
+    m, usual_capacity = len(space.Z) // space.k + 1, 2 * space.k - 1
+    if not has_large_groups(space.promise, space.weights):
+        return np.full(m, usual_capacity, np.int64)
     spare = min(m - len(sizes), len(sizes) // 4 + GROWTH)
     usual = np.full(spare, int(np.median(sizes)), np.intp)
     capacities = 2 * np.concatenate((sizes, usual)) + GROWTH
-    return np.maximum(capacities, most).astype(np.int64)
+    return np.maximum(capacities, usual_capacity).astype(np.int64)
 
 
-def trail(groups: Groups, seed: int) -> Trail:
+def create_trail(groups: Groups, seed: int) -> Trail:
     """Return an empty trail; `seed` is that of all random choices."""
     n, m = len(groups.label), len(groups.size)
     capacity = max(TRAIL, 8 * int(groups.size.max()))

@@ -13,20 +13,20 @@ from aggopt.privacy._emd_kernels import between
 
 
 @inlined
-def arrange(promise: Promise | None, groups: Groups, g: int) -> None:
+def arrange_members(promise: Promise | None, groups: Groups, g: int) -> None:
     """Order the members of group g by their places, and compute its numerator."""
     if promise is None:
         return
     if len(promise.close.place) > 0:
         first = groups.start[g]
         members = groups.who[first : first + groups.size[g]]
-        _by_place(promise.close.place, members, groups.where, first)
-        promise.close.far[g] = numerator(promise.close, members)
-        promise.close.lean[g] = _lean(promise.close, members)
+        _sort_by_place(promise.close.place, members, groups.where, first)
+        promise.close.far[g] = compute_numerator(promise.close, members)
+        promise.close.lean[g] = _sum_signed(promise.close, members)
 
 
 @inner
-def _by_place(place: I64, members: I64, where: I64, first: int) -> None:
+def _sort_by_place(place: I64, members: I64, where: I64, first: int) -> None:
     """Order the members of a group by their places (insertion sort)."""
     for at in range(1, len(members)):
         i, before = members[at], at - 1
@@ -38,7 +38,7 @@ def _by_place(place: I64, members: I64, where: I64, first: int) -> None:
 
 
 @inlined
-def leans(close: Close, size: int, g: int, out: int, into: int) -> bool:
+def is_clearly_far(close: Close, size: int, g: int, out: int, into: int) -> bool:
     """Whether group g, of `size` records, is clearly not t-close after a change.
 
     The signed sum of the terms is available at once; if it exceeds the limit, the sum
@@ -66,18 +66,18 @@ def is_close(close: Close, members: I64, g: int, out: int, into: int) -> bool:
     if out < 0 and into < 0:
         return bool(close.far[g] <= close.limits[size])
     if out < 0:
-        return bool(_joined(close, members, into) <= close.limits[size + 1])
+        return bool(_compute_with(close, members, into) <= close.limits[size + 1])
     if into < 0:
-        return bool(_left(close, members, out) <= close.limits[size - 1])
+        return bool(_compute_without(close, members, out) <= close.limits[size - 1])
     leaving, coming = close.place[out], close.place[into]
     slack = close.limits[size] - close.far[g]
     if abs(leaving - coming) * len(close.place) <= slack:
         return True
-    return bool(_swapped(close, members, leaving, coming) <= slack)
+    return bool(_compute_change(close, members, leaving, coming) <= slack)
 
 
 @inner
-def _lean(close: Close, members: I64) -> int:
+def _sum_signed(close: Close, members: I64) -> int:
     """Return the signed sum of the terms of a group: their absolute sum is no less."""
     total = 0
     for i in members:
@@ -86,7 +86,7 @@ def _lean(close: Close, members: I64) -> int:
 
 
 @inlined
-def _terms(close: Close, r: int, s: int, a: int, b: int) -> int:
+def _sum_terms(close: Close, r: int, s: int, a: int, b: int) -> int:
     """Return the terms of bins a..b-1, with r of s members to their left."""
     n = len(close.place)
     if s > TABLED:
@@ -98,19 +98,19 @@ def _terms(close: Close, r: int, s: int, a: int, b: int) -> int:
 
 
 @inner
-def numerator(close: Close, members: I64) -> int:
+def compute_numerator(close: Close, members: I64) -> int:
     """Return the numerator of a group."""
     s, last, total = len(members), 0, 0
     for r in range(s):
         place = close.place[members[r]]
         if last < place:
-            total += _terms(close, r, s, last, place)
+            total += _sum_terms(close, r, s, last, place)
             last = place
-    return total + _terms(close, s, s, last, len(close.sums) - 1)
+    return total + _sum_terms(close, s, s, last, len(close.sums) - 1)
 
 
 @inner
-def _left(close: Close, members: I64, out: int) -> int:
+def _compute_without(close: Close, members: I64, out: int) -> int:
     """Return the numerator without record `out`."""
     s, r, last, total = len(members) - 1, 0, 0, 0
     for i in members:
@@ -118,14 +118,14 @@ def _left(close: Close, members: I64, out: int) -> int:
             continue
         place = close.place[i]
         if last < place:
-            total += _terms(close, r, s, last, place)
+            total += _sum_terms(close, r, s, last, place)
             last = place
         r += 1
-    return total + _terms(close, s, s, last, len(close.sums) - 1)
+    return total + _sum_terms(close, s, s, last, len(close.sums) - 1)
 
 
 @inner
-def _joined(close: Close, members: I64, into: int) -> int:
+def _compute_with(close: Close, members: I64, into: int) -> int:
     """Return the numerator with record `into`."""
     s, last, total, coming = len(members) + 1, 0, 0, close.place[into]
     come = 0
@@ -138,13 +138,13 @@ def _joined(close: Close, members: I64, into: int) -> int:
         else:
             come = 1
         if last < place:
-            total += _terms(close, r, s, last, place)
+            total += _sum_terms(close, r, s, last, place)
             last = place
-    return total + _terms(close, s, s, last, len(close.sums) - 1)
+    return total + _sum_terms(close, s, s, last, len(close.sums) - 1)
 
 
 @inner
-def _swapped(close: Close, members: I64, out: int, into: int) -> int:
+def _compute_change(close: Close, members: I64, out: int, into: int) -> int:
     """Return the change of the numerator if one place is replaced by another.
 
     The count of members changes by one only in the bins between the two.
@@ -161,7 +161,9 @@ def _swapped(close: Close, members: I64, out: int, into: int) -> int:
         if r < s:
             b = min(b, close.place[members[r]])
         if a < b:
-            change += _terms(close, r + step, s, a, b) - _terms(close, r, s, a, b)
+            change += _sum_terms(close, r + step, s, a, b) - _sum_terms(
+                close, r, s, a, b
+            )
         a = b
         r += 1
     return change

@@ -17,20 +17,20 @@ they are added: a heavy record is nearly in the centre of its group.
 """
 
 from aggopt.core.borrowed import inlined, inner
-from aggopt.partition._local_search.distance_kernels import apart
+from aggopt.partition._local_search.distance_kernels import squared_distance
 from aggopt.partition._local_search.state import Groups, Space, Weights
 
 ROUNDED = 1 + 5e-10  # half of the tolerance of `aggopt.privacy._dominance`
 
 
 @inlined
-def weighs(weights: Weights | None) -> bool:
+def has_weights(weights: Weights | None) -> bool:
     """Whether records have weights."""
     return weights is not None
 
 
 @inlined
-def weight(weights: Weights | None, i: int) -> float:
+def get_weight(weights: Weights | None, i: int) -> float:
     """Return the weight of record i."""
     if weights is None:
         return 1.0
@@ -38,7 +38,7 @@ def weight(weights: Weights | None, i: int) -> float:
 
 
 @inlined
-def mass(weights: Weights | None, groups: Groups, g: int) -> float:
+def get_group_weight(weights: Weights | None, groups: Groups, g: int) -> float:
     """Return the weight of group g."""
     if weights is None:
         return float(groups.size[g])
@@ -46,7 +46,7 @@ def mass(weights: Weights | None, groups: Groups, g: int) -> float:
 
 
 @inlined
-def weigh(weights: Weights | None, groups: Groups, g: int) -> None:
+def sum_group_weight(weights: Weights | None, groups: Groups, g: int) -> None:
     """Sum the weight of group g."""
     if weights is None:
         return
@@ -57,23 +57,31 @@ def weigh(weights: Weights | None, groups: Groups, g: int) -> None:
 
 
 @inlined
-def joining(
+def compute_join_cost(
     weights: Weights | None, groups: Groups, i: int, g: int, into: float
 ) -> float:
     """Return the added loss if record i, at this squared distance, joins group g."""
-    own, whole = weight(weights, i), mass(weights, groups, g)
-    return into * (own * whole) / (whole + own)
+    record_weight, group_weight = (
+        get_weight(weights, i),
+        get_group_weight(weights, groups, g),
+    )
+    return into * (record_weight * group_weight) / (group_weight + record_weight)
 
 
 @inlined
-def leaving(weights: Weights | None, groups: Groups, i: int) -> float:
+def compute_leave_gain(weights: Weights | None, groups: Groups, i: int) -> float:
     """Return the reduction of the loss if record i leaves its group."""
-    own, whole = weight(weights, i), mass(weights, groups, groups.label[i])
-    return float(groups.own[i] * (own * whole) / (whole - own))
+    record_weight, group_weight = (
+        get_weight(weights, i),
+        get_group_weight(weights, groups, groups.label[i]),
+    )
+    return float(
+        groups.own[i] * (record_weight * group_weight) / (group_weight - record_weight)
+    )
 
 
 @inlined
-def presence(weights: Weights | None, groups: Groups, i: int) -> float:
+def compute_scale(weights: Weights | None, groups: Groups, i: int) -> float:
     """Return the scale that the gain of a change of record i is compared with.
 
     Without weights it is the squared distance of i; with weights the reduction of its
@@ -84,11 +92,11 @@ def presence(weights: Weights | None, groups: Groups, i: int) -> float:
     """
     if weights is None:
         return float(groups.own[i])
-    return leaving(weights, groups, i)
+    return compute_leave_gain(weights, groups, i)
 
 
 @inlined
-def swapping(
+def compute_swap_cost(
     weights: Weights | None,
     space: Space,
     groups: Groups,
@@ -103,17 +111,17 @@ def swapping(
 
     `into` is the squared distance of i from the centre of B, `between` that of i and j.
     """
-    back = apart(space.Z, j, groups.centre, A)
+    back = squared_distance(space.Z, j, groups.centre, A)
     if weights is None:
         share = 1.0 / groups.size[A] + 1.0 / groups.size[B]
         gain = back - groups.own[j] + into - groups.own[i]
         return float(gain - between * share)
-    one = _replacing(weights, space, groups, B, j, i, into)
-    return one + _replacing(weights, space, groups, A, i, j, back)
+    one = _compute_replacement(weights, space, groups, B, j, i, into)
+    return one + _compute_replacement(weights, space, groups, A, i, j, back)
 
 
 @inlined
-def passing(
+def compute_pass_cost(
     weights: Weights | None,
     space: Space,
     groups: Groups,
@@ -126,11 +134,11 @@ def passing(
     """Return the added loss of group B if i replaces j in it; as in `swapping`."""
     if weights is None:
         return float(into - groups.own[j] - between / groups.size[B])
-    return _replacing(weights, space, groups, B, j, i, into)
+    return _compute_replacement(weights, space, groups, B, j, i, into)
 
 
 @inner
-def _replacing(
+def _compute_replacement(
     weights: Weights,
     space: Space,
     groups: Groups,
@@ -150,22 +158,24 @@ def _replacing(
 
 
 @inlined
-def undominated(
+def is_undominated(
     weights: Weights | None, groups: Groups, g: int, out: int, into: int
 ) -> bool:
     """Whether no record has too much of group g, without `out` and with `into`."""
     if weights is None:
         return True
-    return weights.share >= 1.0 or _undominated(weights, groups, g, out, into)
+    return weights.share >= 1.0 or _is_light_enough(weights, groups, g, out, into)
 
 
 @inner
-def _undominated(weights: Weights, groups: Groups, g: int, out: int, into: int) -> bool:
+def _is_light_enough(
+    weights: Weights, groups: Groups, g: int, out: int, into: int
+) -> bool:
     """Whether the heaviest record of a changed group is light enough."""
-    most = total = weights.of[into] if into >= 0 else 0.0
+    heaviest = total = weights.of[into] if into >= 0 else 0.0
     for at in range(groups.start[g], groups.start[g] + groups.size[g]):
         i = groups.who[at]
         if i != out:
             total += weights.of[i]
-            most = max(most, weights.of[i])
-    return bool(most <= weights.share * total * ROUNDED)
+            heaviest = max(heaviest, weights.of[i])
+    return bool(heaviest <= weights.share * total * ROUNDED)

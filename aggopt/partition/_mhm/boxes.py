@@ -60,9 +60,9 @@ class GroupMembers(NamedTuple):
         return cls(labels.astype(np.int64), members, np.append(0, first))
 
 
-def build(records: Floats) -> Leaves:
+def build_boxes(records: Floats) -> Leaves:
     """Return records (n, d), none visited, in boxes of a median split."""
-    boxes = _halved(records, np.arange(len(records)))
+    boxes = _split_in_boxes(records, np.arange(len(records)))
     sizes = np.array([len(box) for box in boxes])
     first = np.cumsum(sizes) - sizes
     who = np.concatenate(boxes)
@@ -81,7 +81,7 @@ def build(records: Floats) -> Leaves:
     )
 
 
-def rebuild(leaves: Leaves) -> Leaves:
+def reset_boxes(leaves: Leaves) -> Leaves:
     """Return boxes with all records unvisited again."""
     return leaves._replace(
         waiting=np.bincount(leaves.box),
@@ -89,7 +89,7 @@ def rebuild(leaves: Leaves) -> Leaves:
     )
 
 
-def _halved(records: Floats, who: I64) -> list[I64]:
+def _split_in_boxes(records: Floats, who: I64) -> list[I64]:
     if len(who) <= LEAF:
         return [who]
     inside = records[who]
@@ -99,5 +99,5 @@ def _halved(records: Floats, who: I64) -> list[I64]:
     return [
         box
         for half in (order[:middle], order[middle:])
-        for box in _halved(records, who[half])
+        for box in _split_in_boxes(records, who[half])
     ]

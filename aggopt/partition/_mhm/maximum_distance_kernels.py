@@ -13,8 +13,8 @@ from aggopt.partition._mhm.boxes import Leaves
 from aggopt.partition._mhm.maximum_distance_state import Reach
 from aggopt.partition._mhm.nearest_point_next_kernels import (
     fill_nearest,
-    leave,
-    measure,
+    mark_visited,
+    measure_waiting,
 )
 
 
@@ -30,16 +30,16 @@ def take_pairs(leaves: Leaves, reach: Reach, labels: I64, k: int, looks: int) ->
     for _ in range(looks):
         if leaves.waiting.sum() < 2 * k:
             return
-        r = _outermost(leaves, reach)
+        r = _find_outermost(leaves, reach)
         s = reach.whom[r]
         if s >= 0 and labels[s] < 0:
             if reach.out[s] > reach.out[r]:
                 r, s = s, r
-            here, there = _point(leaves, r), _point(leaves, s)
-            _take_nearest(leaves, reach, labels, here, near)
-            _take_nearest(leaves, reach, labels, there, near)
+            first_point, second_point = _copy_record(leaves, r), _copy_record(leaves, s)
+            _take_nearest(leaves, reach, labels, first_point, near)
+            _take_nearest(leaves, reach, labels, second_point, near)
         else:
-            reach.whom[r], reach.far[r] = _farthest(leaves, r)
+            reach.whom[r], reach.far[r] = _find_farthest(leaves, r)
             _raise_peak(leaves, reach, leaves.box[leaves.column[r]])
 
 
@@ -52,7 +52,7 @@ def _take_nearest(
     group = labels.max() + 1
     for j in near:
         labels[j] = group
-        leave(leaves, j)
+        mark_visited(leaves, j)
         _raise_peak(leaves, reach, leaves.box[leaves.column[j]])
 
 
@@ -66,7 +66,7 @@ def _raise_peak(leaves: Leaves, reach: Reach, box: int) -> None:
 
 
 @inner
-def _outermost(leaves: Leaves, reach: Reach) -> int:
+def _find_outermost(leaves: Leaves, reach: Reach) -> int:
     """Return the record whose bound on the farthest distance is largest."""
     # among equally distant records, the one first in X
     peak, best = reach.peaks.max(), -1
@@ -80,29 +80,29 @@ def _outermost(leaves: Leaves, reach: Reach) -> int:
 
 
 @inner
-def _farthest(leaves: Leaves, i: int) -> tuple[int, float]:
+def _find_farthest(leaves: Leaves, i: int) -> tuple[int, float]:
     """Return the record farthest from record i, and its squared distance."""
-    point = _point(leaves, i)
+    point = _copy_record(leaves, i)
     _measure_far_corners(leaves, point)
     home = int(leaves.bounds.argmax())
-    best, most = _look(leaves, home, point, i, -1, -1.0)
+    best, largest = _search_box(leaves, home, point, i, -1, -1.0)
     for box in range(len(leaves.bounds)):
-        if leaves.bounds[box] >= most:
-            best, most = _look(leaves, box, point, i, best, most)
-    return best, most
+        if leaves.bounds[box] >= largest:
+            best, largest = _search_box(leaves, box, point, i, best, largest)
+    return best, largest
 
 
 @inner
-def _look(
-    leaves: Leaves, box: int, point: Floats, i: int, best: int, most: float
+def _search_box(
+    leaves: Leaves, box: int, point: Floats, i: int, best: int, largest: float
 ) -> tuple[int, float]:
     """Return the farthest record so far, including those of a box."""
-    who, distances = measure(leaves, box, point)
+    who, distances = measure_waiting(leaves, box, point)
     for j in range(len(who)):
         v = distances[j]
-        if v >= most and who[j] != i and (v > most or who[j] < best):
-            best, most = who[j], v
-    return best, most
+        if v >= largest and who[j] != i and (v > largest or who[j] < best):
+            best, largest = who[j], v
+    return best, largest
 
 
 @inner
@@ -119,6 +119,6 @@ def _measure_far_corners(leaves: Leaves, point: Floats) -> None:
 
 
 @inner
-def _point(leaves: Leaves, i: int) -> Floats:
+def _copy_record(leaves: Leaves, i: int) -> Floats:
     """Return record i, (d,)."""
     return leaves.records[:, leaves.column[i]].copy()

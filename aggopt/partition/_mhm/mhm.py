@@ -117,26 +117,26 @@ def mhm(
     require_known("order", order, orders.ORDERS)
     records, exponent = scale_to_unit(scale_records(X, scale))
     n = len(records)
-    k, starts = group_size(k, n), _checked(starts, n)
-    labels = _split(records, k, order, starts, clock.report)
+    k, starts = group_size(k, n), _require_starts(starts, n)
+    labels = _split_ordering(records, k, order, starts, clock.report)
     clock.report(1.0)
     spent = clock.spent
-    found = certify_squares(
+    evidence = certify_squares(
         records, labels, k, by="mhm", seconds=spent, exponent=exponent
     )
-    return Partition(labels, found)
+    return Partition(labels, evidence)
 
 
-def _split(
+def _split_ordering(
     records: Floats, k: int, order: str, starts: int, report: Progress
 ) -> Labels:
     if len(records) < 2 * k:
         return np.zeros(len(records), np.intp)
-    paths = orders.paths(records, k, order, starts, report)
+    paths = orders.list_paths(records, k, order, starts, report)
     return find_best_split(records, paths, k, closed=order == "tsp")
 
 
-def _checked(starts: int | None, n: int) -> int:
+def _require_starts(starts: int | None, n: int) -> int:
     if starts is None:
         return max(1, STARTS * MANY // max(n, MANY))
     if is_whole(starts) and starts >= 1:
@@ -157,7 +157,7 @@ class Mhm(Grouping):
     @property
     def same_orderings(self) -> bool:
         """Whether the ordering does not depend on k."""
-        return self.order in orders.OF_ANY_K
+        return self.order in orders.INDEPENDENT_OF_K
 
 
 PARTITIONER = Partitioner(

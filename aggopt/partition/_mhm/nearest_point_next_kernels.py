@@ -19,20 +19,20 @@ def continue_path(
 ) -> None:
     """Continue path[:done] to path[:stop]; path[0] is given."""
     if done == 0:
-        leave(leaves, path[0])
+        mark_visited(leaves, path[0])
     for p in range(max(done, 1), stop):
-        path[p] = _next(leaves, groups, path[p - 1])
-        leave(leaves, path[p])
+        path[p] = _find_next(leaves, groups, path[p - 1])
+        mark_visited(leaves, path[p])
 
 
 @compiled
 def find_nearest(
-    leaves: Leaves, begin: int, stop: int, found: I64, distances: Floats
+    leaves: Leaves, begin: int, stop: int, nearest: I64, distances: Floats
 ) -> None:
     """Fill found[i] with the records nearest to record i, excluding itself."""
     for i in range(begin, stop):
         point = leaves.records[:, leaves.column[i]].copy()
-        fill_nearest(leaves, point, i, found[i], distances[i])
+        fill_nearest(leaves, point, i, nearest[i], distances[i])
 
 
 @inner
@@ -42,25 +42,25 @@ def fill_nearest(leaves: Leaves, point: Floats, i: int, near: I64, far: Floats) 
     far[:] = np.inf
     _measure_boxes(leaves, point)
     home = int(leaves.bounds.argmin())
-    _gather(leaves, home, point, i, near, far)
+    _gather_nearest(leaves, home, point, i, near, far)
     for box in range(len(leaves.bounds)):
         if box != home and leaves.bounds[box] <= far[-1]:
-            _gather(leaves, box, point, i, near, far)
+            _gather_nearest(leaves, box, point, i, near, far)
 
 
 @inner
-def leave(leaves: Leaves, i: int) -> None:
+def mark_visited(leaves: Leaves, i: int) -> None:
     """Mark record i as visited."""
     a = leaves.column[i]
     box = leaves.box[a]
     leaves.waiting[box] -= 1
-    _swap(leaves, a, leaves.first[box] + leaves.waiting[box])
+    _swap_columns(leaves, a, leaves.first[box] + leaves.waiting[box])
     if leaves.waiting[box] == 0:
         leaves.low[:, box] = np.inf
 
 
 @inner
-def measure(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Floats]:
+def measure_waiting(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Floats]:
     """Return the waiting records of a box, and their squared distances from a point."""
     first, count = leaves.first[box], leaves.waiting[box]
     distances = leaves.distances[:count]
@@ -74,52 +74,52 @@ def measure(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Floats]:
 
 
 @inner
-def _next(leaves: Leaves, groups: GroupMembers, i: int) -> int:
+def _find_next(leaves: Leaves, groups: GroupMembers, i: int) -> int:
     """Return the nearest waiting record of the group, else of all records."""
     point = leaves.records[:, leaves.column[i]].copy()
-    best, least = -1, np.inf
+    best, lowest = -1, np.inf
     group = groups.of[i]
     for at in range(groups.first[group], groups.first[group + 1]):
         j = groups.members[at]
-        if _waits(leaves, j):
-            v = _distance(leaves, leaves.column[j], point)
-            if v < least or (v == least and j < best):
-                best, least = j, v
-    return best if best >= 0 else _nearest(leaves, point)
+        if _is_waiting(leaves, j):
+            v = _measure_column(leaves, leaves.column[j], point)
+            if v < lowest or (v == lowest and j < best):
+                best, lowest = j, v
+    return best if best >= 0 else _find_nearest_waiting(leaves, point)
 
 
 @inner
-def _nearest(leaves: Leaves, point: Floats) -> int:
+def _find_nearest_waiting(leaves: Leaves, point: Floats) -> int:
     """Return the waiting record nearest to a point."""
     _measure_boxes(leaves, point)
     home = int(leaves.bounds.argmin())
-    best, least = _look(leaves, home, point, -1, np.inf)
+    best, lowest = _search_box(leaves, home, point, -1, np.inf)
     for box in range(len(leaves.bounds)):
-        if box != home and leaves.bounds[box] <= least:
-            best, least = _look(leaves, box, point, best, least)
+        if box != home and leaves.bounds[box] <= lowest:
+            best, lowest = _search_box(leaves, box, point, best, lowest)
     return best
 
 
 @inner
-def _look(
-    leaves: Leaves, box: int, point: Floats, best: int, least: float
+def _search_box(
+    leaves: Leaves, box: int, point: Floats, best: int, lowest: float
 ) -> tuple[int, float]:
     """Return the nearest record so far, including those of a box."""
     # among equally near records, the one first in X
-    who, distances = measure(leaves, box, point)
+    who, distances = measure_waiting(leaves, box, point)
     for j in range(len(who)):
         v = distances[j]
-        if v <= least and (v < least or best < 0 or who[j] < best):
-            best, least = who[j], v
-    return best, least
+        if v <= lowest and (v < lowest or best < 0 or who[j] < best):
+            best, lowest = who[j], v
+    return best, lowest
 
 
 @inner
-def _gather(
+def _gather_nearest(
     leaves: Leaves, box: int, point: Floats, i: int, near: I64, far: Floats
 ) -> None:
     """Insert the records of a box into the ascending list of the nearest so far."""
-    who, distances = measure(leaves, box, point)
+    who, distances = measure_waiting(leaves, box, point)
     for c in range(len(who)):
         v, j = distances[c], who[c]
         if j == i or v > far[-1] or (v == far[-1] and j > near[-1]):
@@ -144,7 +144,7 @@ def _measure_boxes(leaves: Leaves, point: Floats) -> None:
 
 
 @inner
-def _distance(leaves: Leaves, column: int, point: Floats) -> float:
+def _measure_column(leaves: Leaves, column: int, point: Floats) -> float:
     """Return the squared distance of a column from a point."""
     total = 0.0
     for t in range(len(point)):
@@ -154,14 +154,14 @@ def _distance(leaves: Leaves, column: int, point: Floats) -> float:
 
 
 @inner
-def _waits(leaves: Leaves, i: int) -> bool:
+def _is_waiting(leaves: Leaves, i: int) -> bool:
     """Whether record i has not been visited."""
     box = leaves.box[leaves.column[i]]
     return bool(leaves.column[i] < leaves.first[box] + leaves.waiting[box])
 
 
 @inner
-def _swap(leaves: Leaves, a: int, b: int) -> None:
+def _swap_columns(leaves: Leaves, a: int, b: int) -> None:
     """Exchange two columns."""
     i, j = leaves.who[a], leaves.who[b]
     leaves.who[a], leaves.who[b] = j, i

@@ -11,65 +11,65 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.partition._cbfs import cbfs_labels
 from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._mhm import maximum_distance
-from aggopt.partition._mhm.boxes import GroupMembers, Leaves, build, rebuild
-from aggopt.partition._mhm.starts import outermost
-from aggopt.partition._mhm.tour import places, shortened
+from aggopt.partition._mhm.boxes import GroupMembers, Leaves, build_boxes, reset_boxes
+from aggopt.partition._mhm.starts import find_outermost
+from aggopt.partition._mhm.tour import find_places, shorten_tour
 from aggopt.partition._path_split.shared import get_orderings
 from aggopt.partition._unassigned.state import CHUNK
 
 
-def _mdav(records: Floats, k: int, progress: Progress) -> Labels:
+def _partition_by_mdav(records: Floats, k: int, progress: Progress) -> Labels:
     return mdav_labels(records, k, progress=progress)
 
 
-def _cbfs(records: Floats, k: int, progress: Progress) -> Labels:
+def _partition_by_cbfs(records: Floats, k: int, progress: Progress) -> Labels:
     return cbfs_labels(records, k, progress=progress)
 
 
 GROUPINGS: dict[str, Callable[[Floats, int, Progress], Labels]] = {
-    "mdav": _mdav,
-    "cbfs": _cbfs,
-    "md": maximum_distance.groups,
+    "mdav": _partition_by_mdav,
+    "cbfs": _partition_by_cbfs,
+    "md": maximum_distance.partition_by_md,
 }
-OF_ANY_K = ("npn", "tsp")  # orderings that do not depend on k
-ORDERS = (*OF_ANY_K, *GROUPINGS)
+INDEPENDENT_OF_K = ("npn", "tsp")  # orderings that do not depend on k
+ORDERS = (*INDEPENDENT_OF_K, *GROUPINGS)
 
 
-def paths(
+def list_paths(
     records: Floats, k: int, order: str, starts: int, progress: Progress
 ) -> Iterable[I64]:
     """Return orderings (n,) of the records (n, d), `starts` at most."""
-    make = partial(_paths, records, k, order, starts, progress)
-    if order in OF_ANY_K:
+    make = partial(_iterate_paths, records, k, order, starts, progress)
+    if order in INDEPENDENT_OF_K:
         return get_orderings((order, starts), records, make)
     return make()
 
 
-def _paths(
+def _iterate_paths(
     records: Floats, k: int, order: str, starts: int, progress: Progress
 ) -> Iterator[I64]:
     if order in GROUPINGS:
         labels = GROUPINGS[order](records, k, part(progress, 0.0, 0.5))
-        yield from _nearest_point_next(
-            records, labels, starts, part(progress, 0.5, 1.0)
-        )
+        yield from _iterate_npn(records, labels, starts, part(progress, 0.5, 1.0))
         return
-    npn = _nearest_point_next(records, np.arange(len(records)), starts, progress)
-    yield from npn if order == "npn" else _tours(records, npn)
+    npn = _iterate_npn(records, np.arange(len(records)), starts, progress)
+    yield from npn if order == "npn" else _iterate_tours(records, npn)
 
 
-def _nearest_point_next(
+def _iterate_npn(
     records: Floats, labels: Labels, starts: int, progress: Progress
 ) -> Iterator[I64]:
     """Yield orderings by nearest point next that visit each group as a whole."""
-    leaves, groups = build(records), GroupMembers.by(labels)
-    first = outermost(records, starts)
+    leaves, groups = build_boxes(records), GroupMembers.by(labels)
+    first = find_outermost(records, starts)
     for turn, i in enumerate(first):
         share = part(progress, turn / len(first), (turn + 1) / len(first))
-        yield _path(rebuild(leaves), groups, i, share)
+        yield _make_path(reset_boxes(leaves), groups, i, share)
 
 
-def _path(leaves: Leaves, groups: GroupMembers, first: int, progress: Progress) -> I64:
+def _make_path(
+    leaves: Leaves, groups: GroupMembers, first: int, progress: Progress
+) -> I64:
     from aggopt.partition._mhm import nearest_point_next_kernels as kernels
 
     n = len(groups.of)
@@ -81,9 +81,9 @@ def _path(leaves: Leaves, groups: GroupMembers, first: int, progress: Progress) 
     return path
 
 
-def _tours(records: Floats, npn: Iterator[I64]) -> Iterator[I64]:
+def _iterate_tours(records: Floats, npn: Iterator[I64]) -> Iterator[I64]:
     first = next(npn)
-    near = places(records, first)
-    yield shortened(near, first)
+    tour_places = find_places(records, first)
+    yield shorten_tour(tour_places, first)
     for path in npn:
-        yield shortened(near, path)
+        yield shorten_tour(tour_places, path)

@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.partition._mhm.boxes import build
+from aggopt.partition._mhm.boxes import build_boxes
 from aggopt.partition._mhm.tour_state import MOVES, QUEUED, TAKEN, Places, Tour
 from aggopt.partition._unassigned.state import CHUNK
 
@@ -12,30 +12,30 @@ NEAR = 10  # neighbours that a place may be joined to
 TURNS = 1000  # places examined between two checks for Ctrl-C
 
 
-def places(records: Floats, path: I64) -> Places:
+def find_places(records: Floats, path: I64) -> Places:
     """Return the distinct records (places) of an ordering by nearest point next.
 
     Duplicates, which are consecutive there, are one place.
     """
     from aggopt.partition._mhm import nearest_point_next_kernels as kernels
 
-    there = records[path]
-    fresh = np.append(True, (there[1:] != there[:-1]).any(axis=1))
-    of = np.empty(len(path), np.int64)
-    of[path] = np.cumsum(fresh) - 1
-    distinct = np.ascontiguousarray(there[fresh])
+    ordered = records[path]
+    is_new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
+    place_of = np.empty(len(path), np.int64)
+    place_of[path] = np.cumsum(is_new) - 1
+    distinct = np.ascontiguousarray(ordered[is_new])
     m = len(distinct)
     near = np.empty((m, min(NEAR, m - 1)), np.int64)
     if near.size:
-        leaves, distances = build(distinct), np.empty(near.shape)
+        leaves, distances = build_boxes(distinct), np.empty(near.shape)
         step = max(1, CHUNK // distinct.size)
         for begin in range(0, m, step):
             stop = min(begin + step, m)
             kernels.find_nearest(leaves, begin, stop, near, distances)
-    return Places(distinct, near, of)
+    return Places(distinct, near, place_of)
 
 
-def shortened(places: Places, path: I64) -> I64:
+def shorten_tour(places: Places, path: I64) -> I64:
     """Return the ordering (n,) of a locally shortest closed tour.
 
     A change joins a place to one of its nearest: by 2-opt (two edges are replaced) or
@@ -57,12 +57,12 @@ def shortened(places: Places, path: I64) -> I64:
             np.empty(m, np.bool_),
             np.zeros(3, np.int64),
         )
-        while _improve(tour):
+        while _improve_tour(tour):
             pass
     return np.argsort(np.argsort(order)[places.of], kind="stable")
 
 
-def _improve(tour: Tour) -> bool:
+def _improve_tour(tour: Tour) -> bool:
     """Examine all places, then changed ones; return whether the tour improved."""
     from aggopt.partition._mhm import two_opt_kernels as kernels
 

@@ -19,8 +19,10 @@ def shorten(tour: Tour, turns: int) -> None:
     for _ in range(turns):
         if tour.counts[TAKEN] == tour.counts[QUEUED]:
             return
-        a = _take(tour)
-        while _reconnect(tour, a, 1) or _reconnect(tour, a, -1) or _carry(tour, a):
+        a = _take_place(tour)
+        while (
+            _reconnect(tour, a, 1) or _reconnect(tour, a, -1) or _move_stretch(tour, a)
+        ):
             pass
 
 
@@ -28,89 +30,89 @@ def shorten(tour: Tour, turns: int) -> None:
 def _reconnect(tour: Tour, a: int, way: int) -> bool:
     """Make a 2-opt move at place a that shortens the tour; return whether one did."""
     # 2-opt: edges a-b and c-e become a-c and b-e
-    b = _after(tour, a, way)
-    out = _length(tour, a, b)
+    b = _get_next(tour, a, way)
+    out = _measure_edge(tour, a, b)
     for c in tour.near[a]:
-        saved = out - _length(tour, a, c)
+        saved = out - _measure_edge(tour, a, c)
         if saved <= 0:
             return False
-        e = _after(tour, c, way)
-        more = _length(tour, c, e)
-        if saved + more - _length(tour, b, e) > REAL * (out + more):
-            _exchange(tour, a, b, c, e)
+        e = _get_next(tour, c, way)
+        more = _measure_edge(tour, c, e)
+        if saved + more - _measure_edge(tour, b, e) > REAL * (out + more):
+            _exchange_edges(tour, a, b, c, e)
             tour.counts[MOVES] += 1
             return True
     return False
 
 
 @inner
-def _carry(tour: Tour, a: int) -> bool:
+def _move_stretch(tour: Tour, a: int) -> bool:
     """Make an Or-opt move of up to LONGEST places from a on; return whether one did."""
     # Or-opt: the stretch a..z moves between c and f, with a next to c
     for way in (1, -1):
         z = a
         for size in range(1, LONGEST + 1):
             if size > 1:
-                z = _after(tour, z, way)
-            if _carry_to_near(tour, a, z, way, size):
+                z = _get_next(tour, z, way)
+            if _move_to_near(tour, a, z, way, size):
                 return True
     return False
 
 
 @inner
-def _carry_to_near(tour: Tour, a: int, z: int, way: int, size: int) -> bool:
+def _move_to_near(tour: Tour, a: int, z: int, way: int, size: int) -> bool:
     """Move the stretch a..z next to a near place of a; return whether it pays."""
-    p, q = _after(tour, a, -way), _after(tour, z, way)
-    out = _length(tour, p, a) + _length(tour, z, q)
-    saved = out - _length(tour, p, q)
+    p, q = _get_next(tour, a, -way), _get_next(tour, z, way)
+    out = _measure_edge(tour, p, a) + _measure_edge(tour, z, q)
+    saved = out - _measure_edge(tour, p, q)
     for c in tour.near[a]:
-        gain = saved - _length(tour, a, c)
+        gain = saved - _measure_edge(tour, a, c)
         if gain <= 0:
             return False
-        if _within(tour, a, c, way, size):
+        if _is_in_stretch(tour, a, c, way, size):
             continue
         for side in (1, -1):
-            f = _after(tour, c, side * way)
-            if _within(tour, a, f, way, size):
+            f = _get_next(tour, c, side * way)
+            if _is_in_stretch(tour, a, f, way, size):
                 continue
-            more = _length(tour, c, f)
-            if gain + more - _length(tour, z, f) > REAL * (out + more):
-                _insert(tour, (p, a, z, q), c, f, side)
+            more = _measure_edge(tour, c, f)
+            if gain + more - _measure_edge(tour, z, f) > REAL * (out + more):
+                _insert_stretch(tour, (p, a, z, q), c, f, side)
                 tour.counts[MOVES] += 1
                 return True
     return False
 
 
 @inner
-def _insert(
+def _insert_stretch(
     tour: Tour, stretch: tuple[int, int, int, int], c: int, f: int, side: int
 ) -> None:
     """Move the stretch a..z, between p and q, to between c and f."""
     p, a, z, q = stretch
     if side < 0:  # p a..z q..f c  becomes  p q..f z..a c
-        _exchange(tour, p, a, f, c)
-        _exchange(tour, p, f, q, z)
+        _exchange_edges(tour, p, a, f, c)
+        _exchange_edges(tour, p, f, q, z)
         return
     # p a..z q..c f  becomes  p q..c a..z f
-    _exchange(tour, p, a, c, f)
-    _exchange(tour, p, c, q, z)
-    _exchange(tour, c, z, a, f)
+    _exchange_edges(tour, p, a, c, f)
+    _exchange_edges(tour, p, c, q, z)
+    _exchange_edges(tour, c, z, a, f)
 
 
 @inner
-def _exchange(tour: Tour, a: int, b: int, c: int, e: int) -> None:
+def _exchange_edges(tour: Tour, a: int, b: int, c: int, e: int) -> None:
     """Replace edges a-b and c-e by a-c and b-e, and queue their ends."""
     # b follows a and e follows c, one way or the other: turn b..c round
-    if _after(tour, a, 1) == b:
-        _turn_round(tour, tour.rank[b], tour.rank[c])
+    if _get_next(tour, a, 1) == b:
+        _reverse(tour, tour.rank[b], tour.rank[c])
     else:
-        _turn_round(tour, tour.rank[c], tour.rank[b])
+        _reverse(tour, tour.rank[c], tour.rank[b])
     for i in (a, b, c, e):
-        _put(tour, i)
+        _queue_place(tour, i)
 
 
 @inner
-def _turn_round(tour: Tour, start: int, stop: int) -> None:
+def _reverse(tour: Tour, start: int, stop: int) -> None:
     """Reverse the tour between two ranks."""
     # or reverse the rest of the tour, if that is shorter
     n = len(tour.order)
@@ -125,19 +127,19 @@ def _turn_round(tour: Tour, start: int, stop: int) -> None:
 
 
 @inner
-def _after(tour: Tour, i: int, way: int) -> int:
+def _get_next(tour: Tour, i: int, way: int) -> int:
     """Return the place that follows i."""
     return int(tour.order[(tour.rank[i] + way) % len(tour.order)])
 
 
 @inner
-def _within(tour: Tour, a: int, i: int, way: int, size: int) -> bool:
+def _is_in_stretch(tour: Tour, a: int, i: int, way: int, size: int) -> bool:
     """Whether place i is one of the `size` places from a on."""
     return bool((way * (tour.rank[i] - tour.rank[a])) % len(tour.order) < size)
 
 
 @inner
-def _length(tour: Tour, i: int, j: int) -> float:
+def _measure_edge(tour: Tour, i: int, j: int) -> float:
     """Return the distance of two places."""
     total = 0.0
     for t in range(tour.records.shape[1]):
@@ -147,7 +149,7 @@ def _length(tour: Tour, i: int, j: int) -> float:
 
 
 @inner
-def _take(tour: Tour) -> int:
+def _take_place(tour: Tour) -> int:
     """Return the first queued place."""
     n = len(tour.order)
     i = int(tour.queue[tour.counts[TAKEN] % n])
@@ -157,7 +159,7 @@ def _take(tour: Tour) -> int:
 
 
 @inner
-def _put(tour: Tour, i: int) -> None:
+def _queue_place(tour: Tour, i: int) -> None:
     """Queue a place, unless it is queued."""
     if tour.queued[i]:
         return

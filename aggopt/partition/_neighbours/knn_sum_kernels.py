@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled
-from aggopt.partition._box_tree.query_kernels import nearest, workspace
+from aggopt.partition._box_tree.query_kernels import find_nearest, workspace
 from aggopt.partition._box_tree.tree import Tree
 
 
@@ -21,6 +21,6 @@ def sum_nearest_distances(tree: Tree, k: int, start: int, stop: int) -> float:
     for leaf in range(start, stop):
         for j in range(tree.waiting[leaf]):
             copy_into(point, tree.records[leaf, :, j])
-            nearest(tree, point, nearest_others)
+            find_nearest(tree, point, nearest_others)
             total += nearest_others.best.sum()
     return total

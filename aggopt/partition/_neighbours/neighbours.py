@@ -13,7 +13,7 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._box_tree.build import build
+from aggopt.partition._box_tree.build import build_tree
 from aggopt.partition._shared.scaling import (
     find_exponent,
     rescale_squares,
@@ -114,7 +114,7 @@ def sum_nearest_distances(rows: Floats, k: int, threads: ThreadPool) -> float:
     """
     from aggopt.partition._neighbours import knn_sum_kernels as kernels  # imports numba
 
-    (tree,) = threads.each(build, [unassigned.create_pool(rows)])
+    (tree,) = threads.each(build_tree, [unassigned.create_pool(rows)])
 
     def add_up(start: int) -> float:
         stop = min(start + LEAVES, len(tree.waiting))

@@ -5,8 +5,8 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._local_search.column_pool import Collection
-from aggopt.partition._local_search.search import searched
-from aggopt.partition._local_search.setup import weights_of
+from aggopt.partition._local_search.search import improve_labels
+from aggopt.partition._local_search.setup import create_weights
 from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import GroupColumns
 
@@ -24,7 +24,7 @@ class Searches:
         seed: int,
         weights: Floats | None = None,
     ) -> None:
-        self.Z, self.k, self.weights = Z, k, weights_of(weights, len(Z), k)
+        self.Z, self.k, self.weights = Z, k, create_weights(weights, len(Z), k)
         self.near = np.ascontiguousarray(near[:, :NEAREST])
         self.met = Collection(len(Z))
         self.rng = np.random.default_rng(seed)
@@ -33,7 +33,7 @@ class Searches:
     def improved(self, labels: Labels, perturbations: float, clock: Deadline) -> Labels:
         """Return labels of no more SSE, after `perturbations` per record."""
         seed = int(self.rng.integers(2**31))
-        found = searched(
+        found = improve_labels(
             self.Z,
             labels,
             self.k,

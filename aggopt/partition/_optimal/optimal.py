@@ -259,12 +259,12 @@ def _search(
     clock: Deadline,
 ) -> None:
     from aggopt.partition._local_search.column_pool import Collection
-    from aggopt.partition._local_search.search import searched
-    from aggopt.partition._local_search.setup import weights_of
+    from aggopt.partition._local_search.search import improve_labels
+    from aggopt.partition._local_search.setup import create_weights
 
     # with a pool, as later searches have one: the kernel is compiled once
     pool = Collection(len(best.Z)) if perturbations < inf else None
-    found = searched(
+    found = improve_labels(
         best.Z,
         best.labels,
         best.k,
@@ -273,7 +273,7 @@ def _search(
         seed=how.seed,
         clock=clock,
         pool=pool,
-        weights=weights_of(best.weights, len(best.Z), best.k),
+        weights=create_weights(best.weights, len(best.Z), best.k),
     )
     best.offer(np.asarray(found, np.intp))
 

@@ -12,7 +12,7 @@ instead
 import numpy as np
 
 from aggopt.core.progress import Progress
-from aggopt.partition._box_tree.build import build
+from aggopt.partition._box_tree.build import build_tree
 from aggopt.partition._unassigned.state import CHUNK, Pool
 
 STAYS = 2 / 3  # share of its records after which a tree is rebuilt
@@ -47,9 +47,9 @@ def _take_from_tree(
     from aggopt.partition._box_tree import pivots, workspace
     from aggopt.partition._unassigned import by_tree_kernels
 
-    tree, space = build(pool), workspace.start(k)
+    tree, space = build_tree(pool), workspace.create_workspace(k)
     turns = (pool.remaining - enough) // (2 * k if paired else k)
-    chosen = pivots.none(tree, turns if paired else 0)
+    chosen = pivots.create_pivots(tree, turns if paired else 0)
     max_entries = max(1, min(CHUNK, TRIAL * pool.records.size))
     entries_read = scanned = 0
     while pool.remaining >= enough and entries_read <= PAYS * scanned:

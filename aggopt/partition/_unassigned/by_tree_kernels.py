@@ -3,10 +3,10 @@
 from aggopt.core.array_kernels import put_in_order
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.validation import Floats
-from aggopt.partition._box_tree.build_kernels import shrink, shrink_first
-from aggopt.partition._box_tree.farthest_kernels import farthest
-from aggopt.partition._box_tree.nearest_kernels import nearest_from
-from aggopt.partition._box_tree.pivot_kernels import put, serving
+from aggopt.partition._box_tree.build_kernels import shrink_boxes, shrink_firsts
+from aggopt.partition._box_tree.farthest_kernels import find_farthest
+from aggopt.partition._box_tree.nearest_kernels import find_nearest_from
+from aggopt.partition._box_tree.pivot_kernels import create_pivot, find_pivot
 from aggopt.partition._box_tree.pivots import CENTRE, Pivots
 from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import LEAF, Tree
@@ -33,7 +33,9 @@ def take_groups(
     """
     scanned, workspace.read[0] = 0, 0
     if pivots.known[0] == 0:
-        put(tree, pivots, CENTRE, sum_unassigned(pool) / pool.counts[UNASSIGNED])
+        create_pivot(
+            tree, pivots, CENTRE, sum_unassigned(pool) / pool.counts[UNASSIGNED]
+        )
         pivots.known[0] = 1
     while pool.counts[UNASSIGNED] >= enough and workspace.read[0] < max_entries:
         scanned += (3 if paired else 2) * pool.counts[UNASSIGNED] * len(pool.records)
@@ -51,7 +53,9 @@ def _find_opposite(tree: Tree, pivots: Pivots, r: int, workspace: Workspace) -> 
     """Return the place of the record farthest from the record at place r."""
     point = record(tree, r)
     return int(
-        farthest(tree, pivots, serving(tree, pivots, point), 1.0, point, workspace)
+        find_farthest(
+            tree, pivots, find_pivot(tree, pivots, point), 1.0, point, workspace
+        )
     )
 
 
@@ -68,7 +72,7 @@ def _find_outermost(
     to all entries, the pivot is put up anew, which reads them once.
     """
     entries, before = pool.counts[UNASSIGNED] * len(pool.records), workspace.read[0]
-    place = farthest(
+    place = find_farthest(
         tree,
         pivots,
         CENTRE,
@@ -78,7 +82,9 @@ def _find_outermost(
     )
     workspace.read[1] += workspace.read[0] - before
     if workspace.read[1] > entries:
-        put(tree, pivots, CENTRE, sum_unassigned(pool) / pool.counts[UNASSIGNED])
+        create_pivot(
+            tree, pivots, CENTRE, sum_unassigned(pool) / pool.counts[UNASSIGNED]
+        )
         workspace.read[0], workspace.read[1] = workspace.read[0] + entries, 0
     return int(place)
 
@@ -94,7 +100,7 @@ def _take_nearest(
     pool: Pool, tree: Tree, leaf: int, point: Floats, workspace: Workspace
 ) -> None:
     """Make a group of the records nearest to a point in or removed from `leaf`."""
-    nearest_from(tree, leaf, point, workspace)
+    find_nearest_from(tree, leaf, point, workspace)
     put_in_order(workspace.place)
     for place in workspace.place[::-1]:  # what moves is not of the group
         _remove(pool, tree, place)
@@ -115,7 +121,7 @@ def _remove(pool: Pool, tree: Tree, place: int) -> None:
     for t in range(ROWS):
         x = tree.projections[leaf, t, j]
         tree.projections[leaf, t, j] = tree.projections[leaf, t, last]
-        shrink(tree, leaf, t, x)
+        shrink_boxes(tree, leaf, t, x)
     who = tree.who[leaf, j]
     tree.out[leaf, j], tree.who[leaf, j] = tree.out[leaf, last], tree.who[leaf, last]
-    shrink_first(tree, leaf, who)
+    shrink_firsts(tree, leaf, who)
