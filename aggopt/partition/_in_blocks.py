@@ -117,8 +117,6 @@ def partition_blocks(
 
     An error names the block by the `names` (d,) of its attributes, or else by
     positions.
-
-    An error names the block, by the `names` (d,) of attributes or else by positions.
     """
     divide, on_progress = _resolve_function(method), progress or (lambda share: None)
     labels = names or range(_count_attributes(X))
@@ -210,9 +208,6 @@ def _partition_block(
 
     A method that does not accept weights makes groups without them; its certificate is
     of the weighted loss.
-
-    A method that takes no weights makes groups without them; their evidence is of the
-    weighted loss.
     """
     clock = Deadline(None)
     weights = settings.get("weights")

@@ -71,9 +71,6 @@ def _iterate_nearest(records: Floats, k: int, weights: Floats) -> Iterator[_Cand
 
     The remaining ones are represented by as many others as a group may have: as far
     away as the last of the nearest, with the smallest weights of all records.
-
-    That is as many as a group may hold, as far as the last of the nearest, and as light
-    as the lightest records of all.
     """
     from aggopt.partition._neighbours.neighbours import iterate_nearest
 
@@ -98,10 +95,6 @@ def _minimise_ratio(candidates: _Candidates, k: int, lightest: float) -> Floats:
     Dinkelbach's method: at a ratio t the others with the least w (d - t) are chosen. If
     they add up to own t less some s >= 0, no choice is below t - s / (own + lightest),
     `lightest` being the least weight that k - 1 others have.
-
-    By Dinkelbach's method: at a ratio t the others with the least w (d - t) are chosen.
-    If they add up to own t less some s >= 0, no choice is below
-    t - s / (own + lightest), `lightest` being the least weight that k - 1 others have.
     """
     own_weights, max_others = candidates.own_weights, 2 * k - 2
     nearest = np.argpartition(candidates.apart, k - 2, axis=1)[:, : k - 1]

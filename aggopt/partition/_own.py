@@ -26,9 +26,6 @@ class OwnPartitioner(OwnFunction):
 
     It receives a copy of records X (n, d), or of the coordinates that attributes of
     other types have, and returns labels (n,) or a `Partition`.
-
-    It gets a copy of records X (n, d), or of the coordinates that attributes of other
-    types have, and returns labels (n,) or a `Partition`.
     """
 
     data: ClassVar[tuple[str, ...]] = ("X", "k")
@@ -47,9 +44,6 @@ class OwnPartitioner(OwnFunction):
 
         With scale="none" the objective is of X unchanged, as in searches that begin
         from its groups.
-
-        With scale="none" the objective is of X as it is, as searches count that set
-        out from its groups.
 
         Raises
         ------

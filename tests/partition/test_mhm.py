@@ -15,9 +15,9 @@ from partition.test_published import loss, z_scores
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.experiments.published import study
 from aggopt.partition import cbfs, mdav, mhm
-from aggopt.partition._mhm import maximum_distance as far_pairs
+from aggopt.partition._mhm import orderings as far_pairs
 from aggopt.partition._mhm import orderings as orders
-from aggopt.partition._mhm import tour as rings
+from aggopt.partition._mhm import orderings as rings
 
 ORDERS = "mdav", "cbfs", "md", "npn", "tsp"
 GROUPINGS = {

@@ -8,10 +8,14 @@ from numpy.testing import assert_allclose
 
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition import cbfs, mdav
-from aggopt.partition._box_tree import principal_axes
 from aggopt.partition._box_tree.build import build_tree
-from aggopt.partition._box_tree.principal_axes import ROWS
-from aggopt.partition._box_tree.tree import BRANCHING, LEAF
+from aggopt.partition._box_tree.tree import (
+    BRANCHING,
+    LEAF,
+    ROWS,
+    fit_axes,
+    project_records,
+)
 from aggopt.partition._unassigned import by_tree
 from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned.state import Pool
@@ -139,7 +143,7 @@ def test_boxes_are_drawn_around_what_they_hold(n: int) -> None:
     assert sorted(np.concatenate(held)) == list(range(n))
     for leaf, who in enumerate(held):
         branch, b = divmod(tree.above + leaf - 1, BRANCHING)
-        seen = principal_axes.project_records(tree.axes, pool.records[:, who])
+        seen = project_records(tree.axes, pool.records[:, who])
         assert_allclose(tree.sides[branch, 0, :, b], seen.min(axis=1), atol=1e-6)
         assert_allclose(tree.sides[branch, 1, :, b], seen.max(axis=1), atol=1e-6)
         assert tree.first[branch, b] == who.min()
@@ -149,12 +153,12 @@ def test_boxes_are_drawn_around_what_they_hold(n: int) -> None:
 @pytest.mark.parametrize("d", [1, 3, ROWS - 1, ROWS, 40])
 def test_axes_keep_lengths_and_nothing_of_one_far_record_turns_them(d: int) -> None:
     X = np.random.default_rng(d).normal(size=(500, d)).T
-    view = principal_axes.fit_axes(X)
-    seen = principal_axes.project_records(view, X).astype(float)
+    view = fit_axes(X)
+    seen = project_records(view, X).astype(float)
     gaps = X - view.origin[:, None]
     assert_allclose((seen**2).sum(axis=0), (gaps**2).sum(axis=0), rtol=1e-5)
     X[:, 0] = 1e9
-    assert np.abs(principal_axes.fit_axes(X).origin).max() < 1
+    assert np.abs(fit_axes(X).origin).max() < 1
 
 
 def test_repr_shows_no_record() -> None:

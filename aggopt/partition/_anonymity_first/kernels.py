@@ -9,8 +9,6 @@ the members between the removed and the added record by one slot: sums of costs 
 the row, with every member in its slot, one slot down or one up, give all swaps. A
 slot's cost is convex in its value, so that the values which improve the group are one
 interval per slot and gap between members.
-
-Distances are reckoned where the screen says that they matter, and only there.
 """
 
 import numpy as np
@@ -82,8 +80,6 @@ def sum_without(group: Group, a: int, gap: int) -> int:
     """Return the sum of costs without member a and with a new one at a gap.
 
     Gap g is after g members.
-
-    Gap g lies after g members.
     """
     if a < gap:
         shifted: int = group.down[gap] - group.down[a + 1] - group.stays[gap]

@@ -14,17 +14,19 @@ from aggopt.core.progress import Progress, rarely
 from aggopt.core.renamed import renamed
 from aggopt.core.stacklevel import outside
 from aggopt.core.threads import ThreadPool
-from aggopt.core.validation import Floats, Labels, group_size, numbered, require_seed
+from aggopt.core.validation import (
+    Floats,
+    Labels,
+    group_size,
+    is_whole,
+    numbered,
+    require_seed,
+)
 from aggopt.errors import JobError, require_known
 from aggopt.partition._blocked.improve import ANNEALED, EFFORTS, improve_groups
-from aggopt.partition._blocked.initial import (
-    choose_block_size,
-    partition_in_blocks,
-    require_region_size,
-)
 from aggopt.partition._blocked.regions import find_first_records
 from aggopt.partition._local_search.initial import read_initial_labels
-from aggopt.partition._neighbours.spatial_order import sort_in_space
+from aggopt.partition._neighbours.spatial_order import sort_in_space, split_in_parts
 from aggopt.partition._registry import (
     FromGroups,
     InnerMethod,
@@ -39,6 +41,56 @@ from aggopt.partition._shared.scaling import scale_to_unit, scale_with_weights
 from aggopt.partition._shared.settings import SEARCH_EXEMPTIONS, Timed
 from aggopt.partition._shared.split_large import split_large
 from aggopt.solvers import Status
+
+BLOCK, GROUPS = 1000, 20  # records of a block, or multiple of k
+
+
+def choose_block_size(block_size: object, k: int) -> int:
+    """Return the largest size of a block, as requested or by default."""
+    if block_size is None:
+        return max(BLOCK, GROUPS * k)
+    if not is_whole(block_size) or block_size < 2 * k:
+        raise JobError(
+            f"block_size = {block_size}, and k = {k}.",
+            fix=f"pass a whole number of at least 2 k = {2 * k}, a thousand or more "
+            "if there are that many records, or leave it out.",
+        )
+    return int(block_size)
+
+
+def require_region_size(size: object) -> None:
+    """Refuse an invalid size of regions."""
+    if size is not None and not (is_whole(size) and size >= 1):
+        raise JobError(
+            f"region_size = {size}.", fix="pass a whole number from 1 up, or None."
+        )
+
+
+def partition_in_blocks(
+    rows: Floats,
+    k: int,
+    inner: str | PartitionFunction,
+    size: int,
+    threads: ThreadPool,
+    progress: Progress,
+) -> Labels:
+    """Return the first record of each record's group, (n,).
+
+    The rows (n, d) are in spatial order, and each block of `size` or fewer is
+    partitioned by the method `inner`.
+    """
+    divide = resolve_function(inner, "inner method", list_inner_methods())
+
+    def block(part: slice) -> Labels:
+        return np.asarray(
+            part.start
+            + find_first_records(np.asarray(divide(rows[part], k, scale="none")))
+        )
+
+    return np.concatenate(
+        threads.each(block, split_in_parts(len(rows), size), progress)
+    )
+
 
 LEAF = 64  # records of a part without an internal order
 START = 0.1  # share of the work before the search, roughly

@@ -11,16 +11,76 @@ from aggopt.core.group_sums import group_sse
 from aggopt.core.progress import Progress
 from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._blocked.regions import Map, Search, search_regions
-from aggopt.partition._blocked.searches import (
-    anneal_and_descend_region,
-    anneal_region,
-    descend_region,
-)
-from aggopt.partition._local_search.cooling import Cooling
+from aggopt.partition._blocked.regions import Map, Region, Search, search_regions
+from aggopt.partition._local_search.search import Cooling
+from aggopt.partition._local_search.setup import create_weights
 from aggopt.partition._neighbours.neighbours import COPIES, RecordPlaces
 from aggopt.partition._neighbours.spatial_order import find_near
 from aggopt.solvers import Status
+
+SPARE = 0.25  # records beyond k, on average, in the initial groups of annealing
+
+
+def descend_region(
+    k: int, clock: Deadline, perturbations: int, region: Region
+) -> Labels:
+    """Return the labels of one region after a descent and perturbations."""
+    from aggopt.partition._local_search import search
+
+    rows, labels, near, turn, seed, weights = region
+    return search.improve_labels(
+        rows,
+        labels,
+        k,
+        near,
+        perturbations=perturbations,
+        seed=seed,
+        clock=clock,
+        order=turn,
+        weights=create_weights(weights, len(rows), k),
+    )
+
+
+def anneal_region(
+    k: int,
+    clock: Deadline,
+    proposals: float,
+    cooling: Cooling,
+    pause: float | None,
+    region: Region,
+) -> Labels:
+    """Return the labels of one region after annealing, which may lose more.
+
+    It takes `pause` seconds per record at most, unless that is None.
+    """
+    from aggopt.partition._local_search import search
+
+    rows, labels, near, _, seed, weights = region
+    region_clock = (
+        clock if pause is None else Deadline(min(pause * len(rows), clock.left))
+    )
+    return search.anneal_labels(
+        rows,
+        labels,
+        k,
+        near,
+        proposals=proposals,
+        seed=seed,
+        clock=region_clock,
+        cooling=cooling,
+        spare=SPARE,
+        weights=create_weights(weights, len(rows), k),
+    )
+
+
+def anneal_and_descend_region(
+    anneal: Search, k: int, clock: Deadline, region: Region
+) -> Labels:
+    """Return the labels of one region after annealing and a descent of all records."""
+    everyone = np.arange(len(region.rows))
+    return descend_region(
+        k, clock, 0, region._replace(labels=anneal(region), turn=everyone)
+    )
 
 
 class RegionEffort(NamedTuple):
@@ -102,10 +162,6 @@ def improve_groups(
     The rows (n, d), and their weights (n,), are in spatial order. If the pool's time is
     limited, passes continue until it is over, whatever the effort. Regions have
     `region_size` records at least, if it is set.
-
-    The rows (n, d), and their weights (n,), are in spatial order.  Where the pool's
-    time is limited, passes go on until it is over, whatever the effort.  Regions have
-    `region_size` records at least, if it is given.
     """
     if k > 1 and len(rows) >= 2 * k and not threads.clock.over:
         region_effort = _choose_effort(effort, k, threads.clock)
@@ -134,8 +190,6 @@ def _find_neighbours(
     """Return neighbours of rows in spatial order (n, c), c = count.
 
     If many records are equal, distinct records are searched, and c is larger.
-
-    Of many copies they are found by place, and c is larger.
     """
     places = RecordPlaces.of(rows)
     if COPIED * len(places.rows) > len(rows):
@@ -179,9 +233,6 @@ def _count_rounds(region_effort: RegionEffort, several: bool, clock: Deadline) -
 
     Records at a border in one round are inside a region in others. Under a time limit
     one round runs: the subsequent passes repair the borders.
-
-    What is at a border in one round is within a region in others.  Where time ends
-    them there is one: passes go on after it, and mend what is at borders.
     """
     if several and clock.seconds is None:
         return -(-region_effort.proposals // ROUND)
@@ -225,9 +276,6 @@ def _perturb_regions(run: _PassSettings, rounds: int) -> None:
 
     Perturbations begin with a descent; but if time may end them, all regions have to
     complete a descent first.
-
-    Perturbations begin with a descent themselves; but where time may end them, all
-    regions are to have descended by then.
     """
     perturb = partial(descend_region, run.k, run.clock, 1)
     if run.clock.seconds is None:

@@ -83,9 +83,6 @@ class Cut(NamedTuple):
 
         A neighbour in another region is replaced by the record itself, which has no
         effect.
-
-        A neighbour in another region is replaced by the record itself: with that one
-        it has nothing to do.
         """
         others = near[records]
         inside = self.region[others] == self.region[records[0]]
@@ -107,10 +104,6 @@ def search_regions(
     Groups near each other are in one region, of roughly `size` records, depending on
     the seed. Records at its border have their turn in a second cut, by the second
     search, if one is passed; there nearly all of them are far from a border.
-
-    Groups near each other are in one region, of `size` records or so, as the seed has
-    it.  Records at its border have their turn in a second cut, by the second search, if
-    there is one; there nearly all of them are far from a border.
     """
     waiting = np.ones(len(where.rows), dtype=np.bool_)
     for search, needed in zip(searches, WHOLE, strict=False):

@@ -3,18 +3,13 @@
 Distances equal those of the plain scan bit for bit, and ties are broken as there. So
 the same record wins, provided that no bound excludes a record wrongly. Bounds are in
 single precision: `lost` allows for its errors.
-
-Distances are computed as the plain scan does, to the same bits, and ties are broken
-as there.  So the same record wins, if no record is passed over for a bound that
-what is computed does not keep.  Bounds are of single precision: `lost` allows for it.
 """
 
 import numpy as np
 
 from aggopt.core.compiled import inlined
 from aggopt.core.validation import Floats
-from aggopt.partition._box_tree.principal_axes import ROWS
-from aggopt.partition._box_tree.tree import LEAF, Tree
+from aggopt.partition._box_tree.tree import LEAF, ROWS, Tree
 
 TINY = 1e-37  # single precision does not distinguish smaller numbers
 
@@ -26,11 +21,6 @@ def bound_rounding(tree: Tree) -> float:
     A sum over rows loses ROWS + 3 parts in 2^24 of the sum of its absolute terms, which
     for a box is at most sqrt(ROWS) (2 |x|^2 + |q|^2) for the outermost x. The remainder
     row is a difference of squares, and loses some sqrt(ROWS + d) parts in 2^26.
-
-    A sum over rows loses ROWS + 3 parts in 2^24 of what its terms add up to in absolute
-    value, which for a box is at most sqrt(ROWS) (2 |x|^2 + |q|^2) for the x that is
-    farthest out.  What is left to the rest is a difference of squares, and loses some
-    sqrt(ROWS + d) parts in 2^26.
     """
     return float((ROWS + 8) * np.sqrt(ROWS + len(tree.axes.origin)) / 2**22)
 

@@ -2,9 +2,16 @@
 
 import numpy as np
 
-from aggopt.partition._box_tree import principal_axes
-from aggopt.partition._box_tree.principal_axes import ROWS, Axes
-from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, Tree
+from aggopt.partition._box_tree.tree import (
+    BRANCHING,
+    LEAF,
+    NOBODY,
+    ROWS,
+    Axes,
+    Tree,
+    fit_axes,
+    project_records,
+)
 from aggopt.partition._unassigned.state import Pool
 
 
@@ -13,9 +20,9 @@ def build_tree(pool: Pool) -> Tree:
     from aggopt.partition._box_tree import build_kernels as kernels
 
     records = pool.records[:, : pool.remaining]
-    axes = principal_axes.fit_axes(records)
+    axes = fit_axes(records)
     projections, order = (
-        principal_axes.project_records(axes, records),
+        project_records(axes, records),
         np.argsort(pool.who[: pool.remaining]),
     )
     kernels.arrange_columns(projections, order)

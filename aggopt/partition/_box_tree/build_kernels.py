@@ -6,8 +6,7 @@ from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import F32, I64
 from aggopt.partition._box_tree.bound_kernels import bound_rounding
-from aggopt.partition._box_tree.principal_axes import ROWS
-from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, Tree
+from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, ROWS, Tree
 from aggopt.partition._unassigned.state import Pool
 
 DEEP = 64  # runs in the stack of those to be halved
@@ -19,8 +18,6 @@ def arrange_columns(projections: F32, order: I64) -> None:
     """Sort columns, given in some order, into consecutive leaves.
 
     A run of leaves is halved across its widest row, at the end of a branch.
-
-    A run of leaves is halved, across its widest row, where a branch ends.
     """
     runs, size = np.empty((DEEP, 2), np.int64), 1
     runs[0, 0], runs[0, 1] = 0, -(-len(order) // LEAF)
@@ -51,8 +48,6 @@ def _halve_columns(projections: F32, columns: I64, middle: int) -> None:
     """Move the `middle` smallest columns of the widest row to the front.
 
     A sample of columns determines the widest row.
-
-    A few columns show which one that is.
     """
     widest, width, few = -1, np.float32(0.0), columns[:: 1 + len(columns) // FEW]
     for t in range(ROWS):

@@ -11,9 +11,14 @@ from aggopt.partition._box_tree.bound_kernels import (
     measure_exactly,
     project_vector,
 )
-from aggopt.partition._box_tree.principal_axes import ROWS
-from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, Tree
-from aggopt.partition._box_tree.workspace import Workspace
+from aggopt.partition._box_tree.tree import (
+    BRANCHING,
+    LEAF,
+    NOBODY,
+    ROWS,
+    Tree,
+    Workspace,
+)
 
 
 @inner
@@ -89,8 +94,6 @@ def _compute_threshold(worst: float, length: float, share: float) -> np.float32:
     """Return the largest bound of a record whose distance is `worst` at most.
 
     So near a record is no farther from the origin than sqrt(worst) + length.
-
-    A record so near is no farther from the origin than sqrt(worst) + length.
     """
     root = np.sqrt(worst) * (1 + share) + length * share
     return np.float32(root * root * (1 + share) + TINY)

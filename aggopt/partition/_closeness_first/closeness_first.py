@@ -136,9 +136,6 @@ def partition_by_strata(
 
     The strata are `count` runs of the records (n, d) by `place` (n,); `fitted` returns
     such a count.
-
-    The strata are `count` runs of the records (n, d) by `place` (n,), a count that
-    `fitted` returns.
     """
     sizes = _size_strata(len(records), count)
     stratum = np.empty(len(records), np.int64)

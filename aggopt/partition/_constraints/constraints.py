@@ -83,9 +83,6 @@ class Constraints:
 
     t, or l of levels, or both, of one attribute; and a largest share of its group's
     weight for each record.
-
-    t, or l of levels, or both, of one attribute; and that no record has more than a
-    share of its group's weight.
     """
 
     closeness: CloseToTable | None = None
@@ -126,8 +123,6 @@ class Constraints:
         """Return labels (n,) after merging groups until all satisfy the constraints.
 
         While groups break them, the smallest of these joins the nearest group.
-
-        While a group breaks it, the smallest that does joins the one that is nearest.
         """
         while (broken := self.broken(labels)).any():
             sizes = np.bincount(labels)

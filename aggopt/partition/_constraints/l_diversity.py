@@ -101,8 +101,6 @@ def is_diverse(counts: I64, l: int, kind: str) -> bool:  # noqa: E741
     """Whether a group with these counts (L,) has diversity l, decided exactly.
 
     Entropy: log s - (sum c log c) / s >= log l, equivalent to s^s >= l^s prod c^c.
-
-    Entropy: log s - (sum c log c) / s >= log l, which is s^s >= l^s prod c^c.
     """
     present = [int(c) for c in counts if c]
     if kind == "distinct":

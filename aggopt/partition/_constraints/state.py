@@ -53,9 +53,6 @@ class Promise(NamedTuple):
 
     All constraints have one type, so that kernels are compiled once. A state belongs to
     one search at a time.
-
-    One type for all that can be promised, so that kernels are compiled once.  Of one
-    search at a time.
     """
 
     close: Close

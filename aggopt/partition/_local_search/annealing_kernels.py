@@ -16,7 +16,6 @@ from aggopt.partition._local_search.constraint_kernels import (
     may_swap,
 )
 from aggopt.partition._local_search.descent_kernels import Change
-from aggopt.partition._local_search.distance_kernels import squared_distance
 from aggopt.partition._local_search.move_kernels import (
     has_room,
     move_silently,
@@ -28,6 +27,7 @@ from aggopt.partition._local_search.weight_kernels import (
     compute_leave_gain,
     compute_pass_cost,
     compute_swap_cost,
+    squared_distance,
 )
 
 STEP = 1024  # proposals at one temperature
@@ -50,10 +50,6 @@ def anneal(
     A change proposed for record i that increases SSE by x is made with probability
     exp(-x / (temperature spacing[i])). `done` temperatures preceded these: the records
     have their turns in order, WIDTH of them at each temperature.
-
-    A change proposed for record i that loses more by x is made with probability
-    exp(-x / (temperature spacing[i])).  `done` temperatures came before these: the
-    records have their turns one after the other, WIDTH of them at each.
     """
     changed = 0.0
     n, c = space.near.shape

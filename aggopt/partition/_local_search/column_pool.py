@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.types import I64
 from aggopt.core.validation import Labels
-from aggopt.partition._local_search.column_pool_state import FOUND, Collected
+from aggopt.partition._local_search.state import FOUND, Collected
 
 SLOTS = 1 << 16  # at first
 
@@ -14,9 +14,6 @@ class Collection:
 
     Two groups with equal hashes of 64 bits count as one: among 10^6 groups that happens
     once in 10^7 searches, and a missing column does no harm.
-
-    Two groups whose hashes of 64 bits are equal count as one: among 10^6 groups that
-    happens once in 10^7 searches, and a column less does no harm.
     """
 
     def __init__(self, n: int) -> None:

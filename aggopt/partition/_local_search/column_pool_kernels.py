@@ -8,8 +8,13 @@ import numpy as np
 from aggopt.core.array_kernels import copy_into
 from aggopt.core.borrowed import compiled, inner
 from aggopt.core.types import I64
-from aggopt.partition._local_search.column_pool_state import FOUND, Collected
-from aggopt.partition._local_search.state import TOUCHED, Groups, Trail
+from aggopt.partition._local_search.state import (
+    FOUND,
+    TOUCHED,
+    Collected,
+    Groups,
+    Trail,
+)
 
 NONE = np.uint64(0)
 ONE = np.uint64(1)

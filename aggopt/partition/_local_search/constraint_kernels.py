@@ -1,21 +1,218 @@
 """Checks whether changes preserve the constraints. Importing this imports numba.
 
 Without constraints, `promise` is None: then the compiler omits the code after `if
-promise is None`, and an unconstrained search has no overhead.
-
-Where nothing is promised, `promise` is None: the compiler then leaves out what follows
-`if promise is None`, and a search that promises nothing pays nothing.
+promise is None`, and an unconstrained search has no overhead.  Members of a group are
+ordered by their places, as `arrange_members` leaves them.
 """
 
 import numpy as np
 
 from aggopt.core.borrowed import inlined, inner
 from aggopt.core.types import I64
-from aggopt.partition._constraints.state import Promise
-from aggopt.partition._local_search.l_diversity_kernels import is_diverse
+from aggopt.partition._constraints.l_diversity import CLOSE
+from aggopt.partition._constraints.state import TABLED, Close, Diverse, Promise
 from aggopt.partition._local_search.state import Groups, Space
-from aggopt.partition._local_search.t_closeness_kernels import is_clearly_far, is_close
 from aggopt.partition._local_search.weight_kernels import is_undominated
+from aggopt.privacy._emd_kernels import between
+
+
+@inlined
+def arrange_members(promise: Promise | None, groups: Groups, g: int) -> None:
+    """Order the members of group g by their places, and compute its numerator."""
+    if promise is None:
+        return
+    if len(promise.close.place) > 0:
+        first = groups.start[g]
+        members = groups.who[first : first + groups.size[g]]
+        _sort_by_place(promise.close.place, members, groups.where, first)
+        promise.close.far[g] = compute_numerator(promise.close, members)
+        promise.close.lean[g] = _sum_signed(promise.close, members)
+
+
+@inner
+def _sort_by_place(place: I64, members: I64, where: I64, first: int) -> None:
+    """Order the members of a group by their places (insertion sort)."""
+    for at in range(1, len(members)):
+        i, before = members[at], at - 1
+        while before >= 0 and place[members[before]] > place[i]:
+            members[before + 1] = members[before]
+            where[members[before]] = first + before + 1
+            before -= 1
+        members[before + 1], where[i] = i, first + before + 1
+
+
+@inlined
+def is_clearly_far(close: Close, size: int, g: int, out: int, into: int) -> bool:
+    """Whether group g, of `size` records, is clearly not t-close after a change.
+
+    The signed sum of the terms is available at once; if it exceeds the limit, the sum
+    of their absolute values does.
+    """
+    if len(close.place) == 0:
+        return False
+    n, lean = len(close.place), close.lean[g]
+    if out >= 0:
+        size -= 1
+        lean += close.whole - n * close.place[out]
+    if into >= 0:
+        size += 1
+        lean += n * close.place[into] - close.whole
+    return bool(abs(lean) > close.limits[size])
+
+
+@inlined
+def is_close(close: Close, members: I64, g: int, out: int, into: int) -> bool:
+    """Whether group g is t-close without record `out` and with `into`; -1: nobody."""
+    size = len(members)
+    if out < 0 and into < 0:
+        return bool(close.far[g] <= close.limits[size])
+    if out < 0:
+        return bool(_compute_with(close, members, into) <= close.limits[size + 1])
+    if into < 0:
+        return bool(_compute_without(close, members, out) <= close.limits[size - 1])
+    leaving, coming = close.place[out], close.place[into]
+    slack = close.limits[size] - close.far[g]
+    if abs(leaving - coming) * len(close.place) <= slack:
+        return True
+    return bool(_compute_change(close, members, leaving, coming) <= slack)
+
+
+@inner
+def _sum_signed(close: Close, members: I64) -> int:
+    """Return the signed sum of the terms of a group: their absolute sum is no less."""
+    total = 0
+    for i in members:
+        total += close.place[i]
+    return total * len(close.place) - close.whole * len(members)
+
+
+@inlined
+def _sum_terms(close: Close, r: int, s: int, a: int, b: int) -> int:
+    """Return the terms of bins a..b-1, with r of s members to their left."""
+    n = len(close.place)
+    if s > TABLED:
+        return between(r, s, a, b, n, close.sums, close.first)
+    c = min(max(close.split[s * (s + 1) // 2 + r], a), b)
+    low, middle, high = close.sums[a], close.sums[c], close.sums[b]
+    terms: int = n * r * (2 * c - a - b) - s * (2 * middle - low - high)
+    return terms
+
+
+@inner
+def compute_numerator(close: Close, members: I64) -> int:
+    """Return the numerator of a group."""
+    s, last, total = len(members), 0, 0
+    for r in range(s):
+        place = close.place[members[r]]
+        if last < place:
+            total += _sum_terms(close, r, s, last, place)
+            last = place
+    return total + _sum_terms(close, s, s, last, len(close.sums) - 1)
+
+
+@inner
+def _compute_without(close: Close, members: I64, out: int) -> int:
+    """Return the numerator without record `out`."""
+    s, r, last, total = len(members) - 1, 0, 0, 0
+    for i in members:
+        if i == out:
+            continue
+        place = close.place[i]
+        if last < place:
+            total += _sum_terms(close, r, s, last, place)
+            last = place
+        r += 1
+    return total + _sum_terms(close, s, s, last, len(close.sums) - 1)
+
+
+@inner
+def _compute_with(close: Close, members: I64, into: int) -> int:
+    """Return the numerator with record `into`."""
+    s, last, total, coming = len(members) + 1, 0, 0, close.place[into]
+    come = 0
+    for r in range(s):
+        place = coming
+        if come == 1:
+            place = close.place[members[r - 1]]
+        elif r < s - 1 and close.place[members[r]] < coming:
+            place = close.place[members[r]]
+        else:
+            come = 1
+        if last < place:
+            total += _sum_terms(close, r, s, last, place)
+            last = place
+    return total + _sum_terms(close, s, s, last, len(close.sums) - 1)
+
+
+@inner
+def _compute_change(close: Close, members: I64, out: int, into: int) -> int:
+    """Return the change of the numerator if one place is replaced by another.
+
+    The count of members changes by one only in the bins between the two.
+    """
+    low, high, step = min(out, into), max(out, into), 1 if into < out else -1
+    s, r = len(members), 0
+    while r < s and close.place[members[r]] <= low:
+        r += 1
+    change, a = 0, low
+    while a < high:
+        b = high
+        if r < s:
+            b = min(b, close.place[members[r]])
+        if a < b:
+            change += _sum_terms(close, r + step, s, a, b) - _sum_terms(
+                close, r, s, a, b
+            )
+        a = b
+        r += 1
+    return change
+
+
+@inner
+def is_diverse(diverse: Diverse, members: I64, out: int, into: int) -> bool:
+    """Whether a group is diverse without record `out` and with `into`; -1: nobody.
+
+    An entropy within CLOSE of log l counts only if all levels have equal shares, when
+    it equals log l; other entropies so near are refused.
+    """
+    level, tally = diverse.level, diverse.tally
+    if out >= 0 and into >= 0 and level[out] == level[into]:
+        return True
+    for i in members:
+        tally[level[i]] += 1
+    if into >= 0:
+        tally[level[into]] += 1
+    if out >= 0:
+        tally[level[out]] -= 1
+    levels, total, even = _count_and_reset(diverse, members, into)
+    if not diverse.entropy:
+        return bool(levels >= diverse.least)
+    size = len(members) - (out >= 0) + (into >= 0)
+    excess = np.log(size) - total / size - diverse.logarithm
+    return bool(excess > CLOSE or (excess >= -CLOSE and even))
+
+
+@inner
+def _count_and_reset(
+    diverse: Diverse, members: I64, into: int
+) -> tuple[int, float, bool]:
+    """Return the number of levels, the sum of c log c, and whether all c are equal.
+
+    The counts are reset to 0.
+    """
+    levels, total, even, usual = 0, 0.0, True, 0
+    for at in range(-1, len(members)):
+        i = members[at] if at >= 0 else into
+        if i >= 0:
+            count = diverse.tally[diverse.level[i]]
+            diverse.tally[diverse.level[i]] = 0
+            if count > 0:
+                levels += 1
+                total += count * np.log(count)
+                usual = count if levels == 1 else usual
+                even = even and count == usual
+    return levels, total, even
+
 
 NOBODY: int = np.int64(-1)  # type: ignore[assignment]  # no literal to compile for
 
@@ -25,9 +222,6 @@ def is_feasible(space: Space, groups: Groups, g: int, out: int, into: int) -> bo
     """Whether group g satisfies the constraints without record `out` and with `into`.
 
     Either may be NOBODY; if both are, the unchanged group is checked.
-
-    Either may be NOBODY; if both are, whether the group keeps it as it is, and else it
-    does.
     """
     if not is_undominated(space.weights, groups, g, out, into):
         return False

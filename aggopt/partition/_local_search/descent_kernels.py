@@ -20,7 +20,6 @@ from aggopt.partition._local_search.constraint_kernels import (
     is_feasible,
     may_swap,
 )
-from aggopt.partition._local_search.distance_kernels import squared_distance
 from aggopt.partition._local_search.move_kernels import (
     has_room,
     move_record,
@@ -44,6 +43,7 @@ from aggopt.partition._local_search.weight_kernels import (
     compute_scale,
     compute_swap_cost,
     has_weights,
+    squared_distance,
 )
 
 REAL = 1e-9  # share of the distances that a change must gain
@@ -64,8 +64,6 @@ def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
     """Give up to `turns` queued records a turn; return whether the queue is empty.
 
     If changes have to be undone, it ends when the trail is full.
-
-    Where changes are to be undone, it ends when the trail is full.
     """
     for _ in range(turns):
         if trail.counts[QUEUED] == 0:

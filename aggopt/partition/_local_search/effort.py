@@ -70,8 +70,6 @@ def search_groups(
     """Return groups of k or more (n,) that satisfy the constraints, and the status.
 
     They lose no more than the first groups, which satisfy them, too.
-
-    They lose no more than the first, which keep it, too.
     """
     if len(records) < 2 * k:
         return np.zeros_like(initial_labels), Status.LOCAL

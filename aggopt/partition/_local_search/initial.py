@@ -33,9 +33,6 @@ def make_initial_groups(
     Groups of the chosen method, or of the one that suits the constraints, are merged
     until they do; labels passed by the user are not changed.
 
-    Those of a method named, or of the one that suits the promise, are united until
-    they do; labels given are not changed.
-
     Raises
     ------
     JobError

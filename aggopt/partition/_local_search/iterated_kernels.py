@@ -9,7 +9,11 @@ from aggopt.core.borrowed import compiled, inner
 from aggopt.core.random_kernels import below, share
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._local_search.column_pool_kernels import collect_groups
-from aggopt.partition._local_search.column_pool_state import Collected
+from aggopt.partition._local_search.constraint_kernels import (
+    NOBODY,
+    is_feasible,
+    may_swap,
+)
 from aggopt.partition._local_search.descent_kernels import (
     descend,
     empty_queue,
@@ -17,23 +21,147 @@ from aggopt.partition._local_search.descent_kernels import (
 )
 from aggopt.partition._local_search.move_kernels import (
     compute_increase,
+    has_room,
+    move_record,
+    recompute_group,
     start_trail,
     undo_changes,
 )
-from aggopt.partition._local_search.perturbation_kernels import (
-    dissolve_group,
-    perturb_record,
-)
 from aggopt.partition._local_search.state import (
     HEAD,
+    MOVED,
     QUEUED,
     SPARE,
     TOUCHED,
     UNDOES,
+    Collected,
     Groups,
     Space,
     Trail,
 )
+from aggopt.partition._local_search.weight_kernels import (
+    compute_join_cost,
+    is_undominated,
+    squared_distance,
+)
+
+RARE = 0.1  # share of perturbations that dissolve a group, and of those that make one
+SWAPS = 3  # at most, in other perturbations
+
+
+@inner
+def perturb_record(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+    """Change something near record i; return whether all groups are allowed."""
+    chance = share(trail.random_state)
+    if chance < RARE:
+        return dissolve_group(space, groups, trail, groups.label[i])
+    if chance < 2 * RARE:
+        done = _create_group(space, groups, trail, i)
+        return _update_and_check(space, groups, trail) and done
+    return _exchange_near(space, groups, trail, i)
+
+
+@inner
+def dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
+    """Dissolve group g; return whether it is gone and all groups are allowed."""
+    done = _dissolve_group(space, groups, trail, g)
+    return _update_and_check(space, groups, trail) and done
+
+
+@inner
+def _update_and_check(space: Space, groups: Groups, trail: Trail) -> bool:
+    """Recompute the groups on the trail; return whether all satisfy the constraints."""
+    for c in range(trail.counts[TOUCHED]):
+        recompute_group(space, groups, trail.touched[c])
+    for c in range(trail.counts[TOUCHED]):
+        g = trail.touched[c]
+        if groups.size[g] > 0 and not is_feasible(space, groups, g, NOBODY, NOBODY):
+            return False
+    return True
+
+
+@inner
+def _dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
+    """Move each record of group g to the near group with the least cost."""
+    while groups.size[g] > 0:
+        i = groups.who[groups.start[g] + below(trail.random_state, groups.size[g])]
+        to, lowest = -1, np.inf
+        for near in space.near[i]:
+            B = groups.label[near]
+            if g != B and has_room(groups, B):
+                into = squared_distance(space.Z, i, groups.centre, B)
+                cost = compute_join_cost(space.weights, groups, i, B, into)
+                if cost < lowest:
+                    to, lowest = B, cost
+        if to < 0:
+            return False
+        move_record(groups, trail, i, to)
+        recompute_group(space, groups, to)
+    return True
+
+
+@inner
+def _create_group(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+    """Fill an empty group with k records near record i, from groups that can spare one.
+
+    More are moved if otherwise one record has too much of the group's weight.
+    """
+    if trail.counts[SPARE] == 0:
+        return False
+    new = trail.spare[trail.counts[SPARE] - 1]
+    if groups.size[groups.label[i]] > space.k:
+        move_record(groups, trail, i, new)
+    for j in space.near[i]:
+        if groups.size[new] >= space.k and is_undominated(
+            space.weights, groups, new, NOBODY, NOBODY
+        ):
+            return True
+        if groups.label[j] != new and groups.size[groups.label[j]] > space.k:
+            move_record(groups, trail, j, new)
+    return bool(groups.size[new] >= space.k)
+
+
+@inner
+def _exchange_near(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+    """Exchange record i, and some of its neighbours, with near groups."""
+    near = space.near[i]
+    for turn in range(1 + below(trail.random_state, SWAPS)):
+        one = i if turn == 0 else near[below(trail.random_state, len(near))]
+        other = space.near[one, below(trail.random_state, len(near))]
+        A, B = groups.label[one], groups.label[other]
+        if A != B:
+            _exchange_record(space, groups, trail, one, B)
+    return bool(trail.counts[MOVED] > 0)
+
+
+@inner
+def _exchange_record(
+    space: Space, groups: Groups, trail: Trail, i: int, B: int
+) -> None:
+    """Move record i to group B, or swap it with a random record of B, if allowed."""
+    A, b = groups.label[i], groups.size[B]
+    j = groups.who[groups.start[B] + below(trail.random_state, b)]
+    if (
+        groups.size[A] > space.k
+        and has_room(groups, B)
+        and share(trail.random_state) < 0.5
+    ):
+        if _may_move(space, groups, i, B):
+            move_record(groups, trail, i, B)
+    elif may_swap(space, groups, i, j):
+        move_record(groups, trail, i, B)
+        move_record(groups, trail, j, A)
+    recompute_group(space, groups, A)
+    recompute_group(space, groups, B)
+
+
+@inner
+def _may_move(space: Space, groups: Groups, i: int, B: int) -> bool:
+    """Whether both groups satisfy the constraints if record i moves to B."""
+    if not is_feasible(space, groups, groups.label[i], i, NOBODY):
+        return False
+    return is_feasible(space, groups, B, NOBODY, i)
+
 
 NEAREST = 5  # nearest records that determine the local scale of distances
 
@@ -69,8 +197,6 @@ def perturb_each(
     """Return the change of SSE: near each record a perturbation and a descent.
 
     A result that increases SSE by x is kept with probability exp(-x / temperature[i]).
-
-    What loses more by x is kept with probability exp(-x / temperature[i]).
     """
     changed, turns = 0.0, len(trail.moved) * len(trail.queue)  # no limit
     trail.counts[UNDOES] = 1
@@ -125,8 +251,6 @@ def measure_spacing(space: Space, lowest: Floats, out: Floats) -> None:
     """Write half the mean squared distance to each record's nearest into `out` (n,).
 
     `least`, which is overwritten, determines their number.
-
-    There are as many of them as `least`, which is changed.
     """
     for i in range(len(out)):
         lowest[:] = np.inf

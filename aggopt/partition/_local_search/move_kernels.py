@@ -4,14 +4,10 @@ Importing this imports numba: do so late. Centres and losses are always summed a
 from a group's members, so that they do not drift however long a search takes. Sums run
 in a fixed order, and nothing is reassociated or fused: every processor returns
 identical results.
-
-Importing this imports numba: do so late.  Centres and losses are always summed anew
-from a group's members, so that nothing drifts however long a search takes.  Sums run
-in a fixed order, and nothing is reassociated or fused: every processor finds the same.
 """
 
 from aggopt.core.borrowed import compiled, inlined, inner
-from aggopt.partition._local_search.distance_kernels import squared_distance
+from aggopt.partition._local_search.constraint_kernels import arrange_members
 from aggopt.partition._local_search.state import (
     MOVED,
     STAMP,
@@ -20,10 +16,10 @@ from aggopt.partition._local_search.state import (
     Space,
     Trail,
 )
-from aggopt.partition._local_search.t_closeness_kernels import arrange_members
 from aggopt.partition._local_search.weight_kernels import (
     get_group_weight,
     get_weight,
+    squared_distance,
     sum_group_weight,
 )
 

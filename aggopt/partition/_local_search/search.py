@@ -1,18 +1,58 @@
 """Searches that improve labels, in portions between two checks of the clock."""
 
 from math import isfinite
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from aggopt.core.compile_time import compile_time
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels, numbered
 from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search import setup
 from aggopt.partition._local_search.column_pool import Collection
-from aggopt.partition._local_search.cooling import Batch, Cooling, compute_shares
 from aggopt.partition._local_search.setup import has_large_groups
 from aggopt.partition._local_search.state import Weights
 from aggopt.partition._shared.split_large import split_large
+
+PORTION = 0.05  # seconds between two checks of the clock and of Ctrl-C, roughly
+COUNT = 64  # in the first portion
+
+
+class Batch:
+    """Batch size that grows or shrinks until a batch takes PORTION seconds."""
+
+    def __init__(self) -> None:
+        self.count = COUNT
+
+    def __enter__(self) -> None:
+        self._started = compile_time.now()
+
+    def __exit__(self, *_: object) -> None:
+        spent = compile_time.now() - self._started
+        if spent < PORTION / 2:
+            self.count *= 2
+        elif spent > 2 * PORTION:
+            self.count = max(1, self.count // 2)
+
+
+class Cooling(NamedTuple):
+    """Temperatures at the beginning and at the end of a search."""
+
+    begin: float
+    end: float
+
+    def at(self, done: Floats) -> Floats:
+        """Return the temperatures at completed shares: they fall geometrically."""
+        return np.asarray(self.begin * (self.end / self.begin) ** done)
+
+
+def compute_shares(done: npt.ArrayLike, clock: Deadline) -> Floats:
+    """Return the completed shares, of the work or of the time."""
+    spent = clock.spent / clock.seconds if clock.seconds else 0.0
+    return np.clip(done, spent, 1.0)
+
 
 # Temperatures at the beginning and at the end, in units of `Search._units`: of
 # perturbations and of annealing.
@@ -90,10 +130,6 @@ def anneal_labels(
     They may lose more than the given ones. Groups have k + `spare` records or more on
     average: some are dissolved first, so that others may change their sizes. The other
     arguments are those of `searched`.
-
-    They may lose more than those given.  Groups have k + `spare` records or more, on
-    average: some are dissolved before, so that others may change their sizes.  The
-    other arguments are those of `searched`.
     """
     fit = _split_if_allowed(Z, labels, k, has_large_groups(promise, weights))
     search = Search(Z, fit, k, near, seed, promise, weights)
@@ -185,8 +221,6 @@ class Search:
         """Dissolve groups until they have k + spare records on average, if possible.
 
         This precedes an annealing, which preserves the number of groups.
-
-        It comes before an annealing, which keeps their number.
         """
         from aggopt.partition._local_search import iterated_kernels as kernels
 
@@ -223,9 +257,6 @@ class Search:
         It is half that of a record's nearest neighbours, times its weight. Under
         constraints, which may keep neighbours apart, it is the average loss of a
         record.
-
-        Half that of a record's nearest neighbours, times its weight; under a promise,
-        which may keep neighbours apart, what a record loses on average.
         """
         from aggopt.partition._local_search import iterated_kernels as kernels
 

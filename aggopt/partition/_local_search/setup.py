@@ -40,9 +40,6 @@ def create_weights(
 
     No record may have more than `share` of its group's weight. If all weights are equal
     (None), groups of k satisfy a share of 1 / k or more.
-
-    No record is to have more than `share` of its group's weight.  Where all weigh the
-    same (None), groups of k keep a share of 1 / k or more.
     """
     if weights is None and (share is None or share * k >= EVEN):
         return None
@@ -87,9 +84,6 @@ def _compute_capacities(sizes: Labels, space: Space) -> I64:
 
     2k - 1, as larger groups lose no less than two; under constraints on values or on
     shares of the weight, more than twice the present size.
-
-    2k - 1, as larger groups lose no less than two; under a promise, or where no record
-    may have more than a share of the weight, twice as many as they have, and more.
     """
     m, usual_capacity = len(space.Z) // space.k + 1, 2 * space.k - 1
     if not has_large_groups(space.promise, space.weights):

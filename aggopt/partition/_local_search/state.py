@@ -17,9 +17,6 @@ class Weights(NamedTuple):
     No record has more than `share` of its group's weight; 1 is no restriction. During a
     search, mass (m,) are the groups' weights. An instance belongs to one search at a
     time.
-
-    No record has more than `share` of its group's weight; 1 asks nothing.  While a
-    search goes on, mass (m,) are the groups' weights.  Of one search at a time.
     """
 
     of: Floats
@@ -33,11 +30,6 @@ class Space(NamedTuple):
     Z (n, d) within [-1, 1], d filled up with zeros to a multiple of LANES; near (n, c),
     the records whose groups a record may join; k, the smallest size; `promise`, the
     constraints on groups; `weights`, those of records; None compiles to nothing.
-
-    Z (n, d) within [-1, 1], d filled up with zeros to a multiple of LANES; near (n, c),
-    the records whose groups a record may change with; k, the least size; `promise`
-    says what groups keep beside, `weights` how much records weigh; None compiles to
-    nothing.
     """
 
     Z: Floats
@@ -55,11 +47,6 @@ class Groups(NamedTuple):
     record that joins before another leaves. Record i is in group label[i], at
     who[where[i]], and own[i] from its centre[g], squared; loss[g] is the sum of these,
     weighted if records are.
-
-    Group g has the records who[start[g] : start[g] + size[g]], by their places where t
-    is promised, and one place less than up to start[g + 1]: the last is for who comes
-    before another leaves.  Record i is in group label[i], at who[where[i]], and own[i]
-    from its centre[g], squared; loss[g] is the sum of those, weighted if records are.
     """
 
     label: Labels
@@ -97,4 +84,22 @@ class Trail(NamedTuple):
     spare: I64
     seen: I64
     random_state: U64
+    counts: I64
+
+
+FOUND = 0  # position in `Collected.counts`
+
+
+class Collected(NamedTuple):
+    """Arrays that the kernels fill.
+
+    key (n,), a random number per record; slots (2^b,), the exclusive or of the keys of
+    each group, 0 if empty; group c has the records who[start[c] : start[c + 1]];
+    counts[FOUND] is the number of groups.
+    """
+
+    key: U64
+    slots: U64
+    start: I64
+    who: I64
     counts: I64

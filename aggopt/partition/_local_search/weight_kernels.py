@@ -1,12 +1,12 @@
-"""Costs of changes with sampling weights. Importing this imports numba.
+"""Distances, and costs of changes with sampling weights.  Imports numba.
+
+Distances are summed four attributes at a time, in one order on every processor.  The
+compiler may not reorder a sum, and would add one square after the other; the code
+prescribes four parallel sums.
 
 Without weights, `weights` is None: then the compiler omits the code that depends on
 them. With weights w and W of groups A and B, and squared distances |.|, the sum of
 squares changes by
-
-Where they have none, `weights` is None: the compiler then leaves out what follows, and
-what is left is what it was before there were weights.  With weights w and W of groups A
-and B, and squared distances |.|, the sum of squares changes by
 
     i joins B, or leaves A     v W / (W + v) |i - B|,   -v W / (W - v) |i - A|
     i joins B, j leaves it     v |i - B| - w |j - B|
@@ -16,9 +16,61 @@ with v the weight of i, w that of j.  In the last, differences are multiplied be
 they are added: a heavy record is nearly in the centre of its group.
 """
 
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
 from aggopt.core.borrowed import inlined, inner
-from aggopt.partition._local_search.distance_kernels import squared_distance
-from aggopt.partition._local_search.state import Groups, Space, Weights
+from aggopt.core.validation import Floats
+from aggopt.partition._local_search.state import LANES, Groups, Space, Weights
+
+FOUR = ir.VectorType(ir.DoubleType(), LANES)
+
+
+if TYPE_CHECKING:
+
+    def squared_distance(A: Floats, i: int, B: Floats, j: int) -> float:
+        """Return the squared distance of rows A[i] and B[j]."""
+
+else:
+
+    @intrinsic
+    def squared_distance(typing, A, i, B, j):
+        """Return the squared distance of rows A[i] and B[j].
+
+        Both are C-ordered and equally wide, by a multiple of LANES.
+        """
+        return types.float64(A, i, B, j), _build_sum
+
+
+def _build_sum(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    one, width = _build_row(context, builder, signature.args[0], args[0], args[1])
+    other, _ = _build_row(context, builder, signature.args[2], args[2], args[3])
+    zero = ir.Constant(FOUR, [0.0] * LANES)
+    total = cgutils.alloca_once_value(builder, zero)  # type: ignore[no-untyped-call]
+    steps = builder.udiv(width, ir.Constant(width.type, LANES))
+    with cgutils.for_range(builder, steps) as loop:
+        p = builder.load(builder.gep(one, [loop.index]), align=8)
+        q = builder.load(builder.gep(other, [loop.index]), align=8)
+        gap = builder.fsub(p, q)
+        square = builder.fmul(gap, gap)
+        builder.store(builder.fadd(builder.load(total), square), total)
+    lanes = builder.load(total)
+    a, b, c, d = (
+        builder.extract_element(lanes, ir.Constant(ir.IntType(32), lane))
+        for lane in range(LANES)
+    )
+    return builder.fadd(builder.fadd(a, b), builder.fadd(c, d))
+
+
+def _build_row(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
+    structure = context.make_array(kind)(context, builder, array)
+    width = cgutils.unpack_tuple(builder, structure.shape)[1]  # type: ignore[no-untyped-call]
+    first = builder.gep(structure.data, [builder.mul(i, width)])
+    return builder.bitcast(first, FOUR.as_pointer()), width
+
 
 ROUNDED = 1 + 5e-10  # half of the tolerance of `aggopt.privacy._dominance`
 
@@ -86,9 +138,6 @@ def compute_scale(weights: Weights | None, groups: Groups, i: int) -> float:
 
     Without weights it is the squared distance of i; with weights the reduction of its
     group's loss, as rounding grows with the heaviest record there.
-
-    Without weights its squared distance; with them what its group loses by it, as
-    rounding grows with the heaviest record there.
     """
     if weights is None:
         return float(groups.own[i])

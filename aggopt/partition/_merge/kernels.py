@@ -2,9 +2,6 @@
 
 A merged group's EMD is at most the mean of the two, weighted by their sizes: the exact
 EMD is computed only when that bound is the largest of all.
-
-A merged group's EMD is at most the mean of the two, weighted by their sizes: it is
-reckoned only when that bound is the largest of all.
 """
 
 import numpy as np

@@ -9,8 +9,7 @@ import numpy as np
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.partition._mhm.boxes import Leaves
-from aggopt.partition._mhm.maximum_distance_state import Reach
+from aggopt.partition._mhm.boxes import Leaves, Reach
 from aggopt.partition._mhm.nearest_point_next_kernels import (
     fill_nearest,
     mark_visited,
@@ -23,8 +22,6 @@ def take_pairs(leaves: Leaves, reach: Reach, labels: I64, k: int, looks: int) ->
     """Take groups around the two farthest records, after `looks` looks at most.
 
     A look finds the farthest record from one that may be one of the two.
-
-    A look finds which record is farthest from one that may be of the two.
     """
     near = np.empty(k, np.int64)
     for _ in range(looks):

@@ -10,12 +10,163 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._cbfs import cbfs_labels
 from aggopt.partition._mdav import mdav_labels
-from aggopt.partition._mhm import maximum_distance
-from aggopt.partition._mhm.boxes import GroupMembers, Leaves, build_boxes, reset_boxes
-from aggopt.partition._mhm.starts import find_outermost
-from aggopt.partition._mhm.tour import find_places, shorten_tour
+from aggopt.partition._mhm.boxes import (
+    MOVES,
+    QUEUED,
+    TAKEN,
+    GroupMembers,
+    Leaves,
+    Places,
+    Reach,
+    Tour,
+    build_boxes,
+    reset_boxes,
+)
 from aggopt.partition._path_split.shared import get_orderings
+from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned.state import CHUNK
+
+
+def find_outermost(records: Floats, count: int) -> list[int]:
+    """Return `count` records: farthest from the centroid, then from previous ones.
+
+    Fewer are returned if the table has fewer distinct records.
+    """
+    records_found = [int(measure_from_centroid(records).argmax())]
+    nearest = measure_from_point(records, records[records_found[0]])
+    while len(records_found) < count and nearest.any():
+        records_found.append(int(nearest.argmax()))
+        nearest = np.minimum(
+            nearest, measure_from_point(records, records[records_found[-1]])
+        )
+    return records_found
+
+
+def measure_from_centroid(records: Floats) -> Floats:
+    """Return squared distances (n,) from the centroid, times n^2.
+
+    The factor n keeps integers integers, and ties remain ties.
+    """
+    return measure_from_point(len(records) * records, records.sum(axis=0))
+
+
+def measure_from_point(records: Floats, point: Floats) -> Floats:
+    """Return squared distances (n,) from a point.
+
+    They are summed attribute by attribute, as in the compiled loops.
+    """
+    total = np.zeros(len(records))
+    for t, p in enumerate(point):
+        total += (records[:, t] - p) ** 2
+    return total
+
+
+ROUNDING = 1e-9  # relative: above the rounding errors of the bound
+LOOKS = 1000  # records examined between two checks for Ctrl-C
+
+
+def partition_by_md(records: Floats, k: int, progress: Progress) -> Labels:
+    """Return labels (n,): groups of k to 2k - 1, by MD.
+
+    A step forms two groups from at least 2k unassigned records: the k nearest
+    to r, then the k nearest to s among the rest, where r and s are the two farthest
+    apart, r the one farther from the centroid of all.  Then k or more are a group;
+    fewer are assigned one by one to the nearest centroid.
+    """
+    from aggopt.partition._mhm import maximum_distance_kernels as kernels
+
+    n = len(records)
+    leaves, labels = build_boxes(records), np.full(n, -1)
+    reach = _bound_reach(records, leaves)
+    while (left := int(leaves.waiting.sum())) >= 2 * k:
+        progress(1.0 - left / n)
+        kernels.take_pairs(leaves, reach, labels, k, LOOKS)
+    return _assign_rest(records, labels, k)
+
+
+def _bound_reach(records: Floats, leaves: Leaves) -> Reach:
+    n, out = len(records), measure_from_centroid(records)
+    bounds = (np.sqrt(out) + np.sqrt(out.max())) / n  # by way of the centroid
+    squared_bounds = bounds**2 * (1 + ROUNDING)
+    peaks = np.maximum.reduceat(squared_bounds[leaves.who], leaves.first)
+    return Reach(squared_bounds, np.full(n, -1), out, peaks)
+
+
+def _assign_rest(records: Floats, labels: I64, k: int) -> Labels:
+    rest = labels < 0
+    if rest.sum() >= k:
+        return np.where(rest, labels.max() + 1, labels)
+    order = np.argsort(~rest, kind="stable")
+    pool = unassigned.create_pool(records[order])
+    pool.labels[:] = labels[order]
+    pool.counts[:] = rest.sum(), labels.max() + 1
+    unassigned.assign_to_nearest_groups(pool)
+    labels[order] = pool.labels
+    return labels
+
+
+NEAR = 10  # neighbours that a place may be joined to
+TURNS = 1000  # places examined between two checks for Ctrl-C
+
+
+def find_places(records: Floats, path: I64) -> Places:
+    """Return the distinct records (places) of an ordering by nearest point next.
+
+    Duplicates, which are consecutive there, are one place.
+    """
+    from aggopt.partition._mhm import nearest_point_next_kernels as kernels
+
+    ordered = records[path]
+    is_new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
+    place_of = np.empty(len(path), np.int64)
+    place_of[path] = np.cumsum(is_new) - 1
+    distinct = np.ascontiguousarray(ordered[is_new])
+    m = len(distinct)
+    near = np.empty((m, min(NEAR, m - 1)), np.int64)
+    if near.size:
+        leaves, distances = build_boxes(distinct), np.empty(near.shape)
+        step = max(1, CHUNK // distinct.size)
+        for begin in range(0, m, step):
+            stop = min(begin + step, m)
+            kernels.find_nearest(leaves, begin, stop, near, distances)
+    return Places(distinct, near, place_of)
+
+
+def shorten_tour(places: Places, path: I64) -> I64:
+    """Return the ordering (n,) of a locally shortest closed tour.
+
+    A change joins a place to one of its nearest: by 2-opt (two edges are replaced) or
+    Or-opt (up to three places move elsewhere, in either direction).
+    """
+    visited = places.of[path]
+    order = visited[np.sort(np.unique(visited, return_index=True)[1])]
+    m = len(order)
+    if m > 3:
+        tour = Tour(
+            places.records,
+            places.near,
+            order,
+            np.argsort(order),
+            np.empty(m, np.int64),
+            np.empty(m, np.bool_),
+            np.zeros(3, np.int64),
+        )
+        while _improve_tour(tour):
+            pass
+    return np.argsort(np.argsort(order)[places.of], kind="stable")
+
+
+def _improve_tour(tour: Tour) -> bool:
+    """Examine all places, then changed ones; return whether the tour improved."""
+    from aggopt.partition._mhm import two_opt_kernels as kernels
+
+    m, moves = len(tour.order), tour.counts[MOVES]
+    tour.queue[:] = np.arange(m)
+    tour.queued[:] = True
+    tour.counts[TAKEN], tour.counts[QUEUED] = 0, m
+    while tour.counts[TAKEN] < tour.counts[QUEUED]:
+        kernels.shorten(tour, TURNS)
+    return bool(tour.counts[MOVES] > moves)
 
 
 def _partition_by_mdav(records: Floats, k: int, progress: Progress) -> Labels:
@@ -29,7 +180,7 @@ def _partition_by_cbfs(records: Floats, k: int, progress: Progress) -> Labels:
 GROUPINGS: dict[str, Callable[[Floats, int, Progress], Labels]] = {
     "mdav": _partition_by_mdav,
     "cbfs": _partition_by_cbfs,
-    "md": maximum_distance.partition_by_md,
+    "md": partition_by_md,
 }
 INDEPENDENT_OF_K = ("npn", "tsp")  # orderings that do not depend on k
 ORDERS = (*INDEPENDENT_OF_K, *GROUPINGS)

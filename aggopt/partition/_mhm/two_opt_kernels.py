@@ -7,7 +7,7 @@ shortens the tour by more than rounding errors, so that the search ends.
 import numpy as np
 
 from aggopt.core.compiled import compiled, inner
-from aggopt.partition._mhm.tour_state import MOVES, QUEUED, TAKEN, Tour
+from aggopt.partition._mhm.boxes import MOVES, QUEUED, TAKEN, Tour
 
 REAL = 1e-9  # share of the length taken out that a move must gain
 LONGEST = 3  # places that Or-opt moves at once

@@ -4,8 +4,10 @@ import numpy as np
 
 from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled
-from aggopt.partition._box_tree.query_kernels import find_nearest, workspace
-from aggopt.partition._box_tree.tree import Tree
+from aggopt.partition._box_tree.nearest_kernels import find_nearest
+from aggopt.partition._box_tree.tree import Tree, create_workspace
+
+make_workspace = compiled(create_workspace)
 
 
 @compiled
@@ -13,10 +15,8 @@ def sum_nearest_distances(tree: Tree, k: int, start: int, stop: int) -> float:
     """Return the sum of squared distances to the k nearest of each record.
 
     The records are those of leaves start to stop; each is its own nearest.
-
-    The records are those of leaves start to stop; each is its own nearest.
     """
-    total, nearest_others = 0.0, workspace(k)
+    total, nearest_others = 0.0, make_workspace(k)
     point = np.empty(tree.records.shape[1])
     for leaf in range(start, stop):
         for j in range(tree.waiting[leaf]):

@@ -86,8 +86,6 @@ def _take_first(rows: Labels, count: int) -> Labels:
     """Return the first `count` entries of each row that are not -1.
 
     The first one fills up a short row; a row without any gets its own number.
-
-    A row of nothing else gets its own number.
     """
     order = (rows < 0).argsort(axis=1, kind="stable")[:, :count]
     first_entries = np.take_along_axis(rows, order, axis=1)
@@ -108,9 +106,6 @@ def sum_nearest_distances(rows: Floats, k: int, threads: ThreadPool) -> float:
     """Return the sum of squared distances to the k nearest of each row.
 
     The rows are (n, d); each is its own nearest. The distances are exact.
-
-    The rows are (n, d); each is its own nearest.  The nearest are exact, not those
-    that a search makes do with.
     """
     from aggopt.partition._neighbours import knn_sum_kernels as kernels  # imports numba
 
@@ -142,12 +137,6 @@ def find_neighbours(Z: Floats, count: int, clock: Deadline | None = None) -> Lab
     exist: see `RecordPlaces`. With more than EXACT places, most of the nearest are
     found, and near ones in place of the others. If the clock runs out, the remaining
     records are in their own lists.
-
-    (n, c) ints, nearest first, c = min(count, n - 1).  Of records that are equal a list
-    holds a few, so that it leads elsewhere however many there are: see `RecordPlaces`.
-
-    With more than EXACT places, most of the nearest are found, and near ones for the
-    others.  Records that the clock leaves no time for stand in their own lists.
     """
     n, clock = len(Z), clock or Deadline(None)
     count = min(count, n - 1)
@@ -162,8 +151,6 @@ def find_nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
     """Return distances and numbers (n, count) of the nearest records of each.
 
     Exact, nearest first; each record is in its own list.
-
-    Exact, nearest first; each is among its own.
     """
     return _search_until(Z, count, Deadline(None))
 

@@ -20,10 +20,6 @@ def sort_in_space(
     The rows are halved across their principal axis, each half likewise, down to parts
     of `leaf` rows or fewer; see `parts`. With 0 turns the axes are random, with a
     preference for directions of large spread.
-
-    The rows are halved across their principal axis, each half likewise, down to parts
-    of `leaf` or fewer; see `parts`.  With 0 turns the axes are random, likelier where
-    the rows spread.
     """
     from aggopt.partition._neighbours import (
         spatial_order_kernels as kernels,  # imports numba

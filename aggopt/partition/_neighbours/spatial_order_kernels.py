@@ -30,10 +30,6 @@ def halve_rows(rows: Floats, who: Labels, turns: int, seed: int) -> None:
     The axis is random, with a preference for directions of large spread, and turned
     `turns` times towards the principal axis. Among records with equal coordinates on
     it, the first ones move down first, so that copies are halved, too.
-
-    The axis is a random one, likelier where the records spread, turned so many times
-    towards the principal axis.  Of records equally far along it, those that come
-    first go down first, so that copies are halved, too.
     """
     axis = _choose_axis(rows, turns, _seed_random_state(seed, who[0], len(who)))
     along = np.empty(len(rows))
@@ -131,10 +127,6 @@ def compare(rows: Floats, who: Labels, near: Labels, apart: F32) -> None:
 
     near (n, c) are the nearest records so far, nearest first, and apart (n, c) their
     squared distances; the rows of the records `who` (m,) are updated.
-
-    near (n, c) are the nearest records found so far, the nearest first, and apart
-    (n, c) their squared distances; of the records `who` (m,) they are brought up to
-    date.
     """
     columns = _centre_rows(rows)
     gaps, unsure = np.empty(len(who), np.float32), _limit_precision(columns)
@@ -158,8 +150,6 @@ def _limit_precision(columns: F32) -> np.float32:
     """Return the squared distance below which single precision is insufficient.
 
     This happens if a part contains records far apart, such as codes among values.
-
-    It is so where a part holds records far apart, such as codes beside values.
     """
     farthest = 0.0
     for column in columns:
@@ -202,8 +192,6 @@ def _merge(
     """Insert nearer records into the list of record i unless they are in it.
 
     Lists full of copies of one record would give a search no other candidates.
-
-    Lists full of copies of one record would lead nowhere else.
     """
     last = len(near) - 1
     for j in range(len(gaps)):

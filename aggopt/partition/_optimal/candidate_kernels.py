@@ -1,10 +1,7 @@
 """Compiled choice of the records that may belong to a medoid's groups.
 
 A record is dropped if the bounds (a) and (b) of `exact_pricing_kernels` exclude it from
-all wanted groups.
-
-Those stay for which bounds (a) and (b) of `exact_pricing_kernels` leave a wanted group.
-Importing this imports numba: do so late.
+all wanted groups.  Importing this imports numba: do so late.
 """
 
 import numpy as np

@@ -60,10 +60,6 @@ def price(
     This kernel, like every one that Python calls and that may run for long, returns
     nothing: numba makes arrays and named tuples for Python by calling Python; Ctrl-C in
     the meantime makes that fail, and numba does not check for the failure.
-
-    Nothing is returned, here and wherever Python calls a kernel that may run for long:
-    numba makes arrays and named tuples for Python by calling Python, which Ctrl-C in
-    the meantime lets fail, and does not look whether it failed.
     """
     for m in medoids:
         _from_medoid(of, k, prices, m, limits, found)

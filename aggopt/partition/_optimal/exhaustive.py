@@ -18,9 +18,6 @@ def best_of_all(Z: Floats, k: int, weights: Floats | None = None) -> Labels:
 
     By dynamic programming: the least loss of a set of records is that of the group of
     its first record, plus that of the rest. Memory 33 2^n bytes.
-
-    By dynamic programming: the least loss of each set of records is that of the group
-    of its first record, and of what is left without it.  Memory 33 2^n bytes.
     """
     from aggopt.partition._optimal.exhaustive_kernels import choose
 

@@ -10,8 +10,6 @@ def choose(costs: Floats, k: int, least: Floats, first: I64) -> None:
     """Set the least loss of each set (2^n,), and the group in it of its first record.
 
     The least losses are inf initially; sets without a partition keep that.
-
-    The least losses come in as inf; sets that hold no partition keep that.
     """
     least[0] = 0.0
     for whole in range(1, len(costs)):

@@ -30,9 +30,6 @@ def climb(
 
     A record joins, leaves, or replaces another, whichever gains most, until no change
     gains. Candidates are near (n, c) to a member.
-
-    A record joins, leaves, or takes another's place, whichever gains most, until no
-    such change gains.  Those that come are near (n, c) to a member.
     """
     inside = np.zeros(len(u), np.bool_)
     group = np.empty(2 * k - 1, np.int64)

@@ -95,8 +95,6 @@ class Incumbent:
         """Whether the loss has fallen so far that other units are necessary.
 
         In the present units, tolerances of solvers are too large for a bound.
-
-        In these, tolerances of solvers are too large for a bound.
         """
         return self.rounded or 0 < self.value < self.little
 

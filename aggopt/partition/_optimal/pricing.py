@@ -137,9 +137,6 @@ class Pricer:
 
         Duals are averaged over duplicates; among groups that differ in duplicates only,
         one is returned.
-
-        Duals are averaged over duplicates; of groups that differ in duplicates only,
-        one is returned.
         """
         from aggopt.partition._optimal.exact_pricing_kernels import price
 

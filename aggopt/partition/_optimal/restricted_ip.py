@@ -38,8 +38,6 @@ def chosen(
     """Find the best partition into these groups; return whether the solver proved it.
 
     The best partition so far is always feasible.
-
-    The best partition so far is always among those that may be chosen.
     """
     known = generation.pool.places(groups_of(generation.best.labels, generation.best.k))
     groups = generation.pool.all.at(np.union1d(which, known))

@@ -31,9 +31,6 @@ def choose_among(
 
     The number of groups grows until a solver cannot choose among them within `seconds`,
     or falls until it can.
-
-    Ever more of them, until there are more than a solver can choose among in so many
-    `seconds`; ever fewer, while there are.
     """
     best = generation.best
     if clock.over or best.ended:

@@ -28,8 +28,6 @@ class ScaledIncumbent:
     """Records (n, d), also divided by 2^exponent; and the best so far, in own units.
 
     Losses are by weights of mean 1: `scale` converts them to the original weights.
-
-    What is lost is by weights of mean 1: `scale` times that by the weights given.
     """
 
     given: Floats = field(repr=False)
@@ -62,9 +60,6 @@ class ScaledIncumbent:
 
         Their differences are then exact to a float's last digit. Return whether they
         were substituted now.
-
-        Their differences are then exact to a float's last digit.  Return whether they
-        were taken now.
         """
         best = self.best
         if not best.rounded:

@@ -34,8 +34,6 @@ class OptimalProblem:
     """Records (n, d), k, neighbours (n, c), initial labels and integer solver.
 
     Also sampling weights (n,), None if all are equal.
-
-    And sampling weights (n,), None where all are equal.
     """
 
     Z: Floats
@@ -53,8 +51,6 @@ def run_schedule(
     """Improve and bound `best` until the gap is closed or the deadline passes.
 
     It also ends when a partition is found that requires other units.
-
-    It ends, too, when a partition is found that calls for other units.
 
     Raises
     ------

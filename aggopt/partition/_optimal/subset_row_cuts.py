@@ -19,8 +19,6 @@ def violated(
     """Return up to `most` cuts of 3 and 5 records that this choice violates most.
 
     `share` (q,) is the chosen share of each group; cuts contain records of `few` (n,).
-
-    `share` (q,) is how much of each group is chosen; cuts hold records of `few` (n,).
     """
     from aggopt.partition._optimal import subset_row_kernels as kernels
 

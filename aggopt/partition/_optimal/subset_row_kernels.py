@@ -39,9 +39,6 @@ def triples(
 
     They are written into found (room, 3) and broken (room,) while room is left. Columns
     with record i are holding[first[i] : first[i + 1]].
-
-    They are put in found (room, 3) and broken (room,) as far as there is room.
-    Columns that hold record i are holding[first[i] : first[i + 1]].
     """
     count, r = 0, len(pairs)
     for a in range(r):

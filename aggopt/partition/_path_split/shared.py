@@ -34,8 +34,6 @@ def get_orderings(
     """Return orderings of records (n, d), from the cache if it contains them.
 
     `how` identifies the way they are made, independently of k.
-
-    `how` says how they are made, whatever k.
     """
     cache = _kept.get()
     if cache is None:

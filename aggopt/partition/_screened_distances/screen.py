@@ -19,9 +19,6 @@ class Screen(NamedTuple):
     `kernels.least_of` and `most_of` allow finds exactly the points of a full search,
     tie for tie.
 
-    Its squared distances lie so near the exact ones that whoever looks only where
-    `kernels.least_of` and `most_of` allow finds the same points, tie for tie.
-
     Attributes
     ----------
     coordinates : (rows, width)

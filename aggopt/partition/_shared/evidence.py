@@ -158,10 +158,6 @@ def make_certificate(
 
     It is OPTIMAL if the bound is met, and else has the given `status`. If the objective
     overflows, nothing is proven: the bound is None.
-
-    If the objective overflows, nothing is proven: the bound is None.
-
-    Where no float holds the objective, nothing is proven of it: there is no bound.
     """
     if not isfinite(objective):
         return Certificate(status, objective, None, 0.0, by, seconds)

@@ -24,11 +24,6 @@ class RestrictedMaster(Kept[HighsProgram]):
 
     HiGHS runs in a separate process, which ends with its limit: then it raises
     `NoAnswer`.
-
-    HiGHS runs in a separate process, which ends with its limit: then it raises
-    `NoAnswer`.
-
-    HiGHS runs in a process of its own, which ends with its limit: `NoAnswer` then.
     """
 
     def __init__(self, rows: int) -> None:

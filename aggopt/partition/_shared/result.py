@@ -96,9 +96,6 @@ class Partition:
 
         For labels (n, d) the shape is (m, d), with 0 after the last group of an
         attribute that has fewer than m.
-
-        Of labels (n, d) it is (m, d), with 0 below the last group of an attribute that
-        has fewer than m.
         """
         if self.labels.ndim == 1:
             return np.bincount(self.labels)
@@ -147,8 +144,6 @@ class Partition:
         """Return the largest group number; labels (n,) have one group more.
 
         Arguments are those of an array's `max`, which `np.max` passes on.
-
-        Arguments are those of an array's, which `np.max` passes on.
         """
         return _convert_scalar(self.labels.max(axis, out, **how))
 
@@ -253,8 +248,6 @@ def combine_blocks(
     """Return the labels (n, d) of independently partitioned blocks of attributes.
 
     `columns` are the positions of each block; together they are 0..d-1.
-
-    `columns` are the positions of each block; they are 0..d-1 together.
     """
     d = sum(map(len, columns))
     labels = np.empty((len(parts[0]), d), np.intp)

@@ -17,8 +17,6 @@ def scale_to_unit(records: Floats) -> tuple[Floats, int]:
     """Return records / 2^exponent, in [-1, 1], and the exponent.
 
     Squares of the scaled records neither overflow nor vanish.
-
-    Then squares neither overflow nor vanish.
     """
     exponent = find_exponent(records)
     return np.ldexp(records, -exponent), exponent
@@ -28,8 +26,6 @@ def zero_constants(records: Floats) -> Floats:
     """Return records with 0 for constant attributes, which do not affect distances.
 
     Large constants would leave no precision for the other attributes within [-1, 1].
-
-    Large ones would leave nothing of the others within [-1, 1].
     """
     return np.where((records == records[0]).all(axis=0), 0.0, records)
 
@@ -52,8 +48,6 @@ class Weighing(NamedTuple):
     """Sampling weights (n,) of mean 1, or None if all are equal, and their unit.
 
     A loss by the original weights is `unit` times the loss by these.
-
-    What is lost by weights as they were given is `unit` times what is lost by these.
     """
 
     of: Floats | None
@@ -107,9 +101,6 @@ def scale_records(
 
     Encoded tables are already scaled: their coordinates (n, p) are returned for any
     `scale`. With `weights` (n,) z-scores use weighted means and variances.
-
-    What is encoded has its scale: its coordinates (n, p) are taken as they are, with
-    either.  With `weights` (n,) z-scores are by weighted means and variances.
     """
     require_known("scale", scale, SCALES)
     if isinstance(X, Encoded):

@@ -11,8 +11,6 @@ def split_large(records: Floats, labels: Labels, k: int) -> Labels:
 
     The first part keeps the number of its group; the others are numbered after all
     groups.
-
-    The parts but the first are numbered after all groups.
     """
     labels = labels.copy()
     for group in np.flatnonzero(np.bincount(labels) >= 2 * k):

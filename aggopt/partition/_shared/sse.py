@@ -12,8 +12,6 @@ def compute_sse(
     """Return the sum of squares within groups, over all attributes.
 
     With `weights` (n,) squares are weighted, and measured from weighted means.
-
-    With `weights` (n,) squares are weighted, and taken from weighted means.
     """
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))

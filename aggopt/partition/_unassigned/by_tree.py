@@ -44,12 +44,12 @@ def _take_from_tree(
     pool: Pool, k: int, paired: bool, enough: int, report: Progress
 ) -> bool:
     """Take groups from one tree; return whether it paid until its end."""
-    from aggopt.partition._box_tree import pivots, workspace
+    from aggopt.partition._box_tree.tree import create_pivots, create_workspace
     from aggopt.partition._unassigned import by_tree_kernels
 
-    tree, space = build_tree(pool), workspace.create_workspace(k)
+    tree, space = build_tree(pool), create_workspace(k)
     turns = (pool.remaining - enough) // (2 * k if paired else k)
-    chosen = pivots.create_pivots(tree, turns if paired else 0)
+    chosen = create_pivots(tree, turns if paired else 0)
     max_entries = max(1, min(CHUNK, TRIAL * pool.records.size))
     entries_read = scanned = 0
     while pool.remaining >= enough and entries_read <= PAYS * scanned:

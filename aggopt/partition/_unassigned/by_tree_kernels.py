@@ -4,13 +4,13 @@ from aggopt.core.array_kernels import put_in_order
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.build_kernels import shrink_boxes, shrink_firsts
-from aggopt.partition._box_tree.farthest_kernels import find_farthest
+from aggopt.partition._box_tree.farthest_kernels import (
+    create_pivot,
+    find_farthest,
+    find_pivot,
+)
 from aggopt.partition._box_tree.nearest_kernels import find_nearest_from
-from aggopt.partition._box_tree.pivot_kernels import create_pivot, find_pivot
-from aggopt.partition._box_tree.pivots import CENTRE, Pivots
-from aggopt.partition._box_tree.principal_axes import ROWS
-from aggopt.partition._box_tree.tree import LEAF, Tree
-from aggopt.partition._box_tree.workspace import Workspace
+from aggopt.partition._box_tree.tree import CENTRE, LEAF, ROWS, Pivots, Tree, Workspace
 from aggopt.partition._unassigned.kernels import add_entry, sum_unassigned
 from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 
@@ -67,9 +67,6 @@ def _find_outermost(
 
     As the centroid moves away from its pivot, more entries have to be read. Once these
     add up to all entries, the pivot is computed again, which reads them once.
-
-    As the centroid goes away from its pivot, more has to be read.  Once that adds up
-    to all entries, the pivot is put up anew, which reads them once.
     """
     entries, before = pool.counts[UNASSIGNED] * len(pool.records), workspace.read[0]
     place = find_farthest(

@@ -3,10 +3,6 @@
 Fixed-size partitioners share these steps: `start` a pool, `take` groups of k from it,
 assign the remaining records by `close_with_one_group` or `spread_over_nearest_groups`,
 then `finish`.
-
-What fixed-size partitioners share: `start` a pool, `take` groups of k from it,
-deal with the rest by `close_with_one_group` or `spread_over_nearest_groups`,
-then `finish`.
 """
 
 import numpy as np
@@ -75,9 +71,6 @@ def assign_to_nearest_groups(pool: Pool) -> None:
 
     The centroids are those of the groups before any record is added. Among equally near
     centroids, the group that was made first is chosen.
-
-    The centroids are those of the groups before any record is added.  Of centroids
-    equally near, the group that was made first is taken.
     """
     sizes, totals = sum_groups(pool)
     for j in range(pool.remaining):

@@ -2,9 +2,6 @@
 
 Partitioners that use one confidential attribute share this pool: neighbours in that
 attribute are adjacent, so that a scan of some values reads nothing else.
-
-What partitioners that look at one confidential attribute share: neighbours in that
-attribute lie side by side, so that a scan of some values reads nothing else.
 """
 
 from typing import NamedTuple

@@ -2,9 +2,6 @@
 
 NumPy's own sort that also returns the order takes several times as long on a million
 values, longer than the subsequent partition: see benchmarks/univariate.py.
-
-NumPy's own sort that also tells the order takes several times as long on a million
-values, longer than the whole partition that follows it: see benchmarks/univariate.py.
 """
 
 from typing import NamedTuple
@@ -26,9 +23,6 @@ class RadixWorkspace(NamedTuple):
 
     NumPy allocates them, because it requests large pages; arrays of compiled code are
     in small pages, and slower.
-
-    Made by NumPy, which asks for large pages; what compiled code makes comes in small
-    ones, and slowly.
     """
 
     keys: U64

@@ -24,9 +24,6 @@ def take_growing_groups(
 
     With `outermost` (n,) a group begins at the first of them that has no group; with an
     empty array, at the record farthest from the centroid of those without.
-
-    With `outermost` (n,) a group begins at its first record without a group; with an
-    empty one, at the record farthest from the centroid of those without.
     """
     nearest, near = np.empty(k, np.int64), np.empty(len(pool.who))
     for _ in range(turns):

@@ -147,8 +147,6 @@ def sort_by_outermost(pool: Pool) -> I64:
     """Return the records by their distance from the centroid of all, farthest first.
 
     Equally distant records keep their order in X.
-
-    Of records equally far, the one that comes first in X.
     """
     from aggopt.partition._unassigned import kernels
 
