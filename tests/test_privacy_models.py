@@ -156,7 +156,7 @@ def test_merging_that_ends_with_one_group_that_fails_is_refused():
         "Merging ended with one group, and (1, m)-anonymity m >= 2 DOES NOT HOLD for "
         "'pay': the worst group, of 4 records, has 1.33333; 1 of 1 groups fail."
     )
-    assert "promise m of at most 1, which it does, or less" in refused.value.fix
+    assert "require m of at most 1, which it satisfies, or less" in refused.value.fix
     assert merge_until_satisfied(X, np.array([0, 1, 0, 1]), [asked]).tolist() == [
         0,
         1,

@@ -1,4 +1,4 @@
-"""What groups of k or more, or t-close ones, lose at least, as a sum of squares."""
+"""Lower bounds on the sum of squares of groups of k or more, or of t-close ones."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,11 +12,11 @@ from aggopt.partition import _loss_bound as free
 from aggopt.repair._problem import Problem
 from aggopt.solvers import Certificate, Status, choose, solve
 
-PIECES = (4, 8)  # of f; more prove more, but are harder on the solver
-MET = 1e-9  # share of the objective that rounding may leave between it and a bound
+PIECES = (4, 8)  # of f; more give better bounds, but harder programs
+MET = 1e-9  # share of the objective that rounding may leave between objective and bound
 WIDEST = 24  # directions of the program: 1 s, and seven with twice as many
-GRACE = 10.0  # seconds for the bound, which takes one or two, after all others
-ROUNDING = 1e-26  # loss for each entry of z-scores that is none
+GRACE = 10.0  # seconds for the bound, which takes one or two, after the search
+ROUNDING = 1e-26  # loss for each entry of z-scores that counts as 0
 
 
 def least_loss(problem: Problem, left: float = np.inf) -> float:
@@ -27,11 +27,12 @@ def least_loss(problem: Problem, left: float = np.inf) -> float:
 def close_loss(problem: Problem, left: float = np.inf) -> float:
     """Return the bound on SSE over all records and attributes, 0.0 if none is proven.
 
-    It is of t alone, whatever the sizes of groups.  Whatever the solver says of itself,
-    the multipliers that it found prove the bound.  Of many coordinates, as encoded
-    names have, only some directions are seen: the loss in those is part of all.
+    The bound is of t only, whatever the sizes of groups. The solver's multipliers prove
+    it, whatever the solver reports. If the records have many coordinates, as encoded
+    names do, only some directions are used: the loss in these is part of the loss in
+    all.
 
-    The solver has the seconds that are `left` and GRACE, LONGEST at most.
+    The solver has `left` seconds and GRACE more, LONGEST at most.
     """
     if problem.ordered.m == 1:
         return 0.0
@@ -54,7 +55,7 @@ def close_loss(problem: Problem, left: float = np.inf) -> float:
 def _few(problem: Problem, place: F64) -> F64:
     """Return records (n, d) in at most WIDEST orthogonal directions.
 
-    Those along which f varies come first, then those along which records vary most.
+    Those along which f varies are first, then those along which records vary most.
     """
     Z = problem.Z
     if Z.shape[1] <= WIDEST:
@@ -72,9 +73,10 @@ def _few(problem: Problem, place: F64) -> F64:
 def highest(
     found: Certificate, bounds: Iterable[float | None], entries: int
 ) -> Certificate:
-    """Return a certificate of SSE with the highest of its bound and these.
+    """Return a certificate of SSE with the highest of its bound and `bounds`.
 
-    OPTIMAL where that is met, but for the rounding of sums over so many entries.
+    Its status is OPTIMAL if that bound is met, up to rounding of sums of `entries`
+    terms.
     """
     known = [b for b in (found.bound, *bounds) if b is not None]
     if not known:

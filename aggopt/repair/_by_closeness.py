@@ -1,4 +1,4 @@
-"""Repairs of a job that `aggopt.repair.closeness` carries out."""
+"""Repairs of a job that call `aggopt.repair.closeness`."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from aggopt.repair._registry import Given
 
 
 def by_closeness(name: str, given: Given, labels: Labels, how: Any) -> Partition:
-    """Return groups (n,) that `closeness` makes by the method of this name."""
+    """Return groups (n,) that `closeness` makes by the method `name`."""
     from aggopt import repair
 
     if given.weights is not None:

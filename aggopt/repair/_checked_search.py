@@ -1,4 +1,4 @@
-"""Records moved and swapped as long as that loses less and every requirement holds."""
+"""Search by moves and swaps that lower the loss while every requirement holds."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ from aggopt.partition._neighbours.neighbours import find_neighbours
 from aggopt.privacy._distance import starts_of
 from aggopt.privacy._requirement import Requirement
 
-NEAR = 12  # records, the nearest, whose groups a record may change with
-LESS = 1e-12  # share of the whole loss by which a change must lower it
+NEAR = 12  # nearest records whose groups a record may join
+LESS = 1e-12  # share of the total sum of squares that a change must gain
 PASSES = 20  # over all records, at most
 
 
 class _Exchange(NamedTuple):
-    """A record that goes to another group, and who comes back for it; -1 for nobody."""
+    """Move of a record to another group, and the record that returns, or -1."""
 
     gain: float
     record: int
@@ -30,10 +30,10 @@ class _Exchange(NamedTuple):
 
 @dataclass(eq=False)
 class _SearchedGroups:
-    """Groups under change: `labels` (n,), and what is known of each.
+    """Groups under change: `labels` (n,), and the sums of each group.
 
-    Of records Z (n, d) times their weights (n,): sums (m, d); sizes and masses (m,), of
-    which the second are weights.  The gain of a change is by how much it lowers the sum
+    For records Z (n, d) times their weights (n,): sums (m, d); sizes and masses (m,),
+    the masses being sums of weights. The gain of a change is the reduction of the sum
     of squares within groups.
     """
 
@@ -54,7 +54,7 @@ class _SearchedGroups:
         self.members = [set(part.tolist()) for part in parts]
 
     def changes(self, i: int, near: I64) -> Iterator[_Exchange]:
-        """Yield the changes of record i with groups of those near it that gain."""
+        """Yield the changes of record i with near groups."""
         own = int(self.labels[i])
         for j in near.tolist():
             g = int(self.labels[j])
@@ -74,7 +74,7 @@ class _SearchedGroups:
         return not any(each.broken(records, starts).any() for each in self.requirements)
 
     def make(self, change: _Exchange) -> None:
-        """Carry a change out."""
+        """Apply a change."""
         own = int(self.labels[change.record])
         self._put(change.record, own, change.other)
         if change.back >= 0:
@@ -90,7 +90,7 @@ class _SearchedGroups:
             self.sums[g] += sign * self.weighed[i]
 
     def _gain(self, i: int, j: int, own: int, g: int) -> float:
-        """Return by how much |S|^2 / W of both groups grows, which is the gain."""
+        """Return the increase of |S|^2 / W of both groups, which equals the gain."""
         step, mass = self.weighed[i], self.weights[i]
         if j >= 0:
             step, mass = step - self.weighed[j], mass - self.weights[j]
@@ -114,26 +114,25 @@ def checked_search(
     clock: Deadline,
     weights: F64 | None = None,
 ) -> tuple[Labels, bool]:
-    """Return labels (n,) that lose no more than those given, which satisfy all.
+    """Return labels (n,) without more loss that satisfy all, and whether it ended.
 
-    And whether no more change was found before the clock was over.
+    The search has ended if no further change was found before the clock was over.
 
-    Record by record: of the moves to a group near by, and the swaps with a record
-    there, the one that gains most among those after which both groups satisfy every
-    requirement, which is decided by `Requirement.broken`; until no record gains, or
-    after `PASSES`.
+    Each record in turn makes its best change: a move to a near group, or a swap with a
+    record there, after which both groups satisfy every requirement (decided by
+    `Requirement.broken`).  The search ends when no record gains, or after `PASSES`.
 
     Parameters
     ----------
     Z : (n, d)
-        Records, as distances are to see them.
+        Records, scaled for distances.
     labels : (n,)
         Groups of k records or more that satisfy all requirements.
     weights : (n,)
-        Sampling weights of mean 1, by which squares are counted; 1 without any.
+        Sampling weights of mean 1 for the squares; 1 without weights.
 
     Time O(n NEAR) a pass and one exact check for each change that would gain: some
-    hundred records a second, for requirements that compiled searches do not know.
+    hundred records a second, for requirements that compiled searches do not support.
     """
     if int(labels.max()) == 0:
         return labels, True
@@ -156,7 +155,7 @@ def checked_search(
 
 
 def _improve(state: _SearchedGroups, i: int, near: I64, least: float) -> bool:
-    """Carry out the best change of record i that is allowed; whether there is one."""
+    """Make the best allowed change of record i; return whether one exists."""
     gaining = (each for each in state.changes(i, near) if each.gain > least)
     for change in sorted(gaining, reverse=True):
         if state.allowed(change):

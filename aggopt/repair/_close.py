@@ -1,4 +1,4 @@
-"""What the repairs that keep t of one attribute share: the methods of `closeness`."""
+"""Common steps of the repairs that keep t of one attribute, as in `closeness`."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,12 +17,12 @@ from aggopt.repair._registry import REPAIRS, Repair
 from aggopt.repair._repaired import Found
 from aggopt.solvers import Solver, Status, choose
 
-SEARCH = 0.6  # share of the time, where a program has the last word
+SEARCH = 0.6  # share of the time if a program follows
 TRIAL = 2.0  # seconds in which four records are repaired, if HiGHS returns
 
 
 class How(NamedTuple):
-    """What a method is given beside the problem."""
+    """Options of a method."""
 
     solver: Solver | None
     proposals: int
@@ -33,17 +33,17 @@ Solve = Callable[[Problem, Labels, How, Deadline], Found]
 
 
 def methods() -> dict[str, Repair]:
-    """Return the repairs that `closeness` carries out."""
+    """Return the repairs that `closeness` offers."""
     return {n: method for n, method in REPAIRS.items() if method.solve is not None}
 
 
 def chosen_solver(name: object) -> Solver:
-    """Return the solver that is named, for programs over unions; refuse another."""
+    """Return the named solver for programs over unions; refuse an unsuitable one."""
     return choose(name, *MODEL.kinds)
 
 
 def of_search(how: How, clock: Deadline) -> Deadline:
-    """Return the clock of the search, which leaves time for a program that follows."""
+    """Return the clock of the search, which leaves time for a subsequent program."""
     if how.solver is None or clock.seconds is None:
         return clock
     return Deadline(SEARCH * clock.left, clock.progress)
@@ -52,7 +52,7 @@ def of_search(how: How, clock: Deadline) -> Deadline:
 def polished(
     problem: Problem, labels: Labels, how: How, searching: Deadline, clock: Deadline
 ) -> Found:
-    """Return the labels of a search, after the program of a solver that was named."""
+    """Return the labels of a search, improved by a program if a solver was named."""
     if how.solver is None:
         return Found(labels, Status.LIMIT if searching.over else Status.LOCAL)
     from aggopt.repair._exchange import exchanged
@@ -64,10 +64,10 @@ def polished(
 
 @cache
 def compile_for(method: str, language: str | None) -> None:
-    """Compile what a method needs, on four records, before its time is taken.
+    """Compile the kernels of a method, on four records, before the clock starts.
 
-    What solves programs is imported, too, also that in the `language` of the solver
-    that is named: a bound needs one, whatever the method.
+    Modules that solve programs are imported, too, also for the `language` of the named
+    solver: every method needs a solver for its bound.
     """
     languages = {"cvxpy", language or "cvxpy"}
     for each in languages:

@@ -1,4 +1,4 @@
-"""Partitions repaired: made t-close, at the least loss that is found."""
+"""Repair of partitions: t-close groups at the least loss found."""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,91 +38,89 @@ def closeness(
     proposals: int | None = None,
     progress: Progress | None = None,
 ) -> Partition:
-    """Return t-close groups of k records or more, that lose little, with a certificate.
+    """Return t-close groups of k records or more with little loss, and a certificate.
 
     Parameters
     ----------
     X : (n, d)
         Quasi-identifiers in their own units: numbers, none missing.
     confidential : (n,)
-        The confidential attribute: numbers, none missing, in the order in which they
-        are close.  One that is constant is close in any groups, and a UserWarning says
-        that this protects nothing.
+        The confidential attribute: numbers, none missing, ordered by closeness.  A
+        constant attribute is close in any groups, and a UserWarning reports that this
+        protects nothing.
     labels : (n,)
-        Groups to set out from, 0..m-1.  They need not hold k or t.
+        Initial groups, 0..m-1.  They need not satisfy k or t.
     k : int
         Records per group, at least; 1 <= k <= n.
     t : float
         Largest ordered EMD between a group and the table, 0 < t < 1, read as the
         decimal it is written as.
     method : "merge-ilp", "swap" or "sweep"
-        "merge-ilp" unites the groups given, by an integer program over t-close unions
+        "merge-ilp" merges the given groups, by an integer program over t-close unions
         (`aggopt.models.closeness_merge`); at least as good as `merge_until_close`.
-        "swap" swaps and moves records while that loses less, from the groups given,
-        which are merged first where they are not t-close.
-        "sweep", the strongest, makes groups of several sizes from strata of the
-        confidential values, swaps and moves, and anneals the best.
+        "swap" swaps and moves records while that loses less, beginning with the given
+        groups, which are merged first if they are not t-close. "sweep", the strongest,
+        makes groups of several sizes from strata of the confidential values, swaps and
+        moves, and anneals the best.
     solver
-        A name of `aggopt.solvers.SOLVERS` that takes MILP, or a function of yours.
-        "merge-ilp" needs one, and takes the first that is installed.  After "swap" and
-        "sweep", if one is named, an integer program exchanges records between many
-        groups at once, from groups that differ in one record or two, until that brings
-        nothing; of `time_limit`, the search then has three fifths.
+        A name of `aggopt.solvers.SOLVERS` for MILP, or your own function.  "merge-ilp"
+        needs one, and uses the first installed one by default.  After "swap" and
+        "sweep", if a solver is named, an integer program exchanges records between many
+        groups at once, from groups that differ in one record or two, until that gains
+        nothing; the search then has three fifths of `time_limit`.
     time_limit
-        Seconds after which the best so far is returned, with status LIMIT.  If omitted,
-        600 for what an integer program does, which might never end: "merge-ilp", and
-        the others with a solver; "swap" and "sweep" without one end by themselves.
-        Compilation, in the first call, is before.  Beside it, and not cut short: groups
-        that are not t-close are merged until they are, which is needed for an answer,
-        and grows as m^2 d; the neighbours of a search that has begun are looked up; and
-        the bound takes about a second more, 13 at most.
-        The end of an integer program is enforced, at most three seconds late.
+        Seconds after which the best groups so far are returned, with status LIMIT.  If
+        omitted, 600 for methods with an integer program, which might never end:
+        "merge-ilp", and the others with a solver; "swap" and "sweep" without one end on
+        their own.  Compilation, in the first call, is not counted.  Three steps are
+        never cut short: merging groups until they are t-close, which a result requires,
+        and whose time grows as m^2 d; the search for neighbours once it has begun; and
+        the bound, which takes about a second more, 13 at most.  The end of an integer
+        program is enforced, at most three seconds late.
     seed : int
-        Of the order of swaps, and of annealing: without a time limit the same seed
-        gives the same groups.  "merge-ilp" draws nothing.
+        Seed of the order of swaps, and of annealing: without a time limit, equal seeds
+        give equal groups.  "merge-ilp" uses no random numbers.
     bins : "distinct" or "rank"
-        "distinct" values certify t; "rank" counts as experiments in print do.
+        "distinct" values certify t; "rank" counts as published experiments do.
     proposals : int, optional
         Random swaps and moves that "sweep" and "swap" try while annealing: 10 000 per
         record in "sweep" and none in "swap" when omitted.
     progress : callable, optional
-        Progress callback: called with the share that is done, from 0.0 to 1.0.
+        Progress callback: called with the completed share, from 0.0 to 1.0.
 
     Returns
     -------
     Partition
-        Never worse than labels that hold k and t; where none better is found, they
-        are returned, with status KEPT.  Of its certificate: objective, the sum of
+        Never worse than labels that satisfy k and t; if no better groups are found,
+        these are returned, with status KEPT.  Certificate: objective, the sum of
         squares within groups, on z-scores, over all records and attributes, which is
         the sum of the certificates of `aggregate.mean`; bound, no t-close partition
-        into groups of k or more loses less, the higher of what
-        `aggopt.models.closeness_bound` and `aggopt.partition.loss_bound` prove;
-        violation, by how much the largest EMD exceeds t, decided exactly: 0.0.
-
-        `merging`, of "merge-ilp": the certificate of the program that chose the unions.
-        Its bound is about less: no partition into t-close unions of the groups given,
-        of `widest` of them at most, loses less.  Swapping records may.  OPTIMAL: no
-        such partition is better; LOCAL: none over the unions that were taken in.  Where
-        not all of two groups could be looked at (m > 1999, or time was up): no bound,
-        and LOCAL at best, over unions of groups near each other.
+        into groups of k or more loses less, the higher of the bounds of
+        `aggopt.models.closeness_bound` and `aggopt.partition.loss_bound`; violation,
+        the excess of the largest EMD over t, decided exactly: 0.0.  `merging`, for
+        "merge-ilp": the certificate of the program that chose the unions.  Its bound is
+        weaker: no partition into t-close unions of at most `widest` of the given groups
+        loses less, but swapping records may.  OPTIMAL: no partition of that kind is
+        better; LOCAL: none over the unions considered.  If not all unions of two groups
+        could be considered (m > 1999, or time was up): no bound, and LOCAL at best,
+        over unions of near groups.
 
     Raises
     ------
     TableError, JobError, InfeasibleInputError
-        X, the confidential attribute, labels, k, t or an option cannot be used.  No t
-        is infeasible: one group of all records has EMD 0.
+        X, the confidential attribute, labels, k, t or an option is invalid.  Every t is
+        feasible: one group of all records has EMD 0.
     SolverError
         The solver is missing.
 
     Notes
     -----
-    EMDs are compared with t in whole numbers.  "swap" and "sweep" are the search of
-    `aggopt.partition.local_search`; a record may change with the groups of the 40
-    records nearest to it.  "merge-ilp" looks
-    at all unions of up to 5 groups for m = 36, 3 for m = 200, 2 for m = 2000; and, for
-    more than 229, at those of up to 3 that are near each other, to half a million.
-    HiGHS prices unions and chooses some of them, part by part; the solver named then
-    has the last word over all that a better choice may hold.
+    EMDs are compared with t in whole numbers.  "swap" and "sweep" use the search of
+    `aggopt.partition.local_search`; a record may join the groups of the 40 records
+    nearest to it.  "merge-ilp" considers all unions of up to 5 groups for m = 36, 3 for
+    m = 200, 2 for m = 2000; and, for more than 229, unions of up to 3 near groups, up
+    to half a million.  HiGHS prices unions and chooses some of them, part by part; then
+    the solver chooses among all unions that a better choice may contain.
 
     Examples
     --------
@@ -157,7 +155,7 @@ def _made(
 
 
 def _limit(seconds: float | None, method: str, named: Solver | None) -> float | None:
-    """Return the time there is: without an integer program the search ends itself."""
+    """Return the time limit: without an integer program the search ends on its own."""
     endless = method == "merge-ilp" or named is not None
     return LONGEST if seconds is None and endless else seconds
 
@@ -175,6 +173,6 @@ def _require_of_method(method: str, seed: int, proposals: int | None) -> None:
     require_seed(seed)
     if method == "merge-ilp" and (seed or proposals is not None):
         raise JobError(
-            'The method "merge-ilp" draws nothing at random.',
-            fix='leave seed and proposals out, or take method = "sweep".',
+            'The method "merge-ilp" uses no random numbers.',
+            fix='leave seed and proposals out, or set method = "sweep".',
         )

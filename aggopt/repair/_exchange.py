@@ -1,4 +1,4 @@
-"""Records exchanged between many groups at once, by an integer program."""
+"""Exchange of records between many groups at once, by an integer program."""
 
 from typing import NamedTuple
 
@@ -13,11 +13,11 @@ from aggopt.repair._problem import Problem
 from aggopt.repair._unions import Unions
 from aggopt.solvers import Solver, Status
 
-INTO = 12  # records, the nearest, that may come into a group
+INTO = 12  # nearest records that may join a group
 
 
 class Exchanged(NamedTuple):
-    """Labels (n,), and how the last program ended."""
+    """Labels (n,), and the status of the last program."""
 
     labels: Labels
     status: Status
@@ -26,12 +26,12 @@ class Exchanged(NamedTuple):
 def exchanged(
     problem: Problem, labels: Labels, solver: Solver, clock: Deadline
 ) -> Exchanged:
-    """Return t-close labels (n,), as good as those given or better.
+    """Return t-close labels (n,), as good as the given ones or better.
 
     A program of `closeness_merge`, of records in place of groups, chooses from the
-    groups as they are and with one record less, one more, or one changed for another:
-    so that rings of changes are found, of which each alone would lose more or break t.
-    Again from what it found, until it finds nothing better or time is up.
+    groups unchanged, with one record less, one more, or one replaced: it finds cycles
+    of changes whose single steps would each increase the loss or break t. The program
+    is repeated on its result until it finds nothing better or time is up.
     """
     status = Status.LIMIT
     while not clock.over:
@@ -49,9 +49,9 @@ def exchanged(
 
 
 def _changes(problem: Problem, labels: Labels, clock: Deadline) -> Unions | None:
-    """Return the groups changed by a record or two that are t-close, then all as is.
+    """Return the t-close groups with a record or two changed, then all unchanged ones.
 
-    None where the changes alone take half of the time: the program takes longer.
+    None if the changes take half of the time: the program takes longer.
     """
     from scipy.spatial import cKDTree
 
@@ -74,7 +74,7 @@ def _changes(problem: Problem, labels: Labels, clock: Deadline) -> Unions | None
 
 
 def _changed(now: Labels, into: Labels) -> list[Labels]:
-    """Return a group with one record less, one more, or one for another."""
+    """Return a group with one record less, one more, or one replaced."""
     less = [np.delete(now, i) for i in range(len(now)) if len(now) > 1]
     more = [np.append(now, b) for b in into]
     other = [np.append(rest, b) for rest in less for b in into]
@@ -83,12 +83,14 @@ def _changed(now: Labels, into: Labels) -> list[Labels]:
 
 def _flat(groups: list[Labels]) -> tuple[Labels, Labels]:
     lengths = np.array([len(group) for group in groups], np.intp)
-    records = np.concatenate([np.empty(0, np.intp), *groups])  # of one record: none
+    records = np.concatenate(
+        [np.empty(0, np.intp), *groups]
+    )  # for groups of one record
     return np.repeat(np.arange(len(groups)), lengths), records
 
 
 def _close(problem: Problem, column: Labels, record: Labels, count: int) -> Labels:
-    """Whether each proposed group is t-close and has k records."""
+    """Return whether each proposed group is t-close and has k records."""
     sizes = np.bincount(column, minlength=count)
     places = problem.ordered.place[record]
     ordered = places[np.lexsort((places, column))]

@@ -1,4 +1,4 @@
-"""Which t is possible: what groups keep, and what so many groups could keep."""
+"""Attainable t: the smallest t of given groups, and of any number of groups."""
 
 from fractions import Fraction
 from math import ceil
@@ -14,15 +14,15 @@ from aggopt.privacy._ordered import Ordered
 from aggopt.repair._max_emd_descent import descended
 from aggopt.repair._problem import ordered_of, rows
 
-DIGITS = 6  # of a t that is named, rounded up so that it can be promised
+DIGITS = 6  # of a reported t, rounded up so that it can be required
 WORK = 200_000_000  # steps that a bound may take
 
 
 class Held(NamedTuple):
-    """The smallest t, to six digits, that groups keep, and which group blocks less.
+    """Smallest t, to six digits, that groups satisfy, and the group that limits it.
 
-    At least 0.000001, as t = 0 cannot be promised.  `group` is its number, `records`
-    its size.
+    At least 0.000001, as t = 0 cannot be required. `group` is its number, `records` its
+    size.
     """
 
     t: float
@@ -31,10 +31,10 @@ class Held(NamedTuple):
 
 
 class Reachable(NamedTuple):
-    """A t that is reached by `labels` (n,), and a bound: no t below it can be.
+    """A t that `labels` (n,) reach, and a bound: no smaller t is attainable.
 
-    `t` is rounded up to six digits and 0.000001 at least, so that it can be promised;
-    `bound` is 0.0 where the table is too large to prove one.
+    `t` is rounded up to six digits and 0.000001 at least, so that it can be required;
+    `bound` is 0.0 if the table is too large to prove one.
     """
 
     t: float
@@ -44,7 +44,7 @@ class Reachable(NamedTuple):
     labels: Labels
 
     def __repr__(self) -> str:
-        """Show no labels."""
+        """Return a summary without labels."""
         return (
             f"Reachable(t={self.t}, bound={self.bound:.6g}, group={self.group}, "
             f"records={self.records})"
@@ -54,7 +54,7 @@ class Reachable(NamedTuple):
 def held_t(
     labels: npt.ArrayLike, confidential: npt.ArrayLike, *, bins: str = "distinct"
 ) -> Held:
-    """Return the smallest t that groups keep, and the group that blocks a smaller one.
+    """Return the smallest t that groups satisfy, and the group that limits it.
 
     Parameters
     ----------
@@ -83,18 +83,18 @@ def held_t(
 def smallest_t(
     confidential: npt.ArrayLike, k: int, *, groups: int = 2, bins: str = "distinct"
 ) -> Reachable:
-    """Return a small t that at least so many groups of k records can keep.
+    """Return a small t that at least `groups` groups of k records can satisfy.
 
-    For two groups it is the smallest, but for the sixth digit, unless the table is too
-    large for a bound.  For three or more it need not be: the smallest lies between the
-    bound and t.  One group keeps any t, and says nothing.
+    For two groups it is the smallest, up to the sixth digit, unless the table is too
+    large for a bound. For three or more it need not be: the smallest is between the
+    bound and t. One group satisfies any t, and implies nothing.
 
-    The quasi-identifiers play no part: `closeness`, given the labels that are found
-    and this t, finds groups that lose less.  Three groups or more are dealt from the
-    records in order of their confidential values, to and fro; then records of the
-    worst group change with others while that brings them closer, until nothing does
-    or much time is spent.  The bound: one of the groups has at most n / groups
-    records, and no so many records of the table are closer to it.
+    The quasi-identifiers are ignored: `closeness`, called with the resulting labels and
+    this t, finds groups that lose less.  Three groups or more are dealt from the
+    records in order of their confidential values, to and fro; then records of the worst
+    group are exchanged while that brings groups closer, until no exchange does or a
+    limit of work is reached.  The bound: one of the groups has at most n / groups
+    records, and no set of that size is closer to the table.
 
     Parameters
     ----------
@@ -103,16 +103,16 @@ def smallest_t(
     k : int
         Records per group, at least.
     groups : int
-        How many groups, at least; 1 <= groups <= n / k.
+        Number of groups, at least; 1 <= groups <= n / k.
     bins
         As in `closeness`.
 
     Raises
     ------
     InfeasibleInputError
-        n records do not make so many groups of k.
+        n records do not make `groups` groups of k.
     TableError, JobError
-        As `closeness`; groups is no whole number.
+        As `closeness`; groups is not a whole number.
 
     Examples
     --------
@@ -126,14 +126,14 @@ def smallest_t(
         raise JobError(f"groups = {groups}.", fix="pass a whole number from 1 up.")
     if groups * k > n:
         raise InfeasibleInputError(
-            f"{n} records make no {groups} groups of k = {k} or more.",
-            fix=f"ask for at most {n // k} groups, or a k of at most {n // groups}.",
+            f"{n} records do not make {groups} groups of k = {k} or more.",
+            fix=f"set groups to at most {n // k}, or k to at most {n // groups}.",
         )
     return reachable(ordered, k, int(groups))
 
 
 def reachable(ordered: Ordered, k: int, groups: int) -> Reachable:
-    """Return what `smallest_t` does, of an attribute in bins; n >= groups * k."""
+    """Return the result of `smallest_t` for a binned attribute; n >= groups * k."""
     least = _least(ordered, k, groups)
     if groups == 2 and least.records:
         labels = _halved(ordered, least.records)
@@ -146,7 +146,7 @@ def reachable(ordered: Ordered, k: int, groups: int) -> Reachable:
 def _held(ordered: Ordered, labels: Labels) -> Held:
     sizes = np.bincount(labels)
     worst = int(np.argmax(ordered.numerators(labels) / sizes))
-    # of t = 0 nothing could be promised
+    # t = 0 could not be required
     t = max(1, ceil(ordered.largest(labels) * 10**DIGITS)) / 10**DIGITS
     return Held(t, worst, int(sizes[worst]))
 
@@ -161,9 +161,9 @@ def _dealt(ordered: Ordered, groups: int) -> Labels:
 
 
 def _halved(ordered: Ordered, s: int) -> Labels:
-    """Return two groups: of s records, at most n / 2, as close as any s are; the rest.
+    """Return two groups: the closest s records, s <= n / 2, and the rest.
 
-    The rest deviates by as much, over more records, so that it is closer still.
+    The rest has an equal deviation, over more records, so that it is closer still.
     """
     n = ordered.n
     counts = np.diff((2 * s * ordered.below + n) // (2 * n), prepend=0)
@@ -176,14 +176,14 @@ def _halved(ordered: Ordered, s: int) -> Labels:
 
 
 class _Least(NamedTuple):
-    """The least EMD of so many records; 0 of 0 where the table is too large."""
+    """Least EMD of `records` records; 0 of 0 if the table is too large."""
 
     emd: Fraction
     records: int
 
     @property
     def rounded(self) -> float:
-        """The EMD, rounded down."""
+        """EMD, rounded down."""
         found = float(self.emd)
         return float(np.nextafter(found, 0)) if Fraction(found) > self.emd else found
 
@@ -191,8 +191,8 @@ class _Least(NamedTuple):
 def _least(ordered: Ordered, k: int, groups: int) -> _Least:
     """Return the least EMD of k to n / groups records.
 
-    Of s records, the numerator is least where in each bin `cnt` is s below / n,
-    rounded: such records there are.
+    For s records, the numerator is least if each bin has s below / n records, rounded;
+    records with these counts exist.
     """
     n, most = ordered.n, ordered.n // groups
     if ordered.m == 1 or (most - k + 1) * ordered.m > WORK:

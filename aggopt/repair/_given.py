@@ -1,4 +1,4 @@
-"""What a repair is given beside the groups."""
+"""Input of a repair in addition to the groups."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,20 +10,20 @@ from aggopt.privacy._requirement import Requirement
 
 
 class Given(NamedTuple):
-    """What a repair is given beside the groups.
+    """Input of a repair in addition to the groups.
 
     Attributes
     ----------
     X : (n, d)
         Quasi-identifiers in their own units, or encoded.
     k, requirements
-        What groups are to satisfy.
+        Smallest size of groups, and their requirements.
     bound
-        What the partition has proven of the loss of any groups of k, if anything.
+        Lower bound of the partition on the loss of any groups of k, or None.
     progress
-        Progress callback: called with the share that is done.
+        Progress callback: called with the completed share.
     weights : (n,)
-        Sampling weights, above 0, by which squares are counted; None without any.
+        Sampling weights, above 0, for the squares; None without weights.
     """
 
     X: F64 | Encoded

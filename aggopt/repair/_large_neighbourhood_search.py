@@ -1,4 +1,4 @@
-"""A choice of unions, found and improved part by part, by small integer programs."""
+"""Choice of unions, found and improved part by part, by small integer programs."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,47 +15,47 @@ from aggopt.solvers._apart import unanswered
 from aggopt.solvers._kept import Kept
 from aggopt.solvers._pool import NoAnswer
 
-GROUPS = 100  # in the first part, at most; later ones are larger while that is easy
+GROUPS = 100  # in the first part, at most; later ones grow while programs are easy
 COLUMNS = 3000  # unions in the program of a part, at most
 NODES = 200  # of the search of one program, at most
-PATIENCE = 60  # parts in a row that bring nothing, after which all ends
-LONGEST = 3.0  # seconds of one program, where time is limited
+PATIENCE = 60  # consecutive parts without a gain after which the search ends
+LONGEST = 3.0  # seconds of one program, if time is limited
 
 
 @dataclass(eq=False)
 class _Choice:
-    """Which union holds each group, `owner` (m,): -1 for none yet."""
+    """Chosen union of each group, `owner` (m,): -1 for none yet."""
 
     unions: Unions
     owner: Labels = field(repr=False)
-    missing: float  # what a group costs that no union holds
+    missing: float  # cost of a group without a union
 
     @property
     def chosen(self) -> Labels:
-        """The unions that are taken."""
+        """The chosen unions."""
         return np.unique(self.owner[self.owner >= 0])
 
     @property
     def cost(self) -> float:
-        """Sum of squares, and what is missing."""
+        """Sum of squares, and the cost of missing unions."""
         return self.cost_of(np.arange(len(self.owner)))
 
     def cost_of(self, part: Labels) -> float:
-        """Return what the unions of these groups cost."""
+        """Return the cost of the unions of these groups."""
         owners = self.owner[part]
         held = np.unique(owners[owners >= 0])
         missed = int((owners < 0).sum())
         return float(self.unions.costs[held].sum() + self.missing * missed)
 
     def take(self, part: Labels, columns: Labels) -> None:
-        """Let these unions hold the groups of a part."""
+        """Assign the groups of a part to these unions."""
         self.owner[part] = -1
         for q in columns:
             self.owner[self.unions.members(q)] = q
 
 
 class Searched(NamedTuple):
-    """The union of each group (m,), -1 for none; how HiGHS ended without an answer."""
+    """Union of each group (m,), -1 for none; the status of HiGHS without an answer."""
 
     owner: Labels
     missed: Status | None = None
@@ -66,11 +66,12 @@ def searched(
 ) -> Searched:
     """Return a choice of unions of low cost.
 
-    The first is what the linear program takes most of.  Then, part by part: some
-    unions of the choice, those that cost most beyond their groups' prices more often,
-    are chosen anew among all that lie within their groups; a choice costs no less than
-    its groups' prices, so that unions with a reduced cost of more than the part's
-    excess are left out.  Nothing is drawn but from a fixed seed.
+    The first choice takes the unions of the largest shares in the linear program. Then,
+    part by part: some unions of the choice, preferably those of high cost beyond their
+    groups' prices, are replaced by the best choice among all unions within their
+    groups; a choice costs no less than its groups' prices, so that unions with a
+    reduced cost above the part's excess are left out. Random numbers are drawn from a
+    fixed seed.
     """
     choice = _Choice(unions, np.full(unions.m, -1, np.intp), missing)
     _round_up(choice, prices)
@@ -89,7 +90,7 @@ def _improve(
     clock: Deadline,
     until: float,
 ) -> None:
-    """Choose anew part by part, until nothing is won or the time is up."""
+    """Improve the choice part by part, until nothing is gained or time is up."""
     rng, m = np.random.default_rng(0), choice.unions.m
     size, idle = min(GROUPS, max(6.0, 2 * m / 3)), 0
     near = _near(choice, prices)
@@ -97,7 +98,7 @@ def _improve(
         part = _part(choice, prices, int(size), rng)
         before = choice.cost
         left = until - clock.spent
-        # the first that holds every group is worth more time than a better one
+        # the first complete choice is worth more time than a better one
         incomplete = bool((choice.owner < 0).any())
         longest = max(LONGEST, left / 2) if incomplete else min(LONGEST, left)
         longest = max(0.1, longest) if np.isfinite(until) else np.inf
@@ -120,7 +121,7 @@ def _round_up(choice: _Choice, prices: Priced) -> None:
 
 
 def _near(choice: _Choice, prices: Priced) -> Labels:
-    """Return the unions that a better choice may hold."""
+    """Return the unions that a better choice may contain."""
     excess = choice.cost - float(prices.prices.sum())
     return np.flatnonzero(prices.reduced <= excess + 1e-9)
 
@@ -149,7 +150,7 @@ def _chosen_anew(
     highs: Kept[HighsChoice],
     longest: float,
 ) -> bool:
-    """Choose the unions of a part anew; return whether that was easy."""
+    """Choose the unions of a part again; return whether that was easy."""
     unions = choice.unions
     allowed = np.zeros(unions.m, bool)
     allowed[part] = True
@@ -175,7 +176,7 @@ def _solved(
     highs: Kept[HighsChoice],
     longest: float,
 ) -> tuple[Floats, bool]:
-    """Return which columns HiGHS takes, that starts from the choice, and if all ended.
+    """Return the columns that HiGHS chooses, starting from the choice, and if it ended.
 
     A last column for each group leaves it without a union.
     """

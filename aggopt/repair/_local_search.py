@@ -1,4 +1,4 @@
-"""The local search of `aggopt.partition`, which keeps t, in the service of repair."""
+"""Local search of `aggopt.partition` under t, as a step of repairs."""
 
 from functools import partial
 
@@ -13,9 +13,9 @@ from aggopt.repair._problem import Problem
 def searched(
     problem: Problem, labels: Labels, proposals: float, seed: int, clock: Deadline
 ) -> Labels:
-    """Return t-close labels (n,) that lose no more than those given, which are t-close.
+    """Return t-close labels (n,) that lose no more than the given t-close ones.
 
-    After so many random swaps and moves at falling temperatures, records swap and
+    After `proposals` random swaps and moves at falling temperatures, records swap and
     move, in random order, as long as that loses less.
     """
     if not labels.any() or clock.over:
@@ -29,9 +29,9 @@ def searched(
 
 
 def stage(clock: Deadline, begin: float, end: float) -> Deadline:
-    """Return the clock of a stage, from one share of all that is done to another.
+    """Return the clock of a stage, from one completed share to another.
 
-    Its time is its share of what is left.
+    Its time is its share of the remaining time.
     """
     seconds = None
     if clock.seconds is not None:

@@ -1,8 +1,8 @@
-"""Groups brought closer to the table, whatever their quasi-identifiers.
+"""Descent of the largest EMD of groups, whatever their quasi-identifiers.
 
-This is no local search for small loss, which is that of `aggopt.partition` and keeps a
-promise that holds: here nothing holds yet, the largest EMD alone is lowered, and the
-quasi-identifiers are not looked at.  It answers which t can be kept at all.
+This differs from the local search of `aggopt.partition`, which lowers the loss while t
+holds: here t does not hold yet, only the largest EMD is lowered, and quasi-identifiers
+are ignored. The result shows which t is attainable.
 """
 
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Labels
 from aggopt.privacy._ordered import Ordered
 
-WORK = 20_000_000  # records of proposed groups that are looked at, at most
-EACH = 10_000  # what a look at a pair of groups costs beside, in records
-LESS = 1e-12  # by which an EMD must fall
+WORK = 20_000_000  # records of proposed groups that are evaluated, at most
+EACH = 10_000  # fixed cost of a pair of groups, in records
+LESS = 1e-12  # share by which an EMD must fall
 
 
 class _Change(NamedTuple):
-    """Proposals for two groups, a proposal a row: their places, and who changes.
+    """Proposals for two groups, one per row: their places, and the exchanged records.
 
-    `leaving` (c,) go from the worst group to the other, `coming` (c,) back; -1 for
-    nobody.
+    `leaving` (c,) move from the worst group to the other, `coming` (c,) back; -1 for
+    none.
     """
 
     worst: I64
@@ -33,10 +33,10 @@ class _Change(NamedTuple):
 
 
 def descended(ordered: Ordered, labels: Labels, k: int) -> Labels:
-    """Return labels (n,), of as many groups of k or more, whose largest EMD is less.
+    """Return labels (n,) of as many groups of k or more, with a smaller largest EMD.
 
-    A record of the worst group is swapped with one of another group, or moved, as is
-    best for the worse of the two; until that lowers nothing, or `WORK` is done.
+    A record of the worst group is swapped with one of another group, or moved, by the
+    best change for the worse of the two; until no change lowers it, or `WORK` is done.
     """
     labels, work = labels.copy(), 0
     while True:
@@ -80,7 +80,7 @@ def _emds(ordered: Ordered, places: I64) -> I64:
 def _changes(
     ordered: Ordered, labels: Labels, worst: int, other: int, k: int
 ) -> Iterator[_Change]:
-    """Yield the swaps of two groups, and moves where k allows; one record a place."""
+    """Yield the swaps of two groups, and moves if k allows; one record a place."""
     place = ordered.place
     here, there = np.flatnonzero(labels == worst), np.flatnonzero(labels == other)
     out = np.unique(place[here], return_index=True)[1]
@@ -99,7 +99,7 @@ def _changes(
 
 
 def _moved(giving: I64, taking: I64, at: Labels) -> tuple[I64, I64]:
-    """Return both groups' places, with each of some records moved, a row each."""
+    """Return both groups' places, with each of some records moved, one per row."""
     left = np.stack([np.delete(giving, i) for i in at])
     more = np.stack([np.append(taking, giving[i]) for i in at])
     return left, more

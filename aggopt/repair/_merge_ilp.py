@@ -1,4 +1,4 @@
-"""Unions of groups that are t-close, chosen by an integer program."""
+"""Choice of t-close unions of groups by an integer program."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from aggopt.solvers._child import GRACE
 
 ROUNDING = 1e-9
 MANY = 40_000  # unions in the last integer program, at most
-FEW = 10_000  # of least reduced cost, where an optimum may hold more than MANY
+FEW = 10_000  # of least reduced cost, if an optimum may contain more than MANY
 
 
 class Chosen(NamedTuple):
@@ -36,7 +36,7 @@ def chosen_unions(
 ) -> Chosen:
     """Return t-close unions of the groups of labels (n,), as good as `start` or better.
 
-    `start` (n,) are such unions.
+    `start` (n,) are unions of that kind.
     """
     unions = close_unions(problem, labels, start, clock)
     return chosen_of(unions, int(start.max()) + 2, start, solver, clock)
@@ -45,9 +45,14 @@ def chosen_unions(
 def chosen_of(
     unions: Unions, known: int, start: Labels, solver: Solver, clock: Deadline
 ) -> Chosen:
-    """Return the best choice of unions that is found, and what is proven of it.
+    """Return the best choice of unions found, with its certificate.
 
-    The last `known` unions hold every group, and among them those of `start`.
+    The last `known` unions cover every group, and include those of `start`. Small
+    programs come first, part by part, in HiGHS; then `solver` chooses among all unions
+    that a better choice may contain. These are known by reduced cost: a better choice
+    contains no union that costs more than its groups' prices by the whole gap between
+    the best choice and the bound. So the program over the others is as good as the one
+    over all.
 
     Small programs first, part by part, in HiGHS; then `solver` has the last word over
     all unions that a better choice may hold.  By reduced cost: a union that costs more
@@ -58,7 +63,7 @@ def chosen_of(
     prices = priced(unions, known, clock, _share(clock, 0.5))
     clock.report(0.4)
     best, least = start, problem.sse(start)
-    missed = prices.missed  # then HiGHS is not asked again
+    missed = prices.missed  # then HiGHS is not called again
     if not (missed or _proven(prices, least)):
         found = searched(unions, prices, least + 1.0, clock, _share(clock, 0.7))
         best = min(best, _completed(unions, found.owner, best), key=problem.sse)
@@ -81,7 +86,7 @@ def chosen_of(
 
 
 def _modest(certificate: Certificate) -> Certificate:
-    """Return a certificate that claims nothing of unions that were not looked at."""
+    """Return a certificate that claims nothing about unions not considered."""
     optimal = certificate.status is Status.OPTIMAL
     status = Status.LOCAL if optimal else certificate.status
     return replace(certificate, status=status, bound=None)
@@ -96,10 +101,10 @@ def _proven(prices: Priced, least: float) -> bool:
 
 
 def _completed(unions: Unions, owner: Labels, known: Labels) -> Labels:
-    """Return labels (n,) of a choice; groups that it leaves out are merged.
+    """Return labels (n,) of a choice; groups without a union are merged.
 
-    Where the groups are single records, which would take long, or there was no time to
-    choose any, the known labels.
+    If the groups are single records, which would take long, or if time was too short
+    for any choice, the known labels are returned.
     """
     single = unions.m == len(unions.labels)
     if (owner < 0).all() or (single and (owner < 0).any()):
@@ -124,7 +129,7 @@ def _wanted(prices: Priced, least: float) -> Labels:
 
 
 def _solved(unions: Unions, asked: Labels, solver: Solver, left: float) -> Answer:
-    """Ask in a process of its own: HiGHS's time limit is soft, and this one is not."""
+    """Solve in a separate process, as the time limit of HiGHS is soft."""
     limit = max(left - GRACE, left / 2) if np.isfinite(left) else None
     exactly = EXACTLY.get(solver.native.lower())
     return hard_limited(MODEL, unions.data(asked), solver, limit, exactly)

@@ -13,8 +13,8 @@ from aggopt.repair._problem import Problem
 def made_close(problem: Problem, labels: Labels) -> Labels:
     """Return unions of the groups of labels (n,), each of k records and t-close.
 
-    Groups of less than k records are united with the nearest first, the smallest
-    before others; then the worst with the nearest, as `merge_until_close` does.
+    Groups of less than k records are merged with the nearest first, beginning with the
+    smallest; then the worst with the nearest, as `merge_until_close` does.
     """
     promise = CloseToTable.to((problem.ordered,), threshold(problem.t))
     return merge_with_nearest(problem.Z, _large_enough(problem, labels), promise)

@@ -30,23 +30,24 @@ def merge_until_satisfied(
     progress: Progress | None = None,
     weights: F64 | None = None,
 ) -> Labels:
-    """Return labels (n,): the groups, some of them merged, that satisfy all.
+    """Return labels (n,) that satisfy all requirements, by merging groups.
 
-    In rounds: each group that breaks a requirement, those that fall shortest first, is
-    merged with one of the `NEAR` groups whose centroids are nearest and that were not
-    merged in this round: the nearest with which it satisfies all, or, if there is
-    none, the one with which it falls shortest least; never one with which it breaks
-    what no group that breaks it can be mended of.  Ends at the latest with one group.
+    In each round, every group that breaks a requirement is merged with another one,
+    beginning with the largest shortfall.  The partner is one of the `NEAR` groups whose
+    centroids are nearest and that were not merged in this round: the nearest with which
+    it satisfies all, or else the one with the smallest shortfall.  A partner is
+    excluded if the union breaks a requirement that further merging cannot restore.  The
+    rounds end at the latest with one group.
 
     Raises
     ------
     InfeasibleInputError
-        That one group does not satisfy all.
+        The last group does not satisfy all requirements.
 
     Parameters
     ----------
     X : (n, d)
-        Quasi-identifiers; distances are of their z-scores, or as they are encoded.
+        Quasi-identifiers; distances are between z-scores, or encoded coordinates.
     weights : (n,)
         Sampling weights: z-scores and centroids are weighted.
 
@@ -71,18 +72,18 @@ def merge_until_satisfied(
 
 
 def _require_satisfied(labels: Labels, requirements: Sequence[Requirement]) -> None:
-    """Refuse one group of all records that does not satisfy what other groups may.
+    """Refuse one group of all records that breaks a requirement others may satisfy.
 
-    What a union of groups that satisfy it satisfies was refused before.
+    Requirements that unions inherit from their groups were checked before.
     """
     for requirement in requirements:
         found = requirement.check(labels)
         if not found.holds:
-            less = f"promise {found.keeps}, which it does, or less"
+            less = f"require {found.keeps}, which it satisfies, or less"
             raise InfeasibleInputError(
                 f"Merging ended with one group, and {found}",
-                fix=f"{less if found.keeps else 'ask less of it'}; other groups may "
-                "keep more, which merging does not find.",
+                fix=f"{less if found.keeps else 'relax it'}; other groups may "
+                "satisfy more, which merging does not find.",
             )
 
 
@@ -99,14 +100,14 @@ def certified(
     weights: F64 | None = None,
     left: float = np.inf,
 ) -> Certificate:
-    """Return what is proven of groups: `status`, unless the bound is met.
+    """Return the certificate of groups: `status`, unless the bound is met.
 
-    objective: the sum of squares within groups, on z-scores.  bound: the highest of
-    what any groups of k lose, of what any lose that are as close as asked of one
-    attribute by the ordered distance, and of `start`, what a partition has proven of
-    all groups of k (None if nothing).  violation: 0.0, decided exactly.  With sampling
-    weights (n,) squares are weighted, and of closeness nothing is proven.  The bound of
-    closeness may take the seconds that are `left`, and a few more.
+    objective: the sum of squares within groups, on z-scores. bound: the highest of the
+    bound for any groups of k, the bound for t-close groups if t is required of one
+    attribute by the ordered distance, and `start`, the partition's own bound for all
+    groups of k (or None). violation: 0.0, decided exactly. With sampling weights (n,)
+    squares are weighted, and closeness gives no bound. The bound of closeness may take
+    `left` seconds, and a few more.
     """
     own, known = scale_with_weights(X, "z", weights)
     Z = np.ascontiguousarray(own)
@@ -134,14 +135,14 @@ def certified(
 
 
 def _short(requirements: Sequence[Requirement], records: I64, starts: I64) -> F64:
-    """Return how far each group is from satisfying all, (groups,)."""
+    """Return the shortfall of each group over all requirements, (groups,)."""
     return np.asarray(sum(each.short(records, starts) for each in requirements))
 
 
 def _partners(
     centroids: F64, labels: Labels, short: F64, requirements: Sequence[Requirement]
 ) -> dict[int, int]:
-    """Return with which group each group that breaks one is merged."""
+    """Return the partner of each group that breaks a requirement."""
     near = _nearest(centroids, np.flatnonzero(short))
     left = _left_short(labels, near, requirements)  # inf: never
     partner: dict[int, int] = {}
@@ -161,7 +162,7 @@ def _partners(
 
 
 def _nearest(centroids: F64, of: I64) -> dict[int, I64]:
-    """Return the groups nearest to each of some, nearest first."""
+    """Return the nearest groups of some groups, nearest first."""
     from scipy.spatial import cKDTree
 
     wanted = min(NEAR + 1, len(centroids))
@@ -173,7 +174,7 @@ def _nearest(centroids: F64, of: I64) -> dict[int, I64]:
 def _left_short(
     labels: Labels, near: dict[int, I64], requirements: Sequence[Requirement]
 ) -> dict[int, F64]:
-    """Return how short each group would fall, merged with each of those near it."""
+    """Return the shortfall of each group after merging with each near group."""
     records, starts = members(labels)
 
     def own(group: int) -> I64:
@@ -191,7 +192,7 @@ def _left_short(
 
 
 def _joined(labels: Labels, partner: dict[int, int]) -> Labels:
-    """Return labels with groups merged, numbered without a gap."""
+    """Return labels with groups merged, numbered without gaps."""
     name = np.arange(int(labels.max()) + 1)
     for group, other in partner.items():
         name[group] = other

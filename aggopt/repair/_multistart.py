@@ -1,4 +1,4 @@
-"""Groups made t-close by strata of several sizes, then searched; the best is kept."""
+"""Search from t-close groups made by strata of several sizes; the best is returned."""
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
@@ -11,17 +11,17 @@ from aggopt.privacy._distance import threshold
 from aggopt.repair._local_search import searched, stage
 from aggopt.repair._problem import Problem
 
-FACTORS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0)  # times the least size that will do
-TRIAL = 1 / 20  # share of the proposals that compares one size with others
-TRIED = 0.35  # share of the time that all these take, about
+FACTORS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0)  # multiples of the least sufficient size
+TRIAL = 1 / 20  # share of the proposals for the trial of one size
+TRIED = 0.35  # share of the time for all trials, roughly
 
 
 def multistarted(
     problem: Problem, labels: Labels | None, proposals: int, seed: int, clock: Deadline
 ) -> Labels | None:
-    """Return the best labels (n,) found; None if time ended before any.
+    """Return the best labels (n,) found; None if time ended before any were found.
 
-    `labels` (n,) are t-close, and searched like the others.
+    `labels` (n,) are t-close, and are searched like the others.
     """
     best, trial = labels, round(TRIAL * proposals)
     sizes = _sizes(problem)
@@ -52,6 +52,6 @@ def _sizes(problem: Problem) -> list[int]:
 
 
 def _start(problem: Problem, size: int) -> Labels | None:
-    """Return groups from strata, None where ties take them beyond t."""
+    """Return groups from strata, None if ties take them beyond t."""
     found = partition_by_strata(problem.Z, problem.ordered.place, size)
     return found if problem.holds(found) else None

@@ -1,4 +1,4 @@
-"""A repair of the user's: what it makes is checked before it is believed."""
+"""User-defined repairs, whose groups are checked before use."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -18,25 +18,25 @@ from aggopt.repair._given import Given
 
 @dataclass(frozen=True)
 class OwnRepair(OwnFunction):
-    """A function f(X, labels, k, *, broken, progress, **settings) of the user's.
+    """A user-defined function f(X, labels, k, *, broken, progress, **settings).
 
-    It gets copies of records X (n, d) and of the group of each (n,), and a function
-    `broken` that says of labels (n,) which groups (m,) do not satisfy what the job
-    requires; it returns labels (n,).
+    It receives copies of records X (n, d) and of the group of each (n,), and a function
+    `broken` that returns for labels (n,) whether each group (m,) breaks a requirement
+    of the job; it returns labels (n,).
     """
 
     data: ClassVar[tuple[str, ...]] = ("X", "labels", "k")
     given: ClassVar[tuple[str, ...]] = ("progress", "broken")
 
     def __call__(self, given: Given, labels: Labels, how: Any) -> Partition | None:
-        """Return its groups, certified; None where they are those that it got.
+        """Return its groups, certified; None if they equal the given ones.
 
         Raises
         ------
         JobError
-            It fails, or returns no group for each record.
+            The function fails, or does not return one group for each record.
         PrivacyError
-            A group of its is too small, or does not satisfy what is required.
+            A returned group is too small, or breaks a requirement.
         """
         from aggopt.repair._merge_until_satisfied import certified
 
@@ -55,7 +55,7 @@ class OwnRepair(OwnFunction):
         if left:
             raise PrivacyError(
                 f"{self.origin.name} leaves {left} of {made.max() + 1} groups that do "
-                "not satisfy what is required.",
+                "not satisfy the requirements.",
                 fix='correct it, or set repair = "merge" under [privacy].',
             )
         if np.array_equal(made, labels):

@@ -1,4 +1,4 @@
-"""Prices of groups: a linear program over unions, to which those that pay are added."""
+"""Prices of groups: a linear program over unions, extended by those that pay."""
 
 from dataclasses import dataclass, field, replace
 
@@ -18,20 +18,20 @@ ENTERING = 600  # unions that a round adds to the linear program, at most
 
 @dataclass(frozen=True, eq=False)
 class Priced:
-    """What the linear program says.
+    """Result of the linear program.
 
     Attributes
     ----------
     prices : (m,)
-        Of the groups.
+        Prices of the groups.
     reduced : (q,)
         Cost of every union less the prices of its groups.
     shares : (q,)
-        How much of every union the program takes, 0 to 1.
+        Share of every union in the solution, 0 to 1.
     bound
-        What the prices prove: no choice of these unions costs less.
+        Bound that the prices prove: no choice of these unions costs less.
     missed
-        How HiGHS ended where it did not answer: UNANSWERED or FAILED.
+        Status of HiGHS if it did not answer: UNANSWERED or FAILED.
     """
 
     prices: Floats = field(repr=False)
@@ -42,10 +42,10 @@ class Priced:
 
 
 def priced(unions: Unions, known: int, clock: Deadline, seconds: float) -> Priced:
-    """Return what the linear program says, solved by adding unions that pay.
+    """Return the result of the linear program, solved by adding unions that pay.
 
-    The last `known` unions are in from the start.  Stopped after so many seconds; the
-    bound holds then, too.
+    The last `known` unions are in from the start. It stops after `seconds`; the bound
+    holds then, too.
     """
     with _UnionMaster(unions.m) as master:
         return _priced(master, unions, known, clock, clock.spent + seconds)
@@ -66,7 +66,7 @@ def _priced(
         if solved.duals is None:
             break
         prices, reduced = solved.duals, unions.reduced(solved.duals)
-        # a choice has m unions at most: each gains no more than the least
+        # a choice has m unions at most: each gains at most the least reduced cost
         proven = float(prices.sum() + m * min(0.0, reduced.min()))
         if proven > best.bound or not best.bound:
             shares = np.zeros(q)
@@ -78,7 +78,7 @@ def _priced(
 
 
 class _UnionMaster(RestrictedMaster):
-    """The restricted master over unions: a row a group, a column a union."""
+    """Restricted master over unions: a row for each group, a column for each union."""
 
     def __init__(self, m: int) -> None:
         require_highs("Unions")
@@ -86,9 +86,9 @@ class _UnionMaster(RestrictedMaster):
         self.entered: list[Labels] = []
 
     def solve(self, unions: Unions, enter: Labels, seconds: float) -> HighsSolution:
-        """Return the optimum once these unions are in; the duals are of the groups.
+        """Return the optimum after adding these unions; the duals are of the groups.
 
-        Without duals where so many seconds do not do for any.
+        The duals are None if `seconds` were too few.
         """
         starts, index = unions.rows(enter)
         self.add_columns(unions.costs[enter], starts[:-1], index, np.ones(len(index)))

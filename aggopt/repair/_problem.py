@@ -1,4 +1,4 @@
-"""What every method of repair is given, and what it hands back."""
+"""Input of every method of repair."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +25,7 @@ from aggopt.privacy._ordered import Ordered, threshold
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Records Z (n, d) on z-scores, and the promise: k, and t of `ordered`."""
+    """Records Z (n, d) on z-scores, and the requirements: k, and t of `ordered`."""
 
     Z: Floats = field(repr=False)
     ordered: Ordered = field(repr=False)
@@ -39,12 +39,12 @@ class Problem:
 
     @cached_property
     def near(self) -> Labels:
-        """The records whose groups a record may change with, (n, c)."""
+        """The records whose groups a record may join, (n, c)."""
         return find_neighbours(self.Z, NEAR)
 
     @cached_property
     def promise(self) -> Promise:
-        """What a local search is to keep, beside k."""
+        """Constraints of a local search, in addition to k."""
         return combine_constraints(close=build_closeness(self.ordered, self.limits))
 
     def holds(self, labels: Labels) -> bool:
@@ -58,7 +58,7 @@ class Problem:
         return group_sse(self.Z, labels)
 
     def violation(self, labels: Labels) -> float:
-        """Return by how much the largest EMD exceeds t, exact; 0.0 if it does not."""
+        """Return the excess of the largest EMD over t, exact; 0.0 if it is within t."""
         sizes = np.bincount(labels)
         over = self.ordered.numerators(labels) - self.limits[sizes]
         if (over <= 0).all():
@@ -69,14 +69,14 @@ class Problem:
 def ordered_of(
     confidential: npt.ArrayLike, bins: str, *, stacklevel: int = 4
 ) -> Ordered:
-    """Return the confidential attribute that a caller passed; warn if constant."""
+    """Return the confidential attribute in bins; warn if it is constant."""
     ordered = Ordered.read(confidential, bins)
     warn_of_constant([("", ordered)], stacklevel=stacklevel)
     return ordered
 
 
 def rows(labels: npt.ArrayLike) -> npt.NDArray[np.generic]:
-    """Return labels as an array; refuse what is none, or has holes."""
+    """Return labels as an array; refuse ragged or incomplete ones."""
     try:
         holes = int(np.ma.getmaskarray(labels).sum()) if np.ma.isMA(labels) else 0
         array = np.asarray(labels)
@@ -94,7 +94,7 @@ def rows(labels: npt.ArrayLike) -> npt.NDArray[np.generic]:
 def problem_of(
     X: npt.ArrayLike, confidential: npt.ArrayLike, k: int, t: float, bins: str
 ) -> Problem:
-    """Return the problem of records in their own units; refuse what cannot be one."""
+    """Return the problem of records in their own units; refuse invalid input."""
     Z = np.ascontiguousarray(scale_records(X))
     ordered = ordered_of(confidential, bins, stacklevel=outside() + 2)
     if ordered.n != len(Z):

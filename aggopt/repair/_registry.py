@@ -1,4 +1,4 @@
-"""Repairs by name: each is declared in a file of its own, in `_methods`."""
+"""Registry of repairs: each is declared in its own file in `_methods`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ ALL = frozenset({*REQUIREMENTS, OWN_MODELS})
 
 
 class Limited(Section):
-    """The key of repairs that take their time.
+    """Setting of repairs with a time limit.
 
     Attributes
     ----------
     time_limit
-        Seconds; where a solver is asked and none are named, 600.  Merging, where groups
-        need it to satisfy what is required, and the bound are not cut short.
+        Seconds; 600 by default if a solver is used.  Merging that the requirements make
+        necessary, and the bound, are not cut short.
     """
 
     time_limit: float | None = Field(
@@ -34,13 +34,13 @@ class Limited(Section):
 
 
 class Solving(Limited):
-    """The keys of repairs that a solver carries out, or ends.
+    """Settings of repairs that use a solver, throughout or at the end.
 
     Attributes
     ----------
     solver
-        Of "merge-ilp"; of "swap" and "sweep" the one that exchanges records at the end,
-        or none.
+        Solver of "merge-ilp"; for "swap" and "sweep" the one that exchanges records at
+        the end, or none.
     """
 
     solver: SolverName = None
@@ -48,29 +48,30 @@ class Solving(Limited):
 
 @dataclass(frozen=True, kw_only=True)
 class Repair(Method):
-    """What makes the groups of a partition satisfy what it does not keep.
+    """Repair: it makes the groups of a partition satisfy further requirements.
 
     Attributes
     ----------
     function
-        Returns groups made of labels (n,); None where these are kept as they are.
-        Its last argument is the section of the job.
+        Returns groups made from labels (n,); None if these are unchanged.  Its last
+        argument is the section of the job.
     settings
-        Its keys of [privacy.repair] beside the method; keys of one name
-        mean one thing.
+        Its keys of [privacy.repair] other than the method; keys of one name have one
+        meaning.
     adds, leaves
-        The privacy models that it makes groups satisfy, and of others those that it
-        leaves satisfied; "own" are those of the user's.
+        The privacy models that it makes groups satisfy, and others that it leaves
+        satisfied; "own" are user-defined models.
     any_distance
-        Whether it adds them of several attributes and however they are counted.
+        Whether it adds them for several attributes and for any distance.
     asks_solver
-        Whether it needs a solver, be one named or not.
+        Whether it needs a solver, even if none is named.
     model
-        The optimisation model that a solver, if it takes one, is for.
+        The optimisation model for its solver, if it accepts one.
     certificate
-        What it proves, in a line.
+        Description of its certificate, in a line.
     solve
-        Of those that keep t of one attribute: what `aggopt.repair.closeness` calls.
+        For methods that keep t of one attribute: the function that
+        `aggopt.repair.closeness` calls.
     """
 
     function: Callable[[Given, Labels, Any], Partition | None]
@@ -85,7 +86,7 @@ class Repair(Method):
 
 
 def _adopted(thing: object, origin: Origin) -> Repair:
-    """Return the repair that a function of the user's is: what it makes is checked."""
+    """Return the repair that wraps a user-defined function and checks its groups."""
     return Repair(
         name=origin.name,
         when="a repair of your own",

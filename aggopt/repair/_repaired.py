@@ -1,4 +1,4 @@
-"""Groups that were made t-close, and what is proven of them."""
+"""Result of a repair: t-close groups with their certificate."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from aggopt.solvers import Certificate, Status
 
 
 class Found(NamedTuple):
-    """What a method found; `polished` is the solver that had the last word."""
+    """Result of a method; `polished` is the solver of the last program."""
 
     labels: Labels
     status: Status
@@ -21,12 +21,12 @@ class Found(NamedTuple):
 
 
 def not_worse(problem: Problem, given: Labels, found: Found) -> Found:
-    """Return the labels given where they hold, and nothing better was found."""
+    """Return the given labels if they satisfy k and t, and no better were found."""
     if problem.holds(given) and problem.sse(given) <= problem.sse(found.labels):
         return found._replace(labels=given, status=Status.KEPT)
     if not problem.holds(found.labels):
         raise SolverError(
-            "The groups that were found do not keep k and t.",
+            "The groups of the search do not satisfy k and t.",
             fix="name another solver or method, and report this.",
         )
     return found
@@ -35,7 +35,7 @@ def not_worse(problem: Problem, given: Labels, found: Found) -> Found:
 def repaired(
     problem: Problem, found: Found, bound: float, clock: Deadline
 ) -> Partition:
-    """Return what was found, numbered anew and with its certificate."""
+    """Return the result, renumbered and with its certificate."""
     certificate = _certified(problem, found, bound, clock)
     return Partition(numbered(found.labels), certificate, merging=found.merging)
 

@@ -1,4 +1,4 @@
-"""Unions of groups that are t-close: all of a few groups, and what they cost."""
+"""Unions of groups that are t-close: all unions of a few groups, with their costs."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,17 +13,17 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.models import closeness_merge as model
 from aggopt.repair._problem import Problem
 
-MOST = 2_000_000  # unions that are looked at
-MOST_NEAR = 500_000  # of groups near each other, by width
-NEAR_WIDTH = 3  # groups in a union of near ones, at most
-LOOKED_AT = 20_000_000  # bins of unions between two looks at the clock: 0.02 seconds
+MOST = 2_000_000  # unions that are considered
+MOST_NEAR = 500_000  # of near groups, by width
+NEAR_WIDTH = 3  # groups in a union of near groups, at most
+LOOKED_AT = 20_000_000  # bins of unions between two checks of the clock: 0.02 seconds
 
 
 @dataclass(frozen=True, eq=False)
 class Unions:
-    """Proposed unions of the groups of `labels` (n,), as `closeness_merge` has them.
+    """Proposed unions of the groups of `labels` (n,), as in `closeness_merge`.
 
-    `complete`: all t-close ones of up to `widest` groups, two or more, are there.
+    `complete`: all t-close unions of up to `widest` groups, two or more, are included.
     """
 
     problem: Problem
@@ -48,7 +48,7 @@ class Unions:
 
     @cached_property
     def m(self) -> int:
-        """How many groups there are."""
+        """Number of groups."""
         return int(self.labels.max()) + 1
 
     def members(self, q: int) -> Labels:
@@ -56,7 +56,7 @@ class Unions:
         return self.group[self.first[q] : self.first[q + 1]]
 
     def rows(self, columns: Labels) -> tuple[Labels, Labels]:
-        """Return where each of some unions starts, and their groups one by one."""
+        """Return the start of each of some unions, and their groups one by one."""
         lengths = self.first[columns + 1] - self.first[columns]
         starts = np.concatenate(([0], np.cumsum(lengths)))
         shift = np.repeat(self.first[columns] - starts[:-1], lengths)
@@ -69,7 +69,7 @@ class Unions:
 
     @cached_property
     def first(self) -> Labels:
-        """Where each union starts, and where the last ends, (q + 1,)."""
+        """Start of each union, and the end of the last, (q + 1,)."""
         starts = np.flatnonzero(np.diff(self.column, prepend=-1))
         return np.append(starts, len(self.column))
 
@@ -80,7 +80,7 @@ class Unions:
 
 
 def widest(m: int) -> int:
-    """Return how many of m groups a union may hold, for `MOST` of them to be all."""
+    """Return how many of m groups a union may have, so that all are at most `MOST`."""
     total, count = 0, 0
     while count < m and total + comb(m, count + 1) <= MOST:
         count += 1
@@ -93,9 +93,9 @@ def close_unions(
 ) -> Unions:
     """Return all t-close unions of up to `widest` groups, and those of `known` (n,).
 
-    Where that is less than `NEAR_WIDTH`, wider ones of groups near each other, too.
-    Those of known, which are t-close, come last, and with them the union of all.
-    When time is up, wider ones are left out.
+    If that is less than `NEAR_WIDTH`, wider unions of near groups are included, too.
+    The t-close unions of `known` are last, followed by the union of all groups. When
+    time is up, wider ones are left out.
     """
     m = int(labels.max()) + 1
     found: list[Labels] = [_close(problem, labels, np.arange(m)[:, None])]
@@ -140,7 +140,7 @@ def _of_width(
 def _of_near(
     problem: Problem, labels: Labels, count: int, clock: Deadline
 ) -> Labels | None:
-    """Return t-close unions (u, count), each of a group and some that are near it.
+    """Return t-close unions (u, count), each of a group and some near ones.
 
     None when time is up.
     """
@@ -163,8 +163,8 @@ def _of_near(
 def _near(problem: Problem, labels: Labels, count: int) -> Labels:
     """Return the groups nearest to each (m, count), half on the other side of all.
 
-    Groups that are near are often alike in the confidential attribute, so that they
-    complete each other little: those whose mean bin is on the other side do.
+    Near groups are often similar in the confidential attribute, so that they complete
+    each other little: groups with a mean bin on the other side do.
     """
     from scipy.spatial import cKDTree
 
@@ -191,7 +191,7 @@ def _near(problem: Problem, labels: Labels, count: int) -> Labels:
 
 
 def _close(problem: Problem, labels: Labels, unions: Labels) -> Labels:
-    """Return those of some unions (u, count) that are t-close and hold k records."""
+    """Return the unions among (u, count) that are t-close and have k records."""
     if not len(unions):
         return unions
     count = unions.shape[1]

@@ -1,4 +1,4 @@
-"""All t-close unions of a few groups.  Compiled; importing this imports numba."""
+"""Compiled enumeration of the t-close unions of a few groups. Imports numba."""
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from aggopt.core.validation import Labels
 def close_unions(
     off: I64, sizes: I64, limits: I64, k: int, union: Labels, turns: int, found: Labels
 ) -> int:
-    """Find unions that are t-close and hold k; return how many.
+    """Find unions that are t-close and have k records; return their number.
 
-    Of the `turns` that begin with `union` (count,), which is then the next, or begins
-    with -1 if there is none.  They come into `found` (turns, count).  off (m, bins) are
-    the groups' deviations, whose sums are those of a union.
+    It checks `turns` unions, beginning with `union` (count,), which is then advanced to
+    the next, or begins with -1 at the end. Results are written into `found` (turns,
+    count). off (m, bins) are the groups' deviations, which add up to those of a union.
     """
     (m, bins), count, u = off.shape, found.shape[1], 0
     before = np.zeros(bins, np.int64)  # of all members but the last
@@ -43,7 +43,7 @@ def close_unions(
 
 @inner
 def _add_up(off: I64, union: Labels, before: I64) -> None:
-    """Add up the deviations of all members of a union but the last."""
+    """Sum the deviations of all members of a union but the last."""
     before[:] = 0
     for g in union[:-1]:
         before += off[g]

@@ -84,7 +84,7 @@ def test_what_no_groups_keep_is_refused(folder, tmp_path):
     with refused(
         "Merging ended with one group, and never DOES NOT HOLD for 'ill', by object "
         "never: 1 of 1 groups fail, the smallest of 160 records.",
-        "ask less of it; other groups may keep more, which merging does not find.",
+        "relax it; other groups may satisfy more, which merging does not find.",
         InfeasibleInputError,
     ):
         masked(folder, asking(never), tmp_path / "out")

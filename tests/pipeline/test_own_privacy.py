@@ -161,7 +161,7 @@ def test_merging_that_ends_with_one_group_says_so() -> None:
     with pytest.raises(InfeasibleInputError) as refused:
         aggopt.mask(people(), job(own=asked, repair="merge"))
     assert "Merging ended with one group, and several DOES NOT" in refused.value.problem
-    assert refused.value.fix.startswith("ask less of it; other groups may keep more")
+    assert refused.value.fix.startswith("relax it; other groups may satisfy more")
 
 
 def test_it_is_of_the_attributes_that_it_names() -> None:

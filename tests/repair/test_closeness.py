@@ -399,8 +399,8 @@ def test_nothing_printed_shows_a_value():
     [
         ({"method": "swop"}, "did you mean 'swap'"),
         ({"method": "swap", "solver": "uno"}, "does not take problems"),
-        ({"seed": 3}, "draws nothing at random"),
-        ({"proposals": 3}, "draws nothing at random"),
+        ({"seed": 3}, "uses no random numbers"),
+        ({"proposals": 3}, "uses no random numbers"),
         ({"method": "swap", "proposals": -1}, "0 for none"),
         ({"method": "swap", "seed": 0.5}, "whole number from 0 up"),
         ({"time_limit": 0}, "positive number of seconds"),

@@ -1,4 +1,4 @@
-"""The repair that merges groups, for any requirement."""
+"""Repair that merges groups, for any requirement."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The repair that unites groups by an integer program."""
+"""Repair that merges groups by an integer program."""
 
 from typing import TYPE_CHECKING, Any
 

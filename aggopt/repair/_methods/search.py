@@ -1,4 +1,4 @@
-"""The repair that merges, then moves and swaps records, each change checked exactly."""
+"""Repair that merges, then moves and swaps records, checking each change exactly."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ from aggopt.partition._shared.scaling import scale_with_weights
 from aggopt.repair._registry import Given, Limited, Repair
 from aggopt.solvers import Status
 
-MERGED = 0.2  # share of the progress that merging has, about
+MERGED = 0.2  # share of the progress for merging, roughly
 
 
 def _searched(given: Given, labels: Labels, how: Any) -> Partition | None:

@@ -1,4 +1,4 @@
-"""The repair that swaps and moves records."""
+"""Repair that swaps and moves records."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""The repair that starts from groups of several sizes."""
+"""Repair that starts from groups of several sizes."""
 
 from typing import TYPE_CHECKING, Any
 
