@@ -21,7 +21,7 @@ from aggopt.partition import (
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
 from aggopt.repair import closeness
-from aggopt.repair._merge_until_satisfied import certified, merge_until_satisfied
+from aggopt.repair._merge_until_satisfied import certify_groups, merge_until_satisfied
 from aggopt.solvers import SOLVERS, Certificate, Status
 
 ROUNDING, NOTHING = 1e-9, 1e-12  # relative; standardised units
@@ -110,7 +110,7 @@ def repairs(of_: Instance) -> Iterator[Found]:
     promise = Closeness("x", Ordered.of(places), t)
     merged = merge_until_satisfied(of_.X, start, [promise])
     proven = optimal(of_.X, k).certificate.bound
-    proof = certified(of_.X, merged, [promise], 0.0, k, proven)
+    proof = certify_groups(of_.X, merged, [promise], 0.0, k, proven)
     yield judged("repair merge", proof, merged)
     for method in (("swap", "sweep")[of_.seed % 2], "merge-ilp"):
         if method == "merge-ilp" and of_.seed % EVERY["pyomo"]:

@@ -18,7 +18,7 @@ from aggopt.partition._shared.sse import compute_sse
 from aggopt.privacy._model import OF_RECORDS, REQUIREMENTS
 from aggopt.privacy._requirement import Requirement
 from aggopt.repair._own import OwnRepair
-from aggopt.repair._registry import Given, Repair
+from aggopt.repair._registry import Repair, RepairInput
 
 K, N = 3, 24  # few, as integer programs of all unions are solved
 FEW = (1, 1, 1, 2, 3, 4, 5)  # pays of seven records, in units: three of them alike
@@ -59,7 +59,7 @@ class TriedRepair:
             if isinstance(own, OwnRepair)
             else self.method.settings(**named)
         )
-        found = own(Given(X, k, (asked,), None, None), labels, section)
+        found = own(RepairInput(X, k, (asked,), None, None), labels, section)
         if found is None:
             return labels, None
         kind = type(found).__name__

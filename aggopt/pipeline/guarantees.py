@@ -32,7 +32,7 @@ from aggopt.privacy._model import OWN_MODELS
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._requirement import Requirement
-from aggopt.repair._registry import REPAIRS, Given
+from aggopt.repair._registry import REPAIRS, RepairInput
 from aggopt.solvers import choose
 from aggopt.solvers._options import require_limited
 
@@ -225,7 +225,7 @@ def repaired(
     if how is None or block.partition.interrupted:
         return block
     bound, asked = _bound_of_start(block, job), (*requirements_of(held), *more)
-    given = Given(X, job.privacy.k, asked, bound, on_progress, weights)
+    given = RepairInput(X, job.privacy.k, asked, bound, on_progress, weights)
     made = REPAIRS.of(how).function(given, block.labels, how)
     return block if made is None else replace(block, partition=made)
 

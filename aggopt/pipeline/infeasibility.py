@@ -55,12 +55,12 @@ def forced(held: Sequence[Confidential], privacy: Privacy) -> Forced | None:
 
 def _two_groups(varying: Sequence[Closeness], k: int) -> tuple[str, float, bool] | None:
     """Return where two groups reach t worst, that t, and whether none is smaller."""
-    from aggopt.repair._feasibility import reachable
+    from aggopt.repair._feasibility import find_reachable
 
     found = [
         (each.attribute, reach.t, reach.bound > 0)
         for each in varying
         if isinstance(each.distance, Ordered)
-        for reach in [reachable(each.distance, k, 2)]
+        for reach in [find_reachable(each.distance, k, 2)]
     ]
     return max(found, key=lambda one: one[1], default=None)

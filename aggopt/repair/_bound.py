@@ -19,12 +19,14 @@ GRACE = 10.0  # seconds for the bound, which takes one or two, after the search
 ROUNDING = 1e-26  # loss for each entry of z-scores that counts as 0
 
 
-def least_loss(problem: Problem, left: float = np.inf) -> float:
+def bound_loss(problem: Problem, left: float = np.inf) -> float:
     """Return the higher of the bounds on SSE for groups of k, and for t-close ones."""
-    return max(free.compute_loss_bound(problem.Z, problem.k), close_loss(problem, left))
+    return max(
+        free.compute_loss_bound(problem.Z, problem.k), bound_close_loss(problem, left)
+    )
 
 
-def close_loss(problem: Problem, left: float = np.inf) -> float:
+def bound_close_loss(problem: Problem, left: float = np.inf) -> float:
     """Return the bound on SSE over all records and attributes, 0.0 if none is proven.
 
     The bound is of t only, whatever the sizes of groups. The solver's multipliers prove
@@ -38,7 +40,7 @@ def close_loss(problem: Problem, left: float = np.inf) -> float:
         return 0.0
     place = problem.ordered.place / (problem.ordered.m - 1)
     solver = choose(None, model.MODEL.kind).name
-    best, Z = 0.0, _few(problem, place)
+    best, Z = 0.0, _reduce_directions(problem, place)
     clock = Deadline(min(max(left, 0.0) + GRACE, LONGEST))
     for pieces in PIECES:
         if clock.over:
@@ -47,12 +49,14 @@ def close_loss(problem: Problem, left: float = np.inf) -> float:
         program = model.build(data, "cvxpy")
         status = solve(program, solver, time_limit=clock.left).status
         if status.usable and status is not Status.UNANSWERED:
-            found = model.multipliers(program, data)
-            best = max(best, 0.0 if found is None else model.proven(data, found))
+            multipliers = model.multipliers(program, data)
+            best = max(
+                best, 0.0 if multipliers is None else model.proven(data, multipliers)
+            )
     return best * Z.size
 
 
-def _few(problem: Problem, place: F64) -> F64:
+def _reduce_directions(problem: Problem, place: F64) -> F64:
     """Return records (n, d) in at most WIDEST orthogonal directions.
 
     Those along which f varies are first, then those along which records vary most.
@@ -62,26 +66,31 @@ def _few(problem: Problem, place: F64) -> F64:
         return Z
     from scipy.linalg import eigh
 
-    own = Z - Z.mean(axis=0)
+    centred = Z - Z.mean(axis=0)
     last = Z.shape[1] - 1
-    most = eigh(own.T @ own, subset_by_index=[last - WIDEST + 1, last])[1][:, ::-1]
-    way = model.Data(Z, place, problem.t, max(PIECES)).way
-    axes = np.linalg.qr(np.hstack([own.T @ way, most]))[0]
-    return np.asarray(own @ axes[:, :WIDEST])
+    axes_of_records = eigh(
+        centred.T @ centred, subset_by_index=[last - WIDEST + 1, last]
+    )[1][:, ::-1]
+    f_directions = model.Data(Z, place, problem.t, max(PIECES)).way
+    axes = np.linalg.qr(np.hstack([centred.T @ f_directions, axes_of_records]))[0]
+    return np.asarray(centred @ axes[:, :WIDEST])
 
 
-def highest(
-    found: Certificate, bounds: Iterable[float | None], entries: int
+def raise_bound(
+    certificate: Certificate, bounds: Iterable[float | None], entries: int
 ) -> Certificate:
     """Return a certificate of SSE with the highest of its bound and `bounds`.
 
     Its status is OPTIMAL if that bound is met, up to rounding of sums of `entries`
     terms.
     """
-    known = [b for b in (found.bound, *bounds) if b is not None]
-    if not known:
-        return found
-    bound, objective = min(max(known), found.objective), found.objective
+    known_bounds = [b for b in (certificate.bound, *bounds) if b is not None]
+    if not known_bounds:
+        return certificate
+    bound, objective = (
+        min(max(known_bounds), certificate.objective),
+        certificate.objective,
+    )
     met = objective - bound <= MET * objective + ROUNDING * entries
-    status = Status.OPTIMAL if met else found.status
-    return replace(found, bound=bound, status=status)
+    status = Status.OPTIMAL if met else certificate.status
+    return replace(certificate, bound=bound, status=status)

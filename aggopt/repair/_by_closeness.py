@@ -8,32 +8,40 @@ from aggopt.partition._in_blocks import call_with_progress
 from aggopt.partition._shared.result import Partition
 from aggopt.privacy._closeness import unwarned_of_constants
 from aggopt.privacy._models.t_closeness import Closeness
-from aggopt.repair._bound import highest
-from aggopt.repair._registry import Given
+from aggopt.repair._bound import raise_bound
+from aggopt.repair._registry import RepairInput
 
 
-def by_closeness(name: str, given: Given, labels: Labels, how: Any) -> Partition:
+def repair_by_closeness(
+    name: str, repair_input: RepairInput, labels: Labels, settings: Any
+) -> Partition:
     """Return groups (n,) that `closeness` makes by the method `name`."""
     from aggopt import repair
 
-    if given.weights is not None:
+    if repair_input.weights is not None:
         raise JobError(
             f'Repair "{name}" counts squares without weights, and records have some.',
             fix='write repair = "search" under [privacy], or leave the weights out.',
         )
-    (asked,) = (each for each in given.requirements if isinstance(each, Closeness))
+    (closeness,) = (
+        requirement
+        for requirement in repair_input.requirements
+        if isinstance(requirement, Closeness)
+    )
     with unwarned_of_constants():
-        found = call_with_progress(
+        partition = call_with_progress(
             repair.closeness,
-            given.X,
-            asked.distance.place,
+            repair_input.X,
+            closeness.distance.place,
             labels,
-            given.k,
-            asked.t,
+            repair_input.k,
+            closeness.t,
             method=name,
-            solver=how.solver,
-            time_limit=how.time_limit,
-            progress=given.progress,
+            solver=settings.solver,
+            time_limit=settings.time_limit,
+            progress=repair_input.progress,
         )
-    proof = highest(found.certificate, [given.bound], given.X.size)
-    return Partition(found.labels, proof, merging=found.merging)
+    proof = raise_bound(
+        partition.certificate, [repair_input.bound], repair_input.X.size
+    )
+    return Partition(partition.labels, proof, merging=partition.merging)

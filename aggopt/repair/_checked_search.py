@@ -55,30 +55,33 @@ class _SearchedGroups:
 
     def changes(self, i: int, near: I64) -> Iterator[_Exchange]:
         """Yield the changes of record i with near groups."""
-        own = int(self.labels[i])
+        own_group = int(self.labels[i])
         for j in near.tolist():
             g = int(self.labels[j])
-            if g == own:
+            if g == own_group:
                 continue
-            yield _Exchange(self._gain(i, j, own, g), i, g, j)
-            if self.sizes[own] > self.k:
-                yield _Exchange(self._gain(i, -1, own, g), i, g, -1)
+            yield _Exchange(self._gain(i, j, own_group, g), i, g, j)
+            if self.sizes[own_group] > self.k:
+                yield _Exchange(self._gain(i, -1, own_group, g), i, g, -1)
 
     def allowed(self, change: _Exchange) -> bool:
         """Whether both groups satisfy every requirement after a change, exactly."""
-        own = int(self.labels[change.record])
-        one = self.members[own] - {change.record} | ({change.back} - {-1})
+        own_group = int(self.labels[change.record])
+        one = self.members[own_group] - {change.record} | ({change.back} - {-1})
         other = self.members[change.other] - {change.back} | {change.record}
         records = np.array([*sorted(one), *sorted(other)], np.int64)
         starts = starts_of([len(one), len(other)])
-        return not any(each.broken(records, starts).any() for each in self.requirements)
+        return not any(
+            requirement.broken(records, starts).any()
+            for requirement in self.requirements
+        )
 
     def make(self, change: _Exchange) -> None:
         """Apply a change."""
-        own = int(self.labels[change.record])
-        self._put(change.record, own, change.other)
+        own_group = int(self.labels[change.record])
+        self._put(change.record, own_group, change.other)
         if change.back >= 0:
-            self._put(change.back, change.other, own)
+            self._put(change.back, change.other, own_group)
 
     def _put(self, i: int, out: int, into: int) -> None:
         self.labels[i] = into
@@ -89,24 +92,24 @@ class _SearchedGroups:
             self.masses[g] += sign * self.weights[i]
             self.sums[g] += sign * self.weighed[i]
 
-    def _gain(self, i: int, j: int, own: int, g: int) -> float:
+    def _gain(self, i: int, j: int, own_group: int, g: int) -> float:
         """Return the increase of |S|^2 / W of both groups, which equals the gain."""
         step, mass = self.weighed[i], self.weights[i]
         if j >= 0:
             step, mass = step - self.weighed[j], mass - self.weights[j]
         return float(
-            _spread(self.sums[own] - step, self.masses[own] - mass)
-            + _spread(self.sums[g] + step, self.masses[g] + mass)
-            - _spread(self.sums[own], self.masses[own])
-            - _spread(self.sums[g], self.masses[g])
+            _compute_spread(self.sums[own_group] - step, self.masses[own_group] - mass)
+            + _compute_spread(self.sums[g] + step, self.masses[g] + mass)
+            - _compute_spread(self.sums[own_group], self.masses[own_group])
+            - _compute_spread(self.sums[g], self.masses[g])
         )
 
 
-def _spread(total: F64, mass: float) -> float:
+def _compute_spread(total: F64, mass: float) -> float:
     return float(total @ total) / mass
 
 
-def checked_search(
+def search_with_checks(
     Z: F64,
     labels: Labels,
     k: int,
@@ -139,25 +142,27 @@ def checked_search(
     if clock.over:
         return labels, False
     near = find_neighbours(Z, min(NEAR, len(Z) - 1))
-    own = np.ones(len(Z)) if weights is None else weights
-    state = _SearchedGroups(Z, labels, k, requirements, own)
-    least = LESS * float(weighted(Z**2, weights).sum())
+    record_weights = np.ones(len(Z)) if weights is None else weights
+    state = _SearchedGroups(Z, labels, k, requirements, record_weights)
+    min_gain = LESS * float(weighted(Z**2, weights).sum())
     for done in range(PASSES):
         changed = False
         for i in range(len(Z)):
             if clock.over:
                 return state.labels, False
-            changed |= _improve(state, i, near[i], least)
+            changed |= _improve_record(state, i, near[i], min_gain)
             clock.report((done + i / len(Z)) / PASSES)
         if not changed:
             return state.labels, True
     return state.labels, False
 
 
-def _improve(state: _SearchedGroups, i: int, near: I64, least: float) -> bool:
+def _improve_record(state: _SearchedGroups, i: int, near: I64, min_gain: float) -> bool:
     """Make the best allowed change of record i; return whether one exists."""
-    gaining = (each for each in state.changes(i, near) if each.gain > least)
-    for change in sorted(gaining, reverse=True):
+    exchanges = (
+        exchange for exchange in state.changes(i, near) if exchange.gain > min_gain
+    )
+    for change in sorted(exchanges, reverse=True):
         if state.allowed(change):
             state.make(change)
             return True

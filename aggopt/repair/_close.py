@@ -14,14 +14,14 @@ from aggopt.models.closeness_merge import MODEL
 from aggopt.privacy._ordered import Ordered
 from aggopt.repair._problem import Problem
 from aggopt.repair._registry import REPAIRS, Repair
-from aggopt.repair._repaired import Found
+from aggopt.repair._repaired import MethodResult
 from aggopt.solvers import Solver, Status, choose
 
 SEARCH = 0.6  # share of the time if a program follows
 TRIAL = 2.0  # seconds in which four records are repaired, if HiGHS returns
 
 
-class How(NamedTuple):
+class RepairOptions(NamedTuple):
     """Options of a method."""
 
     solver: Solver | None
@@ -29,37 +29,43 @@ class How(NamedTuple):
     seed: int
 
 
-Solve = Callable[[Problem, Labels, How, Deadline], Found]
+Solve = Callable[[Problem, Labels, RepairOptions, Deadline], MethodResult]
 
 
-def methods() -> dict[str, Repair]:
+def list_methods() -> dict[str, Repair]:
     """Return the repairs that `closeness` offers."""
     return {n: method for n, method in REPAIRS.items() if method.solve is not None}
 
 
-def chosen_solver(name: object) -> Solver:
+def choose_solver(name: object) -> Solver:
     """Return the named solver for programs over unions; refuse an unsuitable one."""
     return choose(name, *MODEL.kinds)
 
 
-def of_search(how: How, clock: Deadline) -> Deadline:
+def make_search_clock(options: RepairOptions, clock: Deadline) -> Deadline:
     """Return the clock of the search, which leaves time for a subsequent program."""
-    if how.solver is None or clock.seconds is None:
+    if options.solver is None or clock.seconds is None:
         return clock
     return Deadline(SEARCH * clock.left, clock.progress)
 
 
-def polished(
-    problem: Problem, labels: Labels, how: How, searching: Deadline, clock: Deadline
-) -> Found:
+def polish_by_program(
+    problem: Problem,
+    labels: Labels,
+    options: RepairOptions,
+    searching: Deadline,
+    clock: Deadline,
+) -> MethodResult:
     """Return the labels of a search, improved by a program if a solver was named."""
-    if how.solver is None:
-        return Found(labels, Status.LIMIT if searching.over else Status.LOCAL)
-    from aggopt.repair._exchange import exchanged
+    if options.solver is None:
+        return MethodResult(labels, Status.LIMIT if searching.over else Status.LOCAL)
+    from aggopt.repair._exchange import exchange_records
 
-    best, status = exchanged(problem, labels, how.solver, replace(clock, progress=None))
+    best, status = exchange_records(
+        problem, labels, options.solver, replace(clock, progress=None)
+    )
     ended = Status.LIMIT if searching.over else status
-    return Found(best, ended, polished=how.solver.name)
+    return MethodResult(best, ended, polished=options.solver.name)
 
 
 @cache
@@ -70,10 +76,12 @@ def compile_for(method: str, language: str | None) -> None:
     solver: every method needs a solver for its bound.
     """
     languages = {"cvxpy", language or "cvxpy"}
-    for each in languages:
-        import_module(f"aggopt.solvers._{each}")
+    for name in languages:
+        import_module(f"aggopt.solvers._{name}")
     ordered = Ordered.of([0, 0, 1, 1])
     problem = Problem(np.array([[0.0], [0.0], [1.0], [1.0]]), ordered, 2, 0.1)
-    solve = methods()[method].solve
+    solve = list_methods()[method].solve
     if solve is not None:
-        solve(problem, np.array([0, 0, 1, 1]), How(None, 1, 0), Deadline(TRIAL))
+        solve(
+            problem, np.array([0, 0, 1, 1]), RepairOptions(None, 1, 0), Deadline(TRIAL)
+        )

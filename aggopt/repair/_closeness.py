@@ -12,10 +12,16 @@ from aggopt.core.types import Labels
 from aggopt.core.validation import groups, is_whole, require_seed
 from aggopt.errors import JobError, require_known
 from aggopt.partition._shared.result import Partition
-from aggopt.repair._bound import least_loss
-from aggopt.repair._close import How, Solve, chosen_solver, compile_for, methods
-from aggopt.repair._problem import Problem, problem_of, rows
-from aggopt.repair._repaired import Found, not_worse, repaired
+from aggopt.repair._bound import bound_loss
+from aggopt.repair._close import (
+    RepairOptions,
+    Solve,
+    choose_solver,
+    compile_for,
+    list_methods,
+)
+from aggopt.repair._problem import Problem, create_problem, require_rows
+from aggopt.repair._repaired import MethodResult, certify_repair, select_not_worse
 from aggopt.solvers import Solver
 from aggopt.solvers._options import check_time_limit, require_limited
 
@@ -128,48 +134,58 @@ def closeness(
     >>> closeness(X, wage, [0, 0, 1, 1], k=2, t=0.2, method="swap").labels
     array([0, 0, 1, 1])
     """
-    _require_of_method(method, seed, proposals)
-    named = None if solver is None else chosen_solver(solver)
-    if named is not None:
-        require_limited(named, time_limit)
-    problem = problem_of(X, confidential, k, t, bins)
-    how = How(named, _proposals(proposals, method, len(problem.Z)), seed)
-    given = groups(rows(labels), len(problem.Z))
+    _require_options(method, seed, proposals)
+    named_solver = None if solver is None else choose_solver(solver)
+    if named_solver is not None:
+        require_limited(named_solver, time_limit)
+    problem = create_problem(X, confidential, k, t, bins)
+    options = RepairOptions(
+        named_solver, _read_proposals(proposals, method, len(problem.Z)), seed
+    )
+    initial_labels = groups(require_rows(labels), len(problem.Z))
     check_time_limit(time_limit)
-    limit = _limit(time_limit, method, named)
+    limit = _choose_limit(time_limit, method, named_solver)
     if limit is not None:
-        compile_for(method, named.language if named else None)
+        compile_for(method, named_solver.language if named_solver else None)
     clock = Deadline(limit, progress)
-    made = _made(method, problem, given, how, clock)
-    found = not_worse(problem, given, made)
-    bound = least_loss(problem, clock.left)
+    found_groups = _run_method(method, problem, initial_labels, options, clock)
+    result = select_not_worse(problem, initial_labels, found_groups)
+    bound = bound_loss(problem, clock.left)
     clock.report(1.0)
-    return repaired(problem, found, bound, clock)
+    return certify_repair(problem, result, bound, clock)
 
 
-def _made(
-    method: str, problem: Problem, given: Labels, how: How, clock: Deadline
-) -> Found:
-    solve: Solve = methods()[method].solve  # type: ignore[assignment]
-    return solve(problem, given, how, clock)
+def _run_method(
+    method: str,
+    problem: Problem,
+    labels: Labels,
+    options: RepairOptions,
+    clock: Deadline,
+) -> MethodResult:
+    solve: Solve = list_methods()[method].solve  # type: ignore[assignment]
+    return solve(problem, labels, options, clock)
 
 
-def _limit(seconds: float | None, method: str, named: Solver | None) -> float | None:
+def _choose_limit(
+    seconds: float | None, method: str, solver: Solver | None
+) -> float | None:
     """Return the time limit: without an integer program the search ends on its own."""
-    endless = method == "merge-ilp" or named is not None
+    endless = method == "merge-ilp" or solver is not None
     return LONGEST if seconds is None and endless else seconds
 
 
-def _proposals(asked: int | None, method: str, n: int) -> int:
-    if asked is None:
+def _read_proposals(proposals: int | None, method: str, n: int) -> int:
+    if proposals is None:
         return PROPOSALS * n if method == "sweep" else 0
-    if not is_whole(asked) or asked < 0:
-        raise JobError(f"proposals = {asked}.", fix="pass a whole number, 0 for none.")
-    return int(asked)
+    if not is_whole(proposals) or proposals < 0:
+        raise JobError(
+            f"proposals = {proposals}.", fix="pass a whole number, 0 for none."
+        )
+    return int(proposals)
 
 
-def _require_of_method(method: str, seed: int, proposals: int | None) -> None:
-    require_known("method of repair", method, tuple(methods()))
+def _require_options(method: str, seed: int, proposals: int | None) -> None:
+    require_known("method of repair", method, tuple(list_methods()))
     require_seed(seed)
     if method == "merge-ilp" and (seed or proposals is not None):
         raise JobError(

@@ -8,7 +8,7 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.group_sums import plain_group_means
 from aggopt.core.validation import Labels
 from aggopt.privacy._distance import starts_of
-from aggopt.repair._merge_ilp import chosen_of
+from aggopt.repair._merge_ilp import choose_from
 from aggopt.repair._problem import Problem
 from aggopt.repair._unions import Unions
 from aggopt.solvers import Solver, Status
@@ -23,7 +23,7 @@ class Exchanged(NamedTuple):
     status: Status
 
 
-def exchanged(
+def exchange_records(
     problem: Problem, labels: Labels, solver: Solver, clock: Deadline
 ) -> Exchanged:
     """Return t-close labels (n,), as good as the given ones or better.
@@ -36,19 +36,19 @@ def exchanged(
     status = Status.LIMIT
     while not clock.over:
         m, before = int(labels.max()) + 1, problem.sse(labels)
-        changes = _changes(problem, labels, clock)
+        changes = _list_changes(problem, labels, clock)
         if changes is None:
             return Exchanged(labels, Status.LIMIT)
-        chosen = chosen_of(changes, m, labels, solver, clock)
+        chosen = choose_from(changes, m, labels, solver, clock)
         status = chosen.certificate.status
         if problem.sse(chosen.labels) >= before - 1e-9:
             break
         labels = chosen.labels
-    whole = status in (Status.OPTIMAL, Status.LOCAL)
-    return Exchanged(labels, Status.LOCAL if whole else status)
+    is_local = status in (Status.OPTIMAL, Status.LOCAL)
+    return Exchanged(labels, Status.LOCAL if is_local else status)
 
 
-def _changes(problem: Problem, labels: Labels, clock: Deadline) -> Unions | None:
+def _list_changes(problem: Problem, labels: Labels, clock: Deadline) -> Unions | None:
     """Return the t-close groups with a record or two changed, then all unchanged ones.
 
     None if the changes take half of the time: the program takes longer.
@@ -65,15 +65,15 @@ def _changes(problem: Problem, labels: Labels, clock: Deadline) -> Unions | None
     for now, row in zip(members, near, strict=True):
         if clock.spent > until:
             return None
-        groups += _changed(now, row[~np.isin(row, now)][:INTO])
-    column, record = _flat(groups)
-    fits = _close(problem, column, record, len(groups))
-    kept = [group for group, fit in zip(groups, fits, strict=True) if fit]
-    column, record = _flat(kept + members)
+        groups += _change_group(now, row[~np.isin(row, now)][:INTO])
+    column, record = _flatten(groups)
+    fits = _check_groups(problem, column, record, len(groups))
+    close_groups = [group for group, fit in zip(groups, fits, strict=True) if fit]
+    column, record = _flatten(close_groups + members)
     return Unions(problem, np.arange(n), column, record, complete=False)
 
 
-def _changed(now: Labels, into: Labels) -> list[Labels]:
+def _change_group(now: Labels, into: Labels) -> list[Labels]:
     """Return a group with one record less, one more, or one replaced."""
     less = [np.delete(now, i) for i in range(len(now)) if len(now) > 1]
     more = [np.append(now, b) for b in into]
@@ -81,7 +81,7 @@ def _changed(now: Labels, into: Labels) -> list[Labels]:
     return less + more + other
 
 
-def _flat(groups: list[Labels]) -> tuple[Labels, Labels]:
+def _flatten(groups: list[Labels]) -> tuple[Labels, Labels]:
     lengths = np.array([len(group) for group in groups], np.intp)
     records = np.concatenate(
         [np.empty(0, np.intp), *groups]
@@ -89,7 +89,9 @@ def _flat(groups: list[Labels]) -> tuple[Labels, Labels]:
     return np.repeat(np.arange(len(groups)), lengths), records
 
 
-def _close(problem: Problem, column: Labels, record: Labels, count: int) -> Labels:
+def _check_groups(
+    problem: Problem, column: Labels, record: Labels, count: int
+) -> Labels:
     """Return whether each proposed group is t-close and has k records."""
     sizes = np.bincount(column, minlength=count)
     places = problem.ordered.place[record]

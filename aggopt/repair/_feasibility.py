@@ -11,8 +11,8 @@ from aggopt.core.validation import Labels, group_size, is_whole
 from aggopt.core.validation import groups as checked
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.privacy._ordered import Ordered
-from aggopt.repair._max_emd_descent import descended
-from aggopt.repair._problem import ordered_of, rows
+from aggopt.repair._max_emd_descent import lower_largest_emd
+from aggopt.repair._problem import read_ordered, require_rows
 
 DIGITS = 6  # of a reported t, rounded up so that it can be required
 WORK = 200_000_000  # steps that a bound may take
@@ -75,9 +75,9 @@ def held_t(
     >>> held_t([0, 0, 1, 1], [10, 40, 30, 20])
     Held(t=0.166667, group=0, records=2)
     """
-    ordered = ordered_of(confidential, bins)
-    group = checked(rows(labels), ordered.n)
-    return _held(ordered, group)
+    ordered = read_ordered(confidential, bins)
+    group = checked(require_rows(labels), ordered.n)
+    return _measure_held(ordered, group)
 
 
 def smallest_t(
@@ -119,7 +119,7 @@ def smallest_t(
     >>> smallest_t([10, 40, 30, 20], k=2)
     Reachable(t=0.166667, bound=0.166667, group=0, records=2)
     """
-    ordered = ordered_of(confidential, bins)
+    ordered = read_ordered(confidential, bins)
     n = ordered.n
     k = group_size(k, n)
     if not is_whole(groups) or groups < 1:
@@ -129,21 +129,21 @@ def smallest_t(
             f"{n} records do not make {groups} groups of k = {k} or more.",
             fix=f"set groups to at most {n // k}, or k to at most {n // groups}.",
         )
-    return reachable(ordered, k, int(groups))
+    return find_reachable(ordered, k, int(groups))
 
 
-def reachable(ordered: Ordered, k: int, groups: int) -> Reachable:
+def find_reachable(ordered: Ordered, k: int, groups: int) -> Reachable:
     """Return the result of `smallest_t` for a binned attribute; n >= groups * k."""
-    least = _least(ordered, k, groups)
-    if groups == 2 and least.records:
-        labels = _halved(ordered, least.records)
+    lowest = _bound_emd(ordered, k, groups)
+    if groups == 2 and lowest.records:
+        labels = _split_in_two(ordered, lowest.records)
     else:
-        labels = descended(ordered, _dealt(ordered, groups), k)
-    held = _held(ordered, labels)
-    return Reachable(held.t, least.rounded, *held[1:], labels)
+        labels = lower_largest_emd(ordered, _deal_groups(ordered, groups), k)
+    reached = _measure_held(ordered, labels)
+    return Reachable(reached.t, lowest.rounded, *reached[1:], labels)
 
 
-def _held(ordered: Ordered, labels: Labels) -> Held:
+def _measure_held(ordered: Ordered, labels: Labels) -> Held:
     sizes = np.bincount(labels)
     worst = int(np.argmax(ordered.numerators(labels) / sizes))
     # t = 0 could not be required
@@ -151,7 +151,7 @@ def _held(ordered: Ordered, labels: Labels) -> Held:
     return Held(t, worst, int(sizes[worst]))
 
 
-def _dealt(ordered: Ordered, groups: int) -> Labels:
+def _deal_groups(ordered: Ordered, groups: int) -> Labels:
     """Return groups dealt from the records by value: 0 1 2, 2 1 0, 0 1 2, ..."""
     turn = np.arange(ordered.n) % (2 * groups)
     labels = np.empty(ordered.n, np.intp)
@@ -160,7 +160,7 @@ def _dealt(ordered: Ordered, groups: int) -> Labels:
     return labels
 
 
-def _halved(ordered: Ordered, s: int) -> Labels:
+def _split_in_two(ordered: Ordered, s: int) -> Labels:
     """Return two groups: the closest s records, s <= n / 2, and the rest.
 
     The rest has an equal deviation, over more records, so that it is closer still.
@@ -184,22 +184,22 @@ class _Least(NamedTuple):
     @property
     def rounded(self) -> float:
         """EMD, rounded down."""
-        found = float(self.emd)
-        return float(np.nextafter(found, 0)) if Fraction(found) > self.emd else found
+        value = float(self.emd)
+        return float(np.nextafter(value, 0)) if Fraction(value) > self.emd else value
 
 
-def _least(ordered: Ordered, k: int, groups: int) -> _Least:
+def _bound_emd(ordered: Ordered, k: int, groups: int) -> _Least:
     """Return the least EMD of k to n / groups records.
 
     For s records, the numerator is least if each bin has s below / n records, rounded;
     records with these counts exist.
     """
-    n, most = ordered.n, ordered.n // groups
-    if ordered.m == 1 or (most - k + 1) * ordered.m > WORK:
+    n, max_size = ordered.n, ordered.n // groups
+    if ordered.m == 1 or (max_size - k + 1) * ordered.m > WORK:
         return _Least(Fraction(0), 0)
-    found = []
-    for s in range(k, most + 1):
+    candidates = []
+    for s in range(k, max_size + 1):
         over = s * ordered.below % n
         numerator = int(np.minimum(over, n - over).sum())
-        found.append(_Least(Fraction(numerator, ordered.unit * s), s))
-    return min(found)
+        candidates.append(_Least(Fraction(numerator, ordered.unit * s), s))
+    return min(candidates)

@@ -9,7 +9,7 @@ from aggopt.encoding._encoded import Encoded
 from aggopt.privacy._requirement import Requirement
 
 
-class Given(NamedTuple):
+class RepairInput(NamedTuple):
     """Input of a repair in addition to the groups.
 
     Attributes

@@ -8,7 +8,7 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.highs_program import MODULES, HighsChoice
 from aggopt.core.validation import Floats, Labels
-from aggopt.repair._pricing import Priced
+from aggopt.repair._pricing import UnionPrices
 from aggopt.repair._unions import Unions
 from aggopt.solvers import Status
 from aggopt.solvers._apart import unanswered
@@ -43,9 +43,9 @@ class _Choice:
     def cost_of(self, part: Labels) -> float:
         """Return the cost of the unions of these groups."""
         owners = self.owner[part]
-        held = np.unique(owners[owners >= 0])
+        unions = np.unique(owners[owners >= 0])
         missed = int((owners < 0).sum())
-        return float(self.unions.costs[held].sum() + self.missing * missed)
+        return float(self.unions.costs[unions].sum() + self.missing * missed)
 
     def take(self, part: Labels, columns: Labels) -> None:
         """Assign the groups of a part to these unions."""
@@ -54,16 +54,16 @@ class _Choice:
             self.owner[self.unions.members(q)] = q
 
 
-class Searched(NamedTuple):
+class SearchedUnions(NamedTuple):
     """Union of each group (m,), -1 for none; the status of HiGHS without an answer."""
 
     owner: Labels
     missed: Status | None = None
 
 
-def searched(
-    unions: Unions, prices: Priced, missing: float, clock: Deadline, seconds: float
-) -> Searched:
+def search_unions(
+    unions: Unions, prices: UnionPrices, missing: float, clock: Deadline, seconds: float
+) -> SearchedUnions:
     """Return a choice of unions of low cost.
 
     The first choice takes the unions of the largest shares in the linear program. Then,
@@ -77,15 +77,15 @@ def searched(
     _round_up(choice, prices)
     try:
         with Kept(HighsChoice, MODULES) as highs:
-            _improve(choice, prices, highs, clock, clock.spent + seconds)
-    except NoAnswer as none:
-        return Searched(choice.owner, unanswered(none))
-    return Searched(choice.owner)
+            _improve_choice(choice, prices, highs, clock, clock.spent + seconds)
+    except NoAnswer as error:
+        return SearchedUnions(choice.owner, unanswered(error))
+    return SearchedUnions(choice.owner)
 
 
-def _improve(
+def _improve_choice(
     choice: _Choice,
-    prices: Priced,
+    prices: UnionPrices,
     highs: Kept[HighsChoice],
     clock: Deadline,
     until: float,
@@ -93,26 +93,26 @@ def _improve(
     """Improve the choice part by part, until nothing is gained or time is up."""
     rng, m = np.random.default_rng(0), choice.unions.m
     size, idle = min(GROUPS, max(6.0, 2 * m / 3)), 0
-    near = _near(choice, prices)
+    near = _select_near(choice, prices)
     while idle < PATIENCE and clock.spent < until:
-        part = _part(choice, prices, int(size), rng)
+        part = _draw_part(choice, prices, int(size), rng)
         before = choice.cost
         left = until - clock.spent
         # the first complete choice is worth more time than a better one
         incomplete = bool((choice.owner < 0).any())
         longest = max(LONGEST, left / 2) if incomplete else min(LONGEST, left)
         longest = max(0.1, longest) if np.isfinite(until) else np.inf
-        easy = _chosen_anew(choice, prices, part, near, highs, longest)
+        easy = _choose_part(choice, prices, part, near, highs, longest)
         size = min(size * 1.05, float(m)) if easy else max(20.0, size * 0.8)
         better = choice.cost < before - 1e-9
         idle = 0 if better else idle + 1
         if better:
-            near = _near(choice, prices)
+            near = _select_near(choice, prices)
         elif easy and len(part) == m:
             return  # the part was everything
 
 
-def _round_up(choice: _Choice, prices: Priced) -> None:
+def _round_up(choice: _Choice, prices: UnionPrices) -> None:
     taken = np.flatnonzero(prices.shares > 1e-6)
     for q in taken[np.argsort(-prices.shares[taken], kind="stable")]:
         groups = choice.unions.members(q)
@@ -120,31 +120,31 @@ def _round_up(choice: _Choice, prices: Priced) -> None:
             choice.owner[groups] = q
 
 
-def _near(choice: _Choice, prices: Priced) -> Labels:
+def _select_near(choice: _Choice, prices: UnionPrices) -> Labels:
     """Return the unions that a better choice may contain."""
     excess = choice.cost - float(prices.prices.sum())
     return np.flatnonzero(prices.reduced <= excess + 1e-9)
 
 
-def _part(
-    choice: _Choice, prices: Priced, size: int, rng: np.random.Generator
+def _draw_part(
+    choice: _Choice, prices: UnionPrices, size: int, rng: np.random.Generator
 ) -> Labels:
     """Return some `size` groups: those without a union, and all of some unions."""
     chosen = choice.chosen
     excess = np.maximum(prices.reduced[chosen], 0.0)
     weights = excess + excess.sum() / max(1, len(excess)) / 10 + 1e-9
-    drawn = chosen[np.argsort(-np.log(rng.random(len(chosen))) / weights)]
+    order = chosen[np.argsort(-np.log(rng.random(len(chosen))) / weights)]
     groups = np.flatnonzero(choice.owner < 0)
-    for q in drawn:
+    for q in order:
         members = choice.unions.members(q)
         if not len(groups) or len(groups) + len(members) <= size:
             groups = np.concatenate((groups, members))
     return np.sort(groups)
 
 
-def _chosen_anew(
+def _choose_part(
     choice: _Choice,
-    prices: Priced,
+    prices: UnionPrices,
     part: Labels,
     near: Labels,
     highs: Kept[HighsChoice],
@@ -159,17 +159,17 @@ def _chosen_anew(
     excess = choice.cost_of(part) - float(prices.prices[part].sum())
     inside = inside[prices.reduced[inside] <= excess + 1e-9]
     by_cost = inside[np.argsort(prices.reduced[inside], kind="stable")]
-    held = np.unique(choice.owner[part])
-    columns = np.union1d(by_cost[:COLUMNS], held[held >= 0])
+    current = np.unique(choice.owner[part])
+    columns = np.union1d(by_cost[:COLUMNS], current[current >= 0])
     before, owner = choice.cost_of(part), choice.owner.copy()
-    y, easy = _solved(choice, part, columns, highs, longest)
+    y, easy = _solve_part(choice, part, columns, highs, longest)
     choice.take(part, columns[y[: len(columns)] > 0.5])
     if choice.cost_of(part) > before:
         choice.owner[:] = owner
     return easy
 
 
-def _solved(
+def _solve_part(
     choice: _Choice,
     part: Labels,
     columns: Labels,
@@ -185,19 +185,19 @@ def _solved(
     place = np.empty(unions.m, np.intp)
     place[part] = np.arange(len(part))
     lacking = np.arange(len(part))
-    held = np.isin(columns, choice.owner[part])
+    is_current = np.isin(columns, choice.owner[part])
     return highs.ask(
         longest,
         HighsChoice.choose,
-        _padded(unions.costs[columns], len(part), choice.missing),
+        _pad_costs(unions.costs[columns], len(part), choice.missing),
         np.concatenate((starts, starts[-1] + 1 + lacking)),
         np.concatenate((place[index], lacking)),
-        np.concatenate((held, choice.owner[part] < 0)).astype(float),
+        np.concatenate((is_current, choice.owner[part] < 0)).astype(float),
         len(part),
         NODES,
         longest,
     )
 
 
-def _padded(costs: Floats, count: int, value: float) -> Floats:
+def _pad_costs(costs: Floats, count: int, value: float) -> Floats:
     return np.concatenate((costs, np.full(count, value)))

@@ -10,7 +10,7 @@ from aggopt.partition._local_search.search import Search
 from aggopt.repair._problem import Problem
 
 
-def searched(
+def search_locally(
     problem: Problem, labels: Labels, proposals: float, seed: int, clock: Deadline
 ) -> Labels:
     """Return t-close labels (n,) that lose no more than the given t-close ones.
@@ -28,7 +28,7 @@ def searched(
     return search.labels if problem.sse(search.labels) < problem.sse(labels) else labels
 
 
-def stage(clock: Deadline, begin: float, end: float) -> Deadline:
+def make_stage(clock: Deadline, begin: float, end: float) -> Deadline:
     """Return the clock of a stage, from one completed share to another.
 
     Its time is its share of the remaining time.
@@ -36,8 +36,8 @@ def stage(clock: Deadline, begin: float, end: float) -> Deadline:
     seconds = None
     if clock.seconds is not None:
         seconds = max(0.0, clock.left) * (end - begin) / (1.0 - begin)
-    return Deadline(seconds, partial(_in_stage, clock, begin, end))
+    return Deadline(seconds, partial(_report_stage, clock, begin, end))
 
 
-def _in_stage(clock: Deadline, begin: float, end: float, share: float) -> None:
+def _report_stage(clock: Deadline, begin: float, end: float, share: float) -> None:
     clock.report(begin + share * (end - begin))

@@ -32,7 +32,7 @@ class _Change(NamedTuple):
     coming: Labels
 
 
-def descended(ordered: Ordered, labels: Labels, k: int) -> Labels:
+def lower_largest_emd(ordered: Ordered, labels: Labels, k: int) -> Labels:
     """Return labels (n,) of as many groups of k or more, with a smaller largest EMD.
 
     A record of the worst group is swapped with one of another group, or moved, by the
@@ -51,11 +51,11 @@ def descended(ordered: Ordered, labels: Labels, k: int) -> Labels:
             work += EACH + int(pair.prod() * pair.sum())
             if work > WORK:
                 return labels
-            for change in _changes(ordered, labels, worst, other, k):
-                found = _larger(ordered, change)
-                at = int(np.argmin(found))
-                if found[at] < lowest:
-                    lowest = found[at]
+            for change in _list_changes(ordered, labels, worst, other, k):
+                emds = _compute_larger(ordered, change)
+                at = int(np.argmin(emds))
+                if emds[at] < lowest:
+                    lowest = emds[at]
                     best = other, change.leaving[at], change.coming[at]
         if best is None:
             return labels
@@ -66,39 +66,57 @@ def descended(ordered: Ordered, labels: Labels, k: int) -> Labels:
             labels[coming] = worst
 
 
-def _larger(ordered: Ordered, change: _Change) -> I64:
+def _compute_larger(ordered: Ordered, change: _Change) -> I64:
     """Return the larger EMD of the two groups, by proposal, in units of 1 / unit."""
-    return np.maximum(_emds(ordered, change.worst), _emds(ordered, change.other))
+    return np.maximum(
+        _compute_emds(ordered, change.worst), _compute_emds(ordered, change.other)
+    )
 
 
-def _emds(ordered: Ordered, places: I64) -> I64:
+def _compute_emds(ordered: Ordered, places: I64) -> I64:
     count, size = places.shape
     starts = np.arange(count + 1) * size
     return np.asarray(ordered.runs(np.sort(places, axis=1).ravel(), starts) / size)
 
 
-def _changes(
+def _list_changes(
     ordered: Ordered, labels: Labels, worst: int, other: int, k: int
 ) -> Iterator[_Change]:
     """Yield the swaps of two groups, and moves if k allows; one record a place."""
     place = ordered.place
-    here, there = np.flatnonzero(labels == worst), np.flatnonzero(labels == other)
-    out = np.unique(place[here], return_index=True)[1]
-    back = np.unique(place[there], return_index=True)[1]
+    worst_members, other_members = (
+        np.flatnonzero(labels == worst),
+        np.flatnonzero(labels == other),
+    )
+    out = np.unique(place[worst_members], return_index=True)[1]
+    back = np.unique(place[other_members], return_index=True)[1]
     one, two = (at.ravel() for at in np.meshgrid(out, back, indexing="ij"))
     rows = np.arange(len(one))
-    own, others = (np.tile(place[who], (len(rows), 1)) for who in (here, there))
-    own[rows, one], others[rows, two] = place[there[two]], place[here[one]]
-    yield _Change(own, others, here[one], there[two])
-    if len(here) > k:
-        own, others = _moved(place[here], place[there], out)
-        yield _Change(own, others, here[out], np.full(len(out), -1))
-    if len(there) > k:
-        others, own = _moved(place[there], place[here], back)
-        yield _Change(own, others, np.full(len(back), -1), there[back])
+    worst_places, other_places = (
+        np.tile(place[who], (len(rows), 1)) for who in (worst_members, other_members)
+    )
+    worst_places[rows, one], other_places[rows, two] = (
+        place[other_members[two]],
+        place[worst_members[one]],
+    )
+    yield _Change(worst_places, other_places, worst_members[one], other_members[two])
+    if len(worst_members) > k:
+        worst_places, other_places = _list_moves(
+            place[worst_members], place[other_members], out
+        )
+        yield _Change(
+            worst_places, other_places, worst_members[out], np.full(len(out), -1)
+        )
+    if len(other_members) > k:
+        other_places, worst_places = _list_moves(
+            place[other_members], place[worst_members], back
+        )
+        yield _Change(
+            worst_places, other_places, np.full(len(back), -1), other_members[back]
+        )
 
 
-def _moved(giving: I64, taking: I64, at: Labels) -> tuple[I64, I64]:
+def _list_moves(giving: I64, taking: I64, at: Labels) -> tuple[I64, I64]:
     """Return both groups' places, with each of some records moved, one per row."""
     left = np.stack([np.delete(giving, i) for i in at])
     more = np.stack([np.append(taking, giving[i]) for i in at])

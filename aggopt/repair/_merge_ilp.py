@@ -9,11 +9,11 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
 from aggopt.models.closeness_merge import MODEL
 from aggopt.partition._optimal.restricted_ip import EXACTLY, TRUST
-from aggopt.repair._large_neighbourhood_search import searched
-from aggopt.repair._merge_until_close import made_close
-from aggopt.repair._pricing import Priced, priced
+from aggopt.repair._large_neighbourhood_search import search_unions
+from aggopt.repair._merge_until_close import make_close
+from aggopt.repair._pricing import UnionPrices, price_unions
 from aggopt.repair._problem import Problem
-from aggopt.repair._unions import Unions, close_unions
+from aggopt.repair._unions import Unions, find_close_unions
 from aggopt.solvers import Certificate, Solver, Status
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import hard_limited
@@ -31,19 +31,19 @@ class Chosen(NamedTuple):
     certificate: Certificate
 
 
-def chosen_unions(
+def choose_unions(
     problem: Problem, labels: Labels, start: Labels, solver: Solver, clock: Deadline
 ) -> Chosen:
     """Return t-close unions of the groups of labels (n,), as good as `start` or better.
 
     `start` (n,) are unions of that kind.
     """
-    unions = close_unions(problem, labels, start, clock)
-    return chosen_of(unions, int(start.max()) + 2, start, solver, clock)
+    unions = find_close_unions(problem, labels, start, clock)
+    return choose_from(unions, int(start.max()) + 2, start, solver, clock)
 
 
-def chosen_of(
-    unions: Unions, known: int, start: Labels, solver: Solver, clock: Deadline
+def choose_from(
+    unions: Unions, known_count: int, start: Labels, solver: Solver, clock: Deadline
 ) -> Chosen:
     """Return the best choice of unions found, with its certificate.
 
@@ -60,47 +60,49 @@ def chosen_of(
     no better choice.  So the program over all others is as good as that over all.
     """
     problem = unions.problem
-    prices = priced(unions, known, clock, _share(clock, 0.5))
+    prices = price_unions(unions, known_count, clock, _limit_share(clock, 0.5))
     clock.report(0.4)
-    best, least = start, problem.sse(start)
+    best, best_sse = start, problem.sse(start)
     missed = prices.missed  # then HiGHS is not called again
-    if not (missed or _proven(prices, least)):
-        found = searched(unions, prices, least + 1.0, clock, _share(clock, 0.7))
-        best = min(best, _completed(unions, found.owner, best), key=problem.sse)
-        least, missed = problem.sse(best), found.missed
+    if not (missed or _is_proven(prices, best_sse)):
+        search = search_unions(
+            unions, prices, best_sse + 1.0, clock, _limit_share(clock, 0.7)
+        )
+        best = min(best, _complete_choice(unions, search.owner, best), key=problem.sse)
+        best_sse, missed = problem.sse(best), search.missed
     clock.report(0.7)
-    complete, status = _proven(prices, least), Status.LIMIT
+    complete, status = _is_proven(prices, best_sse), Status.LIMIT
     left = clock.left
     if not complete and left > 1:
-        asked = _asked(prices, least, known)
-        last = _solved(unions, asked, solver, left)
+        candidates = _select_for_program(prices, best_sse, known_count)
+        last = _solve_program(unions, candidates, solver, left)
         status = last.status
-        if last.reading is not None and problem.sse(last.reading) < least:
-            best, least = last.reading, problem.sse(last.reading)
-        left_out = np.setdiff1d(_wanted(prices, least), asked)
+        if last.reading is not None and problem.sse(last.reading) < best_sse:
+            best, best_sse = last.reading, problem.sse(last.reading)
+        left_out = np.setdiff1d(_select_unions(prices, best_sse), candidates)
         complete = status is Status.OPTIMAL and len(left_out) == 0
-    certificate = _certificate(prices, least, complete, status, solver, clock)
+    certificate = _make_certificate(prices, best_sse, complete, status, solver, clock)
     if missed and not complete:
         certificate = replace(certificate, status=missed)
-    return Chosen(best, certificate if unions.complete else _modest(certificate))
+    return Chosen(best, certificate if unions.complete else _drop_bound(certificate))
 
 
-def _modest(certificate: Certificate) -> Certificate:
+def _drop_bound(certificate: Certificate) -> Certificate:
     """Return a certificate that claims nothing about unions not considered."""
     optimal = certificate.status is Status.OPTIMAL
     status = Status.LOCAL if optimal else certificate.status
     return replace(certificate, status=status, bound=None)
 
 
-def _share(clock: Deadline, share: float) -> float:
+def _limit_share(clock: Deadline, share: float) -> float:
     return max(0.0, share * clock.left) if np.isfinite(clock.left) else np.inf
 
 
-def _proven(prices: Priced, least: float) -> bool:
-    return least - prices.bound <= ROUNDING * max(1.0, least)
+def _is_proven(prices: UnionPrices, sse: float) -> bool:
+    return sse - prices.bound <= ROUNDING * max(1.0, sse)
 
 
-def _completed(unions: Unions, owner: Labels, known: Labels) -> Labels:
+def _complete_choice(unions: Unions, owner: Labels, known_labels: Labels) -> Labels:
     """Return labels (n,) of a choice; groups without a union are merged.
 
     If the groups are single records, which would take long, or if time was too short
@@ -108,36 +110,38 @@ def _completed(unions: Unions, owner: Labels, known: Labels) -> Labels:
     """
     single = unions.m == len(unions.labels)
     if (owner < 0).all() or (single and (owner < 0).any()):
-        return known
+        return known_labels
     alone = np.arange(len(owner)) + len(unions.costs)
     whose = np.where(owner < 0, alone, owner)[unions.labels]
     united = np.unique(whose, return_inverse=True)[1].astype(np.intp)
-    return united if (owner >= 0).all() else made_close(unions.problem, united)
+    return united if (owner >= 0).all() else make_close(unions.problem, united)
 
 
-def _asked(prices: Priced, least: float, known: int) -> Labels:
+def _select_for_program(prices: UnionPrices, sse: float, known_count: int) -> Labels:
     """Return the unions of the last program."""
-    wanted, q = _wanted(prices, least), len(prices.reduced)
+    wanted, q = _select_unions(prices, sse), len(prices.reduced)
     if len(wanted) > MANY:
         wanted = np.argsort(prices.reduced, kind="stable")[:FEW]
-    return np.union1d(wanted, np.arange(q - known, q))
+    return np.union1d(wanted, np.arange(q - known_count, q))
 
 
-def _wanted(prices: Priced, least: float) -> Labels:
-    gap = max(0.0, least - prices.bound)
+def _select_unions(prices: UnionPrices, sse: float) -> Labels:
+    gap = max(0.0, sse - prices.bound)
     return np.flatnonzero(prices.reduced <= gap * (1 + ROUNDING) + ROUNDING)
 
 
-def _solved(unions: Unions, asked: Labels, solver: Solver, left: float) -> Answer:
+def _solve_program(
+    unions: Unions, candidates: Labels, solver: Solver, left: float
+) -> Answer:
     """Solve in a separate process, as the time limit of HiGHS is soft."""
     limit = max(left - GRACE, left / 2) if np.isfinite(left) else None
     exactly = EXACTLY.get(solver.native.lower())
-    return hard_limited(MODEL, unions.data(asked), solver, limit, exactly)
+    return hard_limited(MODEL, unions.data(candidates), solver, limit, exactly)
 
 
-def _certificate(
-    prices: Priced,
-    least: float,
+def _make_certificate(
+    prices: UnionPrices,
+    sse: float,
     complete: bool,
     status: Status,
     solver: Solver,
@@ -148,6 +152,6 @@ def _certificate(
         ended = Status.LOCAL
     elif not complete and status is Status.UNANSWERED:
         ended = status
-    bound = max(prices.bound, (1 - TRUST) * least) if complete else prices.bound
-    bound = min(bound, least)
-    return Certificate(ended, least, bound, 0.0, solver.name, clock.spent)
+    bound = max(prices.bound, (1 - TRUST) * sse) if complete else prices.bound
+    bound = min(bound, sse)
+    return Certificate(ended, sse, bound, 0.0, solver.name, clock.spent)

@@ -10,17 +10,17 @@ from aggopt.privacy._distance import threshold
 from aggopt.repair._problem import Problem
 
 
-def made_close(problem: Problem, labels: Labels) -> Labels:
+def make_close(problem: Problem, labels: Labels) -> Labels:
     """Return unions of the groups of labels (n,), each of k records and t-close.
 
     Groups of less than k records are merged with the nearest first, beginning with the
     smallest; then the worst with the nearest, as `merge_until_close` does.
     """
     promise = CloseToTable.to((problem.ordered,), threshold(problem.t))
-    return merge_with_nearest(problem.Z, _large_enough(problem, labels), promise)
+    return merge_with_nearest(problem.Z, _merge_small(problem, labels), promise)
 
 
-def _large_enough(problem: Problem, labels: Labels) -> Labels:
+def _merge_small(problem: Problem, labels: Labels) -> Labels:
     sizes, totals = np.bincount(labels), group_sums(problem.Z, labels)
     name, left = np.arange(len(sizes)), len(sizes)
     while left > 1 and sizes.min() < problem.k:

@@ -15,7 +15,7 @@ from aggopt.privacy._distance import starts_of
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
 from aggopt.privacy._requirement import Requirement, members
-from aggopt.repair._bound import close_loss, highest
+from aggopt.repair._bound import bound_close_loss, raise_bound
 from aggopt.repair._problem import Problem
 from aggopt.solvers import Certificate, Status
 
@@ -53,19 +53,19 @@ def merge_until_satisfied(
 
     Time O(n NEAR) a round, and about log2 of the groups rounds.
     """
-    Z, known = scale_with_weights(X, "z", weights)
+    Z, weighing = scale_with_weights(X, "z", weights)
     on_progress = progress or (lambda share: None)
     first = int(labels.max()) + 1
-    while (found := int(labels.max()) + 1) > 1:
-        short = _short(requirements, *members(labels))
+    while (group_count := int(labels.max()) + 1) > 1:
+        short = _sum_shortfalls(requirements, *members(labels))
         if not short.any():
             break
-        on_progress(1 - found / first)
-        centroids = plain_group_means(Z, labels, known.of)
-        partners = _partners(centroids, labels, short, requirements)
+        on_progress(1 - group_count / first)
+        centroids = plain_group_means(Z, labels, weighing.of)
+        partners = _choose_partners(centroids, labels, short, requirements)
         if not partners:
             break
-        labels = _joined(labels, partners)
+        labels = _merge_groups(labels, partners)
     _require_satisfied(labels, requirements)
     on_progress(1.0)
     return labels
@@ -77,17 +77,17 @@ def _require_satisfied(labels: Labels, requirements: Sequence[Requirement]) -> N
     Requirements that unions inherit from their groups were checked before.
     """
     for requirement in requirements:
-        found = requirement.check(labels)
-        if not found.holds:
-            less = f"require {found.keeps}, which it satisfies, or less"
+        check = requirement.check(labels)
+        if not check.holds:
+            less = f"require {check.keeps}, which it satisfies, or less"
             raise InfeasibleInputError(
-                f"Merging ended with one group, and {found}",
-                fix=f"{less if found.keeps else 'relax it'}; other groups may "
+                f"Merging ended with one group, and {check}",
+                fix=f"{less if check.keeps else 'relax it'}; other groups may "
                 "satisfy more, which merging does not find.",
             )
 
 
-def certified(
+def certify_groups(
     X: npt.ArrayLike,
     labels: Labels,
     requirements: Sequence[Requirement],
@@ -109,69 +109,80 @@ def certified(
     squares are weighted, and closeness gives no bound. The bound of closeness may take
     `left` seconds, and a few more.
     """
-    own, known = scale_with_weights(X, "z", weights)
-    Z = np.ascontiguousarray(own)
+    scaled, weighing = scale_with_weights(X, "z", weights)
+    Z = np.ascontiguousarray(scaled)
     close = (
         []
-        if known.of is not None
+        if weighing.of is not None
         else [
-            Problem(Z, each.distance, k, float(each.t))
-            for each in requirements
-            if isinstance(each, Closeness) and isinstance(each.distance, Ordered)
+            Problem(Z, requirement.distance, k, float(requirement.t))
+            for requirement in requirements
+            if isinstance(requirement, Closeness)
+            and isinstance(requirement.distance, Ordered)
         ]
     )
-    broken = max(each.short(*members(labels)).max() for each in requirements)
+    broken = max(
+        requirement.short(*members(labels)).max() for requirement in requirements
+    )
     certificate = Certificate(
         status,
-        group_sse(Z, labels, known.of) * known.unit,
+        group_sse(Z, labels, weighing.of) * weighing.unit,
         None,
         float(broken),
         by,
         seconds,
     )
     free = compute_loss_bound(Z, k, weights=weights)
-    bounds = [start, free, *(known.unit * close_loss(each, left) for each in close)]
-    return highest(certificate, bounds, Z.size)
+    bounds = [
+        start,
+        free,
+        *(weighing.unit * bound_close_loss(requirement, left) for requirement in close),
+    ]
+    return raise_bound(certificate, bounds, Z.size)
 
 
-def _short(requirements: Sequence[Requirement], records: I64, starts: I64) -> F64:
+def _sum_shortfalls(
+    requirements: Sequence[Requirement], records: I64, starts: I64
+) -> F64:
     """Return the shortfall of each group over all requirements, (groups,)."""
-    return np.asarray(sum(each.short(records, starts) for each in requirements))
+    return np.asarray(
+        sum(requirement.short(records, starts) for requirement in requirements)
+    )
 
 
-def _partners(
+def _choose_partners(
     centroids: F64, labels: Labels, short: F64, requirements: Sequence[Requirement]
 ) -> dict[int, int]:
     """Return the partner of each group that breaks a requirement."""
-    near = _nearest(centroids, np.flatnonzero(short))
-    left = _left_short(labels, near, requirements)  # inf: never
+    near = _find_nearest(centroids, np.flatnonzero(short))
+    shortfalls = _measure_shortfalls(labels, near, requirements)  # inf: never
     partner: dict[int, int] = {}
     taken: set[int] = set()
     for group in sorted(near, key=lambda g: -short[g]):
         free = [
             j
             for j, other in enumerate(near[group].tolist())
-            if other not in taken and np.isfinite(left[group][j])
+            if other not in taken and np.isfinite(shortfalls[group][j])
         ]
         if group in taken or not free:
             continue
-        best = min(free, key=lambda j: (left[group][j], j))
+        best = min(free, key=lambda j: (shortfalls[group][j], j))
         partner[group] = int(near[group][best])
         taken |= {group, partner[group]}
     return partner
 
 
-def _nearest(centroids: F64, of: I64) -> dict[int, I64]:
+def _find_nearest(centroids: F64, groups: I64) -> dict[int, I64]:
     """Return the nearest groups of some groups, nearest first."""
     from scipy.spatial import cKDTree
 
     wanted = min(NEAR + 1, len(centroids))
-    found = cKDTree(centroids).query(centroids[of], k=wanted)[1]
-    rows = zip(of.tolist(), found, strict=True)
+    neighbours = cKDTree(centroids).query(centroids[groups], k=wanted)[1]
+    rows = zip(groups.tolist(), neighbours, strict=True)
     return {group: row[row != group][:NEAR] for group, row in rows}
 
 
-def _left_short(
+def _measure_shortfalls(
     labels: Labels, near: dict[int, I64], requirements: Sequence[Requirement]
 ) -> dict[int, F64]:
     """Return the shortfall of each group after merging with each near group."""
@@ -182,16 +193,16 @@ def _left_short(
 
     pairs = [(g, int(other)) for g, row in near.items() for other in row]
     unions = [np.concatenate([own(g), own(other)]) for g, other in pairs]
-    united = np.concatenate(unions), starts_of(list(map(len, unions)))
-    found = _short(requirements, *united)
-    for each in requirements:
-        if each.lasting:
-            found[each.broken(*united)] = np.inf
+    candidates = np.concatenate(unions), starts_of(list(map(len, unions)))
+    shortfalls = _sum_shortfalls(requirements, *candidates)
+    for requirement in requirements:
+        if requirement.lasting:
+            shortfalls[requirement.broken(*candidates)] = np.inf
     ends = np.cumsum([len(row) for row in near.values()])[:-1]
-    return dict(zip(near, np.split(found, ends), strict=True))
+    return dict(zip(near, np.split(shortfalls, ends), strict=True))
 
 
-def _joined(labels: Labels, partner: dict[int, int]) -> Labels:
+def _merge_groups(labels: Labels, partner: dict[int, int]) -> Labels:
     """Return labels with groups merged, numbered without gaps."""
     name = np.arange(int(labels.max()) + 1)
     for group, other in partner.items():

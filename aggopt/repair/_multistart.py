@@ -8,7 +8,7 @@ from aggopt.partition._closeness_first.closeness_first import (
     partition_by_strata,
 )
 from aggopt.privacy._distance import threshold
-from aggopt.repair._local_search import searched, stage
+from aggopt.repair._local_search import make_stage, search_locally
 from aggopt.repair._problem import Problem
 
 FACTORS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0)  # multiples of the least sufficient size
@@ -16,7 +16,7 @@ TRIAL = 1 / 20  # share of the proposals for the trial of one size
 TRIED = 0.35  # share of the time for all trials, roughly
 
 
-def multistarted(
+def search_from_strata(
     problem: Problem, labels: Labels | None, proposals: int, seed: int, clock: Deadline
 ) -> Labels | None:
     """Return the best labels (n,) found; None if time ended before any were found.
@@ -24,34 +24,38 @@ def multistarted(
     `labels` (n,) are t-close, and are searched like the others.
     """
     best, trial = labels, round(TRIAL * proposals)
-    sizes = _sizes(problem)
+    sizes = _list_sizes(problem)
     for step, size in enumerate((None, *sizes)):
         if clock.over and best is not None:
             break
-        start = labels if size is None else _start(problem, size)
+        start = labels if size is None else _make_start(problem, size)
         if start is None:
             continue
         begin, end = (TRIED * s / (len(sizes) + 1) for s in (step, step + 1))
-        found = searched(problem, start, trial, seed, stage(clock, begin, end))
-        best = _better(problem, best, found)
+        searched_labels = search_locally(
+            problem, start, trial, seed, make_stage(clock, begin, end)
+        )
+        best = _select_better(problem, best, searched_labels)
     if best is None or clock.over:
         return best
     rest = proposals - trial * (len(sizes) + (labels is not None))
-    return searched(problem, best, max(0, rest), seed, stage(clock, TRIED, 1.0))
+    return search_locally(
+        problem, best, max(0, rest), seed, make_stage(clock, TRIED, 1.0)
+    )
 
 
-def _better(problem: Problem, one: Labels | None, other: Labels) -> Labels:
+def _select_better(problem: Problem, one: Labels | None, other: Labels) -> Labels:
     return other if one is None or problem.sse(other) < problem.sse(one) else one
 
 
-def _sizes(problem: Problem) -> list[int]:
-    n, least = len(problem.Z), problem.k
+def _list_sizes(problem: Problem) -> list[int]:
+    n, smallest = len(problem.Z), problem.k
     if problem.ordered.m > 1:
-        least = count_strata(n, problem.k, threshold(problem.t))
-    return sorted({fit_count(n, min(n, round(least * f))) for f in FACTORS})
+        smallest = count_strata(n, problem.k, threshold(problem.t))
+    return sorted({fit_count(n, min(n, round(smallest * f))) for f in FACTORS})
 
 
-def _start(problem: Problem, size: int) -> Labels | None:
+def _make_start(problem: Problem, size: int) -> Labels | None:
     """Return groups from strata, None if ties take them beyond t."""
-    found = partition_by_strata(problem.Z, problem.ordered.place, size)
-    return found if problem.holds(found) else None
+    labels = partition_by_strata(problem.Z, problem.ordered.place, size)
+    return labels if problem.holds(labels) else None

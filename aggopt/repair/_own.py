@@ -13,7 +13,7 @@ from aggopt.errors import PrivacyError
 from aggopt.partition._own import require_labels
 from aggopt.partition._shared.result import Partition
 from aggopt.privacy._requirement import broken_by
-from aggopt.repair._given import Given
+from aggopt.repair._given import RepairInput
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,9 @@ class OwnRepair(OwnFunction):
     data: ClassVar[tuple[str, ...]] = ("X", "labels", "k")
     given: ClassVar[tuple[str, ...]] = ("progress", "broken")
 
-    def __call__(self, given: Given, labels: Labels, how: Any) -> Partition | None:
+    def __call__(
+        self, repair_input: RepairInput, labels: Labels, section: Any
+    ) -> Partition | None:
         """Return its groups, certified; None if they equal the given ones.
 
         Raises
@@ -38,29 +40,47 @@ class OwnRepair(OwnFunction):
         PrivacyError
             A returned group is too small, or breaks a requirement.
         """
-        from aggopt.repair._merge_until_satisfied import certified
+        from aggopt.repair._merge_until_satisfied import certify_groups
 
-        X, asked, clock = given.X, given.requirements, Deadline(None)
+        X, requirements, clock = (
+            repair_input.X,
+            repair_input.requirements,
+            Deadline(None),
+        )
 
-        def broken(found: Any) -> Bool:
-            return broken_by(asked, require_labels(self.origin, found, len(labels), 1))
+        def broken(labels_to_check: Any) -> Bool:
+            return broken_by(
+                requirements,
+                require_labels(self.origin, labels_to_check, len(labels), 1),
+            )
 
         records = np.array(X.coordinates if isinstance(X, Encoded) else X)
-        settings = {**how.settings, "broken": broken}
-        found = self.run(
-            records, labels.copy(), given.k, progress=given.progress, **settings
+        settings = {**section.settings, "broken": broken}
+        result = self.run(
+            records,
+            labels.copy(),
+            repair_input.k,
+            progress=repair_input.progress,
+            **settings,
         )
-        made = require_labels(self.origin, found, len(labels), given.k)
-        left = int(broken_by(asked, made).sum())
-        if left:
+        new_labels = require_labels(self.origin, result, len(labels), repair_input.k)
+        broken_count = int(broken_by(requirements, new_labels).sum())
+        if broken_count:
             raise PrivacyError(
-                f"{self.origin.name} leaves {left} of {made.max() + 1} groups that do "
-                "not satisfy the requirements.",
+                f"{self.origin.name} leaves {broken_count} of "
+                f"{new_labels.max() + 1} groups that do not satisfy the requirements.",
                 fix='correct it, or set repair = "merge" under [privacy].',
             )
-        if np.array_equal(made, labels):
+        if np.array_equal(new_labels, labels):
             return None
-        known = clock.spent, given.k, given.bound
-        by, weights = self.origin.name, given.weights
-        proof = certified(X, made, asked, *known, by=by, weights=weights)
-        return Partition(made, proof)
+        proof = certify_groups(
+            X,
+            new_labels,
+            requirements,
+            clock.spent,
+            repair_input.k,
+            repair_input.bound,
+            by=self.origin.name,
+            weights=repair_input.weights,
+        )
+        return Partition(new_labels, proof)

@@ -17,7 +17,7 @@ ENTERING = 600  # unions that a round adds to the linear program, at most
 
 
 @dataclass(frozen=True, eq=False)
-class Priced:
+class UnionPrices:
     """Result of the linear program.
 
     Attributes
@@ -41,28 +41,34 @@ class Priced:
     missed: Status | None = None
 
 
-def priced(unions: Unions, known: int, clock: Deadline, seconds: float) -> Priced:
+def price_unions(
+    unions: Unions, known_count: int, clock: Deadline, seconds: float
+) -> UnionPrices:
     """Return the result of the linear program, solved by adding unions that pay.
 
     The last `known` unions are in from the start. It stops after `seconds`; the bound
     holds then, too.
     """
     with _UnionMaster(unions.m) as master:
-        return _priced(master, unions, known, clock, clock.spent + seconds)
+        return _price_unions(master, unions, known_count, clock, clock.spent + seconds)
 
 
-def _priced(
-    master: "_UnionMaster", unions: Unions, known: int, clock: Deadline, until: float
-) -> Priced:
+def _price_unions(
+    master: "_UnionMaster",
+    unions: Unions,
+    known_count: int,
+    clock: Deadline,
+    until: float,
+) -> UnionPrices:
     q, m = len(unions.costs), unions.m
-    within, enter, zero = np.zeros(q, bool), np.arange(q - known, q), np.zeros(m)
-    best = Priced(zero, unions.reduced(zero), np.zeros(q), 0.0)
+    within, enter, zero = np.zeros(q, bool), np.arange(q - known_count, q), np.zeros(m)
+    best = UnionPrices(zero, unions.reduced(zero), np.zeros(q), 0.0)
     while enter.size and clock.spent < until:
         within[enter] = True
         try:
             solved = master.solve(unions, enter, until - clock.spent)
-        except NoAnswer as none:
-            return replace(best, missed=unanswered(none))
+        except NoAnswer as error:
+            return replace(best, missed=unanswered(error))
         if solved.duals is None:
             break
         prices, reduced = solved.duals, unions.reduced(solved.duals)
@@ -71,7 +77,7 @@ def _priced(
         if proven > best.bound or not best.bound:
             shares = np.zeros(q)
             shares[np.concatenate(master.entered)] = solved.columns
-            best = Priced(prices, reduced, shares, max(proven, 0.0))
+            best = UnionPrices(prices, reduced, shares, max(proven, 0.0))
         paying = np.flatnonzero((reduced < -1e-9) & ~within)
         enter = paying[np.argsort(reduced[paying], kind="stable")[:ENTERING]]
     return best

@@ -66,7 +66,7 @@ class Problem:
         return float(self.ordered.emd(labels).max() - self.t)
 
 
-def ordered_of(
+def read_ordered(
     confidential: npt.ArrayLike, bins: str, *, stacklevel: int = 4
 ) -> Ordered:
     """Return the confidential attribute in bins; warn if it is constant."""
@@ -75,7 +75,7 @@ def ordered_of(
     return ordered
 
 
-def rows(labels: npt.ArrayLike) -> npt.NDArray[np.generic]:
+def require_rows(labels: npt.ArrayLike) -> npt.NDArray[np.generic]:
     """Return labels as an array; refuse ragged or incomplete ones."""
     try:
         holes = int(np.ma.getmaskarray(labels).sum()) if np.ma.isMA(labels) else 0
@@ -91,12 +91,12 @@ def rows(labels: npt.ArrayLike) -> npt.NDArray[np.generic]:
     return array
 
 
-def problem_of(
+def create_problem(
     X: npt.ArrayLike, confidential: npt.ArrayLike, k: int, t: float, bins: str
 ) -> Problem:
     """Return the problem of records in their own units; refuse invalid input."""
     Z = np.ascontiguousarray(scale_records(X))
-    ordered = ordered_of(confidential, bins, stacklevel=outside() + 2)
+    ordered = read_ordered(confidential, bins, stacklevel=outside() + 2)
     if ordered.n != len(Z):
         raise TableError(
             f"There are {ordered.n} confidential values and {len(Z)} records.",

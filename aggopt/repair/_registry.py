@@ -12,13 +12,13 @@ from aggopt.core.section import Section, SolverName
 from aggopt.core.types import Labels
 from aggopt.partition._shared.result import Partition
 from aggopt.privacy._model import OWN_MODELS, REQUIREMENTS
-from aggopt.repair._given import Given as Given
+from aggopt.repair._given import RepairInput as RepairInput
 from aggopt.repair._own import OwnRepair
 
-ALL = frozenset({*REQUIREMENTS, OWN_MODELS})
+ALL_MODELS = frozenset({*REQUIREMENTS, OWN_MODELS})
 
 
-class Limited(Section):
+class LimitedSettings(Section):
     """Setting of repairs with a time limit.
 
     Attributes
@@ -33,7 +33,7 @@ class Limited(Section):
     )
 
 
-class Solving(Limited):
+class SolvingSettings(LimitedSettings):
     """Settings of repairs that use a solver, throughout or at the end.
 
     Attributes
@@ -74,10 +74,10 @@ class Repair(Method):
         `aggopt.repair.closeness` calls.
     """
 
-    function: Callable[[Given, Labels, Any], Partition | None]
+    function: Callable[[RepairInput, Labels, Any], Partition | None]
     settings: type[Section] = Section
-    adds: frozenset[str] = ALL - {"k"}
-    leaves: frozenset[str] = ALL
+    adds: frozenset[str] = ALL_MODELS - {"k"}
+    leaves: frozenset[str] = ALL_MODELS
     any_distance: bool = True
     asks_solver: bool = False
     model: str | None = None
@@ -85,7 +85,7 @@ class Repair(Method):
     solve: Callable[..., Any] | None = None
 
 
-def _adopted(thing: object, origin: Origin) -> Repair:
+def _adopt_function(thing: object, origin: Origin) -> Repair:
     """Return the repair that wraps a user-defined function and checks its groups."""
     return Repair(
         name=origin.name,
@@ -97,5 +97,5 @@ def _adopted(thing: object, origin: Origin) -> Repair:
 
 
 REPAIRS = Registry(
-    "aggopt.repair._methods", Repair, "repair", own="repairs", adopt=_adopted
+    "aggopt.repair._methods", Repair, "repair", own="repairs", adopt=_adopt_function
 )

@@ -6,12 +6,12 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels, numbered
 from aggopt.errors import SolverError
 from aggopt.partition._shared.result import Partition
-from aggopt.repair._bound import highest
+from aggopt.repair._bound import raise_bound
 from aggopt.repair._problem import Problem
 from aggopt.solvers import Certificate, Status
 
 
-class Found(NamedTuple):
+class MethodResult(NamedTuple):
     """Result of a method; `polished` is the solver of the last program."""
 
     labels: Labels
@@ -20,38 +20,40 @@ class Found(NamedTuple):
     polished: str | None = None
 
 
-def not_worse(problem: Problem, given: Labels, found: Found) -> Found:
+def select_not_worse(
+    problem: Problem, initial: Labels, result: MethodResult
+) -> MethodResult:
     """Return the given labels if they satisfy k and t, and no better were found."""
-    if problem.holds(given) and problem.sse(given) <= problem.sse(found.labels):
-        return found._replace(labels=given, status=Status.KEPT)
-    if not problem.holds(found.labels):
+    if problem.holds(initial) and problem.sse(initial) <= problem.sse(result.labels):
+        return result._replace(labels=initial, status=Status.KEPT)
+    if not problem.holds(result.labels):
         raise SolverError(
             "The groups of the search do not satisfy k and t.",
             fix="name another solver or method, and report this.",
         )
-    return found
+    return result
 
 
-def repaired(
-    problem: Problem, found: Found, bound: float, clock: Deadline
+def certify_repair(
+    problem: Problem, result: MethodResult, bound: float, clock: Deadline
 ) -> Partition:
     """Return the result, renumbered and with its certificate."""
-    certificate = _certified(problem, found, bound, clock)
-    return Partition(numbered(found.labels), certificate, merging=found.merging)
+    certificate = _make_certificate(problem, result, bound, clock)
+    return Partition(numbered(result.labels), certificate, merging=result.merging)
 
 
-def _certified(
-    problem: Problem, found: Found, bound: float, clock: Deadline
+def _make_certificate(
+    problem: Problem, result: MethodResult, bound: float, clock: Deadline
 ) -> Certificate:
-    by = found.merging.solver if found.merging else "swaps and moves"
-    if found.polished:
-        by += f", then {found.polished}"
+    by = result.merging.solver if result.merging else "swaps and moves"
+    if result.polished:
+        by += f", then {result.polished}"
     certificate = Certificate(
-        found.status,
-        problem.sse(found.labels),
+        result.status,
+        problem.sse(result.labels),
         None,
-        problem.violation(found.labels),
+        problem.violation(result.labels),
         by,
         clock.spent,
     )
-    return highest(certificate, [bound], problem.Z.size)
+    return raise_bound(certificate, [bound], problem.Z.size)

@@ -36,10 +36,10 @@ class Unions:
         """Return the model's data, of these unions only."""
         column, group = self.column, self.group
         if chosen is not None:
-            kept = np.zeros(column[-1] + 1, bool)
-            kept[chosen] = True
-            new = np.cumsum(kept) - 1
-            rows = kept[column]
+            is_chosen = np.zeros(column[-1] + 1, bool)
+            is_chosen[chosen] = True
+            new = np.cumsum(is_chosen) - 1
+            rows = is_chosen[column]
             column, group = new[column[rows]], group[rows]
         problem = self.problem
         return model.Data(
@@ -79,7 +79,7 @@ class Unions:
         return np.asarray(self.costs - paid)
 
 
-def widest(m: int) -> int:
+def find_widest(m: int) -> int:
     """Return how many of m groups a union may have, so that all are at most `MOST`."""
     total, count = 0, 0
     while count < m and total + comb(m, count + 1) <= MOST:
@@ -88,8 +88,8 @@ def widest(m: int) -> int:
     return max(1, count)
 
 
-def close_unions(
-    problem: Problem, labels: Labels, known: Labels, clock: Deadline
+def find_close_unions(
+    problem: Problem, labels: Labels, known_labels: Labels, clock: Deadline
 ) -> Unions:
     """Return all t-close unions of up to `widest` groups, and those of `known` (n,).
 
@@ -98,25 +98,25 @@ def close_unions(
     time is up, wider ones are left out.
     """
     m = int(labels.max()) + 1
-    found: list[Labels] = [_close(problem, labels, np.arange(m)[:, None])]
-    all_of = widest(m)
+    unions: list[Labels] = [_select_close(problem, labels, np.arange(m)[:, None])]
+    all_of = find_widest(m)
     for count in range(2, min(m, max(NEAR_WIDTH, all_of)) + 1):
-        of = _of_width if count <= all_of else _of_near
-        wider = of(problem, labels, count, clock)
+        find_unions = _find_all_of_width if count <= all_of else _find_near_unions
+        wider = find_unions(problem, labels, count, clock)
         if wider is None:
             break
-        found.append(wider)
-    last = [np.unique(labels[known == u]) for u in range(known.max() + 1)]
+        unions.append(wider)
+    last = [np.unique(labels[known_labels == u]) for u in range(known_labels.max() + 1)]
     last.append(np.arange(m))
-    group = np.concatenate([*(f.ravel() for f in found), *last])
+    group = np.concatenate([*(f.ravel() for f in unions), *last])
     of_known = np.array([len(u) for u in last])
-    lengths = np.concatenate([*(np.full(*f.shape) for f in found), of_known])
+    lengths = np.concatenate([*(np.full(*f.shape) for f in unions), of_known])
     column = np.repeat(np.arange(len(lengths)), lengths)
-    complete = len(found) >= all_of and (all_of > 1 or m == 1)
+    complete = len(unions) >= all_of and (all_of > 1 or m == 1)
     return Unions(problem, labels, column, group, complete)
 
 
-def _of_width(
+def _find_all_of_width(
     problem: Problem, labels: Labels, count: int, clock: Deadline
 ) -> Labels | None:
     """Return all t-close unions (u, count); None when time is up."""
@@ -126,18 +126,18 @@ def _of_width(
 
     m = int(labels.max()) + 1
     off, sizes = model.deviations(problem.ordered, labels), np.bincount(labels)
-    union, found = np.arange(count), list[Labels]()
+    union, unions = np.arange(count), list[Labels]()
     turns = max(1, min(comb(m, count), LOOKED_AT // off.shape[1]))
     while union[0] >= 0 and not clock.over:
         some = np.empty((turns, count), np.intp)
-        u = kernels.close_unions(
+        u = kernels.enumerate_close(
             off, sizes, problem.limits, problem.k, union, turns, some
         )
-        found.append(some[:u].copy())
-    return None if union[0] >= 0 else np.concatenate(found)
+        unions.append(some[:u].copy())
+    return None if union[0] >= 0 else np.concatenate(unions)
 
 
-def _of_near(
+def _find_near_unions(
     problem: Problem, labels: Labels, count: int, clock: Deadline
 ) -> Labels | None:
     """Return t-close unions (u, count), each of a group and some near ones.
@@ -150,17 +150,17 @@ def _of_near(
     wide = count - 1
     while wide < m - 1 and m * comb(wide + 1, count - 1) <= MOST_NEAR:
         wide += 1
-    near = _near(problem, labels, wide)
+    near = _find_near_groups(problem, labels, wide)
     picks = np.array(list(combinations(range(near.shape[1]), count - 1)), np.intp)
     if not picks.size:
         return np.empty((0, count), np.intp)
     others = near[:, picks].reshape(-1, count - 1)
     first = np.repeat(np.arange(m), len(picks))[:, None]
     unions = np.unique(np.sort(np.hstack((first, others)), axis=1), axis=0)
-    return None if clock.over else _close(problem, labels, unions)
+    return None if clock.over else _select_close(problem, labels, unions)
 
 
-def _near(problem: Problem, labels: Labels, count: int) -> Labels:
+def _find_near_groups(problem: Problem, labels: Labels, count: int) -> Labels:
     """Return the groups nearest to each (m, count), half on the other side of all.
 
     Near groups are often similar in the confidential attribute, so that they complete
@@ -172,7 +172,7 @@ def _near(problem: Problem, labels: Labels, count: int) -> Labels:
     means = plain_group_means(problem.Z, labels)
     place = np.bincount(labels, problem.ordered.place) / sizes
     high = place > np.median(place)
-    m, found = len(sizes), np.empty((len(sizes), count), np.intp)
+    m, nearest = len(sizes), np.empty((len(sizes), count), np.intp)
     for side in (False, True):
         rows, others = np.flatnonzero(high == side), np.flatnonzero(high != side)
         across = min(count // 2, len(others))
@@ -186,11 +186,11 @@ def _near(problem: Problem, labels: Labels, count: int) -> Labels:
         close = cKDTree(means).query(means[rows], ranks)[1]
         for row, one, two in zip(rows, far, close, strict=True):
             rest = two[(two != row) & ~np.isin(two, one)]
-            found[row] = np.concatenate((one, rest))[:count]
-    return found
+            nearest[row] = np.concatenate((one, rest))[:count]
+    return nearest
 
 
-def _close(problem: Problem, labels: Labels, unions: Labels) -> Labels:
+def _select_close(problem: Problem, labels: Labels, unions: Labels) -> Labels:
     """Return the unions among (u, count) that are t-close and have k records."""
     if not len(unions):
         return unions

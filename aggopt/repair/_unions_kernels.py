@@ -8,8 +8,8 @@ from aggopt.core.validation import Labels
 
 
 @compiled
-def close_unions(
-    off: I64, sizes: I64, limits: I64, k: int, union: Labels, turns: int, found: Labels
+def enumerate_close(
+    off: I64, sizes: I64, limits: I64, k: int, union: Labels, turns: int, close: Labels
 ) -> int:
     """Find unions that are t-close and have k records; return their number.
 
@@ -17,15 +17,15 @@ def close_unions(
     the next, or begins with -1 at the end. Results are written into `found` (turns,
     count). off (m, bins) are the groups' deviations, which add up to those of a union.
     """
-    (m, bins), count, u = off.shape, found.shape[1], 0
+    (m, bins), count, u = off.shape, close.shape[1], 0
     before = np.zeros(bins, np.int64)  # of all members but the last
-    _add_up(off, union, before)
+    _sum_deviations(off, union, before)
     for _ in range(turns):
         size = 0
         for g in union:
             size += sizes[g]
-        if size >= k and _within(before, off[union[-1]], limits[size]):
-            found[u] = union
+        if size >= k and _is_within(before, off[union[-1]], limits[size]):
+            close[u] = union
             u += 1
         i = count - 1
         while i >= 0 and union[i] == m - count + i:
@@ -37,12 +37,12 @@ def close_unions(
         for j in range(i + 1, count):
             union[j] = union[j - 1] + 1
         if i < count - 1:
-            _add_up(off, union, before)
+            _sum_deviations(off, union, before)
     return u
 
 
 @inner
-def _add_up(off: I64, union: Labels, before: I64) -> None:
+def _sum_deviations(off: I64, union: Labels, before: I64) -> None:
     """Sum the deviations of all members of a union but the last."""
     before[:] = 0
     for g in union[:-1]:
@@ -50,7 +50,7 @@ def _add_up(off: I64, union: Labels, before: I64) -> None:
 
 
 @inner
-def _within(before: I64, last: I64, limit: int) -> bool:
+def _is_within(before: I64, last: I64, limit: int) -> bool:
     """Whether the EMD of a union, in whole numbers, is within its limit."""
     num = 0
     for i in range(len(before)):

@@ -208,7 +208,7 @@ def test_kernels_are_found_however_they_are_called(met: set[str]) -> None:
     assert {
         # of one alias for several
         "aggopt.partition._local_search.annealing_kernels.anneal",
-        "aggopt.partition._optimal.subset_row_kernels.triples",  # handed to a function
+        "aggopt.partition._optimal.subset_row_kernels.find_triples",  # handed on
         "aggopt.solvers._lagrangian.bound.bound",  # by its name
         "aggopt.solvers._lagrangian.sweep_line._sweep_line",  # in its own module
     } <= met

@@ -31,7 +31,7 @@ from aggopt.partition._optimal import (
 )
 from aggopt.partition._optimal import optimal as optimal_module
 from aggopt.partition._optimal.column_generation import ColumnGeneration
-from aggopt.partition._optimal.columns import ColumnPool, groups_of, labels_of
+from aggopt.partition._optimal.columns import ColumnPool, group_columns, number_groups
 from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
 from aggopt.partition._shared import restricted_master
@@ -79,7 +79,7 @@ def least_loss(Z, k: int) -> float:
 def priced(X, k: int, gap: float = 1e-9) -> ColumnGeneration:
     """Column generation over z-scores, from MDAV's groups."""
     Z = np.ascontiguousarray(Scale.of(X).standardise(X))
-    labels = labels_of(groups_of(mdav(X, k), k), len(X))
+    labels = number_groups(group_columns(mdav(X, k), k), len(X))
     best = Incumbent(Z, k, labels, 0.0, gap)
     return ColumnGeneration(best, Pricer(Z, k, find_neighbours(Z, 8)), Deadline(None))
 
@@ -173,7 +173,7 @@ def test_any_prices_prove_no_more_than_the_best(seed):
 def test_a_share_of_the_prices_proves_a_bound():
     of = priced(records(5, 40, 3), 3)
     of.price_heuristically(Deadline(None))
-    assert scaled_duals.scaled_bounds(of, Deadline(None))
+    assert scaled_duals.raise_bound_by_scaling(of, Deadline(None))
     scaled = of.best.bound
     assert of.price()
     assert of.solved.value == pytest.approx(of.best.bound, rel=1e-6)
@@ -193,7 +193,9 @@ def test_branches_close_the_gap_without_cuts(seed, monkeypatch):
 
 def test_branches_of_few_records_need_no_integer_program(monkeypatch):
     asked = []
-    monkeypatch.setattr(restricted_ip, "_asked", lambda *args: asked.append(args))
+    monkeypatch.setattr(
+        restricted_ip, "_solve_program", lambda *args: asked.append(args)
+    )
     found = optimal(records(11, 14, 3), 3).certificate
     assert (found.status, asked) == (Status.OPTIMAL, [])
 
@@ -204,7 +206,7 @@ def test_cuts_are_broken_by_the_choice_and_raise_the_bound():
     before, share = of.best.bound, of.solved.share
     count = of.cut()
     found = of.master.cuts
-    held = subset_row_cuts.halves(of.pool.all, found, 60)[:, : len(share)] @ share
+    held = subset_row_cuts.count_halves(of.pool.all, found, 60)[:, : len(share)] @ share
     assert count == len(found) == len({*found})
     assert (held > [len(c) // 2 for c in found]).all()
     assert of.price()
@@ -214,7 +216,7 @@ def test_cuts_are_broken_by_the_choice_and_raise_the_bound():
 def test_a_pool_holds_each_group_once():
     Z = records(0, 6, 2)
     pool = ColumnPool(Z, 2)
-    groups = groups_of(np.array([0, 1, 0, 2, 1, 2]), 2)
+    groups = group_columns(np.array([0, 1, 0, 2, 1, 2]), 2)
     assert pool.add(groups).tolist() == [0, 1, 2]
     assert pool.add(groups).tolist() == []
     assert pool.places(groups.at([2, 0])).tolist() == [2, 0]
@@ -286,7 +288,7 @@ def test_records_by_the_thousand_at_a_few_places():
 def test_no_time_leaves_the_start_and_says_so():
     X = records(20, 60, 3)
     found = optimal(X, 3, time_limit=0)
-    assert (found.labels == labels_of(groups_of(mdav(X, 3), 3), 60)).all()
+    assert (found.labels == number_groups(group_columns(mdav(X, 3), 3), 60)).all()
     assert found.certificate.status is Status.LIMIT
     assert 0 < found.certificate.bound < found.certificate.objective
     assert found.certificate.solver == "local search"
@@ -326,11 +328,11 @@ def test_each_kernel_that_python_calls_is_compiled_once(ticking):
     )
 
     kernels = (
-        heuristic_pricing_kernels.climb,
-        subset_row_kernels.together,
-        subset_row_kernels.triples,
-        subset_row_kernels.quintuples,
-        exact_pricing_kernels.price,
+        heuristic_pricing_kernels.improve_groups,
+        subset_row_kernels.fill_pair_shares,
+        subset_row_kernels.find_triples,
+        subset_row_kernels.find_quintuples,
+        exact_pricing_kernels.price_groups,
     )
     for k in (3, 6):
         optimal(records(27, 40, 2), k, time_limit=0.05)
@@ -341,13 +343,13 @@ CTRL_C = """
 import os, signal, threading
 import numpy as np
 from aggopt.core.deadline import Deadline
-from aggopt.partition._optimal.columns import groups_of
+from aggopt.partition._optimal.columns import group_columns
 from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
 from aggopt.partition._neighbours.neighbours import find_neighbours
 
 Z = np.random.default_rng(0).normal(size=(1500, 13))
 pricer, duals = Pricer(Z, 3, find_neighbours(Z, 8)), Duals(np.full(1500, 9.0))
-groups = groups_of(np.arange(1500) // 3, 3).at(np.tile(np.arange(500), 40))
+groups = group_columns(np.arange(1500) // 3, 3).at(np.tile(np.arange(500), 40))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for work in (
     lambda seconds: pricer.paying(duals, PricingEffort(), Deadline(seconds)),
@@ -475,14 +477,14 @@ def test_census_is_proven():
 
 def test_cuts_are_found_when_groups_came_after_the_last_prices(monkeypatch):
     from aggopt.partition._optimal import column_generation
-    from aggopt.partition._optimal.columns import groups_of
+    from aggopt.partition._optimal.columns import group_columns
 
     real, grew = column_generation.ColumnGeneration.cut, []
 
     def grown(self):
         before = len(self.pool.all.sizes)
         mixed = np.random.default_rng(before).permutation(np.arange(60) // 3)
-        self.add(groups_of(mixed, 3))
+        self.add(group_columns(mixed, 3))
         grew.append(len(self.pool.all.sizes) > before)
         return real(self)
 

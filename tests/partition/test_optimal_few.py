@@ -11,8 +11,8 @@ from aggopt.core.standardise import Scale
 from aggopt.partition import loss_bound, optimal
 from aggopt.partition._optimal import optimal as optimal_module
 from aggopt.partition._optimal import restricted_ip
-from aggopt.partition._optimal.columns import sorted_groups
-from aggopt.partition._optimal.exhaustive import MOST, best_of_all
+from aggopt.partition._optimal.columns import sort_groups
+from aggopt.partition._optimal.exhaustive import MOST, find_best_partition
 from aggopt.solvers import Status
 
 
@@ -41,7 +41,7 @@ def test_a_solver_that_is_named_is_asked_and_no_time_is_no_time():
     X = records(1, MOST, 2)
     assert optimal(X, 3, time_limit=0).certificate.solver == "local search"
     assert optimal(X[:9], 2, solver="cvxpy:highs").certificate.solver == "cvxpy:highs"
-    assert best_of_all(X[:4], 2).shape == (4,)
+    assert find_best_partition(X[:4], 2).shape == (4,)
 
 
 def test_without_seconds_it_stops_at_ten_minutes_and_says_so(monkeypatch):
@@ -57,7 +57,7 @@ def test_without_seconds_it_stops_at_ten_minutes_and_says_so(monkeypatch):
 @pytest.mark.parametrize(("number", "kept"), [(5, True), (300, False)])
 def test_an_integer_program_leaves_out_cuts_that_hold_much(number, kept):
     rows = np.array(list(combinations(range(14), 5)), np.int32)
-    groups = sorted_groups(np.pad(rows, ((0, 0), (0, 4)), constant_values=-1))
+    groups = sort_groups(np.pad(rows, ((0, 0), (0, 4)), constant_values=-1))
     cuts = list(combinations(range(14), 3))[:number]
-    data = restricted_ip._data(records(0, 14, 4), 5, groups, cuts)
+    data = restricted_ip._build_data(records(0, 14, 4), 5, groups, cuts)
     assert len(data.most) == (number if kept else 0)

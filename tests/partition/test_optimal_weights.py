@@ -11,7 +11,7 @@ from aggopt.models import set_partition
 from aggopt.partition import optimal
 from aggopt.partition._neighbours.neighbours import find_neighbours
 from aggopt.partition._optimal import exhaustive
-from aggopt.partition._optimal.columns import sorted_groups, sums_of_squares
+from aggopt.partition._optimal.columns import compute_group_sse, sort_groups
 from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
 from aggopt.partition._shared.sse import compute_sse
 from aggopt.solvers import Status
@@ -41,7 +41,7 @@ def test_exact_pricing_finds_every_group_that_pays(k, most):
 
 
 def test_heuristic_pricing_ends_where_no_record_is_better_changed():
-    start = sorted_groups(np.array([[0, 5, 9, -1, -1], [1, 2, 3, 4, -1]], np.int32))
+    start = sort_groups(np.array([[0, 5, 9, -1, -1], [1, 2, 3, 4, -1]], np.int32))
     u = np.full(12, 3.0)
     pricer = Pricer(Z, 3, find_neighbours(Z, 11), W)
     groups, reduced = pricer.priced_heuristically(Duals(u), start)
@@ -63,7 +63,7 @@ def test_columns_and_the_model_cost_what_groups_lose(exact):
     for row, group in zip(rows, chosen, strict=True):
         row[: len(group)] = group
     costs = [cost(group) for group in chosen]
-    found = sums_of_squares(Z + 7.0, sorted_groups(rows), exact, W)
+    found = compute_group_sse(Z + 7.0, sort_groups(rows), exact, W)
     assert found == pytest.approx(costs)
     column = np.repeat(np.arange(4), [len(group) for group in chosen])
     data = set_partition.Data(Z, 3, column, np.concatenate(chosen), weights=W)

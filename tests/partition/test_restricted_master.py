@@ -5,7 +5,7 @@ import pytest
 
 from aggopt.core.highs_program import HighsProgram
 from aggopt.errors import SolverError
-from aggopt.partition._optimal.columns import groups_of
+from aggopt.partition._optimal.columns import group_columns
 from aggopt.partition._optimal.master import GroupMaster
 from aggopt.partition._shared import restricted_master
 from aggopt.partition._shared.restricted_master import RestrictedMaster, require_highs
@@ -26,7 +26,7 @@ def test_groups_are_priced_by_their_records():
     labels = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 0]]
     master = GroupMaster(6)
     for found, cost in zip(labels, (2.0, 5.0), strict=True):
-        master.add(groups_of(np.array(found), 3), np.full(2, cost))
+        master.add(group_columns(np.array(found), 3), np.full(2, cost))
     solved = master.solve()
     assert solved.value == pytest.approx(4.0)
     assert list(solved.share) == pytest.approx([1, 1, 0, 0])
@@ -36,7 +36,7 @@ def test_groups_are_priced_by_their_records():
 
 def test_a_deadline_that_has_passed_is_no_limit_below_zero():
     master = GroupMaster(4)
-    master.add(groups_of(np.array([0, 0, 1, 1]), 2), np.ones(2))
+    master.add(group_columns(np.array([0, 0, 1, 1]), 2), np.ones(2))
     solved = master.solve(-1.0)
     assert solved is None or solved.value == pytest.approx(2.0)
 

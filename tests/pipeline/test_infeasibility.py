@@ -28,7 +28,7 @@ def two(monkeypatch):
 
     monkeypatch.setattr(infeasibility, "requirements_of", lambda held: held)
     monkeypatch.setattr(infeasibility, "Closeness", SimpleNamespace)
-    monkeypatch.setattr("aggopt.repair._feasibility.reachable", reachable)
+    monkeypatch.setattr("aggopt.repair._feasibility.find_reachable", reachable)
     reach["pay"] = SimpleNamespace(t=0.25, bound=0.0)
     reach["debt"] = SimpleNamespace(t=0.125, bound=0.5)
     return held, reach

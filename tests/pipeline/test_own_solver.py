@@ -10,7 +10,7 @@ from aggopt.errors import JobError, UntrustedCodeError
 from aggopt.experiments.compare_solvers import compare
 from aggopt.models import set_partition
 from aggopt.partition import optimal
-from aggopt.partition._optimal.restricted_ip import _asked
+from aggopt.partition._optimal.restricted_ip import _solve_program
 from aggopt.pipeline.guarantees import require_guarantees
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers._answer import answer_here
@@ -92,7 +92,7 @@ def test_the_program_of_groups_is_asked_of_it():
     )
     data = set_partition.Data(X, 2, np.arange(8) // 2, pairs)
     asked.clear()
-    found = _asked(data, SOLVERS.adopted(choose), 5.0)
+    found = _solve_program(data, SOLVERS.adopted(choose), 5.0)
     assert asked == ["set_partition"]
     assert (found.reading.tolist(), found.status) == ([0, 0, 1, 1], Status.LOCAL)
 

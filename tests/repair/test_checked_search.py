@@ -13,7 +13,7 @@ import aggopt.repair._checked_search as checked_search_module
 from aggopt import partition
 from aggopt.core.deadline import Deadline
 from aggopt.privacy._models.l_diversity import Diversity
-from aggopt.repair._checked_search import checked_search
+from aggopt.repair._checked_search import search_with_checks
 from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 from aggopt.repair._methods.search import MERGED
 from aggopt.solvers import Status
@@ -33,7 +33,7 @@ def test_it_never_loses_more_and_keeps_what_held(seed, n, k):
     values = np.unique(values, return_inverse=True)[1]
     asked = [Diversity("x", values, 2)]
     merged = merge_until_satisfied(X, partition.mdav(X, k), asked)
-    found, ended = checked_search(X, merged, k, asked, Deadline(None))
+    found, ended = search_with_checks(X, merged, k, asked, Deadline(None))
     assert ended
     assert loss(X, found) <= loss(X, merged) * (1 + 1e-12)
     assert asked[0].satisfied(found)
@@ -43,17 +43,19 @@ def test_it_never_loses_more_and_keeps_what_held(seed, n, k):
 def test_a_record_goes_where_it_belongs_unless_that_breaks_a_requirement():
     X = np.array([[0.0], [0.1], [9.0], [9.1], [9.2], [0.2]])
     labels, same = np.array([0, 0, 1, 1, 1, 1]), np.zeros(6, int)
-    found, _ = checked_search(X, labels, 2, [], Deadline(None))
+    found, _ = search_with_checks(X, labels, 2, [], Deadline(None))
     assert found.tolist() == [0, 0, 1, 1, 1, 0]
     codes = np.array([0, 1, 0, 0, 0, 1])
-    kept, _ = checked_search(X, labels, 2, [Diversity("x", codes, 2)], Deadline(None))
+    kept, _ = search_with_checks(
+        X, labels, 2, [Diversity("x", codes, 2)], Deadline(None)
+    )
     assert Diversity("x", codes, 2).satisfied(kept)
-    assert (checked_search(X, same, 2, [], Deadline(None))[0] == same).all()
+    assert (search_with_checks(X, same, 2, [], Deadline(None))[0] == same).all()
 
 
 def test_when_time_is_up_the_groups_given_come_back():
     X, labels = np.arange(8.0)[:, None], np.array([0, 1] * 4)
-    found, ended = checked_search(X, labels, 2, [], Deadline(0.0))
+    found, ended = search_with_checks(X, labels, 2, [], Deadline(0.0))
     assert (found == labels).all()
     assert not ended
 
@@ -62,7 +64,7 @@ def test_when_time_is_up_no_neighbours_are_looked_up(monkeypatch):
     monkeypatch.delattr(checked_search_module, "find_neighbours")
     labels = np.array([0, 1] * 4)
     given = (np.arange(8.0)[:, None], labels, 2, [], Deadline(0.0))
-    assert checked_search(*given) == (labels, False)
+    assert search_with_checks(*given) == (labels, False)
 
 
 @pytest.mark.parametrize("name", ASKED)

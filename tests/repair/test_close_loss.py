@@ -5,8 +5,8 @@ import pytest
 
 from aggopt.models import closeness_bound as model
 from aggopt.repair import _bound as bound_module
-from aggopt.repair._bound import WIDEST, close_loss
-from aggopt.repair._problem import Problem, problem_of
+from aggopt.repair._bound import WIDEST, bound_close_loss
+from aggopt.repair._problem import Problem, create_problem
 from aggopt.solvers import solve
 
 PIECES = 4
@@ -18,7 +18,7 @@ def wide(d: int) -> Problem:
     r = rng.permutation(60) / 59
     told = np.column_stack([r, r**2, rng.normal(size=(60, 3))])
     X = told @ rng.normal(size=(5, d)) + 0.5 * rng.normal(size=(60, d))
-    return problem_of(X, r, 3, 0.2, "distinct")
+    return create_problem(X, r, 3, 0.2, "distinct")
 
 
 @pytest.fixture(autouse=True)
@@ -41,17 +41,17 @@ def test_few_directions_prove_nearly_as_much_and_never_more(sizes) -> None:
     program = model.build(data, "cvxpy")
     solve(program, "cvxpy:clarabel")
     whole = model.proven(data, model.multipliers(program, data)) * task.Z.size
-    found = close_loss(task)
+    found = bound_close_loss(task)
     assert 0.9 * whole <= found <= whole * (1 + 1e-6)
     assert whole > 0
     assert sizes == [WIDEST + PIECES]
 
 
 def test_all_directions_are_seen_where_they_are_few(sizes) -> None:
-    assert close_loss(wide(WIDEST)) > 0
+    assert bound_close_loss(wide(WIDEST)) > 0
     assert sizes == [WIDEST + PIECES]
 
 
 def test_coordinates_beyond_count_no_more_than_memory(sizes) -> None:
-    assert close_loss(wide(400)) > 0
+    assert bound_close_loss(wide(400)) > 0
     assert sizes == [WIDEST + PIECES]

@@ -24,13 +24,13 @@ from aggopt.partition._closeness_first.closeness_first import (
 from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
-from aggopt.repair._bound import close_loss, least_loss
-from aggopt.repair._close import How
-from aggopt.repair._exchange import exchanged
-from aggopt.repair._large_neighbourhood_search import Searched
-from aggopt.repair._merge_until_close import made_close
-from aggopt.repair._problem import problem_of
-from aggopt.repair._repaired import Found
+from aggopt.repair._bound import bound_close_loss, bound_loss
+from aggopt.repair._close import RepairOptions
+from aggopt.repair._exchange import exchange_records
+from aggopt.repair._large_neighbourhood_search import SearchedUnions
+from aggopt.repair._merge_until_close import make_close
+from aggopt.repair._problem import create_problem
+from aggopt.repair._repaired import MethodResult
 from aggopt.solvers import Status, choose
 
 methods = pytest.mark.parametrize("method", ["merge-ilp", "swap", "sweep"])
@@ -69,7 +69,7 @@ def test_merging_is_feasible_optimal_and_as_good_as_algorithm_1(seed):
     assert oracle.holds(values, found.labels, 4, Fraction("0.15"))
     for group in oracle.parts(start):
         assert len(set(found.labels[group])) == 1
-    task = problem_of(Z, values, 4, t, "distinct")
+    task = create_problem(Z, values, 4, t, "distinct")
     assert task.sse(found.labels) <= task.sse(one) + 1e-9
     assert found.merging.status is Status.OPTIMAL
     assert found.merging.bound <= found.merging.objective == found.certificate.objective
@@ -122,9 +122,9 @@ def test_a_ring_of_three_changes_is_found():
     corner = np.array([[0.0, 0.0], [10.0, 0.0], [5.0, 8.66]])
     Z = np.concatenate([corner[[g, g, (g + 1) % 3]] for g in range(3)])
     values, labels = np.tile([1, 2, 3], 3), np.arange(9) // 3
-    task = problem_of(Z, values, 3, 0.5, "distinct")
+    task = create_problem(Z, values, 3, 0.5, "distinct")
     highs = choose("highs", "closeness_merge", "MILP")
-    found = exchanged(task, labels, highs, Deadline(None)).labels
+    found = exchange_records(task, labels, highs, Deadline(None)).labels
     assert task.sse(found) == pytest.approx(0.0)
     assert task.sse(labels) > 1
 
@@ -133,14 +133,14 @@ def test_exchanging_ends_in_time_and_merges_no_single_records(monkeypatch, ticki
     require_solver("cvxpy:highs")
     Z, values = oracle.instance(2, 60, ties=False)
     task, highs = (
-        problem_of(Z, values, 3, 0.3, "distinct"),
+        create_problem(Z, values, 3, 0.3, "distinct"),
         choose("highs", "closeness_merge", "MILP"),
     )
     labels = closeness_first(Z, values, 3, 0.3)
-    monkeypatch.delattr(ilp_module, "made_close")
-    nothing = Searched(np.full(60, -1))
-    monkeypatch.setattr(ilp_module, "searched", lambda *given: nothing)
-    found = exchanged(task, labels, highs, Deadline(0.4))
+    monkeypatch.delattr(ilp_module, "make_close")
+    nothing = SearchedUnions(np.full(60, -1))
+    monkeypatch.setattr(ilp_module, "search_unions", lambda *given: nothing)
+    found = exchange_records(task, labels, highs, Deadline(0.4))
     assert task.sse(found.labels) <= task.sse(labels)
     looked = []
 
@@ -149,8 +149,8 @@ def test_exchanging_ends_in_time_and_merges_no_single_records(monkeypatch, ticki
         ticking.sleep(0.05)
         return []
 
-    monkeypatch.setattr(exchange_module, "_changed", slowly)
-    found = exchanged(task, labels, highs, Deadline(0.15))
+    monkeypatch.setattr(exchange_module, "_change_group", slowly)
+    found = exchange_records(task, labels, highs, Deadline(0.15))
     assert 0 < len(looked) < labels.max()
     assert (found.labels == labels).all()
     assert found.status is Status.LIMIT
@@ -171,7 +171,7 @@ def test_more_groups_than_can_be_looked_at_claim_no_bound(monkeypatch):
     start = mdav(Z, 3)
     found = closeness(Z, values, start, 3, 0.2)
     one = merge_until_close(Z, values, 3, 0.2)
-    task = problem_of(Z, values, 3, 0.2, "distinct")
+    task = create_problem(Z, values, 3, 0.2, "distinct")
     assert task.sse(found.labels) < task.sse(one)
     assert found.merging.bound is None
     assert found.merging.status is Status.LOCAL
@@ -180,13 +180,17 @@ def test_more_groups_than_can_be_looked_at_claim_no_bound(monkeypatch):
 @pytest.mark.parametrize("count", [2, 3])
 def test_near_unions_are_close_unions_each_once(count):
     Z, values = oracle.instance(4, 36, ties=False)
-    task, labels = problem_of(Z, values, 3, 0.3, "distinct"), mdav(Z, 3).labels
+    task, labels = create_problem(Z, values, 3, 0.3, "distinct"), mdav(Z, 3).labels
     always = Deadline(None)
-    every = set(map(tuple, unions_module._of_width(task, labels, count, always)))
-    near = list(map(tuple, unions_module._of_near(task, labels, count, always)))
+    every = set(
+        map(tuple, unions_module._find_all_of_width(task, labels, count, always))
+    )
+    near = list(
+        map(tuple, unions_module._find_near_unions(task, labels, count, always))
+    )
     assert set(near) == every  # m is small: all are near
     assert len(near) == len(every)
-    for g, row in enumerate(unions_module._near(task, labels, 4)):
+    for g, row in enumerate(unions_module._find_near_groups(task, labels, 4)):
         assert g not in row
         assert len(set(row)) == 4
 
@@ -207,16 +211,16 @@ class Looks:
 
 def test_the_clock_is_looked_at_between_portions_of_unions(monkeypatch):
     Z, values = oracle.instance(4, 36, ties=False)
-    task, labels = problem_of(Z, values, 3, 0.3, "distinct"), mdav(Z, 3).labels
-    every = unions_module._of_width(task, labels, 2, Deadline(None))
+    task, labels = create_problem(Z, values, 3, 0.3, "distinct"), mdav(Z, 3).labels
+    every = unions_module._find_all_of_width(task, labels, 2, Deadline(None))
     monkeypatch.setattr(unions_module, "LOOKED_AT", 10 * task.ordered.m)
-    in_tens = unions_module._of_width(task, labels, 2, Looks(9))
+    in_tens = unions_module._find_all_of_width(task, labels, 2, Looks(9))
     assert (in_tens == every).all()
-    for of in (unions_module._of_width, unions_module._of_near):
+    for of in (unions_module._find_all_of_width, unions_module._find_near_unions):
         assert of(task, labels, 2, Looks(1)) is None
     known = np.zeros(36, int)
-    whole = unions_module.close_unions(task, labels, known, Deadline(None))
-    cut = unions_module.close_unions(task, labels, known, Looks(1))
+    whole = unions_module.find_close_unions(task, labels, known, Deadline(None))
+    cut = unions_module.find_close_unions(task, labels, known, Looks(1))
     assert (whole.complete, cut.complete) == (True, False)
     assert len(cut.costs) < len(whole.costs)
 
@@ -225,14 +229,14 @@ def test_the_clock_is_looked_at_between_portions_of_unions(monkeypatch):
 def test_when_time_is_up_no_search_begins(method, monkeypatch):
     Z, values = oracle.instance(4, 36, ties=False)
     start, none = merge_until_close(Z, values, 3, 0.3), Deadline(0.0)
-    task = problem_of(Z, values, 3, 0.3, "distinct")
+    task = create_problem(Z, values, 3, 0.3, "distinct")
     for module, name in (
         (problem_module, "find_neighbours"),
         (multistart_module, "partition_by_strata"),
     ):
         monkeypatch.delattr(module, name)
-    how = How(None, 10, 0)
-    found = closeness_module.methods()[method].solve(task, start.labels, how, none)
+    how = RepairOptions(None, 10, 0)
+    found = closeness_module.list_methods()[method].solve(task, start.labels, how, none)
     assert found.labels is start.labels
     assert found.status is Status.LIMIT
 
@@ -250,7 +254,7 @@ def test_compilation_is_not_in_the_time(monkeypatch):
 @pytest.mark.parametrize("n", [2, 5, 9, 12, 31])
 def test_strata_make_groups_of_one_record_of_each(n):
     Z, values = oracle.instance(0, n, ties=False)
-    task = problem_of(Z, values, 1, 0.5, "rank")
+    task = create_problem(Z, values, 1, 0.5, "rank")
     for wanted in range(1, n + 1):
         size = fit_count(n, wanted)
         counts = np.bincount(partition_by_strata(task.Z, task.ordered.place, size))
@@ -273,8 +277,8 @@ def test_the_bound_of_any_groups_of_k_holds_too(method):
     found = closeness(Z, [1, 2, 2, 1], [0, 0, 1, 1], 2, 0.2, method=method).certificate
     assert found.status is Status.OPTIMAL
     assert found.gap == pytest.approx(0, abs=1e-9)
-    task = problem_of(Z, [1, 2, 2, 1], 2, 0.2, "distinct")
-    assert close_loss(task) < least_loss(task) == pytest.approx(loss_bound(Z, 2))
+    task = create_problem(Z, [1, 2, 2, 1], 2, 0.2, "distinct")
+    assert bound_close_loss(task) < bound_loss(task) == pytest.approx(loss_bound(Z, 2))
 
 
 @searches
@@ -282,18 +286,18 @@ def test_the_bound_of_any_groups_of_k_holds_too(method):
 def test_never_worse_than_close_labels(method, seed):
     Z, values = oracle.instance(seed, 60)
     start = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="swap").labels
-    task = problem_of(Z, values, 3, 0.2, "distinct")
+    task = create_problem(Z, values, 3, 0.2, "distinct")
     found = closeness(Z, values, start, 3, 0.2, method=method, proposals=0).labels
     assert task.sse(found) <= task.sse(start)
 
 
 def test_small_groups_join_the_nearest_smallest_first():
     Z = np.array([[0.0], [0.3], [1.0], [5.0], [5.2], [5.3]])
-    task = problem_of(Z, [1, 2, 1, 2, 1, 2], 2, 0.9, "distinct")
-    assert made_close(task, np.arange(6)).tolist() == [0, 0, 0, 1, 1, 1]
-    assert made_close(task, np.array([0, 1, 1, 2, 2, 2])).tolist() == [0, 0, 0, 1, 1, 1]
-    alone = problem_of(Z, [1, 2, 1, 2, 1, 2], 6, 0.9, "distinct")
-    assert made_close(alone, np.arange(6)).tolist() == [0] * 6
+    task = create_problem(Z, [1, 2, 1, 2, 1, 2], 2, 0.9, "distinct")
+    assert make_close(task, np.arange(6)).tolist() == [0, 0, 0, 1, 1, 1]
+    assert make_close(task, np.array([0, 1, 1, 2, 2, 2])).tolist() == [0, 0, 0, 1, 1, 1]
+    alone = create_problem(Z, [1, 2, 1, 2, 1, 2], 6, 0.9, "distinct")
+    assert make_close(alone, np.arange(6)).tolist() == [0] * 6
 
 
 @methods
@@ -321,7 +325,7 @@ def test_a_constant_confidential_attribute_is_close_in_any_groups(method):
     assert np.bincount(found.labels).min() >= 3
     assert found.certificate.bound == pytest.approx(loss_bound(Z, 3))
     assert found.certificate.bound > 0
-    assert found.certificate.objective <= problem_of(
+    assert found.certificate.objective <= create_problem(
         Z, np.ones(20), 3, 0.1, "distinct"
     ).sse(mdav(Z, 3))
 
@@ -391,7 +395,7 @@ def test_nothing_printed_shows_a_value():
     Z, values = oracle.instance(6, 20)
     found = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="swap")
     assert "array" not in repr(found)
-    assert "array" not in repr(problem_of(Z, values, 3, 0.2, "distinct"))
+    assert "array" not in repr(create_problem(Z, values, 3, 0.2, "distinct"))
 
 
 @pytest.mark.parametrize(
@@ -452,12 +456,12 @@ def test_what_an_integer_program_does_has_a_limit(monkeypatch, method, solver, l
 
     def solve(problem, given, how, clock):
         clocks.append(clock.seconds)
-        return Found(given, Status.LOCAL)
+        return MethodResult(given, Status.LOCAL)
 
     stood_in = {
-        n: replace(r, solve=solve) for n, r in closeness_module.methods().items()
+        n: replace(r, solve=solve) for n, r in closeness_module.list_methods().items()
     }
-    monkeypatch.setattr(closeness_module, "methods", lambda: stood_in)
+    monkeypatch.setattr(closeness_module, "list_methods", lambda: stood_in)
     Z, values = oracle.instance(3, 8)
     for seconds in (None, 5.0):
         how = {"method": method, "solver": solver, "time_limit": seconds}

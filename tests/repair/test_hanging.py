@@ -7,8 +7,8 @@ from conftest import require_solver
 
 from aggopt.partition import mdav
 from aggopt.repair import _bound, closeness
-from aggopt.repair._merge_until_close import made_close
-from aggopt.repair._problem import problem_of
+from aggopt.repair._merge_until_close import make_close
+from aggopt.repair._problem import create_problem
 from aggopt.solvers import Status, _pool
 
 pytestmark = pytest.mark.usefixtures("own_process")
@@ -29,10 +29,10 @@ def task(n=48):
 def repaired(**how):
     """Return groups that were made t-close, and what merging alone loses."""
     X, pay, labels = task()
-    problem = problem_of(X, pay, 3, 0.2, "distinct")
+    problem = create_problem(X, pay, 3, 0.2, "distinct")
     found = closeness(X, pay, labels, 3, 0.2, **how)
     assert problem.holds(found.labels)
-    return found, problem.sse(made_close(problem, labels))
+    return found, problem.sse(make_close(problem, labels))
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from conftest import require_solver
 from aggopt.core.deadline import Deadline
 from aggopt.partition import mdav
 from aggopt.repair import _large_neighbourhood_search, _merge_ilp, closeness
-from aggopt.repair._large_neighbourhood_search import Searched, searched
-from aggopt.repair._merge_ilp import _completed
-from aggopt.repair._merge_until_close import made_close
-from aggopt.repair._pricing import priced
-from aggopt.repair._problem import problem_of
-from aggopt.repair._unions import close_unions
+from aggopt.repair._large_neighbourhood_search import SearchedUnions, search_unions
+from aggopt.repair._merge_ilp import _complete_choice
+from aggopt.repair._merge_until_close import make_close
+from aggopt.repair._pricing import price_unions
+from aggopt.repair._problem import create_problem
+from aggopt.repair._unions import find_close_unions
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers._answer import Answer
 
@@ -21,11 +21,11 @@ from aggopt.solvers._answer import Answer
 def prepared(seed, n=39, k=3, t=0.2):
     require_solver("cvxpy:highs")
     Z, values = oracle.instance(seed, n, ties=False)
-    task = problem_of(Z, values, k, t, "distinct")
+    task = create_problem(Z, values, k, t, "distinct")
     labels = mdav(Z, k).labels
-    start = made_close(task, labels)
-    unions = close_unions(task, labels, start, Deadline(None))
-    prices = priced(unions, int(start.max()) + 2, Deadline(None), np.inf)
+    start = make_close(task, labels)
+    unions = find_close_unions(task, labels, start, Deadline(None))
+    prices = price_unions(unions, int(start.max()) + 2, Deadline(None), np.inf)
     return task, start, unions, prices
 
 
@@ -35,10 +35,10 @@ def test_every_group_is_in_one_close_union(monkeypatch, seed, groups):
     monkeypatch.setattr(_large_neighbourhood_search, "GROUPS", groups)
     task, start, unions, prices = prepared(seed)
     missing = task.sse(start) + 1
-    owner, _ = searched(unions, prices, missing, Deadline(None), np.inf)
+    owner, _ = search_unions(unions, prices, missing, Deadline(None), np.inf)
     for q in np.unique(owner[owner >= 0]):
         assert set(unions.members(q)) == set(np.flatnonzero(owner == q))
-    found = _completed(unions, owner, start)
+    found = _complete_choice(unions, owner, start)
     assert task.holds(found)
     assert task.sse(found) >= prices.bound - 1e-9
     if groups == 100:  # one part of everything is the whole program
@@ -49,7 +49,8 @@ def test_every_group_is_in_one_close_union(monkeypatch, seed, groups):
 def test_the_same_twice_where_no_time_is_set():
     _, _, unions, prices = prepared(1)
     one, other = (
-        searched(unions, prices, 500, Deadline(None), np.inf).owner for _ in range(2)
+        search_unions(unions, prices, 500, Deadline(None), np.inf).owner
+        for _ in range(2)
     )
     assert (one == other).all()
 
@@ -58,20 +59,20 @@ def test_groups_that_are_left_out_are_merged():
     task, start, unions, _ = prepared(2)
     owner = np.full(unions.m, -1)
     owner[unions.members(0)] = 0
-    found = _completed(unions, owner, start)
+    found = _complete_choice(unions, owner, start)
     assert task.holds(found)
-    assert (found == made_close(task, unions.labels)).all()
+    assert (found == make_close(task, unions.labels)).all()
 
 
 def test_where_no_union_was_chosen_nothing_is_merged_anew(monkeypatch):
     _, start, unions, _ = prepared(2)
-    monkeypatch.delattr(_merge_ilp, "made_close")
-    assert _completed(unions, np.full(unions.m, -1), start) is start
+    monkeypatch.delattr(_merge_ilp, "make_close")
+    assert _complete_choice(unions, np.full(unions.m, -1), start) is start
 
 
 def test_a_solver_has_time_however_long_choosing_what_it_looks_at_took(monkeypatch):
     _, start, unions, _ = prepared(0)
-    clock, asked, limits = Deadline(30.0), _merge_ilp._asked, []
+    clock, asked, limits = Deadline(30.0), _merge_ilp._select_for_program, []
 
     def slowly(*given):
         clock.started -= 100
@@ -82,13 +83,13 @@ def test_a_solver_has_time_however_long_choosing_what_it_looks_at_took(monkeypat
         return Answer(None, Status.LIMIT, None, "cvxpy:highs", 0.0)
 
     nothing = np.full(unions.m, -1)
-    found = Searched(nothing)
-    monkeypatch.setattr(_merge_ilp, "searched", lambda *given: found)
-    monkeypatch.setattr(_merge_ilp, "_proven", lambda *given: False)
-    monkeypatch.setattr(_merge_ilp, "_asked", slowly)
+    found = SearchedUnions(nothing)
+    monkeypatch.setattr(_merge_ilp, "search_unions", lambda *given: found)
+    monkeypatch.setattr(_merge_ilp, "_is_proven", lambda *given: False)
+    monkeypatch.setattr(_merge_ilp, "_select_for_program", slowly)
     monkeypatch.setattr(_merge_ilp, "hard_limited", answered)
     known = int(start.max()) + 2
-    found = _merge_ilp.chosen_of(unions, known, start, SOLVERS["cvxpy:highs"], clock)
+    found = _merge_ilp.choose_from(unions, known, start, SOLVERS["cvxpy:highs"], clock)
     assert found.certificate.status is Status.LIMIT
     assert [0 < limit <= 30 for limit in limits] == [True]
 

@@ -11,8 +11,8 @@ from aggopt.partition._shared.sse import compute_sse
 from aggopt.privacy._dominance import Dominance
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
-from aggopt.repair._checked_search import checked_search
-from aggopt.repair._given import Given
+from aggopt.repair._checked_search import search_with_checks
+from aggopt.repair._given import RepairInput
 from aggopt.repair._registry import REPAIRS
 
 RNG = np.random.default_rng(8)
@@ -25,7 +25,7 @@ ASKED = Dominance(W, 0.5)
 
 def repaired(name, *asked, weights=W):
     method = REPAIRS[name]
-    given = Given(X, 3, asked or (ASKED,), None, None, weights)
+    given = RepairInput(X, 3, asked or (ASKED,), None, None, weights)
     return method.function(given, LABELS, method.settings())
 
 
@@ -49,7 +49,7 @@ def test_a_search_loses_less_by_weights():
 
 
 def test_each_change_gains_what_it_says_and_one_more_gains_nothing():
-    found, ended = checked_search(Z, LABELS, 3, [], Deadline(None), W)
+    found, ended = search_with_checks(Z, LABELS, 3, [], Deadline(None), W)
     assert ended
     best = compute_sse(Z, found, W)
     assert best < compute_sse(Z, LABELS, W)

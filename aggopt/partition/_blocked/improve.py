@@ -249,17 +249,17 @@ def _anneal_regions(run: _PassSettings, rounds: int) -> None:
     try:
         for done in range(rounds):
             cooling = Cooling(*edges[done : done + 2])
-            arguments = run.k, run.clock
-            anneal = partial(anneal_region, *arguments, round_proposals, cooling, pause)
+            anneal = partial(
+                anneal_region, run.k, run.clock, round_proposals, cooling, pause
+            )
             if done < rounds - 1:
                 run.over([anneal], done)
             else:
-                anneal_and_search = partial(
-                    anneal_and_descend_region, anneal, *arguments
+                anneal_and_descend = partial(
+                    anneal_and_descend_region, anneal, run.k, run.clock
                 )
-                run.over(
-                    [anneal_and_search, partial(descend_region, *arguments, 0)], done
-                )
+                descend = partial(descend_region, run.k, run.clock, 0)
+                run.over([anneal_and_descend, descend], done)
     finally:
         if _compute_loss(where, before) < _compute_loss(where, where.first):
             where.first[:] = before

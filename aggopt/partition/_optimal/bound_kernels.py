@@ -6,18 +6,18 @@ Importing this imports numba: do so late.
 from aggopt.core.compiled import inlined
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
-from aggopt.partition._optimal.distance_kernels import FAR, insert, sums_of
+from aggopt.partition._optimal.distance_kernels import FAR, insert_sorted, sum_lowest
 from aggopt.partition._optimal.search_tree_kernels import SearchTree
 
 
 @inlined
-def open_next(
+def find_candidates(
     tree: SearchTree,
     k: int,
     level: int,
     at: int,
-    most: float,
-    least: Floats,
+    limit: float,
+    lowest: Floats,
     terms: Floats,
     keep: Bool,
 ) -> bool:
@@ -35,7 +35,7 @@ def open_next(
     for s in range(max(k, level + 1), 2 * k):
         if s - level > rest:
             break
-        some |= _open_for(tree, level, at, s, most, rest, least, terms, keep)
+        some |= _mark_candidates(tree, level, at, s, limit, rest, lowest, terms, keep)
     if not some:
         return False
     count = 0
@@ -50,14 +50,14 @@ def open_next(
 
 
 @inlined
-def _open_for(
+def _mark_candidates(
     tree: SearchTree,
     level: int,
     at: int,
     s: int,
-    most: float,
+    limit: float,
     rest: int,
-    least: Floats,
+    lowest: Floats,
     terms: Floats,
     keep: Bool,
 ) -> bool:
@@ -66,20 +66,20 @@ def _open_for(
     base = tree.V[level] + tree.penalty[level]
     for y in range(r - 1):  # candidates ascend by v
         base += tree.v[tree.open[before, at + 1 + y]]
-    if base + tree.v[tree.open[before, at + r]] > most:
+    if base + tree.v[tree.open[before, at + r]] > limit:
         return False
-    least[:r] = FAR
+    lowest[:r] = FAR
     share = 1.0 / (tree.whole[level] + tree.heavy[r])
     for y in range(rest):
         j = tree.open[before, at + 1 + y]
         terms[y] = (tree.g[level, y] + 0.5 * tree.near[j, r - 1]) * share - tree.u[j]
-        insert(least, r, terms[y])
-    own = tree.W[level] * share - tree.U[level] + tree.penalty[level]
-    full, less = sums_of(least, r, own)
-    if full > most:
+        insert_sorted(lowest, r, terms[y])
+    base_cost = tree.W[level] * share - tree.U[level] + tree.penalty[level]
+    full_sum, partial_sum = sum_lowest(lowest, r, base_cost)
+    if full_sum > limit:
         return False
     for y in range(rest):
         j = tree.open[before, at + 1 + y]
-        if terms[y] + less <= most and tree.v[j] + base <= most:
+        if terms[y] + partial_sum <= limit and tree.v[j] + base <= limit:
             keep[y] = True
     return True

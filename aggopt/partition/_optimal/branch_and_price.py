@@ -10,7 +10,7 @@ from aggopt.core.deadline import Deadline
 from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.pricing import Pair
 
-WHOLE = 1e-6  # tolerance of integrality
+INTEGRALITY = 1e-6  # tolerance of integrality
 TRIED = 6  # pairs for strong branching
 ITERATIONS = 200  # of the dual simplex method, in strong branching
 CUTS = 4  # rounds of cuts in a node
@@ -37,11 +37,11 @@ class BranchAndPrice:
         self.generation, self.count, self.ended = generation, 1, np.inf
         self.open = [BranchNode(generation.best.bound, 0, (), ())]
 
-    def process(self, clock: Deadline, most: float = np.inf) -> None:
+    def process(self, clock: Deadline, max_nodes: float = np.inf) -> None:
         """Process up to `most` nodes, best bound first, until the gap is closed."""
         generation, best = self.generation, self.generation.best
         before, processed = generation.bound, 0
-        while self.open and processed < most and not best.ended:
+        while self.open and processed < max_nodes and not best.ended:
             if clock.over or generation.clock.over:
                 break
             self._process(heapq.heappop(self.open))
@@ -52,58 +52,58 @@ class BranchAndPrice:
         generation.bound = before
 
     def _process(self, node: BranchNode) -> None:
-        bound, pair = _bounded(self.generation, node)
+        bound, pair = _bound_node(self.generation, node)
         if self.generation.clock.over:
             heapq.heappush(self.open, node._replace(bound=bound))
         elif pair is None:
             self.ended = min(self.ended, bound)
         else:
-            for together, apart in _sides(node, pair):
+            for together, apart in _split_node(node, pair):
                 heapq.heappush(
                     self.open, BranchNode(bound, self.count, together, apart)
                 )
                 self.count += 1
 
 
-def _sides(node: BranchNode, pair: Pair) -> tuple[Sides, Sides]:
+def _split_node(node: BranchNode, pair: Pair) -> tuple[Sides, Sides]:
     return ((*node.together, pair), node.apart), (node.together, (*node.apart, pair))
 
 
-def _bounded(
+def _bound_node(
     generation: ColumnGeneration, node: BranchNode
 ) -> tuple[float, Pair | None]:
     """Return the bound of a node, and a pair to branch on, None if it is pruned."""
-    _enter(generation, node.together, node.apart)
+    _enter_node(generation, node.together, node.apart)
     generation.bound = node.bound
     for _ in range(CUTS):
         if not generation.price() or generation.pruned or not generation.cut():
             break
     if generation.pruned or generation.clock.over:
         return generation.bound, None
-    return generation.bound, _best_pair(generation, node)
+    return generation.bound, _choose_pair(generation, node)
 
 
-def _enter(generation: ColumnGeneration, together: Pairs, apart: Pairs) -> None:
+def _enter_node(generation: ColumnGeneration, together: Pairs, apart: Pairs) -> None:
     alone = ALONE * max(1.0, float(generation.pool.costs.max()))
     generation.master.branch(together, apart, alone)
 
 
-def _best_pair(generation: ColumnGeneration, node: BranchNode) -> Pair | None:
+def _choose_pair(generation: ColumnGeneration, node: BranchNode) -> Pair | None:
     """Return the pair of the best strong-branching score."""
-    before, best, most = generation.bound, None, 0.0
-    for pair in _unclear(generation)[:TRIED]:
+    before, best, best_score = generation.bound, None, 0.0
+    for pair in _list_fractional_pairs(generation)[:TRIED]:
         rises = []
-        for together, apart in _sides(node, pair):
-            _enter(generation, together, apart)
+        for together, apart in _split_node(node, pair):
+            _enter_node(generation, together, apart)
             guess = generation.master.guess(ITERATIONS, generation.clock.left)
             rises.append(max(1e-6, guess - before))
-        gained = min(rises[0], 1e3) * min(rises[1], 1e3)
-        if gained > most:
-            best, most = pair, gained
+        score = min(rises[0], 1e3) * min(rises[1], 1e3)
+        if score > best_score:
+            best, best_score = pair, score
     return best
 
 
-def _unclear(generation: ColumnGeneration) -> list[Pair]:
+def _list_fractional_pairs(generation: ColumnGeneration) -> list[Pair]:
     """Return pairs with a fractional weight, by duals and fractionality."""
     solved = generation.solved
     if solved is None:
@@ -111,11 +111,11 @@ def _unclear(generation: ColumnGeneration) -> list[Pair]:
     many = generation.pricer.duplicates.many
     share, u = solved.share, np.maximum(solved.duals.u, 0.0)
     weights: dict[Pair, float] = {}
-    for q in np.flatnonzero((share > WHOLE) & (share < 1 - WHOLE)):
+    for q in np.flatnonzero((share > INTEGRALITY) & (share < 1 - INTEGRALITY)):
         records = generation.pool.all.members[q, : generation.pool.all.sizes[q]]
         for pair in combinations(records[~many[records]].tolist(), 2):
             weights[pair] = weights.get(pair, 0.0) + float(share[q])
-    partly = [p for p, w in weights.items() if WHOLE < w < 1 - WHOLE]
+    partly = [p for p, w in weights.items() if INTEGRALITY < w < 1 - INTEGRALITY]
 
     def worth(pair: Pair) -> float:
         unclear = min(weights[pair], 1 - weights[pair])

@@ -8,13 +8,13 @@ from aggopt.core.weights import weighted
 from aggopt.partition._optimal.columns import (
     ColumnPool,
     GroupColumns,
-    groups_of,
-    labels_of,
+    group_columns,
+    number_groups,
 )
 from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.partition._optimal.master import GroupMaster, MasterSolution
 from aggopt.partition._optimal.pricing import Duals, PricedGroups, Pricer, PricingEffort
-from aggopt.partition._optimal.subset_row_cuts import violated
+from aggopt.partition._optimal.subset_row_cuts import find_violated_cuts
 
 CLIMBED = 3000  # groups of least reduced cost that heuristic pricing starts from
 ENTERING = 4000  # most groups that a round adds
@@ -59,8 +59,8 @@ class ColumnGeneration:
         self.proof: tuple[Duals, Floats] | None = None
         self.bound = -np.inf
         first = best.labels if start is None else start
-        self.centre = _shares(best.Z, first, best.weights)
-        self.add(groups_of(best.labels, best.k))
+        self.centre = _share_sse(best.Z, first, best.weights)
+        self.add(group_columns(best.labels, best.k))
 
     def add(self, groups: GroupColumns) -> int:
         """Add the new groups; return their number."""
@@ -70,7 +70,7 @@ class ColumnGeneration:
 
     def offer(self, labels: Labels) -> bool:
         """Add the groups of labels (n,); return whether they are a new incumbent."""
-        self.add(groups_of(labels, self.best.k))
+        self.add(group_columns(labels, self.best.k))
         return self.best.offer(labels)
 
     def solve(self) -> MasterSolution | None:
@@ -85,7 +85,7 @@ class ColumnGeneration:
     def _offer_chosen(self, chosen: GroupColumns) -> None:
         n = self.master.n
         if chosen.sizes.sum() == n:  # no single record is chosen
-            self.best.offer(labels_of(chosen, n))
+            self.best.offer(number_groups(chosen, n))
 
     def price_heuristically(self, clock: Deadline) -> bool:
         """Add columns by heuristic pricing until none pays; False if time is up."""
@@ -104,8 +104,8 @@ class ColumnGeneration:
             return self._price_heuristically(solved.duals)
         mixed = Duals(KEPT * self.centre + (1 - KEPT) * solved.duals.u)
         self.centre = STEP * solved.duals.u + (1 - STEP) * self.centre
-        if found := self._price_heuristically(mixed):
-            return found
+        if added := self._price_heuristically(mixed):
+            return added
         self.centre = solved.duals.u
         return self._price_heuristically(solved.duals)
 
@@ -120,8 +120,10 @@ class ColumnGeneration:
             return 0  # it uses prices of records only, and treats duplicates one by one
         reduced = self.master.reduced(duals, self.pool.costs)
         near = np.argsort(reduced, kind="stable")[:CLIMBED]
-        found, paid = self.pricer.priced_heuristically(duals, self.pool.all.at(near))
-        return self.add(found.at(np.argsort(paid, kind="stable")[:ENTERING]))
+        groups, group_costs = self.pricer.priced_heuristically(
+            duals, self.pool.all.at(near)
+        )
+        return self.add(groups.at(np.argsort(group_costs, kind="stable")[:ENTERING]))
 
     @property
     def prices(self) -> Duals:
@@ -143,9 +145,9 @@ class ColumnGeneration:
         while (solved := self.solve()) is not None and not self.pruned:
             if phase == 0 and self._price_heuristically(solved.duals):
                 continue
-            found, phase = self._paying(solved.duals, phase, exact)
-            if found is None or not self._enter(_least(found)):
-                return found is not None and found.done
+            priced, phase = self._paying(solved.duals, phase, exact)
+            if priced is None or not self._enter(_select_cheapest(priced)):
+                return priced is not None and priced.done
         return False
 
     def _paying(
@@ -153,22 +155,22 @@ class ColumnGeneration:
     ) -> tuple[PricedGroups | None, int]:
         efforts = [*PHASES, PricingEffort()] if exact else PHASES
         for effort in efforts[phase:]:
-            found = self.pricer.paying(duals, effort, self.clock)
-            if found.done:
-                self.prove(duals, found.least)
-            if len(found.reduced) or found.done or self.clock.over:
-                return found, phase
+            priced = self.pricer.paying(duals, effort, self.clock)
+            if priced.done:
+                self.prove(duals, priced.least)
+            if len(priced.reduced) or priced.done or self.clock.over:
+                return priced, phase
             phase += 1
         return None, phase
 
-    def prove(self, duals: Duals, least: Floats) -> None:
+    def prove(self, duals: Duals, lowest: Floats) -> None:
         """Raise the bound to the one that these duals prove, if that is higher."""
-        bound = self.pricer.bound(duals, least)
+        bound = self.pricer.bound(duals, lowest)
         if bound <= self.bound:
             return
         self.bound = bound
         if not (duals.together or duals.apart):
-            self.proof = duals, least
+            self.proof = duals, lowest
             self.best.prove(bound)
             self.best.priced = True
 
@@ -186,22 +188,25 @@ class ColumnGeneration:
         have = set(self.master.cuts)
         few = ~self.pricer.duplicates.many
         groups = self.pool.all.at(np.arange(len(solved.share)))
-        cuts = violated(groups, solved.share, few, have, CUTS)
+        cuts = find_violated_cuts(groups, solved.share, few, have, CUTS)
         if cuts:
             self.master.add_cuts(cuts)
         return len(cuts)
 
 
-def _shares(Z: Floats, labels: Labels, weights: Floats | None) -> Floats:
+def _share_sse(Z: Floats, labels: Labels, weights: Floats | None) -> Floats:
     """Return each record's share of the SSE of these labels, (n,)."""
     groups = [labels == g for g in range(labels.max() + 1)]
     if weights is None:
-        means = [Z[own].mean(axis=0) for own in groups]
+        means = [Z[members].mean(axis=0) for members in groups]
     else:
-        means = [np.average(Z[own], axis=0, weights=weights[own]) for own in groups]
-    away = (Z - np.array(means)[labels]) ** 2
-    return np.asarray(weighted(away, weights).sum(axis=1))
+        means = [
+            np.average(Z[members], axis=0, weights=weights[members])
+            for members in groups
+        ]
+    squares = (Z - np.array(means)[labels]) ** 2
+    return np.asarray(weighted(squares, weights).sum(axis=1))
 
 
-def _least(found: PricedGroups) -> GroupColumns:
-    return found.groups.at(np.argsort(found.reduced, kind="stable")[:20_000])
+def _select_cheapest(priced: PricedGroups) -> GroupColumns:
+    return priced.groups.at(np.argsort(priced.reduced, kind="stable")[:20_000])

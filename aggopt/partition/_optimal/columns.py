@@ -23,7 +23,7 @@ class GroupColumns:
         return GroupColumns(self.members[chosen], self.sizes[chosen])
 
 
-def sorted_groups(members: I32) -> GroupColumns:
+def sort_groups(members: I32) -> GroupColumns:
     """Return groups of rows with records in any order, and -1 after the last."""
     last = np.iinfo(np.int32).max
     rows = np.sort(np.where(members < 0, last, members), axis=1)
@@ -31,7 +31,7 @@ def sorted_groups(members: I32) -> GroupColumns:
     return GroupColumns(rows, (rows >= 0).sum(axis=1))
 
 
-def groups_of(labels: Labels, k: int) -> GroupColumns:
+def group_columns(labels: Labels, k: int) -> GroupColumns:
     """Return the groups of labels (n,), which have 2k - 1 records at most."""
     order = np.argsort(labels, kind="stable")
     sizes = np.bincount(labels)
@@ -41,7 +41,7 @@ def groups_of(labels: Labels, k: int) -> GroupColumns:
     return GroupColumns(rows, sizes)
 
 
-def labels_of(groups: GroupColumns, n: int) -> Labels:
+def number_groups(groups: GroupColumns, n: int) -> Labels:
     """Return the group of each record (n,), in the order of their first records."""
     groups = groups.at(np.argsort(groups.members[:, 0]))
     labels = np.empty(n, np.intp)
@@ -51,7 +51,7 @@ def labels_of(groups: GroupColumns, n: int) -> Labels:
     return labels
 
 
-def sums_of_squares(
+def compute_group_sse(
     Z: Floats,
     groups: GroupColumns,
     exact: bool = False,
@@ -62,20 +62,20 @@ def sums_of_squares(
     `exact` uses differences only: for groups that are far from 0 relative to their
     spread.  With `weights` (n,) both sum and mean are weighted.
     """
-    found = np.empty(len(groups.sizes))
+    sums = np.empty(len(groups.sizes))
     for size in np.unique(groups.sizes):
         of_size = np.flatnonzero(groups.sizes == size)
         for part in np.array_split(of_size, 1 + len(of_size) // CHUNK):
             rows = Z[groups.members[part, :size]]
             rows = rows - rows[:, :1] if exact else rows
             if weights is None:
-                away = (rows - rows.mean(axis=1, keepdims=True)) ** 2
+                squares = (rows - rows.mean(axis=1, keepdims=True)) ** 2
             else:
-                own = weights[groups.members[part, :size], None]
-                means = (own * rows).sum(axis=1) / own.sum(axis=1)
-                away = own * (rows - means[:, None]) ** 2
-            found[part] = away.sum((1, 2))
-    return found
+                row_weights = weights[groups.members[part, :size], None]
+                means = (row_weights * rows).sum(axis=1) / row_weights.sum(axis=1)
+                squares = row_weights * (rows - means[:, None]) ** 2
+            sums[part] = squares.sum((1, 2))
+    return sums
 
 
 class ColumnPool:
@@ -108,7 +108,7 @@ class ColumnPool:
             np.concatenate([self.all.members, added.members]),
             np.concatenate([self.all.sizes, added.sizes]),
         )
-        costs = sums_of_squares(self.Z, added, self.exact, self.weights)
+        costs = compute_group_sse(self.Z, added, self.exact, self.weights)
         self.costs = np.append(self.costs, costs)
         return np.arange(have, len(self.costs))
 

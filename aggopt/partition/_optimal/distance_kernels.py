@@ -9,7 +9,7 @@ FAR = 1e150  # more than any sum of terms
 
 
 @compiled
-def distances(Z: Floats, D: Floats) -> None:
+def fill_distances(Z: Floats, D: Floats) -> None:
     """Write the squared distances among records Z (n, d) into D (n, n)."""
     n, d = Z.shape
     for i in range(n):
@@ -22,53 +22,53 @@ def distances(Z: Floats, D: Floats) -> None:
 
 
 @compiled
-def near_sums(D: Floats, sums: Floats) -> None:
+def fill_near_sums(D: Floats, sums: Floats) -> None:
     """Write the sum of the q least distances from each record into sums[:, q]."""
-    n, most = len(D), sums.shape[1] - 1
-    least = np.empty(most + 1)
+    n, max_count = len(D), sums.shape[1] - 1
+    lowest = np.empty(max_count + 1)
     for i in range(n):
-        least[:] = FAR
+        lowest[:] = FAR
         for j in range(n):
             if j != i:
-                insert(least, most, D[i, j])
-        add_up(sums[i], least, most)
+                insert_sorted(lowest, max_count, D[i, j])
+        accumulate_sums(sums[i], lowest, max_count)
 
 
 @inner
-def heaviest(weight: Floats, heavy: Floats) -> None:
+def sum_heaviest(weight: Floats, heavy: Floats) -> None:
     """Set heavy[r] to the sum of the r largest of weights (c,), r up to c."""
-    most = min(len(weight), len(heavy) - 1)
-    least = np.zeros(most + 1)
+    max_count = min(len(weight), len(heavy) - 1)
+    lowest = np.zeros(max_count + 1)
     for w in weight:
-        insert(least, most, -w)
+        insert_sorted(lowest, max_count, -w)
     heavy[0] = 0.0
-    for r in range(most):
-        heavy[r + 1] = heavy[r] - least[r]
+    for r in range(max_count):
+        heavy[r + 1] = heavy[r] - lowest[r]
 
 
 @inlined
-def insert(least: Floats, size: int, x: float) -> None:
+def insert_sorted(lowest: Floats, size: int, x: float) -> None:
     """Insert x among the `size` least so far, in ascending order."""
-    if x < least[size - 1]:
+    if x < lowest[size - 1]:
         at = size - 1
-        while at > 0 and least[at - 1] > x:
-            least[at] = least[at - 1]
+        while at > 0 and lowest[at - 1] > x:
+            lowest[at] = lowest[at - 1]
             at -= 1
-        least[at] = x
+        lowest[at] = x
 
 
 @inlined
-def add_up(sums: Floats, least: Floats, most: int) -> None:
+def accumulate_sums(sums: Floats, lowest: Floats, count: int) -> None:
     """Set sums[q] to the sum of the q least."""
     sums[0] = 0.0
-    for q in range(most):
-        sums[q + 1] = sums[q] + least[q]
+    for q in range(count):
+        sums[q + 1] = sums[q] + lowest[q]
 
 
 @inlined
-def sums_of(least: Floats, r: int, base: float) -> tuple[float, float]:
+def sum_lowest(lowest: Floats, r: int, base: float) -> tuple[float, float]:
     """Return base plus the r least, and plus the r - 1 least."""
     less = base
     for q in range(r - 1):
-        less += least[q]
-    return less + least[r - 1], less
+        less += lowest[q]
+    return less + lowest[r - 1], less

@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.core.types import I32, Bool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._optimal.columns import GroupColumns, sorted_groups
+from aggopt.partition._optimal.columns import GroupColumns, sort_groups
 
 MANY = 24  # duplicates; fewer are priced like other records
 VARIANTS = 400  # of one group, by exchange of duplicates
@@ -60,23 +60,25 @@ class Duplicates:
         mean = np.bincount(self.place, u) / np.bincount(self.place)
         return np.where(self.many, mean[self.place], u)
 
-    def for_all(self, least: Floats) -> Floats:
+    def for_all(self, bounds: Floats) -> Floats:
         """Return bounds (n,), extended from the first duplicates to all others."""
         first = np.flatnonzero(self.before < 0)
         of_place = np.full(int(self.place.max()) + 1, np.inf)
-        np.minimum.at(of_place, self.place[first], least[first])
-        return np.where(self.many, of_place[self.place], least)
+        np.minimum.at(of_place, self.place[first], bounds[first])
+        return np.where(self.many, of_place[self.place], bounds)
 
     def spread(self, groups: GroupColumns, u: Floats) -> GroupColumns:
         """Return variants of groups (q, w), duplicates of the highest duals first.
 
         If a group prices out at averaged duals, its first variant does at the duals u.
         """
-        held = np.append(self.many, False)[groups.members].any(axis=1)
-        rows = [groups.members[~held]]
-        for members, size in zip(groups.members[held], groups.sizes[held], strict=True):
+        has_duplicates = np.append(self.many, False)[groups.members].any(axis=1)
+        rows = [groups.members[~has_duplicates]]
+        for members, size in zip(
+            groups.members[has_duplicates], groups.sizes[has_duplicates], strict=True
+        ):
             rows.append(self._variants(members, members[:size], u))
-        return sorted_groups(np.concatenate(rows))
+        return sort_groups(np.concatenate(rows))
 
     def _variants(self, row: I32, records: I32, u: Floats) -> I32:
         copied = records[self.many[records]]
@@ -85,8 +87,8 @@ class Duplicates:
         for place, count in zip(places, counts, strict=True):
             duplicates = np.flatnonzero(self.place == place)
             duplicates = duplicates[np.argsort(-u[duplicates], kind="stable")]
-            whole = len(duplicates) // count * count
-            blocks.append(duplicates[:whole].reshape(-1, count))
+            usable = len(duplicates) // count * count
+            blocks.append(duplicates[:usable].reshape(-1, count))
         number = min(VARIANTS, max(len(block) for block in blocks))
         rows = np.full((number, len(row)), -1, row.dtype)
         rows[:, : len(records) - len(copied)] = records[~self.many[records]]

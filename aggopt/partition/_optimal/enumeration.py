@@ -5,7 +5,7 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.pricing import PricingEffort
-from aggopt.partition._optimal.restricted_ip import TRUST, chosen
+from aggopt.partition._optimal.restricted_ip import TRUST, choose_groups
 from aggopt.solvers import Solver
 
 MANY = 60_000  # most groups of the integer program
@@ -13,7 +13,7 @@ SOME = 25_000  # groups of a first program, whose better incumbent leaves fewer
 EDGE = 1 + 1e-9  # for rounding in the gap
 
 
-def enumerated(
+def prove_by_enumeration(
     generation: ColumnGeneration, solver: Solver, clock: Deadline, seconds: float
 ) -> bool:
     """Close the gap by enumeration; return whether it is closed.
@@ -28,26 +28,26 @@ def enumerated(
         return False
     bound = generation.pricer.bound(*generation.proof)
     gap = (best.value - bound) * EDGE
-    every = PricingEffort(keep=MANY, room=MANY)
-    found = generation.pricer.paying(generation.proof[0], every, clock, most=gap)
-    if not found.complete:
+    effort = PricingEffort(keep=MANY, room=MANY)
+    priced = generation.pricer.paying(generation.proof[0], effort, clock, max_cost=gap)
+    if not priced.complete:
         return False
-    known = -np.inf
+    covered = -np.inf
     for count in (SOME, MANY):
-        order = found.reduced.argsort(kind="stable")[: count + 1]
+        order = priced.reduced.argsort(kind="stable")[: count + 1]
         gap = (best.value - bound) * EDGE
         highest = gap
         if len(order) > count:
-            highest = min(highest, float(found.reduced[order[-1]]))
-        reduced = found.reduced[order[:count]]
-        beside = (reduced <= gap - known) | (reduced >= known)
-        cheap = found.groups.at(order[:count][(reduced <= highest) & beside])
+            highest = min(highest, float(priced.reduced[order[-1]]))
+        reduced = priced.reduced[order[:count]]
+        beside = (reduced <= gap - covered) | (reduced >= covered)
+        cheap = priced.groups.at(order[:count][(reduced <= highest) & beside])
         generation.add(cheap)
         which = generation.pool.places(cheap)
-        if not chosen(generation, solver, which, clock, seconds):
+        if not choose_groups(generation, solver, which, clock, seconds):
             return False
         best.prove(min(best.value - TRUST * best.value, bound + highest))
         if best.closed:
             return True
-        known = highest
+        covered = highest
     return False

@@ -24,8 +24,8 @@ from aggopt.core.array_kernels import copy_into, put_in_order
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.partition._optimal.bound_kernels import open_next
-from aggopt.partition._optimal.candidate_kernels import candidates_of
+from aggopt.partition._optimal.bound_kernels import find_candidates
+from aggopt.partition._optimal.candidate_kernels import find_candidates_of_medoid
 from aggopt.partition._optimal.pricing_state import (
     MEDOIDS,
     NODES,
@@ -38,22 +38,22 @@ from aggopt.partition._optimal.pricing_state import (
 )
 from aggopt.partition._optimal.search_tree_kernels import (
     SearchTree,
-    build,
-    choose,
-    missing_mate,
+    build_tree,
+    choose_candidate,
+    find_missing_mate,
+    is_missing_copy,
     require_mate,
-    skips_a_copy,
 )
 
 
 @compiled
-def price(
-    of: Distances,
+def price_groups(
+    distances: Distances,
     k: int,
     prices: Prices,
     medoids: I64,
     limits: Limits,
-    found: PricingResult,
+    result: PricingResult,
 ) -> None:
     """Find groups of low reduced cost whose medoid is one of `medoids`.
 
@@ -62,38 +62,42 @@ def price(
     the meantime makes that fail, and numba does not check for the failure.
     """
     for m in medoids:
-        _from_medoid(of, k, prices, m, limits, found)
-        if limits.all_nodes and found.counts[NODES] > limits.all_nodes:
-            found.counts[MEDOIDS] += found.done[m]
+        _price_medoid(distances, k, prices, m, limits, result)
+        if limits.all_nodes and result.counts[NODES] > limits.all_nodes:
+            result.counts[MEDOIDS] += result.done[m]
             break
-        found.counts[MEDOIDS] += 1
+        result.counts[MEDOIDS] += 1
 
 
 @inner
-def _from_medoid(
-    of: Distances,
+def _price_medoid(
+    distances: Distances,
     k: int,
     prices: Prices,
     m: int,
     limits: Limits,
-    found: PricingResult,
+    result: PricingResult,
 ) -> None:
     """Find the wanted groups whose medoid is record m."""
-    candidates, own_near = candidates_of(of, k, prices.u, m, limits.most)
+    candidates, own_near = find_candidates_of_medoid(
+        distances, k, prices.u, m, limits.most
+    )
     if len(candidates) < k - 1:
-        found.done[m] = True
+        result.done[m] = True
         return
-    whole = True
+    is_complete = True
     value = np.empty(len(candidates))
     for y in range(len(candidates)):
-        value[y] = 0.5 * of.pull[m, candidates[y]] - prices.u[candidates[y]]
+        value[y] = 0.5 * distances.pull[m, candidates[y]] - prices.u[candidates[y]]
     order = np.argsort(value, kind="mergesort")
     if limits.candidates and len(order) > limits.candidates:
-        order, whole = order[: limits.candidates], False
-    found.counts[NODES] += len(order)
-    tree = build(of, k, prices, m, candidates[order], own_near[order])
-    require_mate(tree, prices, 1, missing_mate(tree, prices, 1))
-    found.done[m] = _search(of.pull, tree, k, prices, m, limits, found) and whole
+        order, is_complete = order[: limits.candidates], False
+    result.counts[NODES] += len(order)
+    tree = build_tree(distances, k, prices, m, candidates[order], own_near[order])
+    require_mate(tree, prices, 1, find_missing_mate(tree, prices, 1))
+    result.done[m] = (
+        _search(distances.pull, tree, k, prices, m, limits, result) and is_complete
+    )
 
 
 @inner
@@ -104,11 +108,11 @@ def _search(
     prices: Prices,
     m: int,
     limits: Limits,
-    found: PricingResult,
+    result: PricingResult,
 ) -> bool:
     """Search all groups of this medoid; return whether the search is complete."""
-    level, nodes, begin = 1, 0, found.counts[RETURNED]
-    least = np.empty(2 * k)
+    level, nodes, begin = 1, 0, result.counts[RETURNED]
+    lowest = np.empty(2 * k)
     terms = np.empty(len(tree.who))
     keep = np.empty(len(tree.who), np.bool_)
     while level >= 1:
@@ -116,24 +120,24 @@ def _search(
             level -= 1
             continue
         nodes += 1
-        found.counts[NODES] += 1
+        result.counts[NODES] += 1
         if limits.nodes and nodes > limits.nodes:
             return False
-        if limits.all_nodes and found.counts[NODES] > limits.all_nodes:
+        if limits.all_nodes and result.counts[NODES] > limits.all_nodes:
             return False
         at = tree.next[level]
         tree.next[level] += 1
-        if skips_a_copy(tree, prices, level, at):
+        if is_missing_copy(tree, prices, level, at):
             continue
-        choose(tree, prices, level, at)
+        choose_candidate(tree, prices, level, at)
         level += 1
         reduced = tree.W[level] / tree.whole[level] - tree.U[level]
         reduced += tree.penalty[level]
-        missing = missing_mate(tree, prices, level)
+        missing = find_missing_mate(tree, prices, level)
         if level >= k and missing < 0 and reduced <= limits.most:
-            _record(pull, tree, level, reduced, m, limits, found, begin)
-        opened = level < 2 * k - 1 and open_next(
-            tree, k, level, at, limits.most, least, terms, keep
+            _record_group(pull, tree, level, reduced, m, limits, result, begin)
+        opened = level < 2 * k - 1 and find_candidates(
+            tree, k, level, at, limits.most, lowest, terms, keep
         )
         if not (opened and require_mate(tree, prices, level, missing)):
             level -= 1
@@ -141,14 +145,14 @@ def _search(
 
 
 @inner
-def _record(
+def _record_group(
     pull: Floats,
     tree: SearchTree,
     size: int,
     reduced: float,
     m: int,
     limits: Limits,
-    found: PricingResult,
+    result: PricingResult,
     begin: int,
 ) -> None:
     """Keep P if m is its medoid and room is left; if m has too many, keep the best."""
@@ -156,35 +160,35 @@ def _record(
     put_in_order(rows)
     if not _is_medoid(pull, rows, m):
         return
-    found.counts[WANTED] += 1
-    found.least[m] = min(found.least[m], reduced)
-    at = found.counts[RETURNED]
+    result.counts[WANTED] += 1
+    result.least[m] = min(result.least[m], reduced)
+    at = result.counts[RETURNED]
     if at == limits.room:
         return
     if at - begin < limits.keep:
-        found.counts[RETURNED] += 1
+        result.counts[RETURNED] += 1
     else:
         at = begin
-        for y in range(begin, found.counts[RETURNED]):
-            if found.reduced[y] > found.reduced[at]:
+        for y in range(begin, result.counts[RETURNED]):
+            if result.reduced[y] > result.reduced[at]:
                 at = y
-        if found.reduced[at] <= reduced:
+        if result.reduced[at] <= reduced:
             return
-    found.members[at] = -1
-    copy_into(found.members[at, :size], rows)
-    found.reduced[at] = reduced
+    result.members[at] = -1
+    copy_into(result.members[at, :size], rows)
+    result.reduced[at] = reduced
 
 
 @inner
 def _is_medoid(pull: Floats, rows: I64, m: int) -> bool:
     """Whether no row has a smaller sum of distances; all are summed in one order."""
-    own = 0.0
+    medoid_sum = 0.0
     for j in rows:
-        own += pull[m, j]
+        medoid_sum += pull[m, j]
     for i in rows:
         total = 0.0
         for j in rows:
             total += pull[i, j]
-        if total < own or (total == own and i < m):
+        if total < medoid_sum or (total == medoid_sum and i < m):
             return False
     return True

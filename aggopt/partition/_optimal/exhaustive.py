@@ -8,22 +8,22 @@ MOST = 17  # records: 3^17 / 2 pairs of a set and a group in it
 PAIR = 2e-8  # seconds for one of them, at most
 
 
-def time_for(n: int) -> float:
+def estimate_time(n: int) -> float:
     """Return the seconds that n records take at most."""
     return PAIR * 3.0**n
 
 
-def best_of_all(Z: Floats, k: int, weights: Floats | None = None) -> Labels:
+def find_best_partition(Z: Floats, k: int, weights: Floats | None = None) -> Labels:
     """Return labels (n,) of the partition of Z (n, d) with the least loss.
 
     By dynamic programming: the least loss of a set of records is that of the group of
     its first record, plus that of the rest. Memory 33 2^n bytes.
     """
-    from aggopt.partition._optimal.exhaustive_kernels import choose
+    from aggopt.partition._optimal.exhaustive_kernels import choose_groups
 
-    costs = _costs(Z, k, weights)
+    costs = _compute_costs(Z, k, weights)
     first = np.zeros(len(costs), np.int64)
-    choose(costs, k, np.full(len(costs), np.inf), first)
+    choose_groups(costs, k, np.full(len(costs), np.inf), first)
     labels, left, group = np.zeros(len(Z), np.intp), len(costs) - 1, 0
     while left:
         labels[[i for i in range(len(Z)) if first[left] >> i & 1]] = group
@@ -31,22 +31,22 @@ def best_of_all(Z: Floats, k: int, weights: Floats | None = None) -> Labels:
     return labels
 
 
-def _costs(Z: Floats, k: int, weights: Floats | None) -> Floats:
+def _compute_costs(Z: Floats, k: int, weights: Floats | None) -> Floats:
     """Return the loss of each set of records (2^n,), inf for sets that are not groups.
 
     Record i is in the sets whose number has bit i.
     """
-    apart = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
-    own = np.ones(len(Z)) if weights is None else weights
-    apart *= own[:, None] * own
+    distances = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    record_weights = np.ones(len(Z)) if weights is None else weights
+    distances *= record_weights[:, None] * record_weights
     # of the sets of the records so far
-    sizes, whole, losses = np.zeros(1), np.zeros(1), np.zeros(1)
+    sizes, set_weights, losses = np.zeros(1), np.zeros(1), np.zeros(1)
     for i in range(len(Z)):
         added = np.zeros(1)
         for j in range(i):
-            added = np.append(added, added + apart[i, j])
+            added = np.append(added, added + distances[i, j])
         losses = np.append(losses, losses + added)
         sizes = np.append(sizes, sizes + 1)
-        whole = np.append(whole, whole + own[i])
+        set_weights = np.append(set_weights, set_weights + record_weights[i])
     groups = (sizes >= k) & (sizes < 2 * k)
-    return np.where(groups, losses / np.where(groups, whole, 1.0), np.inf)
+    return np.where(groups, losses / np.where(groups, set_weights, 1.0), np.inf)

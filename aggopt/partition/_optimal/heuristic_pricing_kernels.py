@@ -16,8 +16,8 @@ STAY, JOIN, SWAP, LEAVE = range(4)
 
 
 @compiled
-def climb(
-    of: Distances,
+def improve_groups(
+    distances: Distances,
     near: Labels,
     u: Floats,
     k: int,
@@ -40,8 +40,10 @@ def climb(
         copy_into(group[:size], members[q, :size])
         for y in range(size):
             inside[group[y]] = True
-        size = _climb(of, near, u, k, group, size, inside, to)
-        reduced[q] = _within(of.pair, group, size) / _whole(of.weight, group, size)
+        size = _improve_group(distances, near, u, k, group, size, inside, to)
+        reduced[q] = _sum_pairs(distances.pair, group, size) / _sum_weights(
+            distances.weight, group, size
+        )
         for y in range(size):
             inside[group[y]] = False
             ended[q, y] = group[y]
@@ -49,8 +51,8 @@ def climb(
 
 
 @inner
-def _climb(
-    of: Distances,
+def _improve_group(
+    distances: Distances,
     near: Labels,
     u: Floats,
     k: int,
@@ -60,43 +62,45 @@ def _climb(
     to: Floats,
 ) -> int:
     """Change a group while that lowers its reduced cost; return its size."""
-    weight, pair = of.weight, of.pair
-    within = _within(pair, group, size)
+    weight, pair = distances.weight, distances.pair
+    within = _sum_pairs(pair, group, size)
     while True:
         for y in range(size):
-            to[y] = _to(pair, group[y], group, size)
+            to[y] = _sum_distances(pair, group[y], group, size)
         best, kind, out, come = -LEAST, STAY, 0, 0
-        whole = _whole(weight, group, size)
-        now = within / whole
+        group_weight = _sum_weights(weight, group, size)
+        now = within / group_weight
         if size > k:
             for y in range(size):
-                less = whole - weight[group[y]]
-                change = (within - to[y]) / less - now + u[group[y]]
+                rest_weight = group_weight - weight[group[y]]
+                change = (within - to[y]) / rest_weight - now + u[group[y]]
                 if change < best:
                     best, kind, out = change, LEAVE, y
         for y in range(size):
             for j in near[group[y]]:
                 if inside[j]:
                     continue
-                far = _to(pair, j, group, size)
-                change = (within + far) / (whole + weight[j]) - now - u[j]
+                far = _sum_distances(pair, j, group, size)
+                change = (within + far) / (group_weight + weight[j]) - now - u[j]
                 if size < 2 * k - 1 and change < best:
                     best, kind, come = change, JOIN, j
                 for z in range(size):
                     i = group[z]
                     swapped = within - to[z] + far - pair[i, j]
-                    other = whole - weight[i] + weight[j]
+                    other = group_weight - weight[i] + weight[j]
                     change = swapped / other - now + u[i] - u[j]
                     if change < best:
                         best, kind, out, come = change, SWAP, z, j
         if kind == STAY:
             return size
-        size = _change(group, size, inside, kind, out, come)
-        within = _within(pair, group, size)
+        size = _apply_change(group, size, inside, kind, out, come)
+        within = _sum_pairs(pair, group, size)
 
 
 @inlined
-def _change(group: I64, size: int, inside: Bool, kind: int, out: int, come: int) -> int:
+def _apply_change(
+    group: I64, size: int, inside: Bool, kind: int, out: int, come: int
+) -> int:
     """Make a change of kind JOIN, LEAVE or both; return the new size of the group."""
     if kind != JOIN:
         inside[group[out]] = False
@@ -110,7 +114,7 @@ def _change(group: I64, size: int, inside: Bool, kind: int, out: int, come: int)
 
 
 @inlined
-def _to(pair: Floats, j: int, group: I64, size: int) -> float:
+def _sum_distances(pair: Floats, j: int, group: I64, size: int) -> float:
     """Return the sum of squared distances from a record to a group."""
     total = 0.0
     for y in range(size):
@@ -119,7 +123,7 @@ def _to(pair: Floats, j: int, group: I64, size: int) -> float:
 
 
 @inlined
-def _whole(weight: Floats, group: I64, size: int) -> float:
+def _sum_weights(weight: Floats, group: I64, size: int) -> float:
     """Return the weight of a group."""
     total = 0.0
     for y in range(size):
@@ -128,7 +132,7 @@ def _whole(weight: Floats, group: I64, size: int) -> float:
 
 
 @inlined
-def _within(pair: Floats, group: I64, size: int) -> float:
+def _sum_pairs(pair: Floats, group: I64, size: int) -> float:
     """Return the sum of squared distances among the members of a group."""
     total = 0.0
     for y in range(size):

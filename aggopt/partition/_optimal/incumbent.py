@@ -4,7 +4,11 @@ from math import ceil, log2
 
 from aggopt.core.validation import Floats, Labels
 from aggopt.core.weights import weighted
-from aggopt.partition._optimal.columns import GroupColumns, groups_of, sums_of_squares
+from aggopt.partition._optimal.columns import (
+    GroupColumns,
+    compute_group_sse,
+    group_columns,
+)
 
 PROVEN = 1e-6  # a gap that solvers' tolerances may leave
 SAFE = 1e-9  # of the SSE, for rounding
@@ -44,7 +48,7 @@ class Incumbent:
     ) -> None:
         self.Z, self.k, self.gap, self.bound, self.exact = Z, k, gap, bound, exact
         self.weights = weights
-        self.labels, self.value = labels, self.cost(groups_of(labels, k))
+        self.labels, self.value = labels, self.cost(group_columns(labels, k))
         self.priced, self.by = False, "local search"
         self.unanswered = False
         self.centred = 0.0
@@ -54,12 +58,12 @@ class Incumbent:
 
     def cost(self, groups: GroupColumns) -> float:
         """Return the SSE of a partition into these groups."""
-        costs = sums_of_squares(self.Z, groups, self.exact, self.weights)
+        costs = compute_group_sse(self.Z, groups, self.exact, self.weights)
         return float(costs.sum())
 
     def offer(self, labels: Labels) -> bool:
         """Accept these labels if their SSE is less; return whether it is."""
-        value = self.cost(groups_of(labels, self.k))
+        value = self.cost(group_columns(labels, self.k))
         if value >= self.value:
             return False
         self.labels, self.value = labels, value
@@ -111,9 +115,16 @@ class Incumbent:
         """Return the incumbent in smaller units if its SSE is small, and the factor."""
         if not 0 < self.value < ENOUGH:
             return self, 1.0
-        times = 2.0 ** ceil(log2(ENOUGH / self.value) / 2)  # a power of two: exact
-        Z, bound = times * self.Z, self.bound * times**2
-        known = self.labels, bound, self.gap, self.exact, self.weights
-        found = Incumbent(Z, self.k, *known)
-        found.priced, found.by = self.priced, self.by
-        return found, times
+        factor = 2.0 ** ceil(log2(ENOUGH / self.value) / 2)  # a power of two: exact
+        magnified = Incumbent(
+            factor * self.Z,
+            self.k,
+            self.labels,
+            self.bound * factor**2,
+            self.gap,
+            self.exact,
+            self.weights,
+        )
+        magnified.priced = self.priced
+        magnified.by = self.by
+        return magnified, factor

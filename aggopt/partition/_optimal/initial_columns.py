@@ -33,7 +33,7 @@ class Searches:
     def improved(self, labels: Labels, perturbations: float, clock: Deadline) -> Labels:
         """Return labels of no more SSE, after `perturbations` per record."""
         seed = int(self.rng.integers(2**31))
-        found = improve_labels(
+        labels_found = improve_labels(
             self.Z,
             labels,
             self.k,
@@ -44,7 +44,7 @@ class Searches:
             pool=self.met,
             weights=self.weights,
         )
-        return np.asarray(found, np.intp)
+        return np.asarray(labels_found, np.intp)
 
     def new_groups(self) -> GroupColumns:
         """Return the groups collected since the last call."""
@@ -59,7 +59,7 @@ class Searches:
         return GroupColumns(rows, sizes)
 
 
-def search_on(
+def continue_search(
     generation: ColumnGeneration,
     searches: Searches,
     labels: Labels,
@@ -67,9 +67,9 @@ def search_on(
     clock: Deadline,
 ) -> bool:
     """Improve labels, add collected groups; return whether the incumbent improved."""
-    found = searches.improved(labels, perturbations, clock)
+    improved_labels = searches.improved(labels, perturbations, clock)
     if (
         not generation.pricer.duplicates.some
     ):  # otherwise collected groups differ in duplicates only
         generation.add(searches.new_groups())
-    return generation.offer(found)
+    return generation.offer(improved_labels)

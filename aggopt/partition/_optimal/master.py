@@ -9,7 +9,7 @@ from aggopt.core.highs_program import HighsProgram
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.columns import GroupColumns
 from aggopt.partition._optimal.pricing import Cut, Duals, Pair
-from aggopt.partition._optimal.subset_row_cuts import halves
+from aggopt.partition._optimal.subset_row_cuts import count_halves
 from aggopt.partition._shared.restricted_master import RestrictedMaster
 
 EXACT = 1e-9  # tolerance of reduced costs
@@ -45,9 +45,9 @@ class GroupMaster(RestrictedMaster):
         self.together: tuple[Pair, ...] = ()
         self.apart: tuple[Pair, ...] = ()
         self.then(HighsProgram.set_option, "dual_feasibility_tolerance", EXACT)
-        every, zeros = np.arange(n, dtype=np.int32), np.zeros(n)
-        alone = zeros, zeros, every, every, np.ones(n)
-        self.then(HighsProgram.add_columns, *alone)
+        records = np.arange(n, dtype=np.int32)
+        zeros = np.zeros(n)
+        self.then(HighsProgram.add_columns, zeros, zeros, records, records, np.ones(n))
 
     def add(self, groups: GroupColumns, costs: Floats) -> None:
         """Add groups (q, 2k - 1) with their costs."""
@@ -55,16 +55,16 @@ class GroupMaster(RestrictedMaster):
         if not count:
             return
         rows = [groups.members[groups.members >= 0]]
-        column = [np.repeat(np.arange(count), groups.sizes)]
+        column_parts = [np.repeat(np.arange(count), groups.sizes)]
         entries = [np.ones(len(rows[0]))]
         if self.cuts:
-            half = halves(groups, self.cuts, self.n).tocoo()
+            half = count_halves(groups, self.cuts, self.n).tocoo()
             rows.append(half.row + self.n)
-            column.append(half.col)
+            column_parts.append(half.col)
             entries.append(half.data)
-        of = np.concatenate(column)
-        order = np.argsort(of, kind="stable")
-        starts = np.searchsorted(of[order], np.arange(count))
+        columns = np.concatenate(column_parts)
+        order = np.argsort(columns, kind="stable")
+        starts = np.searchsorted(columns[order], np.arange(count))
         index, entry = np.concatenate(rows)[order], np.concatenate(entries)[order]
         self.add_columns(costs, starts, index, entry)
         before = self.groups
@@ -78,7 +78,7 @@ class GroupMaster(RestrictedMaster):
 
     def add_cuts(self, cuts: list[Cut]) -> None:
         """Add cuts, valid for every partition."""
-        half = halves(self.groups, cuts, self.n).tocsr()
+        half = count_halves(self.groups, cuts, self.n).tocsr()
         for row, cut in enumerate(cuts):
             part = slice(half.indptr[row], half.indptr[row + 1])
             index = (self.n + half.indices[part]).astype(np.int32)
@@ -87,20 +87,20 @@ class GroupMaster(RestrictedMaster):
 
     def solve(self, seconds: float = np.inf) -> MasterSolution | None:
         """Return the optimum; None if the time limit ends the search."""
-        found = self.ask(seconds, HighsProgram.solve, seconds)
-        if found.status not in ("kOptimal", "kTimeLimit"):
+        solution = self.ask(seconds, HighsProgram.solve, seconds)
+        if solution.status not in ("kOptimal", "kTimeLimit"):
             # a warm start may fail: solve from the beginning
-            found = self.ask(seconds, HighsProgram.solve_anew)
-        if found.status != "kOptimal" or found.duals is None:
+            solution = self.ask(seconds, HighsProgram.solve_anew)
+        if solution.status != "kOptimal" or solution.duals is None:
             return None
         duals = Duals(
-            found.duals[: self.n],
+            solution.duals[: self.n],
             tuple(self.cuts),
-            np.minimum(found.duals[self.n :], 0.0),
+            np.minimum(solution.duals[self.n :], 0.0),
             self.together,
             self.apart,
         )
-        return MasterSolution(found.objective, found.columns[self.n :], duals)
+        return MasterSolution(solution.objective, solution.columns[self.n :], duals)
 
     def branch(
         self, together: Sequence[Pair], apart: Sequence[Pair], alone: float
@@ -117,8 +117,10 @@ class GroupMaster(RestrictedMaster):
             barred |= (members == i).any(axis=1) & (members == j).any(axis=1)
         self.together, self.apart = tuple(together), tuple(apart)
         branched = bool(together or apart)
-        most = np.where(np.append(np.full(n, not branched), barred), 0.0, np.inf)
-        self.then(HighsProgram.change_bounds, most)
+        upper_bounds = np.where(
+            np.append(np.full(n, not branched), barred), 0.0, np.inf
+        )
+        self.then(HighsProgram.change_bounds, upper_bounds)
         self.then(HighsProgram.change_costs, np.full(n, alone))
 
     def guess(self, iterations: int, seconds: float = np.inf) -> float:
@@ -133,5 +135,5 @@ class GroupMaster(RestrictedMaster):
         u = np.append(duals.u, 0.0)
         reduced = costs - u[groups.members].sum(axis=1)
         if len(duals.cuts):
-            reduced -= halves(groups, list(duals.cuts), self.n).T @ duals.s
+            reduced -= count_halves(groups, list(duals.cuts), self.n).T @ duals.s
         return np.asarray(reduced)

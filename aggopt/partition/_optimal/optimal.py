@@ -143,12 +143,12 @@ def optimal(
     >>> result.labels, result.certificate.status.value
     (array([0, 1, 0, 1, 0, 1]), 'optimal')
     """
-    records, known = scale_with_weights(X, scale, weights)
+    records, weighing = scale_with_weights(X, scale, weights)
     k = group_size(k, len(records))
     perturbations = PERTURBATIONS if time_limit is None else inf
     by = choose(solver, *MODEL.kinds)
     require_limited(by, time_limit)
-    how = _OptimalOptions(
+    search_options = _Options(
         by, seed, rarely(progress), perturbations, every=solver is None
     )
     require_highs("GroupColumns")
@@ -156,17 +156,19 @@ def optimal(
     require_seed(seed)
     _require_gap(gap_tol)
     if k == 1 or len(records) < 2 * k:
-        return _only(records, k, known, Deadline(time_limit))
-    _load()
+        return _make_only_partition(records, k, weighing, Deadline(time_limit))
+    _load_kernels()
     clock = Deadline(LONGEST if time_limit is None else time_limit)
-    work = ScaledIncumbent.of(records, k, gap_tol, known)
-    return work.result(_solved(work, how, clock), how.solver.name, clock)
+    work = ScaledIncumbent.of(records, k, gap_tol, weighing)
+    return work.result(
+        _run_search(work, search_options, clock), search_options.solver.name, clock
+    )
 
 
-def _load() -> None:
-    from aggopt.partition._optimal.warm_up import load
+def _load_kernels() -> None:
+    from aggopt.partition._optimal.warm_up import load_kernels
 
-    load()
+    load_kernels()
 
 
 def _require_gap(gap: object) -> None:
@@ -177,7 +179,7 @@ def _require_gap(gap: object) -> None:
 
 
 @dataclass(frozen=True)
-class _OptimalOptions:
+class _Options:
     solver: Solver
     seed: int
     report: Progress
@@ -185,51 +187,58 @@ class _OptimalOptions:
     every: bool  # whether all partitions may be enumerated, without a solver
 
 
-def _only(records: Floats, k: int, known: Weighing, clock: Deadline) -> Partition:
+def _make_only_partition(
+    records: Floats, k: int, weighing: Weighing, clock: Deadline
+) -> Partition:
     """Return the only candidate partition: one group, or a group for each record."""
     n = len(records)
     labels = np.arange(n) if k == 1 else np.zeros(n, np.intp)
-    small, exponent = scale_to_unit(records)
-    lost = rescale_squares(compute_sse(small, labels, known.of), exponent) * known.unit
+    unit_records, exponent = scale_to_unit(records)
+    sse = (
+        rescale_squares(compute_sse(unit_records, labels, weighing.of), exponent)
+        * weighing.unit
+    )
     by, spent = "nothing to choose", clock.spent
-    certificate = make_certificate(True, Status.LIMIT, lost, lost, by, spent)
+    certificate = make_certificate(True, Status.LIMIT, sse, sse, by, spent)
     return Partition(labels, certificate)
 
 
-def _solved(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> Status:
+def _run_search(work: ScaledIncumbent, options: _Options, clock: Deadline) -> Status:
     """Improve and bound the best so far; return the reason why it ended."""
     try:
         if not (clock.over or work.best.closed):
-            _improve(work, how, clock)
-        how.report(1.0)
+            _improve_incumbent(work, options, clock)
+        options.report(1.0)
     except KeyboardInterrupt:
         return Status.INTERRUPTED
-    except NoAnswer as none:  # of the linear program
+    except NoAnswer as error:  # of the linear program
         work.best.by += ", then HiGHS"
-        return unanswered(none)
+        return unanswered(error)
     if work.best.closed and not work.best.proven:
         return Status.GAP
     return Status.UNANSWERED if work.best.unanswered else Status.LIMIT
 
 
-def _improve(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> None:
+def _improve_incumbent(
+    work: ScaledIncumbent, options: _Options, clock: Deadline
+) -> None:
     from aggopt.partition._neighbours.neighbours import find_neighbours
-    from aggopt.partition._optimal.exhaustive import MOST, time_for
+    from aggopt.partition._optimal.exhaustive import MOST, estimate_time
     from aggopt.partition._optimal.schedule import OptimalProblem, run_schedule
 
     n, pairs, start = len(work.records), len(work.records) ** 2, work.best.labels
-    if how.every and n <= MOST and time_for(n) < clock.left:
-        _look_at_all(work.best)
+    if options.every and n <= MOST and estimate_time(n) < clock.left:
+        _enumerate_all(work.best)
         if work.refine():
-            _look_at_all(work.best)
+            _enumerate_all(work.best)
         return
     near = find_neighbours(work.best.Z, NEIGHBOURS)
     if n > LARGE or clock.left < PREPARED * pairs:
-        _search(work.best, near, how.perturbations, how, clock)
+        _search_locally(work.best, near, options.perturbations, options, clock)
         return
-    each = BYTES if work.best.weights is None else BYTES + WEIGHED
-    require_memory(each * pairs, f"pricing groups of {n} records")
-    _search(work.best, near, 1, how, clock)
+    pair_bytes = BYTES if work.best.weights is None else BYTES + WEIGHED
+    require_memory(pair_bytes * pairs, f"pricing groups of {n} records")
+    _search_locally(work.best, near, 1, options, clock)
     while True:
         if work.refine():
             near, start = find_neighbours(work.best.Z, NEIGHBOURS), work.best.labels
@@ -237,25 +246,26 @@ def _improve(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> No
         best = work.best
         if best.closed or clock.over:
             return
-        asked = how.solver, how.seed, best.weights
-        task = OptimalProblem(best.Z, best.k, near, start, *asked)
-        run_schedule(task, best, clock, how.report)
+        task = OptimalProblem(
+            best.Z, best.k, near, start, options.solver, options.seed, best.weights
+        )
+        run_schedule(task, best, clock, options.report)
         if not best.outgrown:
             return
         start = best.labels
 
 
-def _look_at_all(best: Incumbent) -> None:
-    from aggopt.partition._optimal.exhaustive import best_of_all
+def _enumerate_all(best: Incumbent) -> None:
+    from aggopt.partition._optimal.exhaustive import find_best_partition
 
-    best.take(best_of_all(best.Z, best.k, best.weights))
+    best.take(find_best_partition(best.Z, best.k, best.weights))
 
 
-def _search(
+def _search_locally(
     best: Incumbent,
     near: Labels,
     perturbations: float,
-    how: _OptimalOptions,
+    options: _Options,
     clock: Deadline,
 ) -> None:
     from aggopt.partition._local_search.column_pool import Collection
@@ -264,18 +274,18 @@ def _search(
 
     # with a pool, as later searches have one: the kernel is compiled once
     pool = Collection(len(best.Z)) if perturbations < inf else None
-    found = improve_labels(
+    labels = improve_labels(
         best.Z,
         best.labels,
         best.k,
         near,
         perturbations=perturbations,
-        seed=how.seed,
+        seed=options.seed,
         clock=clock,
         pool=pool,
         weights=create_weights(best.weights, len(best.Z), best.k),
     )
-    best.offer(np.asarray(found, np.intp))
+    best.offer(np.asarray(labels, np.intp))
 
 
 class Optimal(Grouping):

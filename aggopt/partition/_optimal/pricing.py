@@ -9,7 +9,7 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._optimal.columns import GroupColumns, sorted_groups
+from aggopt.partition._optimal.columns import GroupColumns, sort_groups
 from aggopt.partition._optimal.duplicates import Duplicates
 from aggopt.partition._optimal.pricing_state import (
     Distances,
@@ -50,8 +50,8 @@ class Duals:
     @property
     def value(self) -> float:
         """Objective of the dual program."""
-        most = (len(cut) // 2 * s for cut, s in zip(self.cuts, self.s, strict=True))
-        return fsum([*self.u, *most])
+        terms = (len(cut) // 2 * s for cut, s in zip(self.cuts, self.s, strict=True))
+        return fsum([*self.u, *terms])
 
     def scaled(self, share: float) -> "Duals":
         """Return duals with this share of the records' duals."""
@@ -99,25 +99,25 @@ class Pricer:
 
         self.k, self.n = k, len(Z)
         self.apart, sums = np.empty((self.n, self.n)), np.empty((self.n, 2 * k))
-        distance_kernels.distances(Z, self.apart)
+        distance_kernels.fill_distances(Z, self.apart)
         pair = pull = self.apart
         if weights is not None:
             pull = self.apart * weights
             pair = weights[:, None] * pull
-        distance_kernels.near_sums(pair, sums)
-        own = np.ones(self.n) if weights is None else weights
-        self.of = Distances(pair, pull, sums, own)
+        distance_kernels.fill_near_sums(pair, sums)
+        record_weights = np.ones(self.n) if weights is None else weights
+        self.of = Distances(pair, pull, sums, record_weights)
         self.near = np.ascontiguousarray(near[:, :NEAR])
-        self.duplicates = Duplicates.of(np.column_stack((Z, own)), k)
+        self.duplicates = Duplicates.of(np.column_stack((Z, record_weights)), k)
 
     def priced_heuristically(
         self, duals: Duals, start: GroupColumns
     ) -> tuple[GroupColumns, Floats]:
         """Return groups that price out, by local search from `start`, without cuts."""
-        from aggopt.partition._optimal.heuristic_pricing_kernels import climb
+        from aggopt.partition._optimal.heuristic_pricing_kernels import improve_groups
 
         ended, reduced = np.empty_like(start.members), np.empty(len(start.sizes))
-        climb(
+        improve_groups(
             self.of,
             self.near,
             duals.u,
@@ -128,55 +128,63 @@ class Pricer:
             reduced,
         )
         pays = reduced < 100 * PAYS
-        return sorted_groups(ended[pays]), reduced[pays]
+        return sort_groups(ended[pays]), reduced[pays]
 
     def paying(
-        self, duals: Duals, effort: PricingEffort, clock: Deadline, most: float = PAYS
+        self,
+        duals: Duals,
+        effort: PricingEffort,
+        clock: Deadline,
+        max_cost: float = PAYS,
     ) -> PricedGroups:
         """Return groups of reduced cost at most `most`, all if complete.
 
         Duals are averaged over duplicates; among groups that differ in duplicates only,
         one is returned.
         """
-        from aggopt.partition._optimal.exact_pricing_kernels import price
+        from aggopt.partition._optimal.exact_pricing_kernels import price_groups
 
         prices = self._prices(duals)
-        least, done = np.full(self.n, most), self.duplicates.before >= 0
-        parts, left, work = [], np.flatnonzero(~done), WORK
-        seen = kept = 0
-        while len(left) and kept < effort.room and not clock.over:
+        lowest, done = np.full(self.n, max_cost), self.duplicates.before >= 0
+        parts, waiting, work = [], np.flatnonzero(~done), WORK
+        found_count = kept_count = 0
+        while len(waiting) and kept_count < effort.room and not clock.over:
             began = clock.spent
             limits = Limits(
-                most,
+                max_cost,
                 effort.keep,
-                effort.room - kept,
+                effort.room - kept_count,
                 effort.candidates,
                 effort.nodes,
                 work,
             )
-            found = PricingResult.nothing(self.n, self.k, limits)
-            price(self.of, self.k, prices, left, limits, found)
-            count, groups, _, passed = found.counts.tolist()
-            parts.append((found.members[:count], found.reduced[:count]))
-            least, done = np.minimum(least, found.least), done | found.done
-            seen, kept = seen + groups, kept + count
-            left, work = left[passed:], WORK if passed else MORE * work
+            result = PricingResult.nothing(self.n, self.k, limits)
+            price_groups(self.of, self.k, prices, waiting, limits, result)
+            count, groups, _, passed = result.counts.tolist()
+            parts.append((result.members[:count], result.reduced[:count]))
+            lowest, done = np.minimum(lowest, result.least), done | result.done
+            found_count, kept_count = found_count + groups, kept_count + count
+            waiting, work = waiting[passed:], WORK if passed else MORE * work
             if not passed and MORE * (clock.spent - began) > clock.left:
                 break  # the next batch would end too late
-        members = np.concatenate([p[0] for p in parts]) if parts else _none(self.k)
+        members = (
+            np.concatenate([p[0] for p in parts]) if parts else _make_empty(self.k)
+        )
         reduced = np.concatenate([p[1] for p in parts]) if parts else np.empty(0)
         all_done = bool(done.all())
         groups = GroupColumns(members, (members >= 0).sum(axis=1))
-        least = self.duplicates.for_all(least)
-        return PricedGroups(groups, reduced, least, all_done, all_done and seen == kept)
+        lowest = self.duplicates.for_all(lowest)
+        return PricedGroups(
+            groups, reduced, lowest, all_done, all_done and found_count == kept_count
+        )
 
-    def bound(self, duals: Duals, least: Floats) -> float:
+    def bound(self, duals: Duals, reduced_costs: Floats) -> float:
         """Return a lower bound of every partition's SSE.
 
         Each group has one medoid, and a partition at most floor(n / k) groups: the sum
         of the floor(n / k) least reduced costs bounds the dual's infeasibility.
         """
-        lowest = np.sort(least)[: self.n // self.k]
+        lowest = np.sort(reduced_costs)[: self.n // self.k]
         return duals.value + fsum(np.minimum(lowest, 0.0))
 
     def _prices(self, duals: Duals) -> Prices:
@@ -196,17 +204,19 @@ class Pricer:
             ),
             penalty,
             inside,
-            *_by_record(np.array(costly, np.int64), np.array(which, np.int64), self.n),
-            *_by_record(both[:, 0], both[:, 1], self.n),
+            *_index_by_record(
+                np.array(costly, np.int64), np.array(which, np.int64), self.n
+            ),
+            *_index_by_record(both[:, 0], both[:, 1], self.n),
             self.duplicates.before.astype(np.int64),
         )
 
 
-def _none(k: int) -> Any:
+def _make_empty(k: int) -> Any:
     return np.empty((0, 2 * k - 1), np.int32)
 
 
-def _by_record(record: Any, what: Any, n: int) -> tuple[Any, Any]:
+def _index_by_record(record: Any, what: Any, n: int) -> tuple[Any, Any]:
     order = np.argsort(record, kind="stable")
     first = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(record, minlength=n), out=first[1:])

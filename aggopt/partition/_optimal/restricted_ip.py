@@ -8,9 +8,9 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.models import set_partition as model
 from aggopt.partition._optimal.column_generation import ColumnGeneration
-from aggopt.partition._optimal.columns import GroupColumns, groups_of
+from aggopt.partition._optimal.columns import GroupColumns, group_columns
 from aggopt.partition._optimal.pricing import Cut
-from aggopt.partition._optimal.subset_row_cuts import halves
+from aggopt.partition._optimal.subset_row_cuts import count_halves
 from aggopt.solvers import Solver, Status
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import hard_limited
@@ -28,10 +28,10 @@ DENSE = 4  # times the entries of the records' rows: denser cuts slow the solver
 TRUST = 5e-7  # of the objective: errors that a solver's tolerances allow
 
 
-def chosen(
+def choose_groups(
     generation: ColumnGeneration,
     solver: Solver,
-    which: Labels,
+    candidates: Labels,
     clock: Deadline,
     seconds: float,
 ) -> bool:
@@ -39,27 +39,29 @@ def chosen(
 
     The best partition so far is always feasible.
     """
-    known = generation.pool.places(groups_of(generation.best.labels, generation.best.k))
-    groups = generation.pool.all.at(np.union1d(which, known))
+    incumbent_groups = generation.pool.places(
+        group_columns(generation.best.labels, generation.best.k)
+    )
+    groups = generation.pool.all.at(np.union1d(candidates, incumbent_groups))
     best = generation.best
-    data = _data(best.Z, best.k, groups, generation.master.cuts, best.weights)
+    data = _build_data(best.Z, best.k, groups, generation.master.cuts, best.weights)
     limit = min(seconds, clock.left - GRACE)
     if limit <= 0:
         return False
-    found = _asked(data, solver, None if np.isinf(limit) else limit)
-    best.unanswered |= found.status is Status.UNANSWERED
-    if found.reading is not None:
-        generation.offer(found.reading)
-    return found.status is Status.OPTIMAL
+    solved = _solve_program(data, solver, None if np.isinf(limit) else limit)
+    best.unanswered |= solved.status is Status.UNANSWERED
+    if solved.reading is not None:
+        generation.offer(solved.reading)
+    return solved.status is Status.OPTIMAL
 
 
-def _asked(data: model.Data, solver: Solver, limit: float | None) -> Answer:
+def _solve_program(data: model.Data, solver: Solver, limit: float | None) -> Answer:
     """Solve in a separate process, as the time limit of HiGHS is soft."""
     native = solver.native.lower()
     return hard_limited(model.MODEL, data, solver, limit, EXACTLY.get(native))
 
 
-def _data(
+def _build_data(
     Z: Floats,
     k: int,
     groups: GroupColumns,
@@ -67,7 +69,7 @@ def _data(
     weights: Floats | None = None,
 ) -> model.Data:
     inside = groups.members >= 0
-    if halves(groups, list(cuts), len(Z)).nnz > DENSE * inside.sum():
+    if count_halves(groups, list(cuts), len(Z)).nnz > DENSE * inside.sum():
         cuts = ()
     return model.Data(
         Z,

@@ -5,9 +5,9 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
 from aggopt.partition._optimal.column_generation import ColumnGeneration
-from aggopt.partition._optimal.initial_columns import Searches, search_on
+from aggopt.partition._optimal.initial_columns import Searches, continue_search
 from aggopt.partition._optimal.pricing import PricingEffort
-from aggopt.partition._optimal.restricted_ip import chosen
+from aggopt.partition._optimal.restricted_ip import choose_groups
 from aggopt.solvers import Solver
 
 # a solver is fast among few groups; many contain a better choice, but take too
@@ -20,7 +20,7 @@ SOUGHT, ROOM = 4, 10  # groups for each record that are searched, and may be fou
 PERTURBATIONS = 30  # per record, of local search after a program
 
 
-def choose_among(
+def search_among_groups(
     generation: ColumnGeneration,
     searches: Searches,
     solver: Solver,
@@ -35,24 +35,24 @@ def choose_among(
     best = generation.best
     if clock.over or best.ended:
         return
-    _seek(generation, clock)
-    most, asked, before = int(FIRST * len(best.Z)), 0, best.value
+    _price_all(generation, clock)
+    max_groups, tried, before = int(FIRST * len(best.Z)), 0, best.value
     while not (clock.over or best.ended):
-        wanted = _wanted(generation, most)
-        if len(wanted) in (0, asked):
+        wanted = _select_groups(generation, max_groups)
+        if len(wanted) in (0, tried):
             return
-        done = chosen(generation, solver, wanted, clock, seconds)
+        done = choose_groups(generation, solver, wanted, clock, seconds)
         if best.value < before:
-            search_on(generation, searches, best.labels, PERTURBATIONS, clock)
-        elif not done and not asked:
-            most = int(FEWER * most)
+            continue_search(generation, searches, best.labels, PERTURBATIONS, clock)
+        elif not done and not tried:
+            max_groups = int(FEWER * max_groups)
             continue
         if not done:
             return
-        most, asked, before = int(MORE * most), len(wanted), best.value
+        max_groups, tried, before = int(MORE * max_groups), len(wanted), best.value
 
 
-def _wanted(generation: ColumnGeneration, most: int) -> Labels:
+def _select_groups(generation: ColumnGeneration, max_groups: int) -> Labels:
     """Return up to `most` groups that may belong to a better partition."""
     solved = generation.solve()
     if solved is None:
@@ -60,23 +60,23 @@ def _wanted(generation: ColumnGeneration, most: int) -> Labels:
     gap = generation.best.value - solved.value
     reduced = generation.master.reduced(solved.duals, generation.pool.costs)
     order = np.argsort(reduced, kind="stable")
-    return order[reduced[order] <= gap][:most]
+    return order[reduced[order] <= gap][:max_groups]
 
 
-def _seek(generation: ColumnGeneration, clock: Deadline) -> None:
+def _price_all(generation: ColumnGeneration, clock: Deadline) -> None:
     """Add the groups of least reduced cost among all groups."""
     if generation.proof is None or generation.pricer.duplicates.some:
         return
     best, n = generation.best, len(generation.best.Z)
-    duals, every = generation.proof[0], PricingEffort(keep=ROOM * n, room=ROOM * n)
+    duals, effort = generation.proof[0], PricingEffort(keep=ROOM * n, room=ROOM * n)
     gap = best.value - generation.pricer.bound(*generation.proof)
     share, count = NARROW, SOUGHT * n
     while share <= 1:
-        found = generation.pricer.paying(duals, every, clock, most=share * gap)
-        if not found.complete:
+        priced = generation.pricer.paying(duals, effort, clock, max_cost=share * gap)
+        if not priced.complete:
             return
-        order = np.argsort(found.reduced, kind="stable")[:count]
-        generation.add(found.groups.at(order))
-        if len(found.reduced) >= count:
+        order = np.argsort(priced.reduced, kind="stable")[:count]
+        generation.add(priced.groups.at(order))
+        if len(priced.reduced) >= count:
             return
         share *= 2

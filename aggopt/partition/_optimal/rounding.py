@@ -6,15 +6,15 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._optimal.column_generation import ColumnGeneration
-from aggopt.partition._optimal.columns import groups_of, labels_of
-from aggopt.partition._optimal.initial_columns import Searches, search_on
+from aggopt.partition._optimal.columns import group_columns, number_groups
+from aggopt.partition._optimal.initial_columns import Searches, continue_search
 
 LEAST = 0.05  # shares below are not drawn
 MORE = 0.3  # added to a share: the probability of being drawn
 PERTURBATIONS = 20  # per record
 
 
-def round_up(
+def try_roundings(
     generation: ColumnGeneration, searches: Searches, trials: int, within: Deadline
 ) -> bool:
     """Try `trials` roundings; return whether the incumbent improved."""
@@ -22,13 +22,17 @@ def round_up(
     for _ in range(trials):
         if within.over:
             break
-        better |= search_on(
-            generation, searches, _rounded(generation, searches), PERTURBATIONS, within
+        better |= continue_search(
+            generation,
+            searches,
+            _round_solution(generation, searches),
+            PERTURBATIONS,
+            within,
         )
     return better
 
 
-def _rounded(generation: ColumnGeneration, searches: Searches) -> Labels:
+def _round_solution(generation: ColumnGeneration, searches: Searches) -> Labels:
     """Return labels: groups drawn by their share, and MDAV among the other records."""
     solved, n, k = generation.solved, generation.master.n, generation.best.k
     labels = np.full(n, -1, np.intp)
@@ -36,23 +40,23 @@ def _rounded(generation: ColumnGeneration, searches: Searches) -> Labels:
         _draw(generation, searches, solved.share, labels)
     left = np.flatnonzero(labels < 0)
     while 0 < len(left) < k:
-        apart = generation.pricer.apart[left[0]]
-        nearest = np.where(labels < 0, np.inf, apart).argmin()
+        distances = generation.pricer.apart[left[0]]
+        nearest = np.where(labels < 0, np.inf, distances).argmin()
         labels[labels == labels[nearest]] = -1
         left = np.flatnonzero(labels < 0)
     if len(left):
         labels[left] = labels.max() + 1 + mdav_labels(generation.best.Z[left], k)
-    return labels_of(groups_of(np.unique(labels, return_inverse=True)[1], k), n)
+    return number_groups(group_columns(np.unique(labels, return_inverse=True)[1], k), n)
 
 
 def _draw(
     generation: ColumnGeneration, searches: Searches, share: Floats, labels: Labels
 ) -> None:
-    taken, rng = np.flatnonzero(share > LEAST), searches.rng
-    order = np.argsort(-share[taken] * rng.uniform(0.6, 1.4, len(taken)))
-    drawn = rng.random(len(taken)) < share[taken] + MORE
+    candidates, rng = np.flatnonzero(share > LEAST), searches.rng
+    order = np.argsort(-share[candidates] * rng.uniform(0.6, 1.4, len(candidates)))
+    is_drawn = rng.random(len(candidates)) < share[candidates] + MORE
     group = 0
-    for q in taken[order][drawn[order]]:
+    for q in candidates[order][is_drawn[order]]:
         size = generation.pool.all.sizes[q]
         records = generation.pool.all.members[q, :size]
         if (labels[records] < 0).all():

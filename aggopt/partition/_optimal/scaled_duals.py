@@ -9,7 +9,7 @@ from aggopt.partition._optimal.pricing import PricingEffort
 STEPS = (0.5, 0.7, 0.8, 0.85, 0.89, 0.92, 0.94, 0.96, 0.98)
 
 
-def scaled_bounds(generation: ColumnGeneration, clock: Deadline) -> bool:
+def raise_bound_by_scaling(generation: ColumnGeneration, clock: Deadline) -> bool:
     """Raise the bound by duals scaled with growing factors; return whether all ended.
 
     If no group prices out at duals u, none does at a share of them.  The smaller the
@@ -19,10 +19,10 @@ def scaled_bounds(generation: ColumnGeneration, clock: Deadline) -> bool:
         if clock.over:
             return False
         duals = generation.prices.scaled(share)
-        found = generation.pricer.paying(duals, PricingEffort(), clock)
-        if not found.done:
+        priced = generation.pricer.paying(duals, PricingEffort(), clock)
+        if not priced.done:
             return False
-        generation.prove(duals, found.least)
-        if len(found.reduced):  # they price out at the full duals, too
-            generation.add(found.groups.at(np.argsort(found.reduced)[:20_000]))
+        generation.prove(duals, priced.least)
+        if len(priced.reduced):  # they price out at the full duals, too
+            generation.add(priced.groups.at(np.argsort(priced.reduced)[:20_000]))
     return not clock.over

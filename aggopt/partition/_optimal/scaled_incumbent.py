@@ -39,19 +39,19 @@ class ScaledIncumbent:
 
     @classmethod
     def of(
-        cls, records: Floats, k: int, gap: float, known: Weighing = NONE
+        cls, records: Floats, k: int, gap: float, weighing: Weighing = NONE
     ) -> "ScaledIncumbent":
         """Return MDAV's groups, in units in which a mean square is 1."""
-        given, (records, exponent) = records, scale_to_unit(zero_constants(records))
+        original, (records, exponent) = records, scale_to_unit(zero_constants(records))
         Z = records - records.mean(axis=0)
         largest = float(np.abs(Z).max()) or 1.0
         Z = Z / largest
         root = float(np.sqrt((Z**2).mean())) or 1.0
         Z = np.ascontiguousarray(Z / root)
         unit, start = largest * root, numbered(mdav_labels(records, k))
-        least = compute_loss_bound(records, k, weights=known.of) / unit**2
-        best = Incumbent(Z, k, start, least, gap, weights=known.of)
-        work = cls(given, records, exponent, unit, best, known.unit)
+        lower_bound = compute_loss_bound(records, k, weights=weighing.of) / unit**2
+        best = Incumbent(Z, k, start, lower_bound, gap, weights=weighing.of)
+        work = cls(original, records, exponent, unit, best, weighing.unit)
         work.refine()
         return work
 
@@ -82,10 +82,10 @@ class ScaledIncumbent:
         objective = compute_sse(self.records, best.labels, best.weights)
         bound = min(best.bound * self.unit**2, objective)
         by = solver if best.priced else best.by
-        seen = objective > 0 or has_equal_records(
+        is_exact = objective > 0 or has_equal_records(
             self.given, best.labels
         )  # not rounded to 0
-        met = best.proven and seen and objective - bound <= PROVEN * objective
+        met = best.proven and is_exact and objective - bound <= PROVEN * objective
         certificate = make_certificate(
             met,
             status,

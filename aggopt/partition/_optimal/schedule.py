@@ -9,13 +9,13 @@ from aggopt.core.progress import Progress
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.branch_and_price import BranchAndPrice
 from aggopt.partition._optimal.column_generation import ColumnGeneration
-from aggopt.partition._optimal.enumeration import enumerated
+from aggopt.partition._optimal.enumeration import prove_by_enumeration
 from aggopt.partition._optimal.incumbent import Incumbent
-from aggopt.partition._optimal.initial_columns import Searches, search_on
+from aggopt.partition._optimal.initial_columns import Searches, continue_search
 from aggopt.partition._optimal.pricing import Pricer
-from aggopt.partition._optimal.restricted_ip_search import choose_among
-from aggopt.partition._optimal.rounding import round_up
-from aggopt.partition._optimal.scaled_duals import scaled_bounds
+from aggopt.partition._optimal.restricted_ip_search import search_among_groups
+from aggopt.partition._optimal.rounding import try_roundings
+from aggopt.partition._optimal.scaled_duals import raise_bound_by_scaling
 from aggopt.solvers import Solver
 
 RESTARTS = 4  # initial local searches
@@ -60,10 +60,10 @@ def run_schedule(
     pricer = Pricer(task.Z, task.k, task.near, task.weights)
     generation = ColumnGeneration(best, pricer, clock, task.start)
     with generation.master:
-        _run(generation, task, best, clock, report)
+        _run_steps(generation, task, best, clock, report)
 
 
-def _run(
+def _run_steps(
     generation: ColumnGeneration,
     task: OptimalProblem,
     best: Incumbent,
@@ -71,67 +71,75 @@ def _run(
     report: Progress,
 ) -> None:
     searches = Searches(task.Z, task.k, task.near, task.seed, task.weights)
-    within = _part(clock, 0.15)
+    within = _make_deadline(clock, 0.15)
     for _ in range(RESTARTS):
         if not within.over:
-            search_on(generation, searches, task.start, PERTURBATIONS, within)
+            continue_search(generation, searches, task.start, PERTURBATIONS, within)
     if best.outgrown:
         return
     report(0.1)
-    generation.price_heuristically(_part(clock, 0.25))
+    generation.price_heuristically(_make_deadline(clock, 0.25))
     if task.k >= SMALL:
-        _round(generation, searches, _part(clock, 0.1))
+        _round_until_idle(generation, searches, _make_deadline(clock, 0.1))
     if task.k > SMALL:  # pricing may take all the remaining time
-        _choose(generation, searches, task, _part(clock, 0.2))
+        _choose_groups(generation, searches, task, _make_deadline(clock, 0.2))
     report(0.2)
-    converged = _price(generation, task, clock)
+    converged = _price_until_done(generation, task, clock)
     report(0.4)
     if converged:
-        _cut(generation, _part(clock, 0.5))
+        _cut_until_done(generation, _make_deadline(clock, 0.5))
     report(0.5)
     branches = BranchAndPrice(generation)
     if converged and len(task.Z) <= QUICK:
-        branches.process(_part(clock, 0.5), max(FEW, NODES // len(task.Z)))
+        branches.process(_make_deadline(clock, 0.5), max(FEW, NODES // len(task.Z)))
     if not best.ended:
-        _round(generation, searches, _part(clock, 0.1))
-        _choose(generation, searches, task, _part(clock, 0.5))
+        _round_until_idle(generation, searches, _make_deadline(clock, 0.1))
+        _choose_groups(generation, searches, task, _make_deadline(clock, 0.5))
     report(0.7)
     if converged and not best.ended:
-        _cut(generation, _part(clock, 0.3))  # with a smaller gap more cuts pay
-        enumerated(generation, task.solver, clock, _longest(clock, 0.6))
+        _cut_until_done(
+            generation, _make_deadline(clock, 0.3)
+        )  # with a smaller gap more cuts pay
+        prove_by_enumeration(generation, task.solver, clock, _limit_program(clock, 0.6))
     report(0.8)
     if converged:
         branches.process(clock)
 
 
-def _part(clock: Deadline, share: float) -> Deadline:
+def _make_deadline(clock: Deadline, share: float) -> Deadline:
     """Return a deadline after this share of the remaining time."""
     return Deadline(share * clock.left if np.isfinite(clock.left) else None)
 
 
-def _longest(clock: Deadline, share: float) -> float:
+def _limit_program(clock: Deadline, share: float) -> float:
     """Return the time limit of an integer program."""
     return share * clock.left if np.isfinite(clock.left) else LONGEST
 
 
-def _round(generation: ColumnGeneration, searches: Searches, within: Deadline) -> None:
+def _round_until_idle(
+    generation: ColumnGeneration, searches: Searches, within: Deadline
+) -> None:
     """Round the master's solution, improve it, and add the collected groups."""
     failed = 0
     while failed < PATIENCE and not within.over:
-        better = round_up(generation, searches, TRIALS, within)
+        better = try_roundings(generation, searches, TRIALS, within)
         failed = 0 if better else failed + 1
         generation.price_heuristically(within)
 
 
-def _price(generation: ColumnGeneration, task: OptimalProblem, clock: Deadline) -> bool:
+def _price_until_done(
+    generation: ColumnGeneration, task: OptimalProblem, clock: Deadline
+) -> bool:
     if task.k <= SMALL and generation.price():
         return True
-    if generation.best.ended or not scaled_bounds(generation, _part(clock, 0.7)):
+    if generation.best.ended or not raise_bound_by_scaling(
+        generation, _make_deadline(clock, 0.7)
+    ):
         return False
     return generation.price()
 
 
-def _cut(generation: ColumnGeneration, within: Deadline) -> None:
+def _cut_until_done(generation: ColumnGeneration, within: Deadline) -> None:
     """Cut and price until the gap is closed, no cut is violated, or it stalls."""
     best = generation.best
     while not (best.ended or within.over):
@@ -142,11 +150,13 @@ def _cut(generation: ColumnGeneration, within: Deadline) -> None:
             return
 
 
-def _choose(
+def _choose_groups(
     generation: ColumnGeneration,
     searches: Searches,
     task: OptimalProblem,
     within: Deadline,
 ) -> None:
     """Solve restricted integer programs, each within a part of the time."""
-    choose_among(generation, searches, task.solver, within, _longest(within, 0.3))
+    search_among_groups(
+        generation, searches, task.solver, within, _limit_program(within, 0.3)
+    )

@@ -11,7 +11,7 @@ from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import inlined, inner
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
-from aggopt.partition._optimal.distance_kernels import heaviest
+from aggopt.partition._optimal.distance_kernels import sum_heaviest
 from aggopt.partition._optimal.pricing_state import Distances, Prices
 
 
@@ -61,26 +61,31 @@ class SearchTree(NamedTuple):
 
 
 @inner
-def build(
-    of: Distances, k: int, prices: Prices, m: int, kept: I64, own: Floats
+def build_tree(
+    distances: Distances,
+    k: int,
+    prices: Prices,
+    m: int,
+    candidates: I64,
+    near_sums: Floats,
 ) -> SearchTree:
     """Build the search tree of a medoid and its candidates, which ascend by v."""
-    count, levels = len(kept) + 1, 2 * k
+    count, levels = len(candidates) + 1, 2 * k
     who = np.empty(count, np.int64)
     who[0] = m
-    copy_into(who[1:], kept)
+    copy_into(who[1:], candidates)
     local = np.empty((count, count))
     for y in range(count):
         for w in range(count):
-            local[y, w] = of.pair[who[y], who[w]]
-    near = np.empty((count, own.shape[1]))
+            local[y, w] = distances.pair[who[y], who[w]]
+    near = np.empty((count, near_sums.shape[1]))
     for y in range(1, count):
-        copy_into(near[y], own[y - 1])
+        copy_into(near[y], near_sums[y - 1])
     u = prices.u[who]
-    v, weight, heavy = np.empty(count), of.weight[who], np.zeros(levels)
+    v, weight, heavy = np.empty(count), distances.weight[who], np.zeros(levels)
     for y in range(count):
-        v[y] = 0.5 * of.pull[m, who[y]] - u[y]
-    heaviest(weight[1:], heavy)
+        v[y] = 0.5 * distances.pull[m, who[y]] - u[y]
+    sum_heaviest(weight[1:], heavy)
     tree = SearchTree(
         who,
         local,
@@ -109,17 +114,17 @@ def build(
 
 
 @inlined
-def skips_a_copy(tree: SearchTree, prices: Prices, level: int, at: int) -> bool:
+def is_missing_copy(tree: SearchTree, prices: Prices, level: int, at: int) -> bool:
     """Whether a duplicate that must be chosen before this candidate is missing in P."""
     needed = prices.before[tree.who[tree.open[level, at]]]
-    held = needed < 0
+    is_chosen = needed < 0
     for y in range(level):
-        held |= tree.who[tree.part[y]] == needed
-    return not held
+        is_chosen |= tree.who[tree.part[y]] == needed
+    return not is_chosen
 
 
 @inlined
-def choose(tree: SearchTree, prices: Prices, level: int, at: int) -> None:
+def choose_candidate(tree: SearchTree, prices: Prices, level: int, at: int) -> None:
     """Add a candidate to P, with its costs and the penalties of cuts."""
     y = tree.open[level, at]
     tree.part[level] = y
@@ -130,24 +135,24 @@ def choose(tree: SearchTree, prices: Prices, level: int, at: int) -> None:
     penalty, i = tree.penalty[level], tree.who[y]
     for w in range(prices.first[i], prices.first[i + 1]):
         cut = prices.cuts[w]
-        held = 0
+        count_inside = 0
         for z in range(level):
-            held += prices.inside[cut, tree.who[tree.part[z]]]
-        if held % 2 == 1:
+            count_inside += prices.inside[cut, tree.who[tree.part[z]]]
+        if count_inside % 2 == 1:
             penalty += prices.penalty[cut]
     tree.penalty[level + 1] = penalty
 
 
 @inlined
-def missing_mate(tree: SearchTree, prices: Prices, level: int) -> int:
+def find_missing_mate(tree: SearchTree, prices: Prices, level: int) -> int:
     """Return a record that P requires but does not contain; -1 if none is missing."""
     for y in range(level):
         i = tree.who[tree.part[y]]
         for w in range(prices.mate_first[i], prices.mate_first[i + 1]):
-            held = False
+            is_chosen = False
             for z in range(level):
-                held |= tree.who[tree.part[z]] == prices.mates[w]
-            if not held:
+                is_chosen |= tree.who[tree.part[z]] == prices.mates[w]
+            if not is_chosen:
                 return int(prices.mates[w])
     return -1
 

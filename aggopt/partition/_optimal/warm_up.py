@@ -5,7 +5,7 @@ from importlib import import_module
 
 
 @cache
-def load() -> None:
+def load_kernels() -> None:
     """Import the kernels, so that no time limit counts imports."""
     for name in (
         "aggopt.partition._optimal.exact_pricing_kernels",

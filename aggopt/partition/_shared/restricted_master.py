@@ -35,5 +35,11 @@ class RestrictedMaster(Kept[HighsProgram]):
     ) -> None:
         """Add columns; column j has entries in rows[starts[j]:starts[j + 1]]."""
         upper_bounds = np.full(len(costs), np.inf)
-        places = starts.astype(np.int32), rows.astype(np.int32)
-        self.then(HighsProgram.add_columns, costs, upper_bounds, *places, entries)
+        self.then(
+            HighsProgram.add_columns,
+            costs,
+            upper_bounds,
+            starts.astype(np.int32),
+            rows.astype(np.int32),
+            entries,
+        )

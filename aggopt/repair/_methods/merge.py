@@ -8,22 +8,38 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.types import Labels
 from aggopt.core.validation import groups
 from aggopt.partition._shared.result import Partition
-from aggopt.repair._registry import Given, Repair
+from aggopt.repair._registry import Repair, RepairInput
 
 
-def _merged(given: Given, labels: Labels, how: Any) -> Partition | None:
+def _repair_by_merging(
+    repair_input: RepairInput, labels: Labels, settings: Any
+) -> Partition | None:
     from aggopt.repair import _merge_until_satisfied as merging
 
-    X, asked, clock = given.X, given.requirements, Deadline(None, given.progress)
-    on_progress, weights = given.progress, given.weights
-    made = merging.merge_until_satisfied(
-        X, labels, asked, progress=on_progress, weights=weights
+    X, requirements, clock = (
+        repair_input.X,
+        repair_input.requirements,
+        Deadline(None, repair_input.progress),
     )
-    merged = groups(made, len(X))
+    raw_labels = merging.merge_until_satisfied(
+        X,
+        labels,
+        requirements,
+        progress=repair_input.progress,
+        weights=repair_input.weights,
+    )
+    merged = groups(raw_labels, len(X))
     if np.array_equal(merged, labels):
         return None
-    known = clock.spent, given.k, given.bound
-    proof = merging.certified(X, merged, asked, *known, weights=weights)
+    proof = merging.certify_groups(
+        X,
+        merged,
+        requirements,
+        clock.spent,
+        repair_input.k,
+        repair_input.bound,
+        weights=repair_input.weights,
+    )
     return Partition(merged, proof)
 
 
@@ -31,6 +47,6 @@ METHOD = Repair(
     name="merge",
     when="any promise, of any attributes, quickly; others lose less under t",
     rank=0,
-    function=_merged,
+    function=_repair_by_merging,
     certificate="heuristic; a bound on any groups of k, or as close",
 )

@@ -5,43 +5,45 @@ from typing import TYPE_CHECKING, Any
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import Labels
 from aggopt.partition._shared.result import Partition
-from aggopt.repair._registry import Given, Repair, Solving
+from aggopt.repair._registry import Repair, RepairInput, SolvingSettings
 
 if TYPE_CHECKING:
-    from aggopt.repair._close import How
+    from aggopt.repair._close import RepairOptions
     from aggopt.repair._problem import Problem
-    from aggopt.repair._repaired import Found
+    from aggopt.repair._repaired import MethodResult
 
 
-def _repaired(given: Given, labels: Labels, how: Any) -> Partition:
-    from aggopt.repair._by_closeness import by_closeness
+def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partition:
+    from aggopt.repair._by_closeness import repair_by_closeness
 
-    return by_closeness("merge-ilp", given, labels, how)
+    return repair_by_closeness("merge-ilp", repair_input, labels, settings)
 
 
-def _solve(problem: "Problem", given: Labels, how: "How", clock: Deadline) -> "Found":
-    from aggopt.repair._close import chosen_solver
-    from aggopt.repair._merge_ilp import chosen_unions
-    from aggopt.repair._merge_until_close import made_close
-    from aggopt.repair._repaired import Found
+def _solve(
+    problem: "Problem", labels: Labels, options: "RepairOptions", clock: Deadline
+) -> "MethodResult":
+    from aggopt.repair._close import choose_solver
+    from aggopt.repair._merge_ilp import choose_unions
+    from aggopt.repair._merge_until_close import make_close
+    from aggopt.repair._repaired import MethodResult
     from aggopt.solvers import Status
 
-    start = made_close(problem, given)
-    solver = how.solver or chosen_solver(None)
-    chosen = chosen_unions(problem, given, start, solver, clock)
+    start = make_close(problem, labels)
+    solver = options.solver or choose_solver(None)
+    chosen = choose_unions(problem, labels, start, solver, clock)
     status = chosen.certificate.status
     # the best of all unions is not the best of all partitions
     ended = Status.LOCAL if status is Status.OPTIMAL else status
-    return Found(chosen.labels, ended, chosen.certificate)
+    return MethodResult(chosen.labels, ended, chosen.certificate)
 
 
 METHOD = Repair(
     name="merge-ilp",
     when="t of one ordered attribute, groups kept whole, so that k and l stay",
     rank=10,
-    function=_repaired,
+    function=_repair,
     solve=_solve,
-    settings=Solving,
+    settings=SolvingSettings,
     adds=frozenset("t"),
     leaves=frozenset({"k", "l", "p"}),
     any_distance=False,

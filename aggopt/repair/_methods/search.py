@@ -11,50 +11,54 @@ from aggopt.core.types import Labels
 from aggopt.core.validation import groups
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scale_with_weights
-from aggopt.repair._registry import Given, Limited, Repair
+from aggopt.repair._registry import LimitedSettings, Repair, RepairInput
 from aggopt.solvers import Status
 
 MERGED = 0.2  # share of the progress for merging, roughly
 
 
-def _searched(given: Given, labels: Labels, how: Any) -> Partition | None:
+def _repair_by_search(
+    repair_input: RepairInput, labels: Labels, settings: Any
+) -> Partition | None:
     from aggopt.repair import _merge_until_satisfied as merging
-    from aggopt.repair._checked_search import checked_search
+    from aggopt.repair._checked_search import search_with_checks
 
-    X, asked = given.X, given.requirements
-    clock = Deadline(how.time_limit, given.progress)
+    X, requirements = repair_input.X, repair_input.requirements
+    clock = Deadline(settings.time_limit, repair_input.progress)
     beginning = part(clock.report, 0.0, MERGED)
     merged = merging.merge_until_satisfied(
-        X, labels, asked, progress=beginning, weights=given.weights
+        X, labels, requirements, progress=beginning, weights=repair_input.weights
     )
-    records, known = scale_with_weights(X, "z", given.weights)
+    records, weighing = scale_with_weights(X, "z", repair_input.weights)
     Z = np.ascontiguousarray(records)
     searching = replace(clock, progress=part(clock.report, MERGED, 1.0))
-    best, ended = checked_search(Z, merged, given.k, asked, searching, known.of)
-    found = groups(np.unique(best, return_inverse=True)[1], len(X))
-    if np.array_equal(found, labels):
+    best, ended = search_with_checks(
+        Z, merged, repair_input.k, requirements, searching, weighing.of
+    )
+    new_labels = groups(np.unique(best, return_inverse=True)[1], len(X))
+    if np.array_equal(new_labels, labels):
         return None
-    proof = merging.certified(
+    proof = merging.certify_groups(
         X,
-        found,
-        asked,
+        new_labels,
+        requirements,
         clock.spent,
-        given.k,
-        given.bound,
+        repair_input.k,
+        repair_input.bound,
         status=Status.LOCAL if ended else Status.LIMIT,
         by="merging, then changes checked one by one",
-        weights=given.weights,
+        weights=repair_input.weights,
         left=clock.left,
     )
     clock.report(1.0)
-    return Partition(found, proof)
+    return Partition(new_labels, proof)
 
 
 METHOD = Repair(
     name="search",
     when="any promise, of any attributes, at less loss than merging alone",
     rank=5,
-    function=_searched,
-    settings=Limited,
+    function=_repair_by_search,
+    settings=LimitedSettings,
     certificate="locally optimal; a bound on any groups of k, or as close",
 )

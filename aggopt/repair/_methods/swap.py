@@ -5,38 +5,40 @@ from typing import TYPE_CHECKING, Any
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import Labels
 from aggopt.partition._shared.result import Partition
-from aggopt.repair._registry import Given, Repair, Solving
+from aggopt.repair._registry import Repair, RepairInput, SolvingSettings
 
 if TYPE_CHECKING:
-    from aggopt.repair._close import How
+    from aggopt.repair._close import RepairOptions
     from aggopt.repair._problem import Problem
-    from aggopt.repair._repaired import Found
+    from aggopt.repair._repaired import MethodResult
 
 
-def _repaired(given: Given, labels: Labels, how: Any) -> Partition:
-    from aggopt.repair._by_closeness import by_closeness
+def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partition:
+    from aggopt.repair._by_closeness import repair_by_closeness
 
-    return by_closeness("swap", given, labels, how)
+    return repair_by_closeness("swap", repair_input, labels, settings)
 
 
-def _solve(problem: "Problem", given: Labels, how: "How", clock: Deadline) -> "Found":
-    from aggopt.repair._close import of_search, polished
-    from aggopt.repair._local_search import searched
-    from aggopt.repair._merge_until_close import made_close
+def _solve(
+    problem: "Problem", labels: Labels, options: "RepairOptions", clock: Deadline
+) -> "MethodResult":
+    from aggopt.repair._close import make_search_clock, polish_by_program
+    from aggopt.repair._local_search import search_locally
+    from aggopt.repair._merge_until_close import make_close
 
-    whole, clock = clock, of_search(how, clock)
-    start = given if problem.holds(given) else made_close(problem, given)
-    best = searched(problem, start, how.proposals, how.seed, clock)
-    return polished(problem, best, how, clock, whole)
+    total_clock, clock = clock, make_search_clock(options, clock)
+    start = labels if problem.holds(labels) else make_close(problem, labels)
+    best = search_locally(problem, start, options.proposals, options.seed, clock)
+    return polish_by_program(problem, best, options, clock, total_clock)
 
 
 METHOD = Repair(
     name="swap",
     when="t of one ordered attribute, from the groups given",
     rank=20,
-    function=_repaired,
+    function=_repair,
     solve=_solve,
-    settings=Solving,
+    settings=SolvingSettings,
     adds=frozenset("t"),
     leaves=frozenset("k"),
     any_distance=False,

@@ -5,40 +5,42 @@ from typing import TYPE_CHECKING, Any
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import Labels
 from aggopt.partition._shared.result import Partition
-from aggopt.repair._registry import Given, Repair, Solving
+from aggopt.repair._registry import Repair, RepairInput, SolvingSettings
 
 if TYPE_CHECKING:
-    from aggopt.repair._close import How
+    from aggopt.repair._close import RepairOptions
     from aggopt.repair._problem import Problem
-    from aggopt.repair._repaired import Found
+    from aggopt.repair._repaired import MethodResult
 
 
-def _repaired(given: Given, labels: Labels, how: Any) -> Partition:
-    from aggopt.repair._by_closeness import by_closeness
+def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partition:
+    from aggopt.repair._by_closeness import repair_by_closeness
 
-    return by_closeness("sweep", given, labels, how)
+    return repair_by_closeness("sweep", repair_input, labels, settings)
 
 
-def _solve(problem: "Problem", given: Labels, how: "How", clock: Deadline) -> "Found":
-    from aggopt.repair._close import of_search, polished
-    from aggopt.repair._merge_until_close import made_close
-    from aggopt.repair._multistart import multistarted
+def _solve(
+    problem: "Problem", labels: Labels, options: "RepairOptions", clock: Deadline
+) -> "MethodResult":
+    from aggopt.repair._close import make_search_clock, polish_by_program
+    from aggopt.repair._merge_until_close import make_close
+    from aggopt.repair._multistart import search_from_strata
 
-    whole, clock = clock, of_search(how, clock)
-    start = given if problem.holds(given) else None
-    best = multistarted(problem, start, how.proposals, how.seed, clock)
+    total_clock, clock = clock, make_search_clock(options, clock)
+    start = labels if problem.holds(labels) else None
+    best = search_from_strata(problem, start, options.proposals, options.seed, clock)
     if best is None:
-        best = made_close(problem, given)
-    return polished(problem, best, how, clock, whole)
+        best = make_close(problem, labels)
+    return polish_by_program(problem, best, options, clock, total_clock)
 
 
 METHOD = Repair(
     name="sweep",
     when="t of one ordered attribute, mostly at the least loss",
     rank=30,
-    function=_repaired,
+    function=_repair,
     solve=_solve,
-    settings=Solving,
+    settings=SolvingSettings,
     adds=frozenset("t"),
     leaves=frozenset("k"),
     any_distance=False,
