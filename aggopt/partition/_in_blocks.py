@@ -118,7 +118,8 @@ def partition_blocks(
     An error names the block by the `names` (d,) of its attributes, or else by
     positions.
     """
-    divide, on_progress = _resolve_function(method), progress or (lambda share: None)
+    divide = _resolve_function(method)
+    on_progress = progress or (lambda share: None)
     labels = names or range(_count_attributes(X))
     partitioned = []
     for done, block in enumerate(columns):
@@ -219,7 +220,8 @@ def _partition_block(
     labels = groups(result, len(X))
     if isinstance(result, Partition) and (uses_weights or weights is None):
         return result
-    Z, by = scale_records(X, "z", weights), getattr(divide, "__name__", "your method")
+    Z = scale_records(X, "z", weights)
+    by = getattr(divide, "__name__", "your method")
     status = _infer_status(result)
     spent = clock.spent
     return Partition(

@@ -33,7 +33,8 @@ def keep_groups(
     progress
         Progress callback: called with the completed share.
     """
-    clock, Z = Deadline(None), scale_records(X)
+    clock = Deadline(None)
+    Z = scale_records(X)
     new_labels = labels.copy()
     is_old = labels >= 0
     if not is_old.any():

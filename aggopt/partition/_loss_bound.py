@@ -74,11 +74,14 @@ def _iterate_nearest(records: Floats, k: int, weights: Floats) -> Iterator[_Cand
     """
     from aggopt.partition._neighbours.neighbours import iterate_nearest
 
-    count, max_others = min(max(NEAREST, 4 * k), len(records) - 1), 2 * k - 2
-    lightest_weights, start = np.sort(weights)[:max_others], 0
+    count = min(max(NEAREST, 4 * k), len(records) - 1)
+    max_others = 2 * k - 2
+    lightest_weights = np.sort(weights)[:max_others]
+    start = 0
     for neighbour_distances, near in iterate_nearest(records, count + 1):
         rows = np.arange(start, start + len(neighbour_distances))
-        distances, start = neighbour_distances**2, start + len(neighbour_distances)
+        distances = neighbour_distances**2
+        start = start + len(neighbour_distances)
         last = distances[:, -1:]
         distances[near == rows[:, None]] = np.inf
         other_weights = np.broadcast_to(lightest_weights, (len(rows), max_others))
@@ -96,7 +99,8 @@ def _minimise_ratio(candidates: _Candidates, k: int, lightest: float) -> Floats:
     they add up to own t less some s >= 0, no choice is below t - s / (own + lightest),
     `lightest` being the least weight that k - 1 others have.
     """
-    own_weights, max_others = candidates.own_weights, 2 * k - 2
+    own_weights = candidates.own_weights
+    max_others = 2 * k - 2
     nearest = np.argpartition(candidates.apart, k - 2, axis=1)[:, : k - 1]
     ratio = _compute_ratio(candidates, nearest, np.ones(nearest.shape))
     for _ in range(ROUNDS):

@@ -112,7 +112,8 @@ def merge_until_close(
             "mdav, or one of your own that keeps k.",
         )
     labels = merge_with_nearest(records, labels, promise, progress)
-    by, spent = "merge_until_close", clock.spent
+    by = "merge_until_close"
+    spent = clock.spent
     return Partition(labels, certify_squares(records, labels, k, by=by, seconds=spent))
 
 

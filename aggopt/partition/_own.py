@@ -52,11 +52,13 @@ class OwnPartitioner(OwnFunction):
         PrivacyError
             The function made a group that is too small.
         """
-        clock, records = Deadline(None), read_records(X)
+        clock = Deadline(None)
+        records = read_records(X)
         k = group_size(k, len(records))
         result = self.run(_copy_coordinates(records), k, progress=progress, **settings)
         labels = require_labels(self.origin, result, len(records), k)
-        Z, spent = scale_records(records, scale), clock.spent
+        Z = scale_records(records, scale)
+        spent = clock.spent
         evidence = certify_squares(Z, labels, k, by=self.origin.name, seconds=spent)
         return Partition(labels, self._add_claim(evidence, result))
 

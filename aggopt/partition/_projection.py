@@ -131,7 +131,8 @@ AXES = {
 
 def _compute_deviations(gaps: Floats) -> Floats:
     """Return the median of each attribute's gaps, else their mean, else 1."""
-    median, mean = np.median(gaps, axis=0), gaps.mean(axis=0)
+    median = np.median(gaps, axis=0)
+    mean = gaps.mean(axis=0)
     some = np.where(mean > 0, mean, 1.0)
     return np.where(median > NOTHING * mean, median, some)
 

@@ -40,7 +40,8 @@ def bound_close_loss(problem: Problem, left: float = np.inf) -> float:
         return 0.0
     place = problem.ordered.place / (problem.ordered.m - 1)
     solver = choose(None, model.MODEL.kind).name
-    best, Z = 0.0, _reduce_directions(problem, place)
+    best = 0.0
+    Z = _reduce_directions(problem, place)
     clock = Deadline(min(max(left, 0.0) + GRACE, LONGEST))
     for pieces in PIECES:
         if clock.over:
@@ -87,10 +88,8 @@ def raise_bound(
     known_bounds = [b for b in (certificate.bound, *bounds) if b is not None]
     if not known_bounds:
         return certificate
-    bound, objective = (
-        min(max(known_bounds), certificate.objective),
-        certificate.objective,
-    )
+    bound = min(max(known_bounds), certificate.objective)
+    objective = certificate.objective
     met = objective - bound <= MET * objective + ROUNDING * entries
     status = Status.OPTIMAL if met else certificate.status
     return replace(certificate, bound=bound, status=status)

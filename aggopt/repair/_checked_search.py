@@ -94,9 +94,11 @@ class _SearchedGroups:
 
     def _gain(self, i: int, j: int, own_group: int, g: int) -> float:
         """Return the increase of |S|^2 / W of both groups, which equals the gain."""
-        step, mass = self.weighed[i], self.weights[i]
+        step = self.weighed[i]
+        mass = self.weights[i]
         if j >= 0:
-            step, mass = step - self.weighed[j], mass - self.weights[j]
+            step = step - self.weighed[j]
+            mass = mass - self.weights[j]
         return float(
             _compute_spread(self.sums[own_group] - step, self.masses[own_group] - mass)
             + _compute_spread(self.sums[g] + step, self.masses[g] + mass)

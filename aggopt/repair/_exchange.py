@@ -35,7 +35,8 @@ def exchange_records(
     """
     status = Status.LIMIT
     while not clock.over:
-        m, before = int(labels.max()) + 1, problem.sse(labels)
+        m = int(labels.max()) + 1
+        before = problem.sse(labels)
         changes = _list_changes(problem, labels, clock)
         if changes is None:
             return Exchanged(labels, Status.LIMIT)
@@ -55,7 +56,8 @@ def _list_changes(problem: Problem, labels: Labels, clock: Deadline) -> Unions |
     """
     from scipy.spatial import cKDTree
 
-    sizes, n = np.bincount(labels), len(labels)
+    sizes = np.bincount(labels)
+    n = len(labels)
     means = plain_group_means(problem.Z, labels)
     wanted = min(n, int(sizes.max()) + INTO)
     near = cKDTree(problem.Z).query(means, np.arange(1, wanted + 1))[1]

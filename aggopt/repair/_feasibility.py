@@ -194,7 +194,8 @@ def _bound_emd(ordered: Ordered, k: int, groups: int) -> _Least:
     For s records, the numerator is least if each bin has s below / n records, rounded;
     records with these counts exist.
     """
-    n, max_size = ordered.n, ordered.n // groups
+    n = ordered.n
+    max_size = ordered.n // groups
     if ordered.m == 1 or (max_size - k + 1) * ordered.m > WORK:
         return _Least(Fraction(0), 0)
     candidates = []

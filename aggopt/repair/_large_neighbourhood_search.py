@@ -91,8 +91,10 @@ def _improve_choice(
     until: float,
 ) -> None:
     """Improve the choice part by part, until nothing is gained or time is up."""
-    rng, m = np.random.default_rng(0), choice.unions.m
-    size, idle = min(GROUPS, max(6.0, 2 * m / 3)), 0
+    rng = np.random.default_rng(0)
+    m = choice.unions.m
+    size = min(GROUPS, max(6.0, 2 * m / 3))
+    idle = 0
     near = _select_near(choice, prices)
     while idle < PATIENCE and clock.spent < until:
         part = _draw_part(choice, prices, int(size), rng)
@@ -161,7 +163,8 @@ def _choose_part(
     by_cost = inside[np.argsort(prices.reduced[inside], kind="stable")]
     current = np.unique(choice.owner[part])
     columns = np.union1d(by_cost[:COLUMNS], current[current >= 0])
-    before, owner = choice.cost_of(part), choice.owner.copy()
+    before = choice.cost_of(part)
+    owner = choice.owner.copy()
     y, easy = _solve_part(choice, part, columns, highs, longest)
     choice.take(part, columns[y[: len(columns)] > 0.5])
     if choice.cost_of(part) > before:

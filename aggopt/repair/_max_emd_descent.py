@@ -38,12 +38,14 @@ def lower_largest_emd(ordered: Ordered, labels: Labels, k: int) -> Labels:
     A record of the worst group is swapped with one of another group, or moved, by the
     best change for the worse of the two; until no change lowers it, or `WORK` is done.
     """
-    labels, work = labels.copy(), 0
+    labels = labels.copy()
+    work = 0
     while True:
         sizes = np.bincount(labels)
         emd = ordered.numerators(labels) / sizes
         worst = int(np.argmax(emd))
-        lowest, best = emd[worst] * (1 - LESS), None
+        lowest = emd[worst] * (1 - LESS)
+        best = None
         for other in range(len(sizes)):
             if other == worst:
                 continue
@@ -84,10 +86,8 @@ def _list_changes(
 ) -> Iterator[_Change]:
     """Yield the swaps of two groups, and moves if k allows; one record a place."""
     place = ordered.place
-    worst_members, other_members = (
-        np.flatnonzero(labels == worst),
-        np.flatnonzero(labels == other),
-    )
+    worst_members = np.flatnonzero(labels == worst)
+    other_members = np.flatnonzero(labels == other)
     out = np.unique(place[worst_members], return_index=True)[1]
     back = np.unique(place[other_members], return_index=True)[1]
     one, two = (at.ravel() for at in np.meshgrid(out, back, indexing="ij"))

@@ -62,23 +62,27 @@ def choose_from(
     problem = unions.problem
     prices = price_unions(unions, known_count, clock, _limit_share(clock, 0.5))
     clock.report(0.4)
-    best, best_sse = start, problem.sse(start)
+    best = start
+    best_sse = problem.sse(start)
     missed = prices.missed  # then HiGHS is not called again
     if not (missed or _is_proven(prices, best_sse)):
         search = search_unions(
             unions, prices, best_sse + 1.0, clock, _limit_share(clock, 0.7)
         )
         best = min(best, _complete_choice(unions, search.owner, best), key=problem.sse)
-        best_sse, missed = problem.sse(best), search.missed
+        best_sse = problem.sse(best)
+        missed = search.missed
     clock.report(0.7)
-    complete, status = _is_proven(prices, best_sse), Status.LIMIT
+    complete = _is_proven(prices, best_sse)
+    status = Status.LIMIT
     left = clock.left
     if not complete and left > 1:
         candidates = _select_for_program(prices, best_sse, known_count)
         last = _solve_program(unions, candidates, solver, left)
         status = last.status
         if last.reading is not None and problem.sse(last.reading) < best_sse:
-            best, best_sse = last.reading, problem.sse(last.reading)
+            best = last.reading
+            best_sse = problem.sse(last.reading)
         left_out = np.setdiff1d(_select_unions(prices, best_sse), candidates)
         complete = status is Status.OPTIMAL and len(left_out) == 0
     certificate = _make_certificate(prices, best_sse, complete, status, solver, clock)
@@ -119,7 +123,8 @@ def _complete_choice(unions: Unions, owner: Labels, known_labels: Labels) -> Lab
 
 def _select_for_program(prices: UnionPrices, sse: float, known_count: int) -> Labels:
     """Return the unions of the last program."""
-    wanted, q = _select_unions(prices, sse), len(prices.reduced)
+    wanted = _select_unions(prices, sse)
+    q = len(prices.reduced)
     if len(wanted) > MANY:
         wanted = np.argsort(prices.reduced, kind="stable")[:FEW]
     return np.union1d(wanted, np.arange(q - known_count, q))

@@ -21,8 +21,10 @@ def make_close(problem: Problem, labels: Labels) -> Labels:
 
 
 def _merge_small(problem: Problem, labels: Labels) -> Labels:
-    sizes, totals = np.bincount(labels), group_sums(problem.Z, labels)
-    name, left = np.arange(len(sizes)), len(sizes)
+    sizes = np.bincount(labels)
+    totals = group_sums(problem.Z, labels)
+    name = np.arange(len(sizes))
+    left = len(sizes)
     while left > 1 and sizes.min() < problem.k:
         means = totals / sizes[:, None]
         g = int(np.argmin(sizes))

@@ -23,7 +23,8 @@ def search_from_strata(
 
     `labels` (n,) are t-close, and are searched like the others.
     """
-    best, trial = labels, round(TRIAL * proposals)
+    best = labels
+    trial = round(TRIAL * proposals)
     sizes = _list_sizes(problem)
     for step, size in enumerate((None, *sizes)):
         if clock.over and best is not None:
@@ -49,7 +50,8 @@ def _select_better(problem: Problem, one: Labels | None, other: Labels) -> Label
 
 
 def _list_sizes(problem: Problem) -> list[int]:
-    n, smallest = len(problem.Z), problem.k
+    n = len(problem.Z)
+    smallest = problem.k
     if problem.ordered.m > 1:
         smallest = count_strata(n, problem.k, threshold(problem.t))
     return sorted({fit_count(n, min(n, round(smallest * f))) for f in FACTORS})

@@ -42,11 +42,9 @@ class OwnRepair(OwnFunction):
         """
         from aggopt.repair._merge_until_satisfied import certify_groups
 
-        X, requirements, clock = (
-            repair_input.X,
-            repair_input.requirements,
-            Deadline(None),
-        )
+        X = repair_input.X
+        requirements = repair_input.requirements
+        clock = Deadline(None)
 
         def broken(labels_to_check: Any) -> Bool:
             return broken_by(

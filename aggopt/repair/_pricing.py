@@ -60,8 +60,11 @@ def _price_unions(
     clock: Deadline,
     until: float,
 ) -> UnionPrices:
-    q, m = len(unions.costs), unions.m
-    within, enter, zero = np.zeros(q, bool), np.arange(q - known_count, q), np.zeros(m)
+    q = len(unions.costs)
+    m = unions.m
+    within = np.zeros(q, bool)
+    enter = np.arange(q - known_count, q)
+    zero = np.zeros(m)
     best = UnionPrices(zero, unions.reduced(zero), np.zeros(q), 0.0)
     while enter.size and clock.spent < until:
         within[enter] = True
@@ -71,7 +74,8 @@ def _price_unions(
             return replace(best, missed=unanswered(error))
         if solved.duals is None:
             break
-        prices, reduced = solved.duals, unions.reduced(solved.duals)
+        prices = solved.duals
+        reduced = unions.reduced(solved.duals)
         # a choice has m unions at most: each gains at most the least reduced cost
         proven = float(prices.sum() + m * min(0.0, reduced.min()))
         if proven > best.bound or not best.bound:

@@ -81,7 +81,8 @@ def require_rows(labels: npt.ArrayLike) -> npt.NDArray[np.generic]:
         holes = int(np.ma.getmaskarray(labels).sum()) if np.ma.isMA(labels) else 0
         array = np.asarray(labels)
     except ValueError:  # rows of unequal length
-        array, holes = np.empty(0), 1
+        array = np.empty(0)
+        holes = 1
     if holes:
         raise JobError(
             "labels have holes, or rows of unequal length.",

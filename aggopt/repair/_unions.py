@@ -34,13 +34,15 @@ class Unions:
 
     def data(self, chosen: Labels | None = None) -> model.Data:
         """Return the model's data, of these unions only."""
-        column, group = self.column, self.group
+        column = self.column
+        group = self.group
         if chosen is not None:
             is_chosen = np.zeros(column[-1] + 1, bool)
             is_chosen[chosen] = True
             new = np.cumsum(is_chosen) - 1
             rows = is_chosen[column]
-            column, group = new[column[rows]], group[rows]
+            column = new[column[rows]]
+            group = group[rows]
         problem = self.problem
         return model.Data(
             problem.Z, self.labels, problem.ordered, problem.t, problem.k, column, group
@@ -81,7 +83,8 @@ class Unions:
 
 def find_widest(m: int) -> int:
     """Return how many of m groups a union may have, so that all are at most `MOST`."""
-    total, count = 0, 0
+    total = 0
+    count = 0
     while count < m and total + comb(m, count + 1) <= MOST:
         count += 1
         total += comb(m, count)
@@ -125,8 +128,10 @@ def _find_all_of_width(
     from aggopt.repair import _unions_kernels as kernels
 
     m = int(labels.max()) + 1
-    off, sizes = model.deviations(problem.ordered, labels), np.bincount(labels)
-    union, unions = np.arange(count), list[Labels]()
+    off = model.deviations(problem.ordered, labels)
+    sizes = np.bincount(labels)
+    union = np.arange(count)
+    unions = list[Labels]()
     turns = max(1, min(comb(m, count), LOOKED_AT // off.shape[1]))
     while union[0] >= 0 and not clock.over:
         some = np.empty((turns, count), np.intp)
@@ -172,9 +177,11 @@ def _find_near_groups(problem: Problem, labels: Labels, count: int) -> Labels:
     means = plain_group_means(problem.Z, labels)
     place = np.bincount(labels, problem.ordered.place) / sizes
     high = place > np.median(place)
-    m, nearest = len(sizes), np.empty((len(sizes), count), np.intp)
+    m = len(sizes)
+    nearest = np.empty((len(sizes), count), np.intp)
     for side in (False, True):
-        rows, others = np.flatnonzero(high == side), np.flatnonzero(high != side)
+        rows = np.flatnonzero(high == side)
+        others = np.flatnonzero(high != side)
         across = min(count // 2, len(others))
         if not len(rows):
             continue

@@ -92,7 +92,8 @@ def anonymity_first(
     labels = merge_with_nearest(
         records, _assign_groups(candidates, table, progress), promise
     )
-    by, spent = "anonymity_first", clock.spent
+    by = "anonymity_first"
+    spent = clock.spent
     return Partition(labels, certify_squares(records, labels, k, by=by, seconds=spent))
 
 
@@ -101,7 +102,8 @@ def _assign_groups(
 ) -> Labels:
     from aggopt.partition._anonymity_first import kernels
 
-    k, report = table.s, rarely(progress)
+    k = table.s
+    report = rarely(progress)
     screen = screens.create_screen(*candidates.pool.records.shape)
     kernels.start(candidates, screen, table)
     group = Group(*np.zeros((3, k), np.int64), *np.zeros((3, k + 1), np.int64))

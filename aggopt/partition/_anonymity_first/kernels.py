@@ -35,7 +35,9 @@ from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 @inner
 def fill(table: EmdTable) -> None:
     """Fill the table of each slot."""
-    n, s, m = table.n, table.s, len(table.sums) - 1
+    n = table.n
+    s = table.s
+    m = len(table.sums) - 1
     for slot in range(s + 1):
         table.begins[slot] = table.first[slot * n // s]
     for slot in range(s):
@@ -66,7 +68,8 @@ def _sum_above(table: EmdTable, slot: int, end: int) -> int:
 @inlined
 def add_up(table: EmdTable, group: Group) -> None:
     """Sum costs of the first g members, each in its slot, one down and one up."""
-    k, bins = len(group.bins), group.bins
+    k = len(group.bins)
+    bins = group.bins
     for i in range(k):
         group.stays[i + 1] = group.stays[i] + compute_cost(table, i, bins[i])
         down = compute_cost(table, i - 1, bins[i]) if i > 0 else 0
@@ -109,7 +112,8 @@ def find_interval(
     best = table.best[slot]
     middle = min(max(best, lo), hi)
     width = _estimate_width(table, below - table.least[slot])
-    left_guess, right_guess = width + middle - best, width + best - middle
+    left_guess = width + middle - best
+    right_guess = width + best - middle
     left = _find_extent(table, slot, below, middle, -1, middle - lo, left_guess)
     right = _find_extent(table, slot, below, middle, 1, hi - middle, right_guess)
     return middle - left, middle + right + 1
@@ -118,7 +122,8 @@ def find_interval(
 @inlined
 def _estimate_width(table: EmdTable, rise: int) -> int:
     """Return how far from its best bin a slot costs `rise` more, without ties."""
-    n, half = table.n, (len(table.sums) - 1) / (2.0 * table.s)
+    n = table.n
+    half = (len(table.sums) - 1) / (2.0 * table.s)
     if rise < 0.5 * n * half:  # within the slot; beyond it, each bin costs n more
         return int(np.sqrt(2.0 * rise * half / n))
     return int(0.5 * half + rise / n)
@@ -135,12 +140,17 @@ def _find_extent(
     guess: int,
 ) -> int:
     """Return the number of bins beyond `start` with a cost below `below`, or -1."""
-    good, bad, at, stride = -1, max_bins + 1, min(max(guess, 0), max_bins), 1
+    good = -1
+    bad = max_bins + 1
+    at = min(max(guess, 0), max_bins)
+    stride = 1
     while bad - good > 1:
         if compute_cost(table, slot, start + step * at) < below:
-            good, at = at, at + stride
+            good = at
+            at = at + stride
         else:
-            bad, at = at, at - stride
+            bad = at
+            at = at - stride
         stride *= 2
         if not good < at < bad:
             at = (good + bad) // 2
@@ -225,13 +235,16 @@ def _measure_exactly(candidates: SortedPool, screen: Screen, column: int) -> flo
 @inner
 def _find_farthest(candidates: SortedPool, screen: Screen) -> int:
     """Return the farthest free column; among equals, the one first in X."""
-    best, lower_limit, pool = -1, np.float32(0.0), candidates.pool
+    best = -1
+    lower_limit = np.float32(0.0)
+    pool = candidates.pool
     end = pool.counts[UNASSIGNED]
     j = find_next(screen, 0, end, lower_limit, LARGEST)
     while j < end:
         far = _measure_exactly(candidates, screen, j)
         if best < 0 or far > pool.distances[best]:
-            best, lower_limit = j, compute_lower_limit(screen, far)
+            best = j
+            lower_limit = compute_lower_limit(screen, far)
         elif far == pool.distances[best] and pool.who[j] < pool.who[best]:
             best = j
         j = find_next(screen, j + 1, end, lower_limit, LARGEST)
@@ -241,8 +254,11 @@ def _find_farthest(candidates: SortedPool, screen: Screen) -> int:
 @inner
 def _find_nearest(candidates: SortedPool, screen: Screen, columns: I64) -> None:
     """Fill `columns` with the nearest free columns, the nearest first."""
-    count, upper_limit, pool = 0, LARGEST, candidates.pool
-    end, none = pool.counts[UNASSIGNED], np.float32(0.0)
+    count = 0
+    upper_limit = LARGEST
+    pool = candidates.pool
+    end = pool.counts[UNASSIGNED]
+    none = np.float32(0.0)
     j = find_next(screen, 0, end, none, upper_limit)
     while j < end:
         _measure_exactly(candidates, screen, j)
@@ -311,9 +327,11 @@ def _find_next_better(
     candidates: SortedPool, screen: Screen, table: EmdTable, group: Group, last: int
 ) -> int:
     """Return the nearest column beyond the last that a swap lowers the EMD with."""
-    k, best = len(group.bins), -1
+    k = len(group.bins)
+    best = -1
     for side in range(2 * k):
-        slot, gap = side // 2, (side + 1) // 2
+        slot = side // 2
+        gap = (side + 1) // 2
         begin, end = (gap, k) if gap == slot else (0, gap)
         lo = group.bins[gap - 1] if gap > 0 else 0
         hi = group.bins[gap] if gap < k else len(table.sums) - 2
@@ -329,7 +347,9 @@ def _find_nearest_between(
     candidates: SortedPool, screen: Screen, a: int, b: int, last: int, best: int
 ) -> int:
     """Return the nearest free column of bins a..b-1 beyond the last, or the best."""
-    pool, end, upper_limit = candidates.pool, candidates.first[b], LARGEST
+    pool = candidates.pool
+    end = candidates.first[b]
+    upper_limit = LARGEST
     lower_limit = compute_lower_limit(screen, pool.distances[last])
     if best >= 0:
         upper_limit = compute_upper_limit(screen, pool.distances[best])
@@ -338,7 +358,8 @@ def _find_nearest_between(
         _measure_exactly(candidates, screen, j)
         beyond = _is_nearer(pool, last, j)
         if beyond and (best < 0 or _is_nearer(pool, j, best)):
-            best, upper_limit = j, compute_upper_limit(screen, pool.distances[j])
+            best = j
+            upper_limit = compute_upper_limit(screen, pool.distances[j])
         j = find_next(screen, j + 1, end, lower_limit, upper_limit)
     return best
 
@@ -348,18 +369,21 @@ def _replace(
     candidates: SortedPool, table: EmdTable, group: Group, column: int
 ) -> None:
     """Swap a column in for the member without which the EMD is least."""
-    k, bin_ = len(group.bins), candidates.bins[column]
+    k = len(group.bins)
+    bin_ = candidates.bins[column]
     gap = 0
     while gap < k and group.bins[gap] < bin_:
         gap += 1
-    out, lowest = -1, group.stays[-1]
+    out = -1
+    lowest = group.stays[-1]
     for a in range(k):
         moved = sum_without(group, a, gap)
         moved += compute_cost(table, gap - 1 if a < gap else gap, bin_)
         if moved < lowest or (
             moved == lowest and out >= 0 and group.ranked[a] < group.ranked[out]
         ):
-            out, lowest = a, moved
+            out = a
+            lowest = moved
     position = group.ranked[out]
     for i in range(out, k - 1):
         group.bins[i], group.ranked[i] = group.bins[i + 1], group.ranked[i + 1]

@@ -42,7 +42,8 @@ from aggopt.partition._shared.settings import SEARCH_EXEMPTIONS, Timed
 from aggopt.partition._shared.split_large import split_large
 from aggopt.solvers import Status
 
-BLOCK, GROUPS = 1000, 20  # records of a block, or multiple of k
+BLOCK = 1000  # records of a block, unless 20 k are more
+GROUPS = 20  # groups of a block, at least
 
 
 def choose_block_size(block_size: object, k: int) -> int:
@@ -263,10 +264,8 @@ def _run_search(
     k = group_size(k, len(records))
     size = choose_block_size(options.block_size, k)
     _require_options(options)
-    initial_labels, report = (
-        _read_initial_labels(options, len(records), k),
-        rarely(progress),
-    )
+    initial_labels = _read_initial_labels(options, len(records), k)
+    report = rarely(progress)
     if options.time_limit is not None:
         _compile_kernels(options.inner)
     with ThreadPool(options.jobs, options.time_limit) as threads:

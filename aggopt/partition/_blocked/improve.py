@@ -142,7 +142,8 @@ class ReportedSteps(NamedTuple):
         return partial(self._report, done)
 
     def _report(self, done: int, share: float) -> None:
-        limit, spent = self.clock.seconds, self.clock.spent
+        limit = self.clock.seconds
+        spent = self.clock.spent
         self.listener((done + share) / self.of if limit is None else spent / limit)
 
 
@@ -243,8 +244,10 @@ def _anneal_regions(run: _PassSettings, rounds: int) -> None:
     """Anneal in rounds; restore the groups before them if those lose less."""
     if not rounds:
         return
-    where, pause = run.where, _limit_annealing(run)
-    before, edges = where.first.copy(), COOLING.at(np.arange(rounds + 1) / rounds)
+    where = run.where
+    pause = _limit_annealing(run)
+    before = where.first.copy()
+    edges = COOLING.at(np.arange(rounds + 1) / rounds)
     round_proposals = run.how.proposals / rounds
     try:
         for done in range(rounds):
@@ -291,7 +294,8 @@ def _perturb_regions(run: _PassSettings, rounds: int) -> None:
 
 def _limit_annealing(run: _PassSettings) -> float | None:
     """Return the seconds per record for annealing, None if unlimited."""
-    clock, n = run.clock, len(run.where.rows)
+    clock = run.clock
+    n = len(run.where.rows)
     if clock.seconds is None:
         return None
     at_once = min(run.threads.jobs, -(-n // run.size))

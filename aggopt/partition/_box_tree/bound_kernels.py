@@ -28,7 +28,8 @@ def bound_rounding(tree: Tree) -> float:
 @inlined
 def project_vector(tree: Tree, gap: Floats, projections: Floats) -> float:
     """Set `found` to the projections of a vector; return its squared length."""
-    directions, square = tree.axes.directions, 0.0
+    directions = tree.axes.directions
+    square = 0.0
     for x in gap:
         square += x * x
     rest = square
@@ -45,7 +46,9 @@ def project_vector(tree: Tree, gap: Floats, projections: Floats) -> float:
 @inlined
 def measure_exactly(tree: Tree, place: int, factor: float, point: Floats) -> float:
     """Return sum_t (factor x[t] - point[t])^2, bit for bit as in the plain scan."""
-    leaf, j, total = place // LEAF, place % LEAF, 0.0
+    leaf = place // LEAF
+    j = place % LEAF
+    total = 0.0
     for t in range(len(point)):
         gap = factor * tree.records[leaf, t, j] - point[t]
         total += gap * gap

@@ -21,10 +21,8 @@ def build_tree(pool: Pool) -> Tree:
 
     records = pool.records[:, : pool.remaining]
     axes = fit_axes(records)
-    projections, order = (
-        project_records(axes, records),
-        np.argsort(pool.who[: pool.remaining]),
-    )
+    projections = project_records(axes, records)
+    order = np.argsort(pool.who[: pool.remaining])
     kernels.arrange_columns(projections, order)
     tree = _create_tree(axes, *records.shape)
     kernels.fill_tree(tree, pool, projections, order)

@@ -19,11 +19,13 @@ def arrange_columns(projections: F32, order: I64) -> None:
 
     A run of leaves is halved across its widest row, at the end of a branch.
     """
-    runs, size = np.empty((DEEP, 2), np.int64), 1
+    runs = np.empty((DEEP, 2), np.int64)
+    size = 1
     runs[0, 0], runs[0, 1] = 0, -(-len(order) // LEAF)
     while size > 0:
         size -= 1
-        begin, end = runs[size, 0], runs[size, 1]
+        begin = runs[size, 0]
+        end = runs[size, 1]
         if end - begin > 1:
             middle = begin + _count_left_leaves(end - begin)
             _halve_columns(
@@ -49,14 +51,18 @@ def _halve_columns(projections: F32, columns: I64, middle: int) -> None:
 
     A sample of columns determines the widest row.
     """
-    widest, width, few = -1, np.float32(0.0), columns[:: 1 + len(columns) // FEW]
+    widest = -1
+    width = np.float32(0.0)
+    few = columns[:: 1 + len(columns) // FEW]
     for t in range(ROWS):
         row = projections[t]
         low = high = row[few[0]]
         for j in few:
-            low, high = min(low, row[j]), max(high, row[j])
+            low = min(low, row[j])
+            high = max(high, row[j])
         if high - low > width:
-            widest, width = t, high - low
+            widest = t
+            width = high - low
     if widest >= 0:  # else they seem equal, and keep the order of X
         order = np.argpartition(projections[widest][columns], middle)
         copy_into(columns, columns[order])
@@ -66,7 +72,8 @@ def _halve_columns(projections: F32, columns: I64, middle: int) -> None:
 def fill_tree(tree: Tree, pool: Pool, projections: F32, order: I64) -> None:
     """Put columns into an empty tree, in this order, and compute all boxes."""
     for place, column in enumerate(order):
-        leaf, j = place // LEAF, place % LEAF
+        leaf = place // LEAF
+        j = place % LEAF
         tree.who[leaf, j] = pool.who[column]
         square = 0.0
         for t in range(len(pool.records)):
@@ -85,12 +92,14 @@ def fill_tree(tree: Tree, pool: Pool, projections: F32, order: I64) -> None:
 @inlined
 def update_side(tree: Tree, node: int, t: int) -> bool:
     """Compute two sides of the box of a node; return whether one changed."""
-    low, high = np.float32(np.inf), np.float32(-np.inf)
+    low = np.float32(np.inf)
+    high = np.float32(-np.inf)
     leaf = node - tree.above
     if leaf >= 0:
         for j in range(tree.waiting[leaf]):
             x = tree.projections[leaf, t, j]
-            low, high = min(low, x), max(high, x)
+            low = min(low, x)
+            high = max(high, x)
     else:
         for c in range(BRANCHING):
             low = min(low, tree.sides[node, 0, t, c])
@@ -104,7 +113,8 @@ def update_side(tree: Tree, node: int, t: int) -> bool:
 @inlined
 def update_first(tree: Tree, node: int) -> bool:
     """Find the first record of a node; return whether it changed."""
-    first, leaf = NOBODY, node - tree.above
+    first = NOBODY
+    leaf = node - tree.above
     if leaf >= 0:
         for j in range(tree.waiting[leaf]):
             first = min(first, tree.who[leaf, j])
@@ -122,8 +132,10 @@ def shrink_boxes(tree: Tree, leaf: int, t: int, x: np.float32) -> None:
     """Shrink the boxes in one row after a record with the entry x has left."""
     node = leaf + tree.above
     while node > 0:
-        branch, b = (node - 1) // BRANCHING, (node - 1) % BRANCHING
-        low, high = tree.sides[branch, 0, t, b], tree.sides[branch, 1, t, b]
+        branch = (node - 1) // BRANCHING
+        b = (node - 1) % BRANCHING
+        low = tree.sides[branch, 0, t, b]
+        high = tree.sides[branch, 1, t, b]
         if low < x < high or low == high or not update_side(tree, node, t):
             return
         node = branch
@@ -134,7 +146,8 @@ def shrink_firsts(tree: Tree, leaf: int, who: int) -> None:
     """Update the first records of boxes after the record `who` has left."""
     node = leaf + tree.above
     while node > 0:
-        branch, b = (node - 1) // BRANCHING, (node - 1) % BRANCHING
+        branch = (node - 1) // BRANCHING
+        b = (node - 1) % BRANCHING
         if tree.first[branch, b] < who or not update_first(tree, node):
             return
         node = branch

@@ -70,7 +70,8 @@ def compute_pivot_slope(tree: Tree, pivots: Pivots, pivot: int, slope: F32) -> f
 @inlined
 def compute_radius(tree: Tree, leaf: int, slope: F32, more: float) -> np.float32:
     """Return an upper bound on the squared distance to the records of a leaf."""
-    projections, waiting = tree.projections, tree.waiting[leaf]
+    projections = tree.projections
+    waiting = tree.waiting[leaf]
     largest = np.int32(0)  # the bits of numbers >= 0 ascend, as integers do
     plus = np.float32(more)
     for j in range(LEAF):
@@ -99,16 +100,20 @@ def update_radius(tree: Tree, pivots: Pivots, pivot: int, node: int) -> None:
 @inner
 def find_pivot(tree: Tree, pivots: Pivots, point: Floats) -> int:
     """Return a pivot near a point on the rim; make the point one if none is near."""
-    count, gaps = pivots.known[0], pivots.gaps
+    count = pivots.known[0]
+    gaps = pivots.gaps
     gaps[:count] = 0.0
     for t in range(len(point)):
-        row, x = pivots.points[t], point[t]
+        row = pivots.points[t]
+        x = point[t]
         for i in range(count):
             gaps[i] += (row[i] - x) * (row[i] - x)
-    best, lowest = CENTRE, np.inf
+    best = CENTRE
+    lowest = np.inf
     for i in range(CENTRE + 1, count):
         if gaps[i] < lowest:
-            best, lowest = i, gaps[i]
+            best = i
+            lowest = gaps[i]
     if lowest <= NEAR * NEAR * gaps[CENTRE] or count == len(gaps):
         return int(best)
     pivots.known[0] += 1
@@ -136,16 +141,22 @@ def find_farthest(
     q = point / factor
     near = _compute_slope(tree, q, pivots.points[:, pivot], workspace.slope)
     away = _compute_slope(tree, q, tree.axes.origin, workspace.seen)
-    view, square = np.empty(ROWS, np.float32), factor * factor * (1 + 4 * SLACK)
+    view = np.empty(ROWS, np.float32)
+    square = factor * factor * (1 + 4 * SLACK)
     more = compute_pivot_slope(tree, pivots, pivot, view)
     for t in range(ROWS):
         workspace.corner[t] = workspace.slope[t] > 0
-    nodes, size, place, best, who = workspace.nodes, 2, -1, -1.0, NOBODY
+    nodes = workspace.nodes
+    size = 2
+    place = -1
+    best = -1.0
+    who = NOBODY
     nodes[0], nodes[1] = 0, pivots.start[pivot] + tree.above
     threshold = np.float32(-np.inf)
     while size > 0:
         size -= 1
-        node, leaf = nodes[size], nodes[size] - tree.above
+        node = nodes[size]
+        leaf = nodes[size] - tree.above
         if leaf < 0:
             if node > 0:
                 update_radius(tree, pivots, pivot, node)
@@ -162,13 +173,13 @@ def find_farthest(
             pivots.radius[pivot, branch, b] = compute_radius(tree, leaf, view, more)
         for j in range(LEAF if hits else 0):
             if (hits >> j) & 1:
-                v, i = (
-                    measure_exactly(tree, LEAF * leaf + j, factor, point),
-                    tree.who[leaf, j],
-                )
+                v = measure_exactly(tree, LEAF * leaf + j, factor, point)
+                i = tree.who[leaf, j]
                 workspace.read[0] += len(point)
                 if v >= best and (v > best or i < who):
-                    place, best, who = LEAF * leaf + j, v, i
+                    place = LEAF * leaf + j
+                    best = v
+                    who = i
                     threshold = _round_down(best / square - away)
     pivots.start[pivot] = place // LEAF
     return place
@@ -177,7 +188,9 @@ def find_farthest(
 @inlined
 def _compute_slope(tree: Tree, q: Floats, start: Floats, slope: F32) -> float:
     """Set the coefficient of each row on the way to q; return the constant term."""
-    way, off, projections = q - start, start - tree.axes.origin, np.empty(ROWS)
+    way = q - start
+    off = start - tree.axes.origin
+    projections = np.empty(ROWS)
     square = project_vector(tree, way, projections)
     projections[-1] *= -1
     for i in range(len(projections)):
@@ -209,7 +222,9 @@ def _select_boxes(
     workspace: Workspace,
 ) -> int:
     """Return the boxes of a branch whose bound may be `least` or more, as bits."""
-    sides, slope, corner = tree.sides, workspace.slope, workspace.corner
+    sides = tree.sides
+    slope = workspace.slope
+    corner = workspace.corner
     hits = np.int32(0)
     for b in range(BRANCHING):
         bound = pivots.radius[pivot, branch, b]
@@ -225,7 +240,8 @@ def _select_records(
     tree: Tree, leaf: int, threshold: np.float32, workspace: Workspace
 ) -> int:
     """Return the records of a leaf whose bound is `least` or more, as bits."""
-    projections, slope = tree.projections, workspace.seen
+    projections = tree.projections
+    slope = workspace.seen
     hits = np.int32(0)
     for j in range(LEAF):
         bound = tree.out[leaf, j]

@@ -38,7 +38,8 @@ def find_nearest_from(
     projections = np.empty(ROWS)
     length = np.sqrt(project_vector(tree, point - tree.axes.origin, projections))
     copy_into(workspace.seen, projections)
-    nodes, size = workspace.nodes, 1
+    nodes = workspace.nodes
+    size = 1
     nodes[0] = 0
     workspace.best[:], workspace.who[:] = np.inf, NOBODY
     share = bound_rounding(tree)
@@ -75,7 +76,8 @@ def _find_likely_leaf(tree: Tree, workspace: Workspace) -> int:
     """Return a leaf that probably contains the nearest record."""
     node = 0
     while node < tree.above:
-        lowest, top = np.float32(np.inf), 0
+        lowest = np.float32(np.inf)
+        top = 0
         for b in range(BRANCHING):
             bound = np.float32(0.0)
             for t in range(ROWS):
@@ -84,7 +86,8 @@ def _find_likely_leaf(tree: Tree, workspace: Workspace) -> int:
                 gap = max(gap, np.float32(0.0))
                 bound += gap * gap
             if bound < lowest:
-                lowest, top = bound, b
+                lowest = bound
+                top = b
         node = BRANCHING * node + 1 + top
     return int(node - tree.above)
 
@@ -102,7 +105,8 @@ def _compute_threshold(worst: float, length: float, share: float) -> np.float32:
 @inlined
 def _measure_gap(low: np.float32, x: np.float32, high: np.float32) -> np.float32:
     """Return the squared distance of x from an interval."""
-    below, above = low - x, x - high
+    below = low - x
+    above = x - high
     gap = below if below > above else above
     return gap * gap if gap > 0 else np.float32(0.0)
 
@@ -112,12 +116,14 @@ def _select_boxes(
     tree: Tree, branch: int, threshold: np.float32, workspace: Workspace
 ) -> int:
     """Return the boxes of a branch whose bound may be `most` or less, as bits."""
-    sides, point = tree.sides, workspace.seen
+    sides = tree.sides
+    point = workspace.seen
     hits = np.int32(0)
     for b in range(BRANCHING):
         bound = np.float32(0.0)
         for t in range(ROWS):
-            low, high = sides[branch, 0, t, b], sides[branch, 1, t, b]
+            low = sides[branch, 0, t, b]
+            high = sides[branch, 1, t, b]
             bound += _measure_gap(low, point[t], high)
         hits |= np.int32(bound <= threshold) << np.int32(b)
     workspace.read[0] += 2 * BRANCHING * ROWS
@@ -129,7 +135,8 @@ def _select_records(
     tree: Tree, leaf: int, threshold: np.float32, workspace: Workspace
 ) -> int:
     """Return the places of a leaf whose bound is `most` or less, as bits."""
-    projections, point = tree.projections, workspace.seen
+    projections = tree.projections
+    point = workspace.seen
     hits = np.int32(0)
     for j in range(LEAF):
         bound = np.float32(0.0)
@@ -147,7 +154,9 @@ def _insert_nearest(
     workspace: Workspace, distance: float, who: int, place: int
 ) -> None:
     """Put a record into the heap if it is nearer than the one on top."""
-    best, names, k = workspace.best, workspace.who, len(workspace.best)
+    best = workspace.best
+    names = workspace.who
+    k = len(workspace.best)
     if distance == best[0] and who > names[0]:
         return
     top = 0

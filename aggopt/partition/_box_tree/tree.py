@@ -138,7 +138,9 @@ class Pivots(NamedTuple):
 
 def create_pivots(tree: Tree, turns: int) -> Pivots:
     """Return workspace for the number of pivots that pays in `turns` turns."""
-    d, branches, max_pivots = len(tree.axes.origin), len(tree.first), 1 + turns // TURNS
+    d = len(tree.axes.origin)
+    branches = len(tree.first)
+    max_pivots = 1 + turns // TURNS
     max_pivots = min(max_pivots, MOST)
     return Pivots(
         np.zeros((d, max_pivots)),

@@ -115,7 +115,8 @@ def closeness_first(
     labels = merge_with_nearest(
         records, partition_by_strata(records, place, count, progress), promise
     )
-    by, spent = "closeness_first", clock.spent
+    by = "closeness_first"
+    spent = clock.spent
     return Partition(labels, certify_squares(records, labels, k, by=by, seconds=spent))
 
 

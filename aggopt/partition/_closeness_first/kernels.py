@@ -40,7 +40,8 @@ def _take_group(candidates: SortedPool, sizes: I64, seed: int) -> None:
 def _take_nearest(candidates: SortedPool, sizes: I64, stratum: int) -> None:
     """Assign the nearest record of a stratum."""
     # within a stratum columns have their order in X: the first of equals wins
-    distances, best = candidates.pool.distances, candidates.first[stratum]
+    distances = candidates.pool.distances
+    best = candidates.first[stratum]
     for j in range(best, candidates.first[stratum + 1]):
         if distances[j] < distances[best]:
             best = j

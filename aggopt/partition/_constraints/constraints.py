@@ -73,7 +73,8 @@ def require_consistent(arguments: ConstraintArguments) -> None:
 
 
 def _differs_from_default(arguments: ConstraintArguments, name: str) -> bool:
-    value, default = getattr(arguments, name), getattr(NOTHING, name)
+    value = getattr(arguments, name)
+    default = getattr(NOTHING, name)
     return value is not default and (name == "boundaries" or bool(value != default))
 
 
@@ -169,7 +170,8 @@ def with_dominance(
     InfeasibleInputError
         One record exceeds that share of the weight of all records.
     """
-    dominance, n = Dominance(weights, share), len(weights)
+    dominance = Dominance(weights, share)
+    n = len(weights)
     if not dominance.satisfied(np.zeros(n, np.intp)):
         raise InfeasibleInputError(
             f"dominance = {share:g}, and one of {many(n, 'record')} has more than that "

@@ -92,7 +92,8 @@ def require_kind(diversity: object) -> None:
 
 def count_levels(labels: Labels, levels: I64) -> I64:
     """Return the number of records of each level in each group, (m, L)."""
-    m, width = int(labels.max()) + 1, int(levels.max()) + 1
+    m = int(labels.max()) + 1
+    width = int(levels.max()) + 1
     counted = np.bincount(labels * width + levels, minlength=m * width)
     return counted.reshape(m, width).astype(np.int64)
 
@@ -108,7 +109,8 @@ def is_diverse(counts: I64, l: int, kind: str) -> bool:  # noqa: E741
     excess = measure_diversity(counts, kind) - log(l)
     if abs(excess) > CLOSE:
         return excess > 0
-    s, product = sum(present), 1
+    s = sum(present)
+    product = 1
     for c in present:
         product *= c**c
     return bool(s**s >= l**s * product)
@@ -142,7 +144,8 @@ def require_reachable(counts: I64, l: int, kind: str) -> None:  # noqa: E741
     """Refuse an l that exceeds the diversity of all records, counted by level."""
     if is_diverse(counts, l, kind):
         return
-    largest_l, present = find_largest_l(counts, kind), int((counts > 0).sum())
+    largest_l = find_largest_l(counts, kind)
+    present = int((counts > 0).sum())
     raise InfeasibleInputError(
         f"l = {l}, but all records together have {kind} diversity {largest_l}, in "
         f"{present} level(s).",

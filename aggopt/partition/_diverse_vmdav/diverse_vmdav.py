@@ -128,7 +128,8 @@ def diverse_vmdav(
     labels = _assign_rest(pool, level, l, diversity)
     labels = _merge_until_diverse(records, labels, level, l, diversity)
     clock.report(1.0)
-    by, spent = "diverse_vmdav", clock.spent
+    by = "diverse_vmdav"
+    spent = clock.spent
     return Partition(
         labels, certify_squares(records, labels, required_k, by=by, seconds=spent)
     )
@@ -157,7 +158,8 @@ def _take_groups(
 
 
 def _assign_rest(pool: Pool, level: I64, l: int, diversity: str) -> Labels:  # noqa: E741
-    labels, left = pool.labels.astype(np.intp), pool.remaining
+    labels = pool.labels.astype(np.intp)
+    left = pool.remaining
     if left == len(labels):
         return np.zeros_like(labels)
     sizes, totals = unassigned.sum_groups(pool)

@@ -21,7 +21,9 @@ TIE = 1e-12  # entropies nearer than this are equal: far above rounding
 @inner
 def compute_diversity(counts: I64, entropy: bool) -> float:
     """Return the number of levels present, or the entropy of their shares."""
-    size, total, present = counts.sum(), 0.0, 0
+    size = counts.sum()
+    total = 0.0
+    present = 0
     for c in counts:
         if c > 0:
             present += 1
@@ -54,7 +56,8 @@ def take_diverse_groups(
     `wanted` is k, l, the required diversity, and whether it is an entropy; `how` is
     gamma squared, and the number of nearest records that may join.
     """
-    near, left = np.empty(len(pool.who)), np.zeros(levels.max() + 1, np.int64)
+    near = np.empty(len(pool.who))
+    left = np.zeros(levels.max() + 1, np.int64)
     for j in range(pool.counts[UNASSIGNED]):
         left[levels[pool.who[j]]] += 1
     for _ in range(turns):
@@ -88,13 +91,15 @@ def _take_core(
         if pool.labels[i] < 0:
             seed = i
             break
-    m, chosen = pool.counts[UNASSIGNED], [seed]
+    m = pool.counts[UNASSIGNED]
+    chosen = [seed]
     group_counts[levels[seed]] += 1
     column = find_column(pool, seed)
     measure(pool, 1.0, pool.records[:, column].copy())
     pool.distances[column] = np.inf
     while len(chosen) < k or compute_diversity(group_counts, entropy) < enough - TIE:
-        best, now = -1, compute_diversity(group_counts, entropy)
+        best = -1
+        now = compute_diversity(group_counts, entropy)
         for j in range(m):
             if pool.distances[j] == np.inf or not (
                 best < 0 or is_nearer(pool, j, best)
@@ -126,7 +131,8 @@ def _grow_group(
     growth: tuple[float, int],
 ) -> None:
     """Add near records, up to one less than twice the smallest size."""
-    size, entropy = group_counts.sum(), wanted[3]
+    size = group_counts.sum()
+    entropy = wanted[3]
     while size < 2 * wanted[0] - 1 and pool.counts[UNASSIGNED] > 1:
         j = _find_next_member(pool, levels, group_counts, near, entropy, growth)
         if j < 0:
@@ -148,10 +154,8 @@ def _find_next_member(
 ) -> int:
     """Return the nearest eligible column among the few nearest, or -1."""
     gamma2, few = growth
-    now, distances = (
-        compute_diversity(group_counts, entropy),
-        near[: pool.counts[UNASSIGNED]].copy(),
-    )
+    now = compute_diversity(group_counts, entropy)
+    distances = near[: pool.counts[UNASSIGNED]].copy()
     for _ in range(min(few, len(distances))):
         j = find_nearest_column(distances, pool.who)
         distances[j] = np.inf

@@ -79,8 +79,10 @@ def _propose_change(
     space: Space, groups: Groups, trail: Trail, i: int, B: int
 ) -> Change:
     """Return a random move, swap or chain of record i towards group B."""
-    weights, A = space.weights, groups.label[i]
-    a, b = groups.size[A], groups.size[B]
+    weights = space.weights
+    A = groups.label[i]
+    a = groups.size[A]
+    b = groups.size[B]
     into = squared_distance(space.Z, i, groups.centre, B)
     if (
         a > space.k
@@ -108,7 +110,8 @@ def _propose_change(
 @inlined
 def _is_allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
     """Whether the groups that a change touches still satisfy the requirements."""
-    j, D = change.j, change.on
+    j = change.j
+    D = change.on
     if D < 0 <= j:
         return may_swap(space, groups, i, j)
     if not is_feasible(space, groups, groups.label[i], i, NOBODY):
@@ -121,7 +124,9 @@ def _is_allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
 @inlined
 def _make_change(space: Space, groups: Groups, i: int, change: Change) -> None:
     """Make a change, and update the groups that it touches."""
-    A, B, D = groups.label[i], change.to, change.on
+    A = groups.label[i]
+    B = change.to
+    D = change.on
     if D >= 0:
         move_silently(groups, change.j, D)
     move_silently(groups, i, B)

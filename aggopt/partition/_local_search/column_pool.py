@@ -67,7 +67,8 @@ class Collection:
     def _grow(self) -> None:
         from aggopt.partition._local_search import column_pool_kernels as kernels
 
-        old, count = self.arrays, len(self)
+        old = self.arrays
+        count = len(self)
         self.arrays = Collected(
             old.key,
             np.zeros(2 * len(old.slots), np.uint64),

@@ -27,7 +27,8 @@ def collect_groups(groups: Groups, trail: Trail, collected: Collected | None) ->
         return
     for c in range(trail.counts[TOUCHED]):
         g = trail.touched[c]
-        first, size = groups.start[g], groups.size[g]
+        first = groups.start[g]
+        size = groups.size[g]
         if size > 0:
             _add_group(collected, groups.who[first : first + size])
 

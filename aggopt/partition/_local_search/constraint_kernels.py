@@ -33,7 +33,8 @@ def arrange_members(promise: Promise | None, groups: Groups, g: int) -> None:
 def _sort_by_place(place: I64, members: I64, where: I64, first: int) -> None:
     """Order the members of a group by their places (insertion sort)."""
     for at in range(1, len(members)):
-        i, before = members[at], at - 1
+        i = members[at]
+        before = at - 1
         while before >= 0 and place[members[before]] > place[i]:
             members[before + 1] = members[before]
             where[members[before]] = first + before + 1
@@ -50,7 +51,8 @@ def is_clearly_far(close: Close, size: int, g: int, out: int, into: int) -> bool
     """
     if len(close.place) == 0:
         return False
-    n, lean = len(close.place), close.lean[g]
+    n = len(close.place)
+    lean = close.lean[g]
     if out >= 0:
         size -= 1
         lean += close.whole - n * close.place[out]
@@ -70,7 +72,8 @@ def is_close(close: Close, members: I64, g: int, out: int, into: int) -> bool:
         return bool(_compute_with(close, members, into) <= close.limits[size + 1])
     if into < 0:
         return bool(_compute_without(close, members, out) <= close.limits[size - 1])
-    leaving, coming = close.place[out], close.place[into]
+    leaving = close.place[out]
+    coming = close.place[into]
     slack = close.limits[size] - close.far[g]
     if abs(leaving - coming) * len(close.place) <= slack:
         return True
@@ -93,7 +96,9 @@ def _sum_terms(close: Close, r: int, s: int, a: int, b: int) -> int:
     if s > TABLED:
         return between(r, s, a, b, n, close.sums, close.first)
     c = min(max(close.split[s * (s + 1) // 2 + r], a), b)
-    low, middle, high = close.sums[a], close.sums[c], close.sums[b]
+    low = close.sums[a]
+    middle = close.sums[c]
+    high = close.sums[b]
     terms: int = n * r * (2 * c - a - b) - s * (2 * middle - low - high)
     return terms
 
@@ -101,7 +106,9 @@ def _sum_terms(close: Close, r: int, s: int, a: int, b: int) -> int:
 @inner
 def compute_numerator(close: Close, members: I64) -> int:
     """Return the numerator of a group."""
-    s, last, total = len(members), 0, 0
+    s = len(members)
+    last = 0
+    total = 0
     for r in range(s):
         place = close.place[members[r]]
         if last < place:
@@ -113,7 +120,10 @@ def compute_numerator(close: Close, members: I64) -> int:
 @inner
 def _compute_without(close: Close, members: I64, out: int) -> int:
     """Return the numerator without record `out`."""
-    s, r, last, total = len(members) - 1, 0, 0, 0
+    s = len(members) - 1
+    r = 0
+    last = 0
+    total = 0
     for i in members:
         if i == out:
             continue
@@ -128,7 +138,10 @@ def _compute_without(close: Close, members: I64, out: int) -> int:
 @inner
 def _compute_with(close: Close, members: I64, into: int) -> int:
     """Return the numerator with record `into`."""
-    s, last, total, coming = len(members) + 1, 0, 0, close.place[into]
+    s = len(members) + 1
+    last = 0
+    total = 0
+    coming = close.place[into]
     come = 0
     for r in range(s):
         place = coming
@@ -150,11 +163,15 @@ def _compute_change(close: Close, members: I64, out: int, into: int) -> int:
 
     The count of members changes by one only in the bins between the two.
     """
-    low, high, step = min(out, into), max(out, into), 1 if into < out else -1
-    s, r = len(members), 0
+    low = min(out, into)
+    high = max(out, into)
+    step = 1 if into < out else -1
+    s = len(members)
+    r = 0
     while r < s and close.place[members[r]] <= low:
         r += 1
-    change, a = 0, low
+    change = 0
+    a = low
     while a < high:
         b = high
         if r < s:
@@ -175,7 +192,8 @@ def is_diverse(diverse: Diverse, members: I64, out: int, into: int) -> bool:
     An entropy within CLOSE of log l counts only if all levels have equal shares, when
     it equals log l; other entropies so near are refused.
     """
-    level, tally = diverse.level, diverse.tally
+    level = diverse.level
+    tally = diverse.tally
     if out >= 0 and into >= 0 and level[out] == level[into]:
         return True
     for i in members:
@@ -200,7 +218,10 @@ def _count_and_reset(
 
     The counts are reset to 0.
     """
-    levels, total, even, usual = 0, 0.0, True, 0
+    levels = 0
+    total = 0.0
+    even = True
+    usual = 0
     for at in range(-1, len(members)):
         i = members[at] if at >= 0 else into
         if i >= 0:
@@ -268,7 +289,8 @@ def _satisfies_promise(
     promise: Promise, members: I64, g: int, out: int, into: int
 ) -> bool:
     """Whether members satisfy the constraints without `out` and with `into`."""
-    close, diverse = promise.close, promise.diverse
+    close = promise.close
+    diverse = promise.diverse
     if len(diverse.level) > 0 and not is_diverse(diverse, members, out, into):
         return False
     return len(close.place) == 0 or is_close(close, members, g, out, into)

@@ -118,8 +118,10 @@ def find_best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Chan
     A = groups.label[i]
     trail.counts[LOOKED] += 1
     trail.seen[A] = trail.counts[LOOKED]
-    a, out = groups.size[A], groups.own[i]
-    weights, leave = space.weights, 0.0
+    a = groups.size[A]
+    out = groups.own[i]
+    weights = space.weights
+    leave = 0.0
     enough = REAL * compute_scale(weights, groups, i) + ROUNDING
     best = Change(-enough, NOBODY, NOBODY, NOBODY)
     free = a > space.k and is_feasible(space, groups, A, i, NOBODY)
@@ -131,7 +133,8 @@ def find_best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Chan
         if trail.seen[B] == trail.counts[LOOKED]:
             continue
         trail.seen[B] = trail.counts[LOOKED]
-        into, b = squared_distance(space.Z, i, groups.centre, B), groups.size[B]
+        into = squared_distance(space.Z, i, groups.centre, B)
+        b = groups.size[B]
         if free and has_room(groups, B):
             gain = compute_join_cost(weights, groups, i, B, into) - leave
             better = gain < best.gain - REAL * into
@@ -180,7 +183,8 @@ def _find_best_chain(
 ) -> Change:
     """Return the best chain of i to B and j from B elsewhere, or the best so far."""
     # with i in B and j out of it, b records stay: a swap, less what joining A costs
-    A, B = groups.label[i], groups.label[j]
+    A = groups.label[i]
+    B = groups.label[j]
     for near in space.near[j]:
         D = groups.label[near]
         if D in (A, B) or not has_room(groups, D):
@@ -201,7 +205,9 @@ def make_change(
     space: Space, groups: Groups, trail: Trail, i: int, change: Change
 ) -> None:
     """Make the change, and queue the records of the groups that it touches."""
-    A, B, D = groups.label[i], change.to, change.on
+    A = groups.label[i]
+    B = change.to
+    D = change.on
     if D >= 0:
         move_record(groups, trail, change.j, D)
     move_record(groups, trail, i, B)

@@ -100,7 +100,8 @@ def run_search(
 ) -> tuple[Labels, Status]:
     """Return the best labels found (n,), or the first ones, even after Ctrl-C."""
     is_constrained = promise is not None
-    search, status = None, Status.INTERRUPTED
+    search = None
+    status = Status.INTERRUPTED
     try:
         _load_kernels()
         clock = Deadline(effort.time_limit, reporting.progress)
@@ -140,7 +141,8 @@ def _select_better(
     """Return the labels of the search if they lose less than the first ones."""
     if search is None:
         return None
-    labels, own_weights = search.labels, None if weights is None else weights.of
+    labels = search.labels
+    own_weights = None if weights is None else weights.of
     is_better = compute_sse(records, labels, own_weights) < compute_sse(
         records, initial_labels, own_weights
     )

@@ -75,7 +75,8 @@ def _partition_by_method(
 
 def _make_feasible_groups(records: Floats, k: int, constraints: Constraints) -> Labels:
     """Return groups made for the constraints: for t if both t and l are set."""
-    close, diverse = constraints.closeness, constraints.diversity
+    close = constraints.closeness
+    diverse = constraints.diversity
     if close is None and diverse is not None:
         return diverse_vmdav(
             records,
@@ -88,7 +89,8 @@ def _make_feasible_groups(records: Floats, k: int, constraints: Constraints) -> 
         ).labels
     if close is None or close.attributes[0].m == 1:
         return _partition_by_method(records, k, "mdav")
-    n, ordered = len(records), close.attributes[0]
+    n = len(records)
+    ordered = close.attributes[0]
     strata = count_strata(n, k, close.t)
     size = fit_count(n, min(n, round(STRATA * strata)))
     return partition_by_strata(records, ordered.place, size)

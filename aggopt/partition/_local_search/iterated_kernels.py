@@ -85,14 +85,16 @@ def _dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     """Move each record of group g to the near group with the least cost."""
     while groups.size[g] > 0:
         i = groups.who[groups.start[g] + below(trail.random_state, groups.size[g])]
-        to, lowest = -1, np.inf
+        to = -1
+        lowest = np.inf
         for near in space.near[i]:
             B = groups.label[near]
             if g != B and has_room(groups, B):
                 into = squared_distance(space.Z, i, groups.centre, B)
                 cost = compute_join_cost(space.weights, groups, i, B, into)
                 if cost < lowest:
-                    to, lowest = B, cost
+                    to = B
+                    lowest = cost
         if to < 0:
             return False
         move_record(groups, trail, i, to)
@@ -128,7 +130,8 @@ def _exchange_near(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     for turn in range(1 + below(trail.random_state, SWAPS)):
         one = i if turn == 0 else near[below(trail.random_state, len(near))]
         other = space.near[one, below(trail.random_state, len(near))]
-        A, B = groups.label[one], groups.label[other]
+        A = groups.label[one]
+        B = groups.label[other]
         if A != B:
             _exchange_record(space, groups, trail, one, B)
     return bool(trail.counts[MOVED] > 0)
@@ -139,7 +142,8 @@ def _exchange_record(
     space: Space, groups: Groups, trail: Trail, i: int, B: int
 ) -> None:
     """Move record i to group B, or swap it with a random record of B, if allowed."""
-    A, b = groups.label[i], groups.size[B]
+    A = groups.label[i]
+    b = groups.size[B]
     j = groups.who[groups.start[B] + below(trail.random_state, b)]
     if (
         groups.size[A] > space.k
@@ -198,7 +202,8 @@ def perturb_each(
 
     A result that increases SSE by x is kept with probability exp(-x / temperature[i]).
     """
-    changed, turns = 0.0, len(trail.moved) * len(trail.queue)  # no limit
+    changed = 0.0
+    turns = len(trail.moved) * len(trail.queue)  # no limit
     trail.counts[UNDOES] = 1
     for c in range(len(records)):
         start_trail(trail)

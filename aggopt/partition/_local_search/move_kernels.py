@@ -33,7 +33,8 @@ def has_room(groups: Groups, g: int) -> bool:
 @inner
 def recompute_group(space: Space, groups: Groups, g: int) -> None:
     """Recompute group g: its centre, its members' distances, its loss, its EMD."""
-    first, size = groups.start[g], groups.size[g]
+    first = groups.start[g]
+    size = groups.size[g]
     groups.loss[g] = 0.0
     if size == 0:
         return
@@ -70,7 +71,8 @@ def move_silently(groups: Groups, i: int, to: int) -> None:
     """Move record i to another group, which has room; neither is recomputed."""
     g = groups.label[i]
     last = groups.start[g] + groups.size[g] - 1
-    j, at = groups.who[last], groups.where[i]
+    j = groups.who[last]
+    at = groups.where[i]
     groups.who[at], groups.where[j] = j, at
     groups.size[g] -= 1
     at = groups.start[to] + groups.size[to]
@@ -119,7 +121,8 @@ def undo_changes(space: Space, groups: Groups, trail: Trail) -> None:
 @inner
 def compute_increase(groups: Groups, trail: Trail) -> float:
     """Return the increase of the loss of the groups on the trail."""
-    before, now = 0.0, 0.0
+    before = 0.0
+    now = 0.0
     for c in range(trail.counts[TOUCHED]):
         g = trail.touched[c]
         before += trail.before[g]

@@ -56,7 +56,8 @@ def compute_shares(done: npt.ArrayLike, clock: Deadline) -> Floats:
 
 # Temperatures at the beginning and at the end, in units of `Search._units`: of
 # perturbations and of annealing.
-PERTURBATIONS, ANNEALING = Cooling(0.3, 0.015), Cooling(0.5, 0.05)
+PERTURBATIONS = Cooling(0.3, 0.015)
+ANNEALING = Cooling(0.5, 0.05)
 COOLED = Cooling(0.1, 0.01)  # of perturbations after annealing
 PROMISED = Cooling(0.5, 0.003)  # of annealing under constraints
 
@@ -174,7 +175,8 @@ class Search:
         from aggopt.partition._local_search import iterated_kernels as kernels
 
         kernels.queue_all(self.trail, order)
-        batch, done = Batch(), False
+        batch = Batch()
+        done = False
         while not done and not clock.over:
             with batch:
                 done = kernels.descend_without_undo(
@@ -194,13 +196,15 @@ class Search:
         """Perturb near each record, in this order, and descend each time."""
         from aggopt.partition._local_search import iterated_kernels as kernels
 
-        n, batch = len(order), Batch()
+        n = len(order)
+        batch = Batch()
         total = round(perturbations * n) if isfinite(perturbations) else perturbations
         done = 0
         while done < total and not clock.over:
             count = int(min(batch.count, total - done, n - done % n))
             turns = np.arange(done, done + count)
-            records, worse = order[turns % n], np.zeros(count)
+            records = order[turns % n]
+            worse = np.zeros(count)
             if cooling is not None:
                 worse = self._unit[records] * cooling.at(
                     compute_shares(turns / total, clock)
@@ -236,7 +240,9 @@ class Search:
         from aggopt.partition._local_search import annealing_kernels as kernels
 
         n = len(self._unit)
-        steps, done, batch = int(proposals * n) // kernels.STEP + 1, 0, Batch()
+        steps = int(proposals * n) // kernels.STEP + 1
+        done = 0
+        batch = Batch()
         while done < steps and not clock.over:
             turns = np.arange(done, min(done + batch.count, steps))
             temperature = (cooling or self._cooling).at(

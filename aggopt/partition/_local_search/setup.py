@@ -54,14 +54,16 @@ def has_large_groups(promise: Promise | None, weights: Weights | None) -> bool:
 
 def create_groups(space: Space, labels: Labels) -> Groups:
     """Return labels (n,) in the form that kernels change, with space for others."""
-    n, capacities = len(labels), _compute_capacities(np.bincount(labels), space)
+    n = len(labels)
+    capacities = _compute_capacities(np.bincount(labels), space)
     m = len(capacities)
     size = np.bincount(labels, minlength=m).astype(np.int64)
     start = np.concatenate(([0], np.cumsum(capacities + 1)))
     order = np.argsort(labels, kind="stable")
     sorted_labels = labels[order]
     at = start[sorted_labels] + np.arange(n) - (np.cumsum(size) - size)[sorted_labels]
-    who, where = np.zeros(start[-1], np.int64), np.empty(n, np.int64)
+    who = np.zeros(start[-1], np.int64)
+    where = np.empty(n, np.int64)
     who[at], where[order] = order, at
     state = Groups(
         labels.astype(np.intp),
@@ -85,7 +87,8 @@ def _compute_capacities(sizes: Labels, space: Space) -> I64:
     2k - 1, as larger groups lose no less than two; under constraints on values or on
     shares of the weight, more than twice the present size.
     """
-    m, usual_capacity = len(space.Z) // space.k + 1, 2 * space.k - 1
+    m = len(space.Z) // space.k + 1
+    usual_capacity = 2 * space.k - 1
     if not has_large_groups(space.promise, space.weights):
         return np.full(m, usual_capacity, np.int64)
     spare = min(m - len(sizes), len(sizes) // 4 + GROWTH)
@@ -96,7 +99,8 @@ def _compute_capacities(sizes: Labels, space: Space) -> I64:
 
 def create_trail(groups: Groups, seed: int) -> Trail:
     """Return an empty trail; `seed` is that of all random choices."""
-    n, m = len(groups.label), len(groups.size)
+    n = len(groups.label)
+    m = len(groups.size)
     capacity = max(TRAIL, 8 * int(groups.size.max()))
     empty = np.flatnonzero(groups.size == 0)
     spare = np.zeros(m, np.int64)

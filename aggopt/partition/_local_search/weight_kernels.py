@@ -113,20 +113,16 @@ def compute_join_cost(
     weights: Weights | None, groups: Groups, i: int, g: int, into: float
 ) -> float:
     """Return the added loss if record i, at this squared distance, joins group g."""
-    record_weight, group_weight = (
-        get_weight(weights, i),
-        get_group_weight(weights, groups, g),
-    )
+    record_weight = get_weight(weights, i)
+    group_weight = get_group_weight(weights, groups, g)
     return into * (record_weight * group_weight) / (group_weight + record_weight)
 
 
 @inlined
 def compute_leave_gain(weights: Weights | None, groups: Groups, i: int) -> float:
     """Return the reduction of the loss if record i leaves its group."""
-    record_weight, group_weight = (
-        get_weight(weights, i),
-        get_group_weight(weights, groups, groups.label[i]),
-    )
+    record_weight = get_weight(weights, i)
+    group_weight = get_group_weight(weights, groups, groups.label[i])
     return float(
         groups.own[i] * (record_weight * group_weight) / (group_weight - record_weight)
     )
@@ -197,7 +193,8 @@ def _compute_replacement(
     joins: float,
 ) -> float:
     """Return the added loss of group g if `come` replaces record `out`."""
-    v, w = weights.of[come], weights.of[out]
+    v = weights.of[come]
+    w = weights.of[out]
     moved = 0.0
     for t in range(groups.centre.shape[1]):
         centre = groups.centre[g, t]

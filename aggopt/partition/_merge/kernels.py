@@ -72,7 +72,8 @@ def _find_worst(merging: Merging) -> int:
 def _find_largest(merging: Merging) -> int:
     """Return the group with the largest excess, the oldest of equals; -1 if none."""
     blocks = -(-merging.alive[0] // BLOCK)
-    highest, best = merging.peak[:blocks].max(), -1
+    highest = merging.peak[:blocks].max()
+    best = -1
     for b in range(blocks if highest >= 0.0 else 0):
         if merging.peak[b] == highest:
             for g in range(b * BLOCK, min((b + 1) * BLOCK, merging.alive[0])):
@@ -85,7 +86,8 @@ def _find_largest(merging: Merging) -> int:
 @inner
 def _find_peak(merging: Merging, g: int) -> None:
     """Set the largest excess of the block of group g."""
-    start, highest = g // BLOCK * BLOCK, -1.0
+    start = g // BLOCK * BLOCK
+    highest = -1.0
     for h in range(start, min(start + BLOCK, merging.alive[0])):
         highest = max(highest, merging.excess[h])
     merging.peak[g // BLOCK] = highest
@@ -94,8 +96,10 @@ def _find_peak(merging: Merging, g: int) -> None:
 @inner
 def _compute_emd(merging: Merging, g: int) -> None:
     """Compute the exact EMD of a group, attribute by attribute."""
-    table, s = merging.table, merging.sizes[g]
-    members, i = np.empty(s, np.int64), merging.head[g]
+    table = merging.table
+    s = merging.sizes[g]
+    members = np.empty(s, np.int64)
+    i = merging.head[g]
     for r in range(s):
         members[r] = i
         i = merging.after[i]
@@ -115,17 +119,24 @@ def _compute_emd(merging: Merging, g: int) -> None:
 @inner
 def _find_nearest(merging: Merging, g: int) -> int:
     """Return the group whose centroid is nearest to that of group g."""
-    screen, m, number = merging.screen, merging.alive[0], merging.number
+    screen = merging.screen
+    m = merging.alive[0]
+    number = merging.number
     copy_into(screen.point, merging.totals[:, g])
     screen.factor[0] = merging.sizes[g]
     measure(screen, m)
     screen.near[g] = np.inf
-    best, near, upper_limit, none = -1, np.inf, LARGEST, np.float32(0.0)
+    best = -1
+    near = np.inf
+    upper_limit = LARGEST
+    none = np.float32(0.0)
     h = find_next(screen, 0, m, none, upper_limit)
     while h < m:
         v = _measure_centroids(merging, g, h)
         if best < 0 or v < near or (v == near and number[h] < number[best]):
-            best, near, upper_limit = h, v, compute_upper_limit(screen, v)
+            best = h
+            near = v
+            upper_limit = compute_upper_limit(screen, v)
         h = find_next(screen, h + 1, m, none, upper_limit)
     return best
 
@@ -135,8 +146,10 @@ def _measure_centroids(merging: Merging, g: int, h: int) -> float:
     """Return the squared distance of two centroids, times n_g^2."""
     # integers stay integers, so that ties remain ties:
     # |C_h - C_g|^2 = |n_g S_h - n_h S_g|^2 / (n_g n_h)^2, and n_g is common to all
-    totals, total = merging.totals, 0.0
-    mine, other = float(merging.sizes[g]), float(merging.sizes[h])
+    totals = merging.totals
+    total = 0.0
+    mine = float(merging.sizes[g])
+    other = float(merging.sizes[h])
     for t in range(len(totals)):
         gap = mine * totals[t, h] - other * totals[t, g]
         total += gap * gap

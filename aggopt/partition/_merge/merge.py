@@ -31,7 +31,8 @@ def merge_with_nearest(
 
     merging = _create_state(records, labels, promise)
     kernels.start_merging(merging)
-    m, d = len(merging.sizes), records.shape[1]
+    m = len(merging.sizes)
+    d = records.shape[1]
     while kernels.merge_groups(
         merging, max(1, CHUNK // (4 * int(merging.alive[0]) * d))
     ):
@@ -46,7 +47,8 @@ def _create_state(records: Floats, labels: Labels, promise: CloseToTable) -> Mer
     ends = np.cumsum(sizes)
     after = np.empty(len(labels), np.int64)
     after[order] = np.append(order[1:], -1)
-    m, rows = len(sizes), scale_to_unit(records)[0].T
+    m = len(sizes)
+    rows = scale_to_unit(records)[0].T
     return Merging(
         _stack_bins(promise),
         number=np.arange(m),

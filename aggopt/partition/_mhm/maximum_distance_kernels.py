@@ -32,7 +32,8 @@ def take_pairs(leaves: Leaves, reach: Reach, labels: I64, k: int, looks: int) ->
         if s >= 0 and labels[s] < 0:
             if reach.out[s] > reach.out[r]:
                 r, s = s, r
-            first_point, second_point = _copy_record(leaves, r), _copy_record(leaves, s)
+            first_point = _copy_record(leaves, r)
+            second_point = _copy_record(leaves, s)
             _take_nearest(leaves, reach, labels, first_point, near)
             _take_nearest(leaves, reach, labels, second_point, near)
         else:
@@ -66,7 +67,8 @@ def _raise_peak(leaves: Leaves, reach: Reach, box: int) -> None:
 def _find_outermost(leaves: Leaves, reach: Reach) -> int:
     """Return the record whose bound on the farthest distance is largest."""
     # among equally distant records, the one first in X
-    peak, best = reach.peaks.max(), -1
+    peak = reach.peaks.max()
+    best = -1
     for box in range(len(reach.peaks)):
         if reach.peaks[box] == peak:
             first = leaves.first[box]
@@ -98,7 +100,8 @@ def _search_box(
     for j in range(len(who)):
         v = distances[j]
         if v >= largest and who[j] != i and (v > largest or who[j] < best):
-            best, largest = who[j], v
+            best = who[j]
+            largest = v
     return best, largest
 
 
@@ -108,7 +111,9 @@ def _measure_far_corners(leaves: Leaves, point: Floats) -> None:
     bounds = leaves.bounds
     bounds[:] = 0.0
     for t in range(len(point)):
-        low, high, p = leaves.low[t], leaves.high[t], point[t]
+        low = leaves.low[t]
+        high = leaves.high[t]
+        p = point[t]
         for b in range(len(bounds)):
             gap = max(p - low[b], high[b] - p)
             bounds[b] += gap * gap

@@ -117,7 +117,8 @@ def mhm(
     require_known("order", order, orders.ORDERS)
     records, exponent = scale_to_unit(scale_records(X, scale))
     n = len(records)
-    k, starts = group_size(k, n), _require_starts(starts, n)
+    k = group_size(k, n)
+    starts = _require_starts(starts, n)
     labels = _split_ordering(records, k, order, starts, clock.report)
     clock.report(1.0)
     spent = clock.spent

@@ -62,11 +62,13 @@ def mark_visited(leaves: Leaves, i: int) -> None:
 @inner
 def measure_waiting(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Floats]:
     """Return the waiting records of a box, and their squared distances from a point."""
-    first, count = leaves.first[box], leaves.waiting[box]
+    first = leaves.first[box]
+    count = leaves.waiting[box]
     distances = leaves.distances[:count]
     distances[:] = 0.0
     for t in range(len(point)):
-        row, p = leaves.records[t, first : first + count], point[t]
+        row = leaves.records[t, first : first + count]
+        p = point[t]
         for j in range(count):
             gap = row[j] - p
             distances[j] += gap * gap
@@ -77,14 +79,16 @@ def measure_waiting(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Float
 def _find_next(leaves: Leaves, groups: GroupMembers, i: int) -> int:
     """Return the nearest waiting record of the group, else of all records."""
     point = leaves.records[:, leaves.column[i]].copy()
-    best, lowest = -1, np.inf
+    best = -1
+    lowest = np.inf
     group = groups.of[i]
     for at in range(groups.first[group], groups.first[group + 1]):
         j = groups.members[at]
         if _is_waiting(leaves, j):
             v = _measure_column(leaves, leaves.column[j], point)
             if v < lowest or (v == lowest and j < best):
-                best, lowest = j, v
+                best = j
+                lowest = v
     return best if best >= 0 else _find_nearest_waiting(leaves, point)
 
 
@@ -110,7 +114,8 @@ def _search_box(
     for j in range(len(who)):
         v = distances[j]
         if v <= lowest and (v < lowest or best < 0 or who[j] < best):
-            best, lowest = who[j], v
+            best = who[j]
+            lowest = v
     return best, lowest
 
 
@@ -121,7 +126,8 @@ def _gather_nearest(
     """Insert the records of a box into the ascending list of the nearest so far."""
     who, distances = measure_waiting(leaves, box, point)
     for c in range(len(who)):
-        v, j = distances[c], who[c]
+        v = distances[c]
+        j = who[c]
         if j == i or v > far[-1] or (v == far[-1] and j > near[-1]):
             continue
         at = len(near) - 1
@@ -137,7 +143,9 @@ def _measure_boxes(leaves: Leaves, point: Floats) -> None:
     bounds = leaves.bounds
     bounds[:] = 0.0
     for t in range(len(point)):
-        low, high, p = leaves.low[t], leaves.high[t], point[t]
+        low = leaves.low[t]
+        high = leaves.high[t]
+        p = point[t]
         for b in range(len(bounds)):
             gap = max(low[b] - p, 0.0, p - high[b])
             bounds[b] += gap * gap
@@ -163,7 +171,8 @@ def _is_waiting(leaves: Leaves, i: int) -> bool:
 @inner
 def _swap_columns(leaves: Leaves, a: int, b: int) -> None:
     """Exchange two columns."""
-    i, j = leaves.who[a], leaves.who[b]
+    i = leaves.who[a]
+    j = leaves.who[b]
     leaves.who[a], leaves.who[b] = j, i
     leaves.column[i], leaves.column[j] = b, a
     for row in leaves.records:

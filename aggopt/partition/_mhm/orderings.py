@@ -76,7 +76,8 @@ def partition_by_md(records: Floats, k: int, progress: Progress) -> Labels:
     from aggopt.partition._mhm import maximum_distance_kernels as kernels
 
     n = len(records)
-    leaves, labels = build_boxes(records), np.full(n, -1)
+    leaves = build_boxes(records)
+    labels = np.full(n, -1)
     reach = _bound_reach(records, leaves)
     while (left := int(leaves.waiting.sum())) >= 2 * k:
         progress(1.0 - left / n)
@@ -85,7 +86,8 @@ def partition_by_md(records: Floats, k: int, progress: Progress) -> Labels:
 
 
 def _bound_reach(records: Floats, leaves: Leaves) -> Reach:
-    n, out = len(records), measure_from_centroid(records)
+    n = len(records)
+    out = measure_from_centroid(records)
     bounds = (np.sqrt(out) + np.sqrt(out.max())) / n  # by way of the centroid
     squared_bounds = bounds**2 * (1 + ROUNDING)
     peaks = np.maximum.reduceat(squared_bounds[leaves.who], leaves.first)
@@ -124,7 +126,8 @@ def find_places(records: Floats, path: I64) -> Places:
     m = len(distinct)
     near = np.empty((m, min(NEAR, m - 1)), np.int64)
     if near.size:
-        leaves, distances = build_boxes(distinct), np.empty(near.shape)
+        leaves = build_boxes(distinct)
+        distances = np.empty(near.shape)
         step = max(1, CHUNK // distinct.size)
         for begin in range(0, m, step):
             stop = min(begin + step, m)
@@ -160,7 +163,8 @@ def _improve_tour(tour: Tour) -> bool:
     """Examine all places, then changed ones; return whether the tour improved."""
     from aggopt.partition._mhm import two_opt_kernels as kernels
 
-    m, moves = len(tour.order), tour.counts[MOVES]
+    m = len(tour.order)
+    moves = tour.counts[MOVES]
     tour.queue[:] = np.arange(m)
     tour.queued[:] = True
     tour.counts[TAKEN], tour.counts[QUEUED] = 0, m
@@ -211,7 +215,8 @@ def _iterate_npn(
     records: Floats, labels: Labels, starts: int, progress: Progress
 ) -> Iterator[I64]:
     """Yield orderings by nearest point next that visit each group as a whole."""
-    leaves, groups = build_boxes(records), GroupMembers.by(labels)
+    leaves = build_boxes(records)
+    groups = GroupMembers.by(labels)
     first = find_outermost(records, starts)
     for turn, i in enumerate(first):
         share = part(progress, turn / len(first), (turn + 1) / len(first))

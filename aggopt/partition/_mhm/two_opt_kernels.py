@@ -62,7 +62,8 @@ def _move_stretch(tour: Tour, a: int) -> bool:
 @inner
 def _move_to_near(tour: Tour, a: int, z: int, way: int, size: int) -> bool:
     """Move the stretch a..z next to a near place of a; return whether it pays."""
-    p, q = _get_next(tour, a, -way), _get_next(tour, z, way)
+    p = _get_next(tour, a, -way)
+    q = _get_next(tour, z, way)
     out = _measure_edge(tour, p, a) + _measure_edge(tour, z, q)
     saved = out - _measure_edge(tour, p, q)
     for c in tour.near[a]:
@@ -120,8 +121,10 @@ def _reverse(tour: Tour, start: int, stop: int) -> None:
     if 2 * size > n:
         start, stop, size = stop + 1, start - 1, n - size
     for s in range(size // 2):
-        a, b = (start + s) % n, (stop - s) % n
-        i, j = tour.order[a], tour.order[b]
+        a = (start + s) % n
+        b = (stop - s) % n
+        i = tour.order[a]
+        j = tour.order[b]
         tour.order[a], tour.order[b] = j, i
         tour.rank[j], tour.rank[i] = a, b
 

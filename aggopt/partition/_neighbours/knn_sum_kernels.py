@@ -16,7 +16,8 @@ def sum_nearest_distances(tree: Tree, k: int, start: int, stop: int) -> float:
 
     The records are those of leaves start to stop; each is its own nearest.
     """
-    total, nearest_others = 0.0, make_workspace(k)
+    total = 0.0
+    nearest_others = make_workspace(k)
     point = np.empty(tree.records.shape[1])
     for leaf in range(start, stop):
         for j in range(tree.waiting[leaf]):

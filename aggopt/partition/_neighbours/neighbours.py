@@ -124,7 +124,8 @@ TREE = 14  # attributes up to which a tree is faster than comparing all
 PART = 500  # records between two checks of the clock, and of Ctrl-C
 CHUNK = 1_000_000  # distances held at a time
 LEAF = 64  # records of a part without an internal order
-TREES, LOT = 8, 2048  # trees, and records per part: nearly exact
+TREES = 8  # of the forest: more find more of the nearest
+LOT = 2048  # records per part of a tree: nearly exact lists lose less
 
 Search = Callable[[Floats, Floats, int], tuple[Floats, Labels]]
 
@@ -138,7 +139,8 @@ def find_neighbours(Z: Floats, count: int, clock: Deadline | None = None) -> Lab
     found, and near ones in place of the others. If the clock runs out, the remaining
     records are in their own lists.
     """
-    n, clock = len(Z), clock or Deadline(None)
+    n = len(Z)
+    clock = clock or Deadline(None)
     count = min(count, n - 1)
     places = RecordPlaces.of(Z)
     m = len(places.rows)
@@ -192,7 +194,8 @@ def iterate_nearest(Z: Floats, count: int) -> Iterator[tuple[Floats, Labels]]:
     search: Search = _compare_all
     step = max(1, CHUNK // len(Z))
     if Z.shape[1] <= TREE:
-        search, step = _make_tree_search(Z), PART
+        search = _make_tree_search(Z)
+        step = PART
     for a in range(0, len(Z), step):
         yield search(Z, Z[a : a + step], count)
 

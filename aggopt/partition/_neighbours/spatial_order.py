@@ -49,7 +49,8 @@ def split_in_parts(n: int, size: int) -> list[slice]:
 
     Each has `size` records or fewer, and size // 2 or more unless n has fewer.
     """
-    done, level = [], [slice(0, n)]
+    done = []
+    level = [slice(0, n)]
     while level:
         done += [part for part in level if _count_records(part) <= size]
         level = [
@@ -101,7 +102,8 @@ def find_near(
     n = len(rows)
     near = np.repeat(np.arange(n, dtype=np.intp)[:, None], count, axis=1)
     distances = np.full((n, count), np.inf, dtype=np.float32)
-    permuted, who = rows, np.arange(n, dtype=np.intp)
+    permuted = rows
+    who = np.arange(n, dtype=np.intp)
 
     def compare(those: slice) -> None:
         if not threads.clock.over:

@@ -129,7 +129,8 @@ def compare(rows: Floats, who: Labels, near: Labels, apart: F32) -> None:
     squared distances; the rows of the records `who` (m,) are updated.
     """
     columns = _centre_rows(rows)
-    gaps, unsure = np.empty(len(who), np.float32), _limit_precision(columns)
+    gaps = np.empty(len(who), np.float32)
+    unsure = _limit_precision(columns)
     for i in range(len(who)):
         _measure(columns, i, gaps)
         _merge(gaps, unsure, rows, i, who, near[who[i]], apart[who[i]])
@@ -172,7 +173,8 @@ def _measure(columns: F32, i: int, gaps: F32) -> None:
     """Set gaps (m,) to the squared distances from record i, inf to itself."""
     gaps[:] = 0.0
     for t in range(len(columns)):
-        row, x = columns[t], columns[t, i]
+        row = columns[t]
+        x = columns[t, i]
         for j in range(len(gaps)):
             gap = row[j] - x
             gaps[j] += gap * gap

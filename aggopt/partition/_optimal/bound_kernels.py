@@ -62,7 +62,8 @@ def _mark_candidates(
     keep: Bool,
 ) -> bool:
     """Mark candidates that may complete a wanted group of s; return whether any do."""
-    before, r = level - 1, s - level
+    before = level - 1
+    r = s - level
     base = tree.V[level] + tree.penalty[level]
     for y in range(r - 1):  # candidates ascend by v
         base += tree.v[tree.open[before, at + 1 + y]]

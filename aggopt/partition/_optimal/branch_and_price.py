@@ -39,8 +39,10 @@ class BranchAndPrice:
 
     def process(self, clock: Deadline, max_nodes: float = np.inf) -> None:
         """Process up to `most` nodes, best bound first, until the gap is closed."""
-        generation, best = self.generation, self.generation.best
-        before, processed = generation.bound, 0
+        generation = self.generation
+        best = self.generation.best
+        before = generation.bound
+        processed = 0
         while self.open and processed < max_nodes and not best.ended:
             if clock.over or generation.clock.over:
                 break
@@ -90,7 +92,9 @@ def _enter_node(generation: ColumnGeneration, together: Pairs, apart: Pairs) -> 
 
 def _choose_pair(generation: ColumnGeneration, node: BranchNode) -> Pair | None:
     """Return the pair of the best strong-branching score."""
-    before, best, best_score = generation.bound, None, 0.0
+    before = generation.bound
+    best = None
+    best_score = 0.0
     for pair in _list_fractional_pairs(generation)[:TRIED]:
         rises = []
         for together, apart in _split_node(node, pair):
@@ -99,7 +103,8 @@ def _choose_pair(generation: ColumnGeneration, node: BranchNode) -> Pair | None:
             rises.append(max(1e-6, guess - before))
         score = min(rises[0], 1e3) * min(rises[1], 1e3)
         if score > best_score:
-            best, best_score = pair, score
+            best = pair
+            best_score = score
     return best
 
 
@@ -109,7 +114,8 @@ def _list_fractional_pairs(generation: ColumnGeneration) -> list[Pair]:
     if solved is None:
         return []
     many = generation.pricer.duplicates.many
-    share, u = solved.share, np.maximum(solved.duals.u, 0.0)
+    share = solved.share
+    u = np.maximum(solved.duals.u, 0.0)
     weights: dict[Pair, float] = {}
     for q in np.flatnonzero((share > INTEGRALITY) & (share < 1 - INTEGRALITY)):
         records = generation.pool.all.members[q, : generation.pool.all.sizes[q]]

@@ -27,8 +27,10 @@ def find_candidates_of_medoid(
     distances: Distances, k: int, u: Floats, m: int, limit: float
 ) -> tuple[I64, Floats]:
     """Return records that may be in a wanted group of medoid m, and their near sums."""
-    n, width = len(distances.weight), 2 * k - 1
-    lowest, sums = np.empty(width + 1), np.empty(width + 1)
+    n = len(distances.weight)
+    width = 2 * k - 1
+    lowest = np.empty(width + 1)
+    sums = np.empty(width + 1)
     lowest[:] = FAR
     for j in range(n):
         if j != m:
@@ -37,7 +39,8 @@ def find_candidates_of_medoid(
     others = FAR  # the least sum that the others of a group add
     for r in range(k - 1, width):
         others = min(others, sums[r - 1])
-    candidates, count = np.empty(n, np.int64), 0
+    candidates = np.empty(n, np.int64)
+    count = 0
     for j in range(n):
         if j != m and 0.5 * distances.pull[m, j] - u[j] + others - u[m] <= limit:
             candidates[count] = j
@@ -51,7 +54,8 @@ def find_candidates_of_medoid(
         if before <= LOCAL:
             _sum_near(distances.pair, candidates, width, near_sums)
         keep = _check_bounds(distances, near_sums, k, u, m, limit, candidates)
-        candidates, near_sums = candidates[keep], near_sums[keep]
+        candidates = candidates[keep]
+        near_sums = near_sums[keep]
         if len(candidates) == before and before <= LOCAL:
             break
     return candidates, near_sums
@@ -83,8 +87,11 @@ def _check_bounds(
     """Return which candidates satisfy the bounds (a) and (b)."""
     count = len(candidates)
     keep = np.zeros(count, np.bool_)
-    a, b = np.empty(count), np.empty(count)
-    least_a, least_b, heavy = np.empty(2 * k), np.empty(2 * k), np.empty(2 * k)
+    a = np.empty(count)
+    b = np.empty(count)
+    least_a = np.empty(2 * k)
+    least_b = np.empty(2 * k)
+    heavy = np.empty(2 * k)
     sum_heaviest(distances.weight[candidates], heavy)
     for s in range(k, 2 * k):
         r = s - 1

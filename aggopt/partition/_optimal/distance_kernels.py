@@ -24,7 +24,8 @@ def fill_distances(Z: Floats, D: Floats) -> None:
 @compiled
 def fill_near_sums(D: Floats, sums: Floats) -> None:
     """Write the sum of the q least distances from each record into sums[:, q]."""
-    n, max_count = len(D), sums.shape[1] - 1
+    n = len(D)
+    max_count = sums.shape[1] - 1
     lowest = np.empty(max_count + 1)
     for i in range(n):
         lowest[:] = FAR

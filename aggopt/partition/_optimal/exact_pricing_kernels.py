@@ -91,7 +91,8 @@ def _price_medoid(
         value[y] = 0.5 * distances.pull[m, candidates[y]] - prices.u[candidates[y]]
     order = np.argsort(value, kind="mergesort")
     if limits.candidates and len(order) > limits.candidates:
-        order, is_complete = order[: limits.candidates], False
+        order = order[: limits.candidates]
+        is_complete = False
     result.counts[NODES] += len(order)
     tree = build_tree(distances, k, prices, m, candidates[order], own_near[order])
     require_mate(tree, prices, 1, find_missing_mate(tree, prices, 1))
@@ -111,7 +112,9 @@ def _search(
     result: PricingResult,
 ) -> bool:
     """Search all groups of this medoid; return whether the search is complete."""
-    level, nodes, begin = 1, 0, result.counts[RETURNED]
+    level = 1
+    nodes = 0
+    begin = result.counts[RETURNED]
     lowest = np.empty(2 * k)
     terms = np.empty(len(tree.who))
     keep = np.empty(len(tree.who), np.bool_)

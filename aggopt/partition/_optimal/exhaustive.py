@@ -24,10 +24,13 @@ def find_best_partition(Z: Floats, k: int, weights: Floats | None = None) -> Lab
     costs = _compute_costs(Z, k, weights)
     first = np.zeros(len(costs), np.int64)
     choose_groups(costs, k, np.full(len(costs), np.inf), first)
-    labels, left, group = np.zeros(len(Z), np.intp), len(costs) - 1, 0
+    labels = np.zeros(len(Z), np.intp)
+    left = len(costs) - 1
+    group = 0
     while left:
         labels[[i for i in range(len(Z)) if first[left] >> i & 1]] = group
-        left, group = left - int(first[left]), group + 1
+        left = left - int(first[left])
+        group = group + 1
     return labels
 
 
@@ -40,7 +43,9 @@ def _compute_costs(Z: Floats, k: int, weights: Floats | None) -> Floats:
     record_weights = np.ones(len(Z)) if weights is None else weights
     distances *= record_weights[:, None] * record_weights
     # of the sets of the records so far
-    sizes, set_weights, losses = np.zeros(1), np.zeros(1), np.zeros(1)
+    sizes = np.zeros(1)
+    set_weights = np.zeros(1)
+    losses = np.zeros(1)
     for i in range(len(Z)):
         added = np.zeros(1)
         for j in range(i):

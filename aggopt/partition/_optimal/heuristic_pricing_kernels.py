@@ -62,12 +62,16 @@ def _improve_group(
     to: Floats,
 ) -> int:
     """Change a group while that lowers its reduced cost; return its size."""
-    weight, pair = distances.weight, distances.pair
+    weight = distances.weight
+    pair = distances.pair
     within = _sum_pairs(pair, group, size)
     while True:
         for y in range(size):
             to[y] = _sum_distances(pair, group[y], group, size)
-        best, kind, out, come = -LEAST, STAY, 0, 0
+        best = -LEAST
+        kind = STAY
+        out = 0
+        come = 0
         group_weight = _sum_weights(weight, group, size)
         now = within / group_weight
         if size > k:
@@ -75,7 +79,9 @@ def _improve_group(
                 rest_weight = group_weight - weight[group[y]]
                 change = (within - to[y]) / rest_weight - now + u[group[y]]
                 if change < best:
-                    best, kind, out = change, LEAVE, y
+                    best = change
+                    kind = LEAVE
+                    out = y
         for y in range(size):
             for j in near[group[y]]:
                 if inside[j]:
@@ -83,14 +89,19 @@ def _improve_group(
                 far = _sum_distances(pair, j, group, size)
                 change = (within + far) / (group_weight + weight[j]) - now - u[j]
                 if size < 2 * k - 1 and change < best:
-                    best, kind, come = change, JOIN, j
+                    best = change
+                    kind = JOIN
+                    come = j
                 for z in range(size):
                     i = group[z]
                     swapped = within - to[z] + far - pair[i, j]
                     other = group_weight - weight[i] + weight[j]
                     change = swapped / other - now + u[i] - u[j]
                     if change < best:
-                        best, kind, out, come = change, SWAP, z, j
+                        best = change
+                        kind = SWAP
+                        out = z
+                        come = j
         if kind == STAY:
             return size
         size = _apply_change(group, size, inside, kind, out, come)

@@ -49,7 +49,8 @@ class Searches:
     def new_groups(self) -> GroupColumns:
         """Return the groups collected since the last call."""
         start, who = self.met.groups()
-        start, before = start[self._given :], self._given
+        start = start[self._given :]
+        before = self._given
         self._given = before + len(start) - 1
         sizes = np.diff(start)
         rows = np.full((len(sizes), 2 * self.k - 1), -1, np.int32)

@@ -65,7 +65,8 @@ class GroupMaster(RestrictedMaster):
         columns = np.concatenate(column_parts)
         order = np.argsort(columns, kind="stable")
         starts = np.searchsorted(columns[order], np.arange(count))
-        index, entry = np.concatenate(rows)[order], np.concatenate(entries)[order]
+        index = np.concatenate(rows)[order]
+        entry = np.concatenate(entries)[order]
         self.add_columns(costs, starts, index, entry)
         before = self.groups
         if not len(before.sizes):
@@ -109,7 +110,8 @@ class GroupMaster(RestrictedMaster):
 
         A single record costs `alone`.
         """
-        members, n = self.groups.members, self.n
+        members = self.groups.members
+        n = self.n
         barred = np.zeros(len(members), bool)
         for i, j in together:
             barred |= (members == i).any(axis=1) ^ (members == j).any(axis=1)

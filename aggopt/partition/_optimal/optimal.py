@@ -198,7 +198,8 @@ def _make_only_partition(
         rescale_squares(compute_sse(unit_records, labels, weighing.of), exponent)
         * weighing.unit
     )
-    by, spent = "nothing to choose", clock.spent
+    by = "nothing to choose"
+    spent = clock.spent
     certificate = make_certificate(True, Status.LIMIT, sse, sse, by, spent)
     return Partition(labels, certificate)
 
@@ -226,7 +227,9 @@ def _improve_incumbent(
     from aggopt.partition._optimal.exhaustive import MOST, estimate_time
     from aggopt.partition._optimal.schedule import OptimalProblem, run_schedule
 
-    n, pairs, start = len(work.records), len(work.records) ** 2, work.best.labels
+    n = len(work.records)
+    pairs = len(work.records) ** 2
+    start = work.best.labels
     if options.every and n <= MOST and estimate_time(n) < clock.left:
         _enumerate_all(work.best)
         if work.refine():
@@ -241,7 +244,8 @@ def _improve_incumbent(
     _search_locally(work.best, near, 1, options, clock)
     while True:
         if work.refine():
-            near, start = find_neighbours(work.best.Z, NEIGHBOURS), work.best.labels
+            near = find_neighbours(work.best.Z, NEIGHBOURS)
+            start = work.best.labels
         work.magnify()
         best = work.best
         if best.closed or clock.over:

@@ -116,7 +116,8 @@ class Pricer:
         """Return groups that price out, by local search from `start`, without cuts."""
         from aggopt.partition._optimal.heuristic_pricing_kernels import improve_groups
 
-        ended, reduced = np.empty_like(start.members), np.empty(len(start.sizes))
+        ended = np.empty_like(start.members)
+        reduced = np.empty(len(start.sizes))
         improve_groups(
             self.of,
             self.near,
@@ -145,8 +146,11 @@ class Pricer:
         from aggopt.partition._optimal.exact_pricing_kernels import price_groups
 
         prices = self._prices(duals)
-        lowest, done = np.full(self.n, max_cost), self.duplicates.before >= 0
-        parts, waiting, work = [], np.flatnonzero(~done), WORK
+        lowest = np.full(self.n, max_cost)
+        done = self.duplicates.before >= 0
+        parts = []
+        waiting = np.flatnonzero(~done)
+        work = WORK
         found_count = kept_count = 0
         while len(waiting) and kept_count < effort.room and not clock.over:
             began = clock.spent
@@ -162,9 +166,12 @@ class Pricer:
             price_groups(self.of, self.k, prices, waiting, limits, result)
             count, groups, _, passed = result.counts.tolist()
             parts.append((result.members[:count], result.reduced[:count]))
-            lowest, done = np.minimum(lowest, result.least), done | result.done
-            found_count, kept_count = found_count + groups, kept_count + count
-            waiting, work = waiting[passed:], WORK if passed else MORE * work
+            lowest = np.minimum(lowest, result.least)
+            done = done | result.done
+            found_count = found_count + groups
+            kept_count = kept_count + count
+            waiting = waiting[passed:]
+            work = WORK if passed else MORE * work
             if not passed and MORE * (clock.spent - began) > clock.left:
                 break  # the next batch would end too late
         members = (

@@ -12,11 +12,14 @@ from aggopt.solvers import Solver
 
 # a solver is fast among few groups; many contain a better choice, but take too
 # long
-FIRST, MORE, FEWER = 1.5, 1.5, 0.6  # groups for each record, and times as many then
+FIRST = 1.5  # groups for each record in the first program
+MORE = 1.5  # times as many after a proof
+FEWER = 0.6  # times as many without one
 NARROW = (
     1 / 64
 )  # of the gap: the reduced cost up to which all groups are searched first
-SOUGHT, ROOM = 4, 10  # groups for each record that are searched, and may be found
+SOUGHT = 4  # groups for each record that are searched
+ROOM = 10  # groups for each record that may be found
 PERTURBATIONS = 30  # per record, of local search after a program
 
 
@@ -36,7 +39,9 @@ def search_among_groups(
     if clock.over or best.ended:
         return
     _price_all(generation, clock)
-    max_groups, tried, before = int(FIRST * len(best.Z)), 0, best.value
+    max_groups = int(FIRST * len(best.Z))
+    tried = 0
+    before = best.value
     while not (clock.over or best.ended):
         wanted = _select_groups(generation, max_groups)
         if len(wanted) in (0, tried):
@@ -49,7 +54,9 @@ def search_among_groups(
             continue
         if not done:
             return
-        max_groups, tried, before = int(MORE * max_groups), len(wanted), best.value
+        max_groups = int(MORE * max_groups)
+        tried = len(wanted)
+        before = best.value
 
 
 def _select_groups(generation: ColumnGeneration, max_groups: int) -> Labels:
@@ -67,10 +74,13 @@ def _price_all(generation: ColumnGeneration, clock: Deadline) -> None:
     """Add the groups of least reduced cost among all groups."""
     if generation.proof is None or generation.pricer.duplicates.some:
         return
-    best, n = generation.best, len(generation.best.Z)
-    duals, effort = generation.proof[0], PricingEffort(keep=ROOM * n, room=ROOM * n)
+    best = generation.best
+    n = len(generation.best.Z)
+    duals = generation.proof[0]
+    effort = PricingEffort(keep=ROOM * n, room=ROOM * n)
     gap = best.value - generation.pricer.bound(*generation.proof)
-    share, count = NARROW, SOUGHT * n
+    share = NARROW
+    count = SOUGHT * n
     while share <= 1:
         priced = generation.pricer.paying(duals, effort, clock, max_cost=share * gap)
         if not priced.complete:

@@ -34,7 +34,9 @@ def try_roundings(
 
 def _round_solution(generation: ColumnGeneration, searches: Searches) -> Labels:
     """Return labels: groups drawn by their share, and MDAV among the other records."""
-    solved, n, k = generation.solved, generation.master.n, generation.best.k
+    solved = generation.solved
+    n = generation.master.n
+    k = generation.best.k
     labels = np.full(n, -1, np.intp)
     if solved is not None:
         _draw(generation, searches, solved.share, labels)
@@ -52,7 +54,8 @@ def _round_solution(generation: ColumnGeneration, searches: Searches) -> Labels:
 def _draw(
     generation: ColumnGeneration, searches: Searches, share: Floats, labels: Labels
 ) -> None:
-    candidates, rng = np.flatnonzero(share > LEAST), searches.rng
+    candidates = np.flatnonzero(share > LEAST)
+    rng = searches.rng
     order = np.argsort(-share[candidates] * rng.uniform(0.6, 1.4, len(candidates)))
     is_drawn = rng.random(len(candidates)) < share[candidates] + MORE
     group = 0

@@ -48,7 +48,8 @@ class ScaledIncumbent:
         Z = Z / largest
         root = float(np.sqrt((Z**2).mean())) or 1.0
         Z = np.ascontiguousarray(Z / root)
-        unit, start = largest * root, numbered(mdav_labels(records, k))
+        unit = largest * root
+        start = numbered(mdav_labels(records, k))
         lower_bound = compute_loss_bound(records, k, weights=weighing.of) / unit**2
         best = Incumbent(Z, k, start, lower_bound, gap, weights=weighing.of)
         work = cls(original, records, exponent, unit, best, weighing.unit)
@@ -65,7 +66,8 @@ class ScaledIncumbent:
         if not best.rounded:
             return False
         power = find_exponent(np.array(self.unit))
-        Z, k = np.ldexp(self.records, -power), best.k
+        Z = np.ldexp(self.records, -power)
+        k = best.k
         bound = compute_loss_bound(Z, k, weights=best.weights)
         self.best = Incumbent(Z, k, best.labels, bound, best.gap, True, best.weights)
         self.unit = 2.0**power

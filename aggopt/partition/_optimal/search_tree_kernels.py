@@ -70,7 +70,8 @@ def build_tree(
     near_sums: Floats,
 ) -> SearchTree:
     """Build the search tree of a medoid and its candidates, which ascend by v."""
-    count, levels = len(candidates) + 1, 2 * k
+    count = len(candidates) + 1
+    levels = 2 * k
     who = np.empty(count, np.int64)
     who[0] = m
     copy_into(who[1:], candidates)
@@ -82,7 +83,9 @@ def build_tree(
     for y in range(1, count):
         copy_into(near[y], near_sums[y - 1])
     u = prices.u[who]
-    v, weight, heavy = np.empty(count), distances.weight[who], np.zeros(levels)
+    v = np.empty(count)
+    weight = distances.weight[who]
+    heavy = np.zeros(levels)
     for y in range(count):
         v[y] = 0.5 * distances.pull[m, who[y]] - u[y]
     sum_heaviest(weight[1:], heavy)
@@ -132,7 +135,8 @@ def choose_candidate(tree: SearchTree, prices: Prices, level: int, at: int) -> N
     tree.U[level + 1] = tree.U[level] + tree.u[y]
     tree.V[level + 1] = tree.V[level] + tree.v[y]
     tree.whole[level + 1] = tree.whole[level] + tree.weight[y]
-    penalty, i = tree.penalty[level], tree.who[y]
+    penalty = tree.penalty[level]
+    i = tree.who[y]
     for w in range(prices.first[i], prices.first[i + 1]):
         cut = prices.cuts[w]
         count_inside = 0
@@ -168,7 +172,8 @@ def require_mate(tree: SearchTree, prices: Prices, level: int, mate: int) -> boo
     if at == tree.number[level]:
         tree.end[level] = 0
         return False
-    chosen, g = tree.open[level, at], tree.g[level, at]
+    chosen = tree.open[level, at]
+    g = tree.g[level, at]
     for y in range(at, 0, -1):
         tree.open[level, y] = tree.open[level, y - 1]
         tree.g[level, y] = tree.g[level, y - 1]

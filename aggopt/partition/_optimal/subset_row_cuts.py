@@ -23,7 +23,8 @@ def find_violated_cuts(
     from aggopt.partition._optimal import subset_row_kernels as kernels
 
     fractional = (share > 1e-6) & (share < 1 - 1e-6)
-    columns, share = groups.members[fractional], share[fractional]
+    columns = groups.members[fractional]
+    share = share[fractional]
     records = np.unique(columns[columns >= 0])
     records = records[few[records]]
     if not len(records):
@@ -54,7 +55,8 @@ def _separate_cuts(
     """Return all cuts that a kernel finds, and their violations."""
     room = ROOM
     while True:
-        rows, excess = np.empty((room, width), np.int32), np.empty(room)
+        rows = np.empty((room, width), np.int32)
+        excess = np.empty(room)
         count = kernel(*arguments, rows, excess)
         if count <= room:
             return rows[:count], excess[:count]

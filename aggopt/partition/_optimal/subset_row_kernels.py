@@ -40,7 +40,8 @@ def find_triples(
     They are written into found (room, 3) and broken (room,) while room is left. Columns
     with record i are holding[first[i] : first[i + 1]].
     """
-    count, r = 0, len(pairs)
+    count = 0
+    r = len(pairs)
     for a in range(r):
         partners = np.flatnonzero(pairs[a, a + 1 :] > 0) + a + 1
         for y in range(len(partners)):
@@ -135,7 +136,9 @@ def _find_next_record(
     gain: Floats,
 ) -> int:
     """Return the record with the largest joint share; as a fifth, by halves."""
-    best, highest, last = -1, 0.0, len(chosen) == 4
+    best = -1
+    highest = 0.0
+    last = len(chosen) == 4
     for i in chosen:
         for q in holding[first[i] : first[i + 1]]:
             # a column occurs once for each chosen record in it
@@ -151,7 +154,8 @@ def _find_next_record(
                 if j < 0:
                     continue
                 if gain[j] > highest or (gain[j] == highest and j < best):
-                    best, highest = j, gain[j]
+                    best = j
+                    highest = gain[j]
     for i in chosen:
         for q in holding[first[i] : first[i + 1]]:
             for j in columns[q]:
@@ -169,7 +173,8 @@ def _sum_halves(
     for y in range(len(chosen)):
         i = chosen[y]
         for q in holding[first[i] : first[i + 1]]:
-            count, before = 0, False
+            count = 0
+            before = False
             for j in columns[q]:
                 for z in range(len(chosen)):
                     if j == chosen[z]:

@@ -40,14 +40,16 @@ def find_best_split(
     microaggregation, IEEE TKDE 15(4), 2003: their shortest path, with
     multivariate SSE on its arcs.
     """
-    best, lowest = np.empty(0, np.int64), np.inf
+    best = np.empty(0, np.int64)
+    lowest = np.inf
     for path in paths:
         state = _run_program(
             records, path, k, cuts=min(2 * k - 1, CUTS) if closed else 1
         )
         cut = _find_lowest(state.totals)
         if not best.size or _is_less(state.totals[cut], lowest):
-            best, lowest = np.roll(path, -cut), state.totals[cut]
+            best = np.roll(path, -cut)
+            lowest = state.totals[cut]
     return _collect_labels(_run_program(records, best, k, cuts=1))
 
 

@@ -16,7 +16,8 @@ from aggopt.partition._path_split.state import SplitState
 def extend_program(records: Floats, ways: SplitState, begin: int, stop: int) -> None:
     """Find the least loss of path[cut:j], for each cut, for j in begin..stop - 1."""
     cuts, width = ways.losses.shape
-    n, of_run = len(ways.path), np.zeros(width)
+    n = len(ways.path)
+    of_run = np.zeros(width)
     for j in range(begin, stop):
         _measure_runs(records, ways, j, of_run)
         for cut in range(min(cuts, j)):
@@ -35,20 +36,24 @@ def _find_last_run(
     """Return the size of the best last run of path[cut:j], and the least loss."""
     # among equals, the shortest run
     width = len(of_run)
-    best, lowest = 0, np.inf
+    best = 0
+    lowest = np.inf
     for size in range(width // 2, min(width, j - cut + 1)):
         loss = ways.losses[cut, (j - size) % width] + of_run[size]
         if loss < lowest:
-            best, lowest = size, loss
+            best = size
+            lowest = loss
     return best, lowest
 
 
 @inner
 def _measure_runs(records: Floats, ways: SplitState, j: int, of_run: Floats) -> None:
     """Set of_run[size] to the loss of path[j - size : j]."""
-    path, d = ways.path, records.shape[1]
+    path = ways.path
+    d = records.shape[1]
     origin = records[path[(j - 1) % len(path)]]
-    mean, loss = np.zeros(d), 0.0
+    mean = np.zeros(d)
+    loss = 0.0
     for size in range(1, min(len(of_run), j + 1)):
         record = records[path[(j - size) % len(path)]]
         square = 0.0

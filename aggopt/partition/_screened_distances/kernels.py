@@ -31,10 +31,8 @@ def fill_screen(screen: Screen, records: Floats, count: int) -> None:
 @inner
 def measure(screen: Screen, count: int) -> None:
     """Set `near` of the first points, and the bounds of their blocks."""
-    coordinates, point = (
-        screen.coordinates,
-        np.zeros(len(screen.coordinates), np.float32),
-    )
+    coordinates = screen.coordinates
+    point = np.zeros(len(screen.coordinates), np.float32)
     for t in range(len(screen.point)):
         point[t] = screen.point[t] / screen.factor[0]
     width = -(-count // BLOCK) * BLOCK
@@ -43,11 +41,19 @@ def measure(screen: Screen, count: int) -> None:
         near = screen.near[start:stop]
         near[:] = np.float32(0.0)
         for t in range(0, len(coordinates), ROWS):
-            a, b = coordinates[t, start:stop], coordinates[t + 1, start:stop]
-            c, d = coordinates[t + 2, start:stop], coordinates[t + 3, start:stop]
-            p, q, r, s = point[t], point[t + 1], point[t + 2], point[t + 3]
+            a = coordinates[t, start:stop]
+            b = coordinates[t + 1, start:stop]
+            c = coordinates[t + 2, start:stop]
+            d = coordinates[t + 3, start:stop]
+            p = point[t]
+            q = point[t + 1]
+            r = point[t + 2]
+            s = point[t + 3]
             for j in range(len(near)):
-                e, f, g, h = a[j] - p, b[j] - q, c[j] - r, d[j] - s
+                e = a[j] - p
+                f = b[j] - q
+                g = c[j] - r
+                h = d[j] - s
                 near[j] += (e * e + f * f) + (g * g + h * h)
     _bound(screen, width // BLOCK)
 
@@ -56,10 +62,12 @@ def measure(screen: Screen, count: int) -> None:
 def _bound(screen: Screen, blocks: int) -> None:
     """Set the least and the largest screened distance of each block."""
     bits = screen.near.view(np.int32)
-    low, high = screen.low.view(np.int32), screen.high.view(np.int32)
+    low = screen.low.view(np.int32)
+    high = screen.high.view(np.int32)
     for b in range(blocks):
         some = bits[b * BLOCK : (b + 1) * BLOCK]
-        least, most = INFINITE, np.int32(0)
+        least = INFINITE
+        most = np.int32(0)
         for j in range(BLOCK):
             v = some[j]
             least = min(least, v)
@@ -72,9 +80,11 @@ def find_next(
     screen: Screen, at: int, end: int, least: np.float32, most: np.float32
 ) -> int:
     """Return the first column of at..end-1 with `near` in least..most, or the end."""
-    near, result = screen.near, end
+    near = screen.near
+    result = end
     while at < result:
-        block, start = at // BLOCK, at // PART * PART
+        block = at // BLOCK
+        start = at // PART * PART
         if screen.low[block] > most or screen.high[block] < least:
             at = (block + 1) * BLOCK
         else:
@@ -90,7 +100,8 @@ def find_next(
 @inlined
 def _has_candidate(near: F32, start: int, least: np.float32, most: np.float32) -> bool:
     """Whether any distance of a part of a block is within bounds."""
-    some, hits = near[start : start + PART], 0
+    some = near[start : start + PART]
+    hits = 0
     for j in range(PART):
         hits += (some[j] >= least) & (some[j] <= most)
     return hits > 0
@@ -99,7 +110,8 @@ def _has_candidate(near: F32, start: int, least: np.float32, most: np.float32) -
 @inlined
 def measure_exactly(screen: Screen, records: Floats, column: int) -> float:
     """Return the squared distance of a column of records (d, n), times factor^2."""
-    total, factor = 0.0, screen.factor[0]
+    total = 0.0
+    factor = screen.factor[0]
     for t in range(len(records)):
         gap = factor * records[t, column] - screen.point[t]
         total += gap * gap

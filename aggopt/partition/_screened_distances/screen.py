@@ -47,7 +47,8 @@ class Screen(NamedTuple):
 
 def create_screen(d: int, n: int) -> Screen:
     """Return an empty filter for n points of d attributes."""
-    rows, blocks = -(-d // ROWS) * ROWS, -(-n // BLOCK)
+    rows = -(-d // ROWS) * ROWS
+    blocks = -(-n // BLOCK)
     coordinates = np.zeros((rows, blocks * BLOCK), np.float32)
     coordinates[0] = np.inf
     return Screen(

@@ -216,7 +216,8 @@ class Partition:
     @property
     def _said(self) -> str:
         sizes = self.sizes[self.sizes > 0]
-        smallest, largest = int(sizes.min()), int(sizes.max())
+        smallest = int(sizes.min())
+        largest = int(sizes.max())
         size_range = (
             str(smallest) if smallest == largest else f"{smallest} to {largest}"
         )

@@ -47,7 +47,8 @@ def _take_from_tree(
     from aggopt.partition._box_tree.tree import create_pivots, create_workspace
     from aggopt.partition._unassigned import by_tree_kernels
 
-    tree, space = build_tree(pool), create_workspace(k)
+    tree = build_tree(pool)
+    space = create_workspace(k)
     turns = (pool.remaining - enough) // (2 * k if paired else k)
     chosen = create_pivots(tree, turns if paired else 0)
     max_entries = max(1, min(CHUNK, TRIAL * pool.records.size))

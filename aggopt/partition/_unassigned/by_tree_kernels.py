@@ -41,7 +41,8 @@ def take_groups(
         scanned += (3 if paired else 2) * pool.counts[UNASSIGNED] * len(pool.records)
         r = _find_outermost(pool, tree, pivots, workspace)
         s = _find_opposite(tree, pivots, r, workspace) if paired else r
-        a, b = record(tree, r), record(tree, s)
+        a = record(tree, r)
+        b = record(tree, s)
         _take_nearest(pool, tree, r // LEAF, a, workspace)
         if paired:
             _take_nearest(pool, tree, s // LEAF, b, workspace)
@@ -68,7 +69,8 @@ def _find_outermost(
     As the centroid moves away from its pivot, more entries have to be read. Once these
     add up to all entries, the pivot is computed again, which reads them once.
     """
-    entries, before = pool.counts[UNASSIGNED] * len(pool.records), workspace.read[0]
+    entries = pool.counts[UNASSIGNED] * len(pool.records)
+    before = workspace.read[0]
     place = find_farthest(
         tree,
         pivots,
@@ -108,7 +110,8 @@ def _take_nearest(
 @inner
 def _remove(pool: Pool, tree: Tree, place: int) -> None:
     """Assign a record to the current group; the last of its leaf takes its place."""
-    leaf, j = place // LEAF, place % LEAF
+    leaf = place // LEAF
+    j = place % LEAF
     last = tree.waiting[leaf] - 1
     pool.labels[tree.who[leaf, j]] = pool.counts[GROUPS]
     for t in range(len(pool.records)):

@@ -61,7 +61,8 @@ def measure(pool: Pool, factor: float, point: Floats) -> None:
         distances = pool.distances[start:stop]
         distances[:] = 0.0
         for t in range(len(point)):
-            row, p = pool.records[t, start:stop], point[t]
+            row = pool.records[t, start:stop]
+            p = point[t]
             for j in range(len(distances)):
                 gap = factor * row[j] - p
                 distances[j] += gap * gap
@@ -70,11 +71,15 @@ def measure(pool: Pool, factor: float, point: Floats) -> None:
 @inner
 def find_farthest(pool: Pool) -> int:
     """Return the farthest column; among equals, the one whose record is first in X."""
-    best, far, who = 0, pool.distances[0], pool.who[0]
+    best = 0
+    far = pool.distances[0]
+    who = pool.who[0]
     for j in range(1, pool.counts[UNASSIGNED]):
         v = pool.distances[j]
         if v >= far and (v > far or pool.who[j] < who):
-            best, far, who = j, v, pool.who[j]
+            best = j
+            far = v
+            who = pool.who[j]
     return best
 
 
@@ -82,7 +87,8 @@ def find_farthest(pool: Pool) -> int:
 def take_nearest(pool: Pool, nearest: I64) -> None:
     """Make a group of the len(nearest) nearest columns."""
     find_nearest(pool, nearest)
-    group, left = pool.counts[GROUPS], pool.counts[UNASSIGNED] - len(nearest)
+    group = pool.counts[GROUPS]
+    left = pool.counts[UNASSIGNED] - len(nearest)
     for column in nearest:
         pool.labels[pool.who[column]] = group
         add_to_sums(pool, column, -1)

@@ -29,7 +29,9 @@ def measure(candidates: SortedPool, column: int) -> None:
 @inner
 def find_farthest(candidates: SortedPool) -> int:
     """Return the farthest free column; among equals, the one first in X."""
-    best, far, pool = -1, -1.0, candidates.pool
+    best = -1
+    far = -1.0
+    pool = candidates.pool
     end = pool.counts[UNASSIGNED]
     for start in range(0, end, BLOCK):
         some = pool.distances[start : min(start + BLOCK, end)]
@@ -39,7 +41,8 @@ def find_farthest(candidates: SortedPool) -> int:
         for j in range(start, start + len(some) if hits else start):
             v = pool.distances[j]
             if v >= far and v < np.inf and (v > far or pool.who[j] < pool.who[best]):
-                best, far = j, v
+                best = j
+                far = v
     return best
 
 
@@ -67,7 +70,9 @@ def drop_taken(candidates: SortedPool) -> bool:
     """Drop the taken columns if they have become many; return whether they had."""
     if candidates.free[0] >= KEEP * candidates.pool.counts[UNASSIGNED]:
         return False
-    pool, kept_count, bin_ = candidates.pool, 0, 0
+    pool = candidates.pool
+    kept_count = 0
+    bin_ = 0
     for j in range(pool.counts[UNASSIGNED]):
         while bin_ <= candidates.bins[j]:
             candidates.first[bin_] = kept_count

@@ -71,7 +71,8 @@ def _make_keys(x: Floats, keys: U64) -> list[int]:
 
     0.0 and -0.0 get the same key.
     """
-    values, differ = keys.view(np.float64), np.uint64(0)
+    values = keys.view(np.float64)
+    differ = np.uint64(0)
     for i in range(len(keys)):
         values[i] = x[i] + 0.0
         keys[i] = ~keys[i] if keys[i] & SIGN else keys[i] | SIGN
@@ -120,7 +121,9 @@ def _finish_sorting(keys: U64, order: AnyInt) -> bool:
     for i in range(1, len(keys)):
         if keys[i - 1] <= keys[i]:
             continue
-        key, who, j = keys[i], order[i], i
+        key = keys[i]
+        who = order[i]
+        j = i
         while j > 0 and keys[j - 1] > key:
             keys[j], order[j] = keys[j - 1], order[j - 1]
             j -= 1

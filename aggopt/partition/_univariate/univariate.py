@@ -112,7 +112,8 @@ def univariate(
     solved = _solve_model(
         x, k, _UnivariateOptions(cost, centroids, solver, time_limit, options)
     )
-    labels, spent = solved.labels, clock.spent
+    labels = solved.labels
+    spent = clock.spent
     return Partition(labels, _make_evidence(solved, spent))
 
 

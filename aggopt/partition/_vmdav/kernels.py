@@ -25,7 +25,8 @@ def take_growing_groups(
     With `outermost` (n,) a group begins at the first of them that has no group; with an
     empty array, at the record farthest from the centroid of those without.
     """
-    nearest, near = np.empty(k, np.int64), np.empty(len(pool.who))
+    nearest = np.empty(k, np.int64)
+    near = np.empty(len(pool.who))
     for _ in range(turns):
         if pool.counts[UNASSIGNED] < k:
             return
@@ -58,7 +59,8 @@ def find_column(pool: Pool, record: int) -> int:
 @inner
 def _grow_group(pool: Pool, near: Floats, k: int, gamma2: float) -> None:
     """Add records that are nearer to the group than to others, up to 2k - 1."""
-    begin, size = pool.counts[UNASSIGNED], k
+    begin = pool.counts[UNASSIGNED]
+    size = k
     near[:begin] = np.inf
     for column in range(begin, begin + k):
         update_nearness(pool, near, column)

@@ -16,11 +16,9 @@ def _repair_by_merging(
 ) -> Partition | None:
     from aggopt.repair import _merge_until_satisfied as merging
 
-    X, requirements, clock = (
-        repair_input.X,
-        repair_input.requirements,
-        Deadline(None, repair_input.progress),
-    )
+    X = repair_input.X
+    requirements = repair_input.requirements
+    clock = Deadline(None, repair_input.progress)
     raw_labels = merging.merge_until_satisfied(
         X,
         labels,

@@ -23,7 +23,8 @@ def _repair_by_search(
     from aggopt.repair import _merge_until_satisfied as merging
     from aggopt.repair._checked_search import search_with_checks
 
-    X, requirements = repair_input.X, repair_input.requirements
+    X = repair_input.X
+    requirements = repair_input.requirements
     clock = Deadline(settings.time_limit, repair_input.progress)
     beginning = part(clock.report, 0.0, MERGED)
     merged = merging.merge_until_satisfied(

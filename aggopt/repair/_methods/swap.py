@@ -26,7 +26,8 @@ def _solve(
     from aggopt.repair._local_search import search_locally
     from aggopt.repair._merge_until_close import make_close
 
-    total_clock, clock = clock, make_search_clock(options, clock)
+    total_clock = clock
+    clock = make_search_clock(options, clock)
     start = labels if problem.holds(labels) else make_close(problem, labels)
     best = search_locally(problem, start, options.proposals, options.seed, clock)
     return polish_by_program(problem, best, options, clock, total_clock)

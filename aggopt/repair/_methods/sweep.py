@@ -26,7 +26,8 @@ def _solve(
     from aggopt.repair._merge_until_close import make_close
     from aggopt.repair._multistart import search_from_strata
 
-    total_clock, clock = clock, make_search_clock(options, clock)
+    total_clock = clock
+    clock = make_search_clock(options, clock)
     start = labels if problem.holds(labels) else None
     best = search_from_strata(problem, start, options.proposals, options.seed, clock)
     if best is None:
