@@ -14,9 +14,9 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Labels
 from aggopt.privacy._ordered import Ordered
 
-WORK = 20_000_000  # records of proposed groups that are evaluated, at most
+DESCENT_WORK = 20_000_000  # records of proposed groups that are evaluated, at most
 EACH = 10_000  # fixed cost of a pair of groups, in records
-LESS = 1e-12  # share by which an EMD must fall
+EMD_STEP = 1e-12  # share by which an EMD must fall
 
 
 class _Change(NamedTuple):
@@ -44,14 +44,14 @@ def lower_largest_emd(ordered: Ordered, labels: Labels, k: int) -> Labels:
         sizes = np.bincount(labels)
         emd = ordered.numerators(labels) / sizes
         worst = int(np.argmax(emd))
-        lowest = emd[worst] * (1 - LESS)
+        lowest = emd[worst] * (1 - EMD_STEP)
         best = None
         for other in range(len(sizes)):
             if other == worst:
                 continue
             pair = sizes[[worst, other]]
             work += EACH + int(pair.prod() * pair.sum())
-            if work > WORK:
+            if work > DESCENT_WORK:
                 return labels
             for change in _list_changes(ordered, labels, worst, other, k):
                 emds = _compute_larger(ordered, change)

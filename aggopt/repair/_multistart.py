@@ -12,7 +12,7 @@ from aggopt.repair._local_search import make_stage, search_locally
 from aggopt.repair._problem import Problem
 
 FACTORS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0)  # multiples of the least sufficient size
-TRIAL = 1 / 20  # share of the proposals for the trial of one size
+TRIAL_SHARE = 1 / 20  # share of the proposals for the trial of one size
 TRIED = 0.35  # share of the time for all trials, roughly
 
 
@@ -24,7 +24,7 @@ def search_from_strata(
     `labels` (n,) are t-close, and are searched like the others.
     """
     best = labels
-    trial = round(TRIAL * proposals)
+    trial = round(TRIAL_SHARE * proposals)
     sizes = _list_sizes(problem)
     for step, size in enumerate((None, *sizes)):
         if clock.over and best is not None:

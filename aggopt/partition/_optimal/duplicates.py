@@ -8,7 +8,7 @@ from aggopt.core.types import I32, Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.columns import GroupColumns, sort_groups
 
-MANY = 24  # duplicates; fewer are priced like other records
+COPIES = 24  # duplicates; fewer are priced like other records
 VARIANTS = 400  # of one group, by exchange of duplicates
 
 
@@ -38,7 +38,7 @@ class Duplicates:
         """Return the duplicates among records (n, d), their weights among the d."""
         _, place, sizes = np.unique(Z, axis=0, return_inverse=True, return_counts=True)
         place = place.ravel()
-        many = sizes[place] >= max(k, MANY)
+        many = sizes[place] >= max(k, COPIES)
         order = np.argsort(place, kind="stable")
         before = np.full(len(Z), -1, np.intp)
         same = (place[order[1:]] == place[order[:-1]]) & many[order[1:]]

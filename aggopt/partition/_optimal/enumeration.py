@@ -8,8 +8,10 @@ from aggopt.partition._optimal.pricing import PricingEffort
 from aggopt.partition._optimal.restricted_ip import TRUST, choose_groups
 from aggopt.solvers import Solver
 
-MANY = 60_000  # most groups of the integer program
-SOME = 25_000  # groups of a first program, whose better incumbent leaves fewer
+ENUMERATED = 60_000  # most groups of the integer program
+FIRST_ENUMERATED = (
+    25_000  # groups of a first program, whose better incumbent leaves fewer
+)
 EDGE = 1 + 1e-9  # for rounding in the gap
 
 
@@ -28,12 +30,12 @@ def prove_by_enumeration(
         return False
     bound = generation.pricer.bound(*generation.proof)
     gap = (best.value - bound) * EDGE
-    effort = PricingEffort(keep=MANY, room=MANY)
+    effort = PricingEffort(keep=ENUMERATED, room=ENUMERATED)
     priced = generation.pricer.paying(generation.proof[0], effort, clock, max_cost=gap)
     if not priced.complete:
         return False
     covered = -np.inf
-    for count in (SOME, MANY):
+    for count in (FIRST_ENUMERATED, ENUMERATED):
         order = priced.reduced.argsort(kind="stable")[: count + 1]
         gap = (best.value - bound) * EDGE
         highest = gap

@@ -13,14 +13,14 @@ from aggopt.solvers import Solver
 # a solver is fast among few groups; many contain a better choice, but take too
 # long
 FIRST = 1.5  # groups for each record in the first program
-MORE = 1.5  # times as many after a proof
+GROWTH = 1.5  # times as many after a proof
 FEWER = 0.6  # times as many without one
 NARROW = (
     1 / 64
 )  # of the gap: the reduced cost up to which all groups are searched first
 SOUGHT = 4  # groups for each record that are searched
 ROOM = 10  # groups for each record that may be found
-PERTURBATIONS = 30  # per record, of local search after a program
+PROGRAM_PERTURBATIONS = 30  # per record, of local search after a program
 
 
 def search_among_groups(
@@ -48,13 +48,15 @@ def search_among_groups(
             return
         done = choose_groups(generation, solver, wanted, clock, seconds)
         if best.value < before:
-            continue_search(generation, searches, best.labels, PERTURBATIONS, clock)
+            continue_search(
+                generation, searches, best.labels, PROGRAM_PERTURBATIONS, clock
+            )
         elif not done and not tried:
             max_groups = int(FEWER * max_groups)
             continue
         if not done:
             return
-        max_groups = int(MORE * max_groups)
+        max_groups = int(GROWTH * max_groups)
         tried = len(wanted)
         before = best.value
 

@@ -9,9 +9,9 @@ from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import group_columns, number_groups
 from aggopt.partition._optimal.initial_columns import Searches, continue_search
 
-LEAST = 0.05  # shares below are not drawn
-MORE = 0.3  # added to a share: the probability of being drawn
-PERTURBATIONS = 20  # per record
+LEAST_SHARE = 0.05  # shares below are not drawn
+EXTRA_SHARE = 0.3  # added to a share: the probability of being drawn
+ROUNDING_PERTURBATIONS = 20  # per record
 
 
 def try_roundings(
@@ -26,7 +26,7 @@ def try_roundings(
             generation,
             searches,
             _round_solution(generation, searches),
-            PERTURBATIONS,
+            ROUNDING_PERTURBATIONS,
             within,
         )
     return better
@@ -54,10 +54,10 @@ def _round_solution(generation: ColumnGeneration, searches: Searches) -> Labels:
 def _draw(
     generation: ColumnGeneration, searches: Searches, share: Floats, labels: Labels
 ) -> None:
-    candidates = np.flatnonzero(share > LEAST)
+    candidates = np.flatnonzero(share > LEAST_SHARE)
     rng = searches.rng
     order = np.argsort(-share[candidates] * rng.uniform(0.6, 1.4, len(candidates)))
-    is_drawn = rng.random(len(candidates)) < share[candidates] + MORE
+    is_drawn = rng.random(len(candidates)) < share[candidates] + EXTRA_SHARE
     group = 0
     for q in candidates[order][is_drawn[order]]:
         size = generation.pool.all.sizes[q]
