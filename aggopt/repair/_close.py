@@ -59,7 +59,7 @@ def polish_by_program(
     """Return the labels of a search, improved by a program if a solver was named."""
     if options.solver is None:
         return MethodResult(labels, Status.LIMIT if searching.over else Status.LOCAL)
-    from aggopt.repair._exchange import exchange_records
+    from aggopt.repair._merge_ilp import exchange_records
 
     best, status = exchange_records(
         problem, labels, options.solver, replace(clock, progress=None)

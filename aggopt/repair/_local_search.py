@@ -6,7 +6,13 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
+from aggopt.partition._closeness_first.closeness_first import (
+    count_strata,
+    fit_count,
+    partition_by_strata,
+)
 from aggopt.partition._local_search.search import Search
+from aggopt.privacy._distance import threshold
 from aggopt.repair._problem import Problem
 
 
@@ -41,3 +47,55 @@ def make_stage(clock: Deadline, begin: float, end: float) -> Deadline:
 
 def _report_stage(clock: Deadline, begin: float, end: float, share: float) -> None:
     clock.report(begin + share * (end - begin))
+
+
+FACTORS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0)  # multiples of the least sufficient size
+TRIAL_SHARE = 1 / 20  # share of the proposals for the trial of one size
+TRIED = 0.35  # share of the time for all trials, roughly
+
+
+def search_from_strata(
+    problem: Problem, labels: Labels | None, proposals: int, seed: int, clock: Deadline
+) -> Labels | None:
+    """Return the best labels (n,) found; None if time ended before any were found.
+
+    `labels` (n,) are t-close, and are searched like the others.
+    """
+    best = labels
+    trial = round(TRIAL_SHARE * proposals)
+    sizes = _list_sizes(problem)
+    for step, size in enumerate((None, *sizes)):
+        if clock.over and best is not None:
+            break
+        start = labels if size is None else _make_start(problem, size)
+        if start is None:
+            continue
+        begin, end = (TRIED * s / (len(sizes) + 1) for s in (step, step + 1))
+        searched_labels = search_locally(
+            problem, start, trial, seed, make_stage(clock, begin, end)
+        )
+        best = _select_better(problem, best, searched_labels)
+    if best is None or clock.over:
+        return best
+    rest = proposals - trial * (len(sizes) + (labels is not None))
+    return search_locally(
+        problem, best, max(0, rest), seed, make_stage(clock, TRIED, 1.0)
+    )
+
+
+def _select_better(problem: Problem, one: Labels | None, other: Labels) -> Labels:
+    return other if one is None or problem.sse(other) < problem.sse(one) else one
+
+
+def _list_sizes(problem: Problem) -> list[int]:
+    n = len(problem.Z)
+    smallest = problem.k
+    if problem.ordered.m > 1:
+        smallest = count_strata(n, problem.k, threshold(problem.t))
+    return sorted({fit_count(n, min(n, round(smallest * f))) for f in FACTORS})
+
+
+def _make_start(problem: Problem, size: int) -> Labels | None:
+    """Return groups from strata, None if ties take them beyond t."""
+    labels = partition_by_strata(problem.Z, problem.ordered.place, size)
+    return labels if problem.holds(labels) else None

@@ -1,19 +1,45 @@
 """User-defined repairs, whose groups are checked before use."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.own_function import OwnFunction
-from aggopt.core.types import Bool, Labels
+from aggopt.core.progress import Progress
+from aggopt.core.types import F64, Bool, Labels
 from aggopt.encoding._encoded import Encoded
 from aggopt.errors import PrivacyError
 from aggopt.partition._own import require_labels
 from aggopt.partition._shared.result import Partition
-from aggopt.privacy._requirement import broken_by
-from aggopt.repair._given import RepairInput
+from aggopt.privacy._requirement import Requirement, broken_by
+
+
+class RepairInput(NamedTuple):
+    """Input of a repair in addition to the groups.
+
+    Attributes
+    ----------
+    X : (n, d)
+        Quasi-identifiers in their own units, or encoded.
+    k, requirements
+        Smallest size of groups, and their requirements.
+    bound
+        Lower bound of the partition on the loss of any groups of k, or None.
+    progress
+        Progress callback: called with the completed share.
+    weights : (n,)
+        Sampling weights, above 0, for the squares; None without weights.
+    """
+
+    X: F64 | Encoded
+    k: int
+    requirements: Sequence[Requirement]
+    bound: float | None
+    progress: Progress | None
+    weights: F64 | None = None
 
 
 @dataclass(frozen=True)

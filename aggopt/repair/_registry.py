@@ -12,8 +12,8 @@ from aggopt.core.section import Section, SolverName
 from aggopt.core.types import Labels
 from aggopt.partition._shared.result import Partition
 from aggopt.privacy._model import OWN_MODELS, REQUIREMENTS
-from aggopt.repair._given import RepairInput as RepairInput
 from aggopt.repair._own import OwnRepair
+from aggopt.repair._own import RepairInput as RepairInput
 
 ALL_MODELS = frozenset({*REQUIREMENTS, OWN_MODELS})
 

@@ -24,10 +24,9 @@ from aggopt.partition._optimal import (
     branch_and_price,
     column_generation,
     exhaustive,
+    master,
     restricted_ip,
-    scaled_duals,
     schedule,
-    subset_row_cuts,
 )
 from aggopt.partition._optimal import optimal as optimal_module
 from aggopt.partition._optimal.column_generation import ColumnGeneration
@@ -173,7 +172,7 @@ def test_any_prices_prove_no_more_than_the_best(seed):
 def test_a_share_of_the_prices_proves_a_bound():
     of = priced(records(5, 40, 3), 3)
     of.price_heuristically(Deadline(None))
-    assert scaled_duals.raise_bound_by_scaling(of, Deadline(None))
+    assert schedule.raise_bound_by_scaling(of, Deadline(None))
     scaled = of.best.bound
     assert of.price()
     assert of.solved.value == pytest.approx(of.best.bound, rel=1e-6)
@@ -206,7 +205,7 @@ def test_cuts_are_broken_by_the_choice_and_raise_the_bound():
     before, share = of.best.bound, of.solved.share
     count = of.cut()
     found = of.master.cuts
-    held = subset_row_cuts.count_halves(of.pool.all, found, 60)[:, : len(share)] @ share
+    held = master.count_halves(of.pool.all, found, 60)[:, : len(share)] @ share
     assert count == len(found) == len({*found})
     assert (held > [len(c) // 2 for c in found]).all()
     assert of.price()

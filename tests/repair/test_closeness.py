@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from conftest import require_solver
 
-import aggopt.repair._exchange as exchange_module
+import aggopt.repair._local_search as multistart_module
+import aggopt.repair._merge_ilp as exchange_module
 import aggopt.repair._merge_ilp as ilp_module
-import aggopt.repair._multistart as multistart_module
 import aggopt.repair._problem as problem_module
 import aggopt.repair._unions as unions_module
 from aggopt.aggregate import mean
@@ -26,8 +26,8 @@ from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
 from aggopt.repair._bound import bound_close_loss, bound_loss
 from aggopt.repair._close import RepairOptions
-from aggopt.repair._exchange import exchange_records
 from aggopt.repair._large_neighbourhood_search import SearchedUnions
+from aggopt.repair._merge_ilp import exchange_records
 from aggopt.repair._merge_until_close import make_close
 from aggopt.repair._problem import create_problem
 from aggopt.repair._repaired import MethodResult

@@ -72,7 +72,7 @@ def asks_wrongly(X, labels, k, *, broken):
     ("repair", "error", "said"),
     [
         (leaves, PrivacyError, r"leaves leaves \d+ of 13 groups that do not satisfy"),
-        (too_small, PrivacyError, "too_small made a group of 1, and k = 3 is asked"),
+        (too_small, PrivacyError, "too_small made a group of 1, but k = 3 is required"),
         (too_few, JobError, "too_few returns no partition: labels have shape"),
         (asks_wrongly, JobError, "asks_wrongly fails with a JobError in line"),
     ],

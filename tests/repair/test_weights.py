@@ -12,7 +12,7 @@ from aggopt.privacy._dominance import Dominance
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
 from aggopt.repair._checked_search import search_with_checks
-from aggopt.repair._given import RepairInput
+from aggopt.repair._own import RepairInput
 from aggopt.repair._registry import REPAIRS
 
 RNG = np.random.default_rng(8)

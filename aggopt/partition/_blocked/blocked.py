@@ -97,7 +97,7 @@ LEAF = 64  # records of a part without an internal order
 START = 0.1  # share of the work before the search, roughly
 
 
-class _Options(NamedTuple):
+class _BlockedOptions(NamedTuple):
     inner: str | PartitionFunction
     block_size: int | None
     effort: str
@@ -226,7 +226,7 @@ def blocked(
     >>> blocked([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3).labels
     array([0, 1, 0, 1, 0, 1])
     """
-    options = _Options(
+    options = _BlockedOptions(
         inner=inner,
         block_size=block_size,
         effort=effort,
@@ -257,7 +257,7 @@ def blocked(
 
 
 def _run_search(
-    X: npt.ArrayLike, k: int, options: _Options, progress: Progress | None
+    X: npt.ArrayLike, k: int, options: _BlockedOptions, progress: Progress | None
 ) -> _SearchResult:
     scaled, weighing = scale_with_weights(X, options.scale, options.weights)
     records, exponent = scale_to_unit(scaled)
@@ -299,7 +299,7 @@ def _run_search(
     return _SearchResult(records, exponent, k, labels, status)
 
 
-def _read_initial_labels(options: _Options, n: int, k: int) -> Labels | None:
+def _read_initial_labels(options: _BlockedOptions, n: int, k: int) -> Labels | None:
     """Return the initial labels (n,) of the search, or None if the user passed none."""
     if options.initial_labels is None:
         return None
@@ -320,7 +320,7 @@ def _compile_kernels(inner: str | PartitionFunction) -> None:
     rows = np.repeat(np.arange(5000.0)[:, None], 2, axis=1)
     partition(rows, 2, scale="none")  # enough records for a tree
     for k in (2, ANNEALED):
-        options = _Options(inner, None, "fast", None, 0, 1, "none")
+        options = _BlockedOptions(inner, None, "fast", None, 0, 1, "none")
         _run_search(rows[: 2 * LEAF], k, options, None)
 
 
@@ -334,7 +334,7 @@ def _report_range(report: Progress, begin: float, end: float, share: float) -> N
     report(begin + (end - begin) * min(share, 1.0))
 
 
-def _require_options(options: _Options) -> None:
+def _require_options(options: _BlockedOptions) -> None:
     resolve_function(options.inner, "inner method", list_inner_methods())
     require_known("effort", options.effort, EFFORTS)
     require_region_size(options.region_size)

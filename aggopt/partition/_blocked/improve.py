@@ -116,9 +116,7 @@ EFFORTS = tuple(SMALL)
 COOLING = Cooling(1.0, 0.1)  # of annealing
 ROUND = 64  # proposals per record, roughly, until regions get new borders
 SHARE = 0.4  # of the time, at most, for annealing
-COPIED = (
-    2  # average number of equal records from which on distinct records are searched
-)
+COPIED = 2  # mean number of equal records from which distinct ones are searched
 REGION = 32768  # records of a region, at least
 REGIONS = 16  # roughly: one per core, and few borders
 

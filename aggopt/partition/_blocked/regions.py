@@ -13,10 +13,8 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._neighbours.spatial_order import sort_in_space, split_in_parts
 
-WHOLE = (
-    1.0,
-    0.0,
-)  # share of its neighbours that a record needs in the region, by cut of a pass
+# share of its neighbours that a record needs in its region, by cut of a pass
+WHOLE = (1.0, 0.0)
 
 
 class Map(NamedTuple):

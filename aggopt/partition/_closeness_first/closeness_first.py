@@ -135,8 +135,8 @@ def partition_by_strata(
 ) -> Labels:
     """Return labels (n,) of groups with a record from each stratum, or one more.
 
-    The strata are `count` runs of the records (n, d) by `place` (n,); `fitted` returns
-    such a count.
+    The strata are `count` runs of the records (n, d) by `place` (n,); `fit_count`
+    returns a suitable count.
     """
     sizes = _size_strata(len(records), count)
     stratum = np.empty(len(records), np.int64)

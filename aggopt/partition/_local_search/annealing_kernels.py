@@ -31,9 +31,7 @@ from aggopt.partition._local_search.weight_kernels import (
 )
 
 STEP = 1024  # proposals at one temperature
-WIDTH = (
-    256  # records, adjacent in memory, that the proposals of one temperature are for
-)
+WIDTH = 256  # adjacent records that the proposals of one temperature are for
 
 
 @compiled

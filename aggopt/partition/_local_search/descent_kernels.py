@@ -5,7 +5,7 @@ squared distances |.|, SSE changes by
 
     i from A to B        b/(b+1) |i - B| - a/(a-1) |i - A| i and j swapped      |j - A|
     - |i - A| + |i - B| - |j - B| - |i - j| (1/a + 1/b) i to B, j from B to D as if j
-    left B with i in it: see `_chain`
+    left B with i in it: see `_find_best_chain`
 
 With sampling weights `weight_kernels` has the formulas.  |i - j| is summed only if the
 triangle inequality, by way of B, cannot exclude j.

@@ -130,7 +130,7 @@ def anneal_labels(
 
     They may lose more than the given ones. Groups have k + `spare` records or more on
     average: some are dissolved first, so that others may change their sizes. The other
-    arguments are those of `searched`.
+    arguments are those of `improve_labels`.
     """
     fit = _split_if_allowed(Z, labels, k, has_large_groups(promise, weights))
     search = Search(Z, fit, k, near, seed, promise, weights)

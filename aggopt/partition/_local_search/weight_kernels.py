@@ -176,7 +176,7 @@ def compute_pass_cost(
     into: float,
     between: float,
 ) -> float:
-    """Return the added loss of group B if i replaces j in it; as in `swapping`."""
+    """Return the added loss of group B if i replaces j; see `compute_swap_cost`."""
     if weights is None:
         return float(into - groups.own[j] - between / groups.size[B])
     return _compute_replacement(weights, space, groups, B, j, i, into)

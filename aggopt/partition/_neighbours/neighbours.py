@@ -180,7 +180,7 @@ def _search_forest(Z: Floats, count: int, clock: Deadline) -> Labels:
 
 
 def _search_until(Z: Floats, count: int, clock: Deadline) -> tuple[Floats, Labels]:
-    """Return the result of `nearest` for the records that time allows."""
+    """Return the result of `find_nearest` for the records that time allows."""
     parts = []
     for part in iterate_nearest(Z, count):
         parts.append(part)
@@ -190,7 +190,7 @@ def _search_until(Z: Floats, count: int, clock: Deadline) -> tuple[Floats, Label
 
 
 def iterate_nearest(Z: Floats, count: int) -> Iterator[tuple[Floats, Labels]]:
-    """Yield the result of `nearest`, some records at a time."""
+    """Yield the result of `find_nearest`, some records at a time."""
     search: Search = _compare_all
     step = max(1, CHUNK // len(Z))
     if Z.shape[1] <= TREE:

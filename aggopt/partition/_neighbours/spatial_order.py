@@ -18,8 +18,8 @@ def sort_in_space(
     """Return rows (n, d) in a spatial order, and their record numbers (n,).
 
     The rows are halved across their principal axis, each half likewise, down to parts
-    of `leaf` rows or fewer; see `parts`. With 0 turns the axes are random, with a
-    preference for directions of large spread.
+    of `leaf` rows or fewer; see `split_in_parts`.  With 0 turns the axes are random,
+    with a preference for directions of large spread.
     """
     from aggopt.partition._neighbours import (
         spatial_order_kernels as kernels,  # imports numba

@@ -12,9 +12,12 @@ from aggopt.partition._optimal.columns import (
     number_groups,
 )
 from aggopt.partition._optimal.incumbent import Incumbent
-from aggopt.partition._optimal.master import GroupMaster, MasterSolution
+from aggopt.partition._optimal.master import (
+    GroupMaster,
+    MasterSolution,
+    find_violated_cuts,
+)
 from aggopt.partition._optimal.pricing import Duals, PricedGroups, Pricer, PricingEffort
-from aggopt.partition._optimal.subset_row_cuts import find_violated_cuts
 
 CLIMBED = 3000  # groups of least reduced cost that heuristic pricing starts from
 ENTERING = 4000  # most groups that a round adds

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from math import inf
 from typing import Any, Literal
 
@@ -17,8 +19,7 @@ from aggopt.core.section import SolverName
 from aggopt.core.validation import Floats, Labels, group_size, is_number, require_seed
 from aggopt.errors import JobError
 from aggopt.models.set_partition import MODEL
-from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
-from aggopt.partition._optimal.scaled_incumbent import ScaledIncumbent
+from aggopt.partition._optimal.incumbent import PROVEN, Incumbent, ScaledIncumbent
 from aggopt.partition._registry import Bound, Partitioner
 from aggopt.partition._shared.evidence import make_certificate
 from aggopt.partition._shared.restricted_master import require_highs
@@ -76,11 +77,10 @@ def optimal(
         are enumerated.
     time_limit
         Seconds after which the best partition so far is returned, with status LIMIT; at
-        once if 0: MDAV's groups, and the bound that neighbours prove.  600 when
-        omitted: if k is 10 or more, or large relative to the number of records, the
-        search might never end.  inf is refused; set the longest time that you would
-        wait.  A thousand records deserve whole minutes.  Compilation, on the first
-        call, is not counted.
+        once if 0: MDAV's groups, and their neighbour bound.  600 when omitted: if k is
+        10 or more, or large relative to the number of records, the search might never
+        end.  inf is refused; set the longest time that you would wait.  A thousand
+        records deserve whole minutes.  Compilation, on the first call, is not counted.
     gap_tol
         Stop when (objective - bound) / objective is at most this, from 0 to below 1.
     seed : int
@@ -148,7 +148,7 @@ def optimal(
     perturbations = PERTURBATIONS if time_limit is None else inf
     by = choose(solver, *MODEL.kinds)
     require_limited(by, time_limit)
-    search_options = _Options(
+    search_options = _OptimalOptions(
         by, seed, rarely(progress), perturbations, every=solver is None
     )
     require_highs("GroupColumns")
@@ -157,7 +157,7 @@ def optimal(
     _require_gap(gap_tol)
     if k == 1 or len(records) < 2 * k:
         return _make_only_partition(records, k, weighing, Deadline(time_limit))
-    _load_kernels()
+    load_kernels()
     clock = Deadline(LONGEST if time_limit is None else time_limit)
     work = ScaledIncumbent.of(records, k, gap_tol, weighing)
     return work.result(
@@ -165,10 +165,15 @@ def optimal(
     )
 
 
-def _load_kernels() -> None:
-    from aggopt.partition._optimal.warm_up import load_kernels
-
-    load_kernels()
+@cache
+def load_kernels() -> None:
+    """Import the kernels, so that no time limit counts imports."""
+    for name in (
+        "aggopt.partition._optimal.exact_pricing_kernels",
+        "aggopt.partition._optimal.schedule",
+        "aggopt.partition._local_search.iterated_kernels",
+    ):
+        import_module(name)
 
 
 def _require_gap(gap: object) -> None:
@@ -179,7 +184,7 @@ def _require_gap(gap: object) -> None:
 
 
 @dataclass(frozen=True)
-class _Options:
+class _OptimalOptions:
     solver: Solver
     seed: int
     report: Progress
@@ -204,7 +209,9 @@ def _make_only_partition(
     return Partition(labels, certificate)
 
 
-def _run_search(work: ScaledIncumbent, options: _Options, clock: Deadline) -> Status:
+def _run_search(
+    work: ScaledIncumbent, options: _OptimalOptions, clock: Deadline
+) -> Status:
     """Improve and bound the best so far; return the reason why it ended."""
     try:
         if not (clock.over or work.best.closed):
@@ -221,7 +228,7 @@ def _run_search(work: ScaledIncumbent, options: _Options, clock: Deadline) -> St
 
 
 def _improve_incumbent(
-    work: ScaledIncumbent, options: _Options, clock: Deadline
+    work: ScaledIncumbent, options: _OptimalOptions, clock: Deadline
 ) -> None:
     from aggopt.partition._neighbours.neighbours import find_neighbours
     from aggopt.partition._optimal.exhaustive import MOST, estimate_time
@@ -269,7 +276,7 @@ def _search_locally(
     best: Incumbent,
     near: Labels,
     perturbations: float,
-    options: _Options,
+    options: _OptimalOptions,
     clock: Deadline,
 ) -> None:
     from aggopt.partition._local_search.column_pool import Collection

@@ -9,8 +9,8 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.models import set_partition as model
 from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import GroupColumns, group_columns
+from aggopt.partition._optimal.master import count_halves
 from aggopt.partition._optimal.pricing import Cut
-from aggopt.partition._optimal.subset_row_cuts import count_halves
 from aggopt.solvers import Solver, Status
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import hard_limited

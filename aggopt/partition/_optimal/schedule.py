@@ -7,16 +7,248 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._optimal.branch_and_price import BranchAndPrice
+from aggopt.partition._local_search.column_pool import Collection
+from aggopt.partition._local_search.search import improve_labels
+from aggopt.partition._local_search.setup import create_weights
+from aggopt.partition._mdav import mdav_labels
+from aggopt.partition._optimal.branch_and_price import (
+    BranchAndPrice,
+    prove_by_enumeration,
+)
 from aggopt.partition._optimal.column_generation import ColumnGeneration
-from aggopt.partition._optimal.enumeration import prove_by_enumeration
+from aggopt.partition._optimal.columns import GroupColumns, group_columns, number_groups
 from aggopt.partition._optimal.incumbent import Incumbent
-from aggopt.partition._optimal.initial_columns import Searches, continue_search
-from aggopt.partition._optimal.pricing import Pricer
-from aggopt.partition._optimal.restricted_ip_search import search_among_groups
-from aggopt.partition._optimal.rounding import try_roundings
-from aggopt.partition._optimal.scaled_duals import raise_bound_by_scaling
+from aggopt.partition._optimal.pricing import Pricer, PricingEffort
+from aggopt.partition._optimal.restricted_ip import choose_groups
 from aggopt.solvers import Solver
+
+NEAREST = 10  # neighbours whose groups a record may change with
+
+
+class Searches:
+    """Local searches that collect the groups of their changes."""
+
+    def __init__(
+        self,
+        Z: Floats,
+        k: int,
+        near: Labels,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> None:
+        self.Z, self.k, self.weights = Z, k, create_weights(weights, len(Z), k)
+        self.near = np.ascontiguousarray(near[:, :NEAREST])
+        self.met = Collection(len(Z))
+        self.rng = np.random.default_rng(seed)
+        self._given = 0
+
+    def improved(self, labels: Labels, perturbations: float, clock: Deadline) -> Labels:
+        """Return labels of no more SSE, after `perturbations` per record."""
+        seed = int(self.rng.integers(2**31))
+        labels_found = improve_labels(
+            self.Z,
+            labels,
+            self.k,
+            self.near,
+            perturbations=perturbations,
+            seed=seed,
+            clock=clock,
+            pool=self.met,
+            weights=self.weights,
+        )
+        return np.asarray(labels_found, np.intp)
+
+    def new_groups(self) -> GroupColumns:
+        """Return the groups collected since the last call."""
+        start, who = self.met.groups()
+        start = start[self._given :]
+        before = self._given
+        self._given = before + len(start) - 1
+        sizes = np.diff(start)
+        rows = np.full((len(sizes), 2 * self.k - 1), -1, np.int32)
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        who = who[start[0] :]
+        rows[group, np.arange(len(who)) - (start[:-1] - start[0])[group]] = who
+        return GroupColumns(rows, sizes)
+
+
+def continue_search(
+    generation: ColumnGeneration,
+    searches: Searches,
+    labels: Labels,
+    perturbations: float,
+    clock: Deadline,
+) -> bool:
+    """Improve labels, add collected groups; return whether the incumbent improved."""
+    improved_labels = searches.improved(labels, perturbations, clock)
+    if (
+        not generation.pricer.duplicates.some
+    ):  # otherwise collected groups differ in duplicates only
+        generation.add(searches.new_groups())
+    return generation.offer(improved_labels)
+
+
+STEPS = (0.5, 0.7, 0.8, 0.85, 0.89, 0.92, 0.94, 0.96, 0.98)
+
+
+def raise_bound_by_scaling(generation: ColumnGeneration, clock: Deadline) -> bool:
+    """Raise the bound by duals scaled with growing factors; return whether all ended.
+
+    If no group prices out at duals u, none does at a share of them.  The smaller the
+    share, the sooner exact pricing ends.
+    """
+    for share in STEPS:
+        if clock.over:
+            return False
+        duals = generation.prices.scaled(share)
+        priced = generation.pricer.paying(duals, PricingEffort(), clock)
+        if not priced.done:
+            return False
+        generation.prove(duals, priced.least)
+        if len(priced.reduced):  # they price out at the full duals, too
+            generation.add(priced.groups.at(np.argsort(priced.reduced)[:20_000]))
+    return not clock.over
+
+
+LEAST_SHARE = 0.05  # shares below are not drawn
+EXTRA_SHARE = 0.3  # added to a share: the probability of being drawn
+ROUNDING_PERTURBATIONS = 20  # per record
+
+
+def try_roundings(
+    generation: ColumnGeneration, searches: Searches, trials: int, within: Deadline
+) -> bool:
+    """Try `trials` roundings; return whether the incumbent improved."""
+    better = False
+    for _ in range(trials):
+        if within.over:
+            break
+        better |= continue_search(
+            generation,
+            searches,
+            _round_solution(generation, searches),
+            ROUNDING_PERTURBATIONS,
+            within,
+        )
+    return better
+
+
+def _round_solution(generation: ColumnGeneration, searches: Searches) -> Labels:
+    """Return labels: groups drawn by their share, and MDAV among the other records."""
+    solved = generation.solved
+    n = generation.master.n
+    k = generation.best.k
+    labels = np.full(n, -1, np.intp)
+    if solved is not None:
+        _draw(generation, searches, solved.share, labels)
+    left = np.flatnonzero(labels < 0)
+    while 0 < len(left) < k:
+        distances = generation.pricer.apart[left[0]]
+        nearest = np.where(labels < 0, np.inf, distances).argmin()
+        labels[labels == labels[nearest]] = -1
+        left = np.flatnonzero(labels < 0)
+    if len(left):
+        labels[left] = labels.max() + 1 + mdav_labels(generation.best.Z[left], k)
+    return number_groups(group_columns(np.unique(labels, return_inverse=True)[1], k), n)
+
+
+def _draw(
+    generation: ColumnGeneration, searches: Searches, share: Floats, labels: Labels
+) -> None:
+    candidates = np.flatnonzero(share > LEAST_SHARE)
+    rng = searches.rng
+    order = np.argsort(-share[candidates] * rng.uniform(0.6, 1.4, len(candidates)))
+    is_drawn = rng.random(len(candidates)) < share[candidates] + EXTRA_SHARE
+    group = 0
+    for q in candidates[order][is_drawn[order]]:
+        size = generation.pool.all.sizes[q]
+        records = generation.pool.all.members[q, :size]
+        if (labels[records] < 0).all():
+            labels[records] = group
+            group += 1
+
+
+# a solver is fast among few groups; many contain a better choice, but take too
+# long
+FIRST = 1.5  # groups for each record in the first program
+GROWTH = 1.5  # times as many after a proof
+FEWER = 0.6  # times as many without one
+NARROW = 1 / 64  # share of the gap below which all groups are searched first
+SOUGHT = 4  # groups for each record that are searched
+ROOM = 10  # groups for each record that may be found
+PROGRAM_PERTURBATIONS = 30  # per record, of local search after a program
+
+
+def search_among_groups(
+    generation: ColumnGeneration,
+    searches: Searches,
+    solver: Solver,
+    clock: Deadline,
+    seconds: float,
+) -> None:
+    """Choose among groups of least reduced cost, and search from the chosen ones.
+
+    The number of groups grows until a solver cannot choose among them within `seconds`,
+    or falls until it can.
+    """
+    best = generation.best
+    if clock.over or best.ended:
+        return
+    _price_all(generation, clock)
+    max_groups = int(FIRST * len(best.Z))
+    tried = 0
+    before = best.value
+    while not (clock.over or best.ended):
+        wanted = _select_groups(generation, max_groups)
+        if len(wanted) in (0, tried):
+            return
+        done = choose_groups(generation, solver, wanted, clock, seconds)
+        if best.value < before:
+            continue_search(
+                generation, searches, best.labels, PROGRAM_PERTURBATIONS, clock
+            )
+        elif not done and not tried:
+            max_groups = int(FEWER * max_groups)
+            continue
+        if not done:
+            return
+        max_groups = int(GROWTH * max_groups)
+        tried = len(wanted)
+        before = best.value
+
+
+def _select_groups(generation: ColumnGeneration, max_groups: int) -> Labels:
+    """Return up to `most` groups that may belong to a better partition."""
+    solved = generation.solve()
+    if solved is None:
+        return np.empty(0, np.intp)
+    gap = generation.best.value - solved.value
+    reduced = generation.master.reduced(solved.duals, generation.pool.costs)
+    order = np.argsort(reduced, kind="stable")
+    return order[reduced[order] <= gap][:max_groups]
+
+
+def _price_all(generation: ColumnGeneration, clock: Deadline) -> None:
+    """Add the groups of least reduced cost among all groups."""
+    if generation.proof is None or generation.pricer.duplicates.some:
+        return
+    best = generation.best
+    n = len(generation.best.Z)
+    duals = generation.proof[0]
+    effort = PricingEffort(keep=ROOM * n, room=ROOM * n)
+    gap = best.value - generation.pricer.bound(*generation.proof)
+    share = NARROW
+    count = SOUGHT * n
+    while share <= 1:
+        priced = generation.pricer.paying(duals, effort, clock, max_cost=share * gap)
+        if not priced.complete:
+            return
+        order = np.argsort(priced.reduced, kind="stable")[:count]
+        generation.add(priced.groups.at(order))
+        if len(priced.reduced) >= count:
+            return
+        share *= 2
+
 
 RESTARTS = 4  # initial local searches
 PERTURBATIONS = 30  # per record, in each of them

@@ -16,8 +16,8 @@ class Screen(NamedTuple):
     """Points within [-1, 1], and their approximate distances from one point.
 
     The errors of its squared distances are bounded: a search restricted to points that
-    `kernels.least_of` and `most_of` allow finds exactly the points of a full search,
-    tie for tie.
+    `kernels.compute_lower_limit` and `compute_upper_limit` allow finds exactly the
+    points of a full search, tie for tie.
 
     Attributes
     ----------

@@ -112,7 +112,7 @@ def scale_records(
 def scale_with_weights(
     X: npt.ArrayLike, scale: str, weights: npt.ArrayLike | None
 ) -> tuple[Floats, Weighing]:
-    """Return scaled records, and weights; raises as `scaled` and `Weighing.read`."""
+    """Return scaled records, and weights; raises as both readers do."""
     if weights is None:
         return scale_records(X, scale), NONE
     weighing = Weighing.read(weights, len(read_records(X)))

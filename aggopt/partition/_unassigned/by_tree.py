@@ -26,7 +26,7 @@ def take_groups(
 ) -> None:
     """Take groups of k while `enough` records have none and a tree may pay.
 
-    The groups are those of plain scans; see `pool.take`.
+    The groups are those of plain scans; see `pool.take_groups`.
     """
     taken = 2 * k if paired else k
     while (

@@ -1,8 +1,8 @@
 """Pool of records without a group, and the rules that assign them.
 
-Fixed-size partitioners share these steps: `start` a pool, `take` groups of k from it,
-assign the remaining records by `close_with_one_group` or `spread_over_nearest_groups`,
-then `finish`.
+Fixed-size partitioners share these steps: `create_pool`, `take_groups` of k, assign the
+remaining records by `close_with_one_group` or `assign_to_nearest_groups`, then
+`collect_labels`.
 """
 
 import numpy as np
@@ -51,7 +51,7 @@ def take_groups(
 
 
 def scan(pool: Pool, k: int, *, paired: bool, enough: int, report: Progress) -> None:
-    """Take groups as `take` does, by plain scans of all records without a group."""
+    """Take groups as `take_groups` does, by plain scans of records without a group."""
     from aggopt.partition._unassigned import kernels
 
     while pool.remaining >= enough:

@@ -23,8 +23,8 @@ def _solve(
     problem: "Problem", labels: Labels, options: "RepairOptions", clock: Deadline
 ) -> "MethodResult":
     from aggopt.repair._close import make_search_clock, polish_by_program
+    from aggopt.repair._local_search import search_from_strata
     from aggopt.repair._merge_until_close import make_close
-    from aggopt.repair._multistart import search_from_strata
 
     total_clock = clock
     clock = make_search_clock(options, clock)
