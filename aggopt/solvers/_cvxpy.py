@@ -3,6 +3,7 @@
 import threading
 import warnings
 from collections.abc import Iterable, Mapping
+from math import inf, isfinite, nan
 from typing import Any, NamedTuple
 
 import cvxpy as cp
@@ -104,7 +105,7 @@ def restore(problem: cp.Problem, state: Any) -> None:
     _forget_multipliers(problem)
     solution, problem._solver_stats = state
     if solution is not None:
-        problem.unpack(solution)
+        _unpack(problem, solution)
 
 
 class CvxpySolution(NamedTuple):
@@ -144,11 +145,12 @@ def run(
     except (TypeError, KeyError, ValueError, RuntimeError) as refusal:
         raise refused(solver, native, refusal) from None
     there = status.usable and problem.value is not None
+    value = float(problem.value) if there else nan
     bound, program = found.bound, found.program
     taken = status is Status.INFEASIBLE or not found.proven
     return Ended(
         status,
-        float(problem.value) if there else None,
+        value if isfinite(value) else None,
         -bound if maximised and bound is not None else bound,
         found.proven,
         _missed(problem) if there else 0.0,
@@ -212,7 +214,9 @@ def _solve_cones(
     solution = chain.invert(raw, inverse)
     if solution.status not in (*settings.SOLUTION_PRESENT, *settings.INF_OR_UNB):
         raise cp.SolverError("failed")
-    problem.unpack(solution)
+    if not _is_finite(solution.primal_vars.values()):
+        raise cp.SolverError("no point")  # HiGHS, at a limit of its iterations
+    _unpack(problem, solution)
     took = solution.attr.get(settings.NUM_ITERS)
     if not isinstance(data, dict) or "dims" not in data:
         return CvxpySolution(iterations=took)
@@ -240,7 +244,20 @@ def _multipliers(raw: Any) -> Floats:
     return np.asarray(found, dtype=np.float64)
 
 
+def _unpack(problem: cp.Problem, solution: Any) -> None:
+    """Put a point into a problem; its objective may be too large for a number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        problem.unpack(solution)
+
+
 def _missed(problem: cp.Problem) -> float:
-    """Largest violation of any constraint at the problem's present point."""
-    missed = (np.max(c.violation(), initial=0.0) for c in problem.constraints)
-    return float(max(missed, default=0.0))
+    """Largest violation at the problem's present point; infinite if none is known."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        each = [np.max(c.violation(), initial=0.0) for c in problem.constraints]
+    missed = float(np.max(each, initial=0.0))  # NaN, if one is
+    return missed if isfinite(missed) else inf
+
+
+def _is_finite(values: Iterable[Any]) -> bool:
+    """Whether a point has values, and numbers alone."""
+    return all(np.isfinite(each).all() for each in values)

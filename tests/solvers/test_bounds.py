@@ -322,3 +322,36 @@ def test_where_a_solver_leaves_no_multipliers_they_are_found_anew():
     assert ended.proven
     assert ended.bound == pytest.approx(2)
     assert ended.bound <= 2
+
+
+def tower(largest: float) -> cp.Problem:
+    """Return x >= 3, with rows of 0 * (largest * x) that cvxpy works out in parts."""
+    x = cp.Variable(2, name="x")
+    far, near = np.diag([largest, 1.0]), np.array([[0.0, 1.0], [0.0, 0.0]])
+    return cp.Problem(cp.Minimize(cp.sum(x)), [x >= 3, near @ (far @ x) <= 1e9])
+
+
+def test_a_point_at_which_a_row_overflows_is_none_and_nothing_warns() -> None:
+    problem = tower(1e308)
+    ended = solve(problem, "cvxpy:highs")
+    assert (ended.status.usable, ended.bound) == (True, pytest.approx(6.0))
+    assert ended.status is not Status.OPTIMAL
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_a_point_of_numbers_that_are_not_finite_is_none(monkeypatch, value) -> None:
+    highspy = pytest.importorskip("highspy")
+    real = highspy.Highs.getSolution
+
+    def without_point(highs: Any) -> Any:
+        found = real(highs)
+        found.col_value = [value] * len(found.col_value)
+        return found
+
+    monkeypatch.setattr(highspy.Highs, "getSolution", without_point)
+    x = cp.Variable(3)
+    rows = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, 2.0]])
+    problem = cp.Problem(cp.Minimize(cp.sum(x)), [rows @ x >= 1, x >= -9])
+    ended = solve(problem, "cvxpy:highs", options={"simplex_iteration_limit": 5})
+    assert (ended.status, ended.bound) == (Status.FAILED, None)
+    assert x.value is None
