@@ -113,6 +113,12 @@ def asked_once():
 
 
 @pytest.fixture
+def short_grace(own_process, monkeypatch):
+    """Run solvers in processes of their own, which are killed soon after a limit."""
+    monkeypatch.setattr(_pool, "GRACE", 0.3)
+
+
+@pytest.fixture
 def own_process(monkeypatch):
     """Run solvers in processes of their own, which end with the test."""
     monkeypatch.setattr(inside, "is_worker", False)

@@ -3,9 +3,11 @@
 import collections
 import ctypes
 import itertools
+import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +39,13 @@ def hang(highs):
 
 highspy.Highs.run = hang
 """
-HANGS = ("sleeps", "keeps the lock", "frees the lock", "prints")
+
+
+def ways(*after: int) -> list[Any]:
+    """Return how HiGHS hangs, and after how many solves; all but the first are slow."""
+    first, *others = [("keeps the lock", count) for count in after]
+    others += [(hangs, 0) for hangs in ("sleeps", "frees the lock", "prints")]
+    return [first, *(pytest.param(*each, marks=pytest.mark.slow) for each in others)]
 
 
 def hang_highs(folder: Path, monkeypatch, hangs: str, after: int = 0) -> None:
@@ -78,6 +86,10 @@ def eats_memory(model, data, *, time_limit=None):
             blocks.append(bytearray(1 << 24))
         except MemoryError:
             time.sleep(0.01)
+
+
+def aborts(model, data, *, time_limit=None):
+    os.abort()
 
 
 SOLVERS = (

@@ -30,18 +30,19 @@ class Kept(Generic[T]):
 
     def __init__(self, make: Callable[[], T], modules: tuple[str, ...]) -> None:
         self._make = make
-        self._here = make() if _pool.is_here() else None
-        self._session = _pool.Session(modules) if self._here is None else None
+        self._at: T | _pool.Session = (
+            make() if _pool.is_here() else _pool.Session(modules)
+        )
         self._steps: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
 
     def then(
         self, method: Callable[Concatenate[T, ...], None], *arguments: Any
     ) -> None:
         """Call a method, which returns nothing, before the next answer."""
-        if self._here is not None:
-            method(self._here, *arguments)
-        else:
+        if isinstance(self._at, _pool.Session):
             self._steps.append((method, arguments))
+        else:
+            method(self._at, *arguments)
 
     def ask(
         self, limit: float, method: Callable[Concatenate[T, ...], A], *arguments: Any
@@ -53,17 +54,16 @@ class Kept(Generic[T]):
         NoAnswer
             It did not return in time and the process was killed, or this ended.
         """
-        if self._here is not None:
-            return method(self._here, *arguments)
-        assert self._session is not None
+        if not isinstance(self._at, _pool.Session):
+            return method(self._at, *arguments)
         steps, self._steps = [*self._steps, (method, arguments)], []
-        found: A = self._session.call(carry_out, self._make, steps, limit=limit)
+        found: A = self._at.call(carry_out, self._make, steps, limit=limit)
         return found
 
     def close(self) -> None:
         """Let the process forget the object."""
-        if self._session is not None:
-            self._session.close(forget)
+        if isinstance(self._at, _pool.Session):
+            self._at.close(forget)
 
     def __enter__(self) -> Self:
         return self

@@ -8,29 +8,19 @@ from conftest import require_solver
 from aggopt.partition import optimal
 from aggopt.solvers import Status, _pool
 
-pytestmark = pytest.mark.usefixtures("own_process")
+pytestmark = pytest.mark.usefixtures("short_grace")
 
 
 @pytest.fixture(autouse=True)
-def short(monkeypatch):
+def highs():
     require_solver("cvxpy:highs")
-    monkeypatch.setattr(_pool, "GRACE", 0.3)
 
 
 def records(n, seed=3):
     return np.random.default_rng(seed).normal(size=(n, 3))
 
 
-@pytest.mark.parametrize(
-    ("hangs", "after"),
-    [
-        ("keeps the lock", 5),
-        pytest.param("sleeps", 0, marks=pytest.mark.slow),
-        pytest.param("keeps the lock", 0, marks=pytest.mark.slow),
-        pytest.param("frees the lock", 0, marks=pytest.mark.slow),
-        pytest.param("prints", 0, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("hangs", "after"), hanging.ways(5, 0))
 def test_groups_are_returned_where_highs_hangs(tmp_path, monkeypatch, hangs, after):
     hanging.hang_highs(tmp_path, monkeypatch, hangs, after)
     X = records(60)

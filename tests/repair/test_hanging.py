@@ -11,13 +11,12 @@ from aggopt.repair._merge_until_close import make_close
 from aggopt.repair._problem import create_problem
 from aggopt.solvers import Status, _pool
 
-pytestmark = pytest.mark.usefixtures("own_process")
+pytestmark = pytest.mark.usefixtures("short_grace")
 
 
 @pytest.fixture(autouse=True)
-def short(monkeypatch):
+def highs(monkeypatch):
     require_solver("cvxpy:highs")
-    monkeypatch.setattr(_pool, "GRACE", 0.3)
     monkeypatch.setattr(_bound, "GRACE", 3.0)
 
 
@@ -36,15 +35,25 @@ def repaired(**how):
 
 
 @pytest.mark.parametrize(
-    ("hangs", "after"),
+    ("hangs", "solver", "status"),
     [
-        ("keeps the lock", 0),
-        pytest.param("keeps the lock", 3, marks=pytest.mark.slow),
-        pytest.param("sleeps", 0, marks=pytest.mark.slow),
-        pytest.param("frees the lock", 0, marks=pytest.mark.slow),
-        pytest.param("prints", 0, marks=pytest.mark.slow),
+        ("keeps the lock", hanging.keeps_the_lock, Status.UNANSWERED),
+        ("aborts", hanging.aborts, Status.FAILED),
     ],
+    ids=["hangs", "aborts"],
 )
+def test_merged_groups_are_returned_where_highs_and_the_solver_end_badly(
+    tmp_path, monkeypatch, hangs, solver, status
+):
+    monkeypatch.setattr(_bound, "PIECES", ())  # whose solver is another, and slow
+    hanging.hang_highs(tmp_path, monkeypatch, hangs)
+    found, merged = repaired(time_limit=1, solver=solver)
+    assert found.certificate.status is status
+    assert found.certificate.objective <= merged
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("hangs", "after"), hanging.ways(0, 3))
 def test_merged_groups_are_returned_where_highs_hangs(
     tmp_path, monkeypatch, hangs, after
 ):
@@ -56,6 +65,7 @@ def test_merged_groups_are_returned_where_highs_hangs(
     assert found.certificate.objective <= merged
 
 
+@pytest.mark.slow
 def test_merged_groups_are_returned_where_highs_aborts(tmp_path, monkeypatch):
     hanging.hang_highs(tmp_path, monkeypatch, "aborts")
     found, merged = repaired(time_limit=2)

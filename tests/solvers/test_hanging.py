@@ -1,17 +1,22 @@
 """No solver hangs its caller: it is killed after its limit, with what it started."""
 
-import ctypes
 import os
 import signal
 import threading
 import time
-from collections import deque
-from itertools import repeat
 
 import cvxpy as cp
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from hanging import (
+    aborts,
+    frees_the_lock,
+    ignores_its_limit,
+    keeps_the_lock,
+    prints,
+    sleeps,
+)
 from tables import job, people
 
 from aggopt import mask
@@ -30,36 +35,7 @@ def __getattr__(name):
     return ctypes.PyDLL(None).pause()
 """
 
-pytestmark = pytest.mark.usefixtures("own_process")
-
-
-@pytest.fixture(autouse=True)
-def short(monkeypatch):
-    monkeypatch.setattr(_pool, "GRACE", 0.3)
-
-
-def sleeps(model, data, *, time_limit=None):
-    time.sleep(1e6)
-
-
-def keeps_the_lock(model, data, *, time_limit=None):
-    deque(repeat(1), maxlen=0)  # for ever, in compiled code
-
-
-def frees_the_lock(model, data, *, time_limit=None):
-    ctypes.CDLL(None).pause()
-
-
-def ignores_interrupts(model, data, *, time_limit=None):
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    while True:
-        pass
-
-
-def prints(model, data, *, time_limit=None):
-    while True:
-        print("A line of a solver." * 50)
+pytestmark = pytest.mark.usefixtures("short_grace")
 
 
 def eats_memory(model, data):
@@ -68,10 +44,6 @@ def eats_memory(model, data):
 
 def means(model, data):
     return data.renormalised
-
-
-def aborts(model, data):
-    os.abort()
 
 
 def masked(solver, **how):
@@ -102,7 +74,7 @@ def _parent_of(pid):
         keeps_the_lock,
         pytest.param(sleeps, marks=pytest.mark.slow),
         pytest.param(frees_the_lock, marks=pytest.mark.slow),
-        pytest.param(ignores_interrupts, marks=pytest.mark.slow),
+        pytest.param(ignores_its_limit, marks=pytest.mark.slow),
         pytest.param(prints, marks=pytest.mark.slow),
     ],
 )
