@@ -37,7 +37,7 @@ def cbfs(
     k : int
         Records per group, 1 <= k <= n.  With n < 2k all records are one group.
     scale : "z" or "none"
-        "z" measures distances on z-scores (population standard deviation), where a
+        "z" measures distances on z-scores (population standard deviation), and a
         constant attribute weighs nothing.  "none" uses X unchanged: for attributes that
         you have weighted yourself.
     progress : callable, optional

@@ -149,7 +149,7 @@ def require_cover(
     wrong = {
         "leave out": [m for m in members if m not in counts],
         "name more than once": [m for m, times in counts.items() if times > 1],
-        f"name what is not a {kind}": [m for m in counts if m not in members],
+        f"name an unknown {kind}": [m for m in counts if m not in members],
     }
     problems = [
         f"{what} {_join_names(those)}" for what, those in wrong.items() if those

@@ -157,7 +157,7 @@ def loss_bound(
     k : int
         Records per group, at least; 1 <= k <= n.
     scale : "z" or "none"
-        "z" measures the loss on z-scores (population standard deviation), where a
+        "z" measures the loss on z-scores (population standard deviation), and a
         constant attribute weighs nothing; "none" in the units of X.
     weights : (n,), optional
         Sampling weights, above 0: the bound is of sum_i w_i |x_i - c|^2 with weighted
@@ -229,12 +229,12 @@ def compute_loss_bound(
     unit_records, exponent = scale_to_unit(zero_constants(records))
     if len(records) < 2 * k:
         bound = compute_sse(
-            unit_records, np.zeros(len(unit_records), np.intp), weighing.of
+            unit_records, np.zeros(len(unit_records), np.intp), weighing.values
         )
-    elif weighing.of is None:
+    elif weighing.values is None:
         bound = _sum_nearest_distances(unit_records, k, jobs) / (2 * k)
     else:
-        bound = compute_weighted_bound(unit_records, k, weighing.of)
+        bound = compute_weighted_bound(unit_records, k, weighing.values)
     return rescale_squares(bound * (1 - ROUNDING), exponent) * weighing.unit
 
 

@@ -48,7 +48,7 @@ def mdav(
         are assigned one by one to the group whose centroid, before any is added, is
         nearest.
     scale : "z" or "none"
-        "z" measures distances on z-scores (population standard deviation), where a
+        "z" measures distances on z-scores (population standard deviation), and a
         constant attribute weighs nothing.  "none" uses X unchanged: for attributes that
         you have weighted yourself.
     progress : callable, optional

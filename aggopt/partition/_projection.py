@@ -41,7 +41,7 @@ def projection(
         is 0); each record is projected to distance 1 from the medians, so that outliers
         hardly change the axis.
     scale : "z" or "none"
-        "z" takes z-scores (population standard deviation), where a constant attribute
+        "z" takes z-scores (population standard deviation), and a constant attribute
         weighs nothing.  "none" uses X unchanged: for attributes that you have weighted
         yourself.
 

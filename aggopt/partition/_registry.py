@@ -32,7 +32,7 @@ class AttributeUse(StrEnum):
 class Bound(StrEnum):
     """Source of the bound of a certificate."""
 
-    NEIGHBOURS = "what neighbours prove of any groups"
+    NEIGHBOURS = "proof by nearest neighbours"
     OWN = "the method's own proof"
 
 

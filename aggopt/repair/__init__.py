@@ -1,4 +1,4 @@
-"""Repair: partitions made to keep a promise of privacy, at little loss."""
+"""Repair: partitions made to satisfy privacy requirements, at little loss."""
 
 from aggopt.repair._closeness import closeness
 from aggopt.repair._feasibility import Held, Reachable, held_t, smallest_t

@@ -64,7 +64,7 @@ class _SearchedGroups:
             if self.sizes[own_group] > self.k:
                 yield _Exchange(self._gain(i, -1, own_group, g), i, g, -1)
 
-    def allowed(self, change: _Exchange) -> bool:
+    def is_allowed(self, change: _Exchange) -> bool:
         """Whether both groups satisfy every requirement after a change, exactly."""
         own_group = int(self.labels[change.record])
         one = self.members[own_group] - {change.record} | ({change.back} - {-1})
@@ -79,11 +79,11 @@ class _SearchedGroups:
     def make(self, change: _Exchange) -> None:
         """Apply a change."""
         own_group = int(self.labels[change.record])
-        self._put(change.record, own_group, change.other)
+        self._move(change.record, own_group, change.other)
         if change.back >= 0:
-            self._put(change.back, change.other, own_group)
+            self._move(change.back, change.other, own_group)
 
-    def _put(self, i: int, out: int, into: int) -> None:
+    def _move(self, i: int, out: int, into: int) -> None:
         self.labels[i] = into
         self.members[out].remove(i)
         self.members[into].add(i)
@@ -165,7 +165,7 @@ def _improve_record(state: _SearchedGroups, i: int, near: I64, min_gain: float) 
         exchange for exchange in state.changes(i, near) if exchange.gain > min_gain
     )
     for change in sorted(exchanges, reverse=True):
-        if state.allowed(change):
+        if state.is_allowed(change):
             state.make(change)
             return True
     return False

@@ -61,7 +61,7 @@ def merge_until_satisfied(
         if not short.any():
             break
         on_progress(1 - group_count / first)
-        centroids = plain_group_means(Z, labels, weighing.of)
+        centroids = plain_group_means(Z, labels, weighing.values)
         partners = _choose_partners(centroids, labels, short, requirements)
         if not partners:
             break
@@ -113,7 +113,7 @@ def certify_groups(
     Z = np.ascontiguousarray(scaled)
     close = (
         []
-        if weighing.of is not None
+        if weighing.values is not None
         else [
             Problem(Z, requirement.distance, k, float(requirement.t))
             for requirement in requirements
@@ -126,7 +126,7 @@ def certify_groups(
     )
     certificate = Certificate(
         status,
-        group_sse(Z, labels, weighing.of) * weighing.unit,
+        group_sse(Z, labels, weighing.values) * weighing.unit,
         None,
         float(broken),
         by,

@@ -65,7 +65,7 @@ def _price_unions(
     within = np.zeros(q, bool)
     enter = np.arange(q - known_count, q)
     zero = np.zeros(m)
-    best = UnionPrices(zero, unions.reduced(zero), np.zeros(q), 0.0)
+    best = UnionPrices(zero, unions.compute_reduced_costs(zero), np.zeros(q), 0.0)
     while enter.size and clock.spent < until:
         within[enter] = True
         try:
@@ -75,7 +75,7 @@ def _price_unions(
         if solved.duals is None:
             break
         prices = solved.duals
-        reduced = unions.reduced(solved.duals)
+        reduced = unions.compute_reduced_costs(solved.duals)
         # a choice has m unions at most: each gains at most the least reduced cost
         proven = float(prices.sum() + m * min(0.0, reduced.min()))
         if proven > best.bound or not best.bound:

@@ -75,7 +75,7 @@ class Unions:
         starts = np.flatnonzero(np.diff(self.column, prepend=-1))
         return np.append(starts, len(self.column))
 
-    def reduced(self, prices: Floats) -> Floats:
+    def compute_reduced_costs(self, prices: Floats) -> Floats:
         """Return cost less the prices (m,) of the groups, (q,)."""
         paid = np.add.reduceat(prices[self.group], self.first[:-1])
         return np.asarray(self.costs - paid)

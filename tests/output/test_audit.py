@@ -493,7 +493,7 @@ def test_what_is_no_table_in_memory_or_no_block_is_refused_by_its_name():
     lazy = pl.LazyFrame({"age": [1, 1]})
     with pytest.raises(TypeError, match="eager_only"):
         audit(lazy, AGE, Privacy(k=2))
-    with pytest.raises(JobError, match="name what is not a quasi-identifier 'pay'"):
+    with pytest.raises(JobError, match="name an unknown quasi-identifier 'pay'"):
         audit(ages(2), AGE, Privacy(k=2), [["age"], ["pay"]])
 
 

@@ -130,7 +130,7 @@ def test_no_small_change_shortens_a_tour(
 ) -> None:
     monkeypatch.setattr(rings, "NEAR", neighbours)
     near, before, path = tour(TOURED[name])
-    order = near.of[path][np.append(True, np.diff(near.of[path]) != 0)]
+    order = near.place_of[path][np.append(True, np.diff(near.place_of[path]) != 0)]
     least = slow.length(order, near.records)
     assert sorted(path) == list(range(len(before)))
     assert sorted(order) == list(range(len(near.records)))

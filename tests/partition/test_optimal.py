@@ -135,7 +135,9 @@ def test_exact_pricing_finds_every_group_that_pays(k, most, kind):
     pricer = Pricer(Z, k, find_neighbours(Z, 5))
     for together, apart in (((), ()), ([(0, 3), (3, 5)], [(1, 4), (5, 6)])):
         duals = Duals(u, [tuple(c) for c in drawn], s, together, apart)
-        found = pricer.paying(duals, PricingEffort(keep=9999), Deadline(None), most)
+        found = pricer.price_groups(
+            duals, PricingEffort(keep=9999), Deadline(None), most
+        )
         pays = {}
         for size in range(k, 2 * k):
             for g in combinations(range(n), size):
@@ -164,7 +166,7 @@ def test_any_prices_prove_no_more_than_the_best(seed):
     for _ in range(20):
         triples = [tuple(rng.choice(9, 3, replace=False).tolist()) for _ in range(4)]
         duals = Duals(rng.normal(1, 1, 9), triples, -rng.exponential(0.3, 4))
-        found = of.pricer.paying(duals, PricingEffort(), Deadline(None))
+        found = of.pricer.price_groups(duals, PricingEffort(), Deadline(None))
         assert found.done
         assert of.pricer.bound(duals, found.least) <= best + 1e-9
 
@@ -351,8 +353,8 @@ pricer, duals = Pricer(Z, 3, find_neighbours(Z, 8)), Duals(np.full(1500, 9.0))
 groups = group_columns(np.arange(1500) // 3, 3).at(np.tile(np.arange(500), 40))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for work in (
-    lambda seconds: pricer.paying(duals, PricingEffort(), Deadline(seconds)),
-    lambda _: pricer.priced_heuristically(duals, groups),
+    lambda seconds: pricer.price_groups(duals, PricingEffort(), Deadline(seconds)),
+    lambda _: pricer.price_heuristically(duals, groups),
 ):
     work(0.05)  # loads
     press = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))

@@ -30,7 +30,9 @@ def cost(rows):
 def test_exact_pricing_finds_every_group_that_pays(k, most):
     u = np.random.default_rng(k).uniform(0.2, 1.5, 12)
     pricer = Pricer(Z, k, find_neighbours(Z, 5), W)
-    found = pricer.paying(Duals(u), PricingEffort(keep=9999), Deadline(None), most)
+    found = pricer.price_groups(
+        Duals(u), PricingEffort(keep=9999), Deadline(None), most
+    )
     every = (g for s in range(k, 2 * k) for g in combinations(range(12), s))
     reduced = {g: cost(g) - u[list(g)].sum() for g in every}
     got = [tuple(row[row >= 0].tolist()) for row in found.groups.members]
@@ -44,7 +46,7 @@ def test_heuristic_pricing_ends_where_no_record_is_better_changed():
     start = sort_groups(np.array([[0, 5, 9, -1, -1], [1, 2, 3, 4, -1]], np.int32))
     u = np.full(12, 3.0)
     pricer = Pricer(Z, 3, find_neighbours(Z, 11), W)
-    groups, reduced = pricer.priced_heuristically(Duals(u), start)
+    groups, reduced = pricer.price_heuristically(Duals(u), start)
     assert len(reduced) == 2
     for row, paid in zip(groups.members, reduced, strict=True):
         own = set(row[row >= 0].tolist())

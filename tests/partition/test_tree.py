@@ -139,15 +139,15 @@ def test_a_look_at_ctrl_c_between_turns(monkeypatch: pytest.MonkeyPatch) -> None
 def test_boxes_are_drawn_around_what_they_hold(n: int) -> None:
     pool = unassigned.create_pool(np.random.default_rng(n).normal(size=(n, 2)))
     tree = build_tree(pool)
-    held = [tree.who[leaf, :m] for leaf, m in enumerate(tree.waiting)]
+    held = [tree.ids[leaf, :m] for leaf, m in enumerate(tree.waiting)]
     assert sorted(np.concatenate(held)) == list(range(n))
-    for leaf, who in enumerate(held):
+    for leaf, ids in enumerate(held):
         branch, b = divmod(tree.above + leaf - 1, BRANCHING)
-        seen = project_records(tree.axes, pool.records[:, who])
+        seen = project_records(tree.axes, pool.records[:, ids])
         assert_allclose(tree.sides[branch, 0, :, b], seen.min(axis=1), atol=1e-6)
         assert_allclose(tree.sides[branch, 1, :, b], seen.max(axis=1), atol=1e-6)
-        assert tree.first[branch, b] == who.min()
-        assert (tree.records[leaf, :, : len(who)] == pool.records[:, who]).all()
+        assert tree.first[branch, b] == ids.min()
+        assert (tree.records[leaf, :, : len(ids)] == pool.records[:, ids]).all()
 
 
 @pytest.mark.parametrize("d", [1, 3, ROWS - 1, ROWS, 40])

@@ -101,7 +101,7 @@ def test_one_group_is_its_own_bound():
 @pytest.mark.parametrize("unit", [1e-300, 1e300])
 def test_weights_may_be_as_small_or_large_as_floats(unit):
     known = Weighing.read(unit * W, 40)
-    assert known.of == pytest.approx(W / W.mean())
+    assert known.values == pytest.approx(W / W.mean())
     assert known.unit == pytest.approx(unit * W.mean())
 
 

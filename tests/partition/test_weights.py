@@ -93,7 +93,7 @@ def test_what_a_search_adds_up_is_what_groups_lose(annealed):
         search.descend(np.arange(40), Deadline(None))
     search.perturb(np.arange(40), 5, Deadline(None))
     unit = np.abs(X).max() / np.abs(search.space.Z).max()
-    own = compute_sse(X, search.labels, state.of) / unit**2
+    own = compute_sse(X, search.labels, state.values) / unit**2
     assert search._lowest == pytest.approx(own)
     assert search._now == pytest.approx(search.groups.loss.sum())
     assert own < before

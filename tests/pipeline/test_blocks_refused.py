@@ -40,8 +40,8 @@ def test_univariate_takes_one_attribute(no_work, scope, attributes):
     [
         ([["age"], ["height", "weight"]], "leave out 'income', 'debt'"),
         ([[*WIDE], ["age"]], "name more than once 'age'"),
-        ([[*WIDE, "agee"]], "name what is not a quasi-identifier 'agee'"),
-        ([[*WIDE, "illness"]], "name what is not a quasi-identifier 'illness'"),
+        ([[*WIDE, "agee"]], "name an unknown quasi-identifier 'agee'"),
+        ([[*WIDE, "illness"]], "name an unknown quasi-identifier 'illness'"),
         ([[*WIDE], []], "include an empty one"),
         ([], "leave out 'age'"),
     ],

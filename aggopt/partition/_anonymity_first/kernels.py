@@ -245,7 +245,7 @@ def _find_farthest(candidates: SortedPool, screen: Screen) -> int:
         if best < 0 or far > pool.distances[best]:
             best = j
             lower_limit = compute_lower_limit(screen, far)
-        elif far == pool.distances[best] and pool.who[j] < pool.who[best]:
+        elif far == pool.distances[best] and pool.ids[j] < pool.ids[best]:
             best = j
         j = find_next(screen, j + 1, end, lower_limit, LARGEST)
     return best
@@ -272,7 +272,7 @@ def _find_nearest(candidates: SortedPool, screen: Screen, columns: I64) -> None:
 def _is_nearer(pool: Pool, a: int, b: int) -> bool:
     """Whether column a is nearer than b; among equals, whether a is first in X."""
     if pool.distances[a] == pool.distances[b]:
-        return bool(pool.who[a] < pool.who[b])
+        return bool(pool.ids[a] < pool.ids[b])
     return bool(pool.distances[a] < pool.distances[b])
 
 

@@ -173,7 +173,7 @@ def blocked(
     jobs : int, optional
         Number of threads; all cores when omitted.  The groups do not depend on it.
     scale : "z" or "none"
-        "z" measures distances on z-scores (population standard deviation), where a
+        "z" measures distances on z-scores (population standard deviation), and a
         constant attribute weighs nothing.  "none" uses X unchanged: for attributes that
         you have weighted yourself.
     weights : (n,), optional
@@ -280,7 +280,7 @@ def _run_search(
                 split_large(rows, numbered(initial_labels[order]), k)
             )
         search_progress = partial(_report_range, report, START, 1.0)
-        weights = None if weighing.of is None else weighing.of[order]
+        weights = None if weighing.values is None else weighing.values[order]
         status = improve_groups(
             rows,
             first_records,

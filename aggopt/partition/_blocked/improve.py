@@ -133,7 +133,7 @@ class ReportedSteps(NamedTuple):
 
     listener: Progress
     clock: Deadline
-    of: int
+    total: int
 
     def step(self, done: int) -> Progress:
         """Return the progress callback of one step, after `done` others."""
@@ -142,7 +142,7 @@ class ReportedSteps(NamedTuple):
     def _report(self, done: int, share: float) -> None:
         limit = self.clock.seconds
         spent = self.clock.spent
-        self.listener((done + share) / self.of if limit is None else spent / limit)
+        self.listener((done + share) / self.total if limit is None else spent / limit)
 
 
 def improve_groups(

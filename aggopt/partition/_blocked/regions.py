@@ -145,11 +145,11 @@ def _cut_regions(where: Map, size: int, threads: ThreadPool, seed: int) -> Cut:
     heads, labels = np.unique(where.first, return_inverse=True)
     region_groups = max(1, size * len(heads) // len(rows))
     region = np.empty(len(heads), dtype=np.intp)
-    _, who = sort_in_space(
+    _, ids = sort_in_space(
         plain_group_means(rows, labels), region_groups, threads, turns=1, seed=seed
     )
     for number, part in enumerate(split_in_parts(len(heads), region_groups)):
-        region[who[part]] = number
+        region[ids[part]] = number
     record = np.argsort(region[labels], kind="stable")
     ends = np.cumsum(np.bincount(region[labels]))
     place = np.empty(len(rows), dtype=np.intp)

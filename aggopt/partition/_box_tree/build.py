@@ -22,7 +22,7 @@ def build_tree(pool: Pool) -> Tree:
     records = pool.records[:, : pool.remaining]
     axes = fit_axes(records)
     projections = project_records(axes, records)
-    order = np.argsort(pool.who[: pool.remaining])
+    order = np.argsort(pool.ids[: pool.remaining])
     kernels.arrange_columns(projections, order)
     tree = _create_tree(axes, *records.shape)
     kernels.fill_tree(tree, pool, projections, order)
@@ -42,7 +42,7 @@ def _create_tree(view: Axes, d: int, m: int) -> Tree:
     return Tree(
         records=np.zeros((leaves, LEAF, d)).transpose(0, 2, 1),
         projections=np.zeros((leaves, ROWS, LEAF), np.float32),
-        who=np.zeros((leaves, LEAF), np.int64),
+        ids=np.zeros((leaves, LEAF), np.int64),
         out=np.zeros((leaves, LEAF), np.float32),
         waiting=waiting,
         sides=sides,

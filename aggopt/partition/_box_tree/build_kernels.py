@@ -74,7 +74,7 @@ def fill_tree(tree: Tree, pool: Pool, projections: F32, order: I64) -> None:
     for place, column in enumerate(order):
         leaf = place // LEAF
         j = place % LEAF
-        tree.who[leaf, j] = pool.who[column]
+        tree.ids[leaf, j] = pool.ids[column]
         square = 0.0
         for t in range(len(pool.records)):
             x = tree.records[leaf, t, j] = pool.records[t, column]
@@ -117,7 +117,7 @@ def update_first(tree: Tree, node: int) -> bool:
     leaf = node - tree.above
     if leaf >= 0:
         for j in range(tree.waiting[leaf]):
-            first = min(first, tree.who[leaf, j])
+            first = min(first, tree.ids[leaf, j])
     else:
         for c in range(BRANCHING):
             first = min(first, tree.first[node, c])
@@ -142,12 +142,12 @@ def shrink_boxes(tree: Tree, leaf: int, t: int, x: np.float32) -> None:
 
 
 @inner
-def shrink_firsts(tree: Tree, leaf: int, who: int) -> None:
-    """Update the first records of boxes after the record `who` has left."""
+def shrink_firsts(tree: Tree, leaf: int, record_id: int) -> None:
+    """Update the first records of boxes after the record `record_id` has left."""
     node = leaf + tree.above
     while node > 0:
         branch = (node - 1) // BRANCHING
         b = (node - 1) % BRANCHING
-        if tree.first[branch, b] < who or not update_first(tree, node):
+        if tree.first[branch, b] < record_id or not update_first(tree, node):
             return
         node = branch

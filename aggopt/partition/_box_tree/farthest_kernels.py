@@ -150,7 +150,7 @@ def find_farthest(
     size = 2
     place = -1
     best = -1.0
-    who = NOBODY
+    best_id = NOBODY
     nodes[0], nodes[1] = 0, pivots.start[pivot] + tree.above
     threshold = np.float32(-np.inf)
     while size > 0:
@@ -174,12 +174,12 @@ def find_farthest(
         for j in range(LEAF if hits else 0):
             if (hits >> j) & 1:
                 v = measure_exactly(tree, LEAF * leaf + j, factor, point)
-                i = tree.who[leaf, j]
+                i = tree.ids[leaf, j]
                 workspace.read[0] += len(point)
-                if v >= best and (v > best or i < who):
+                if v >= best and (v > best or i < best_id):
                     place = LEAF * leaf + j
                     best = v
-                    who = i
+                    best_id = i
                     threshold = _round_down(best / square - away)
     pivots.start[pivot] = place // LEAF
     return place

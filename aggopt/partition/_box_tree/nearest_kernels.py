@@ -41,12 +41,12 @@ def find_nearest_from(
     nodes = workspace.nodes
     size = 1
     nodes[0] = 0
-    workspace.best[:], workspace.who[:] = np.inf, NOBODY
+    workspace.best[:], workspace.ids[:] = np.inf, NOBODY
     share = bound_rounding(tree)
     for j in range(tree.waiting[start]):
         v = measure_exactly(tree, LEAF * start + j, 1.0, point)
         if v <= workspace.best[0]:
-            _insert_nearest(workspace, v, tree.who[start, j], LEAF * start + j)
+            _insert_nearest(workspace, v, tree.ids[start, j], LEAF * start + j)
     threshold = _compute_threshold(workspace.best[0], length, share)
     while size > 0:
         size -= 1
@@ -54,7 +54,7 @@ def find_nearest_from(
         leaf = node - tree.above
         if leaf < 0:
             hits = _select_boxes(tree, node, threshold, workspace)
-            none = NOBODY if workspace.best[0] > 0 else workspace.who[0]
+            none = NOBODY if workspace.best[0] > 0 else workspace.ids[0]
             for b in range(BRANCHING):
                 nodes[size] = BRANCHING * node + 1 + b
                 size += (hits >> b) & (tree.first[node, b] < none)
@@ -67,7 +67,7 @@ def find_nearest_from(
                 v = measure_exactly(tree, LEAF * leaf + j, 1.0, point)
                 workspace.read[0] += len(point)
                 if v <= workspace.best[0]:
-                    _insert_nearest(workspace, v, tree.who[leaf, j], LEAF * leaf + j)
+                    _insert_nearest(workspace, v, tree.ids[leaf, j], LEAF * leaf + j)
                     threshold = _compute_threshold(workspace.best[0], length, share)
 
 
@@ -151,30 +151,32 @@ def _select_records(
 
 @inlined
 def _insert_nearest(
-    workspace: Workspace, distance: float, who: int, place: int
+    workspace: Workspace, distance: float, record_id: int, place: int
 ) -> None:
     """Put a record into the heap if it is nearer than the one on top."""
     best = workspace.best
-    names = workspace.who
+    names = workspace.ids
     k = len(workspace.best)
-    if distance == best[0] and who > names[0]:
+    if distance == best[0] and record_id > names[0]:
         return
     top = 0
     while 2 * top + 1 < k:
         child = 2 * top + 1
         if child + 1 < k and _is_before(workspace, child, child + 1):
             child += 1
-        if best[child] < distance or (best[child] == distance and names[child] < who):
+        if best[child] < distance or (
+            best[child] == distance and names[child] < record_id
+        ):
             break
         best[top], names[top] = best[child], names[child]
         workspace.place[top] = workspace.place[child]
         top = child
-    best[top], names[top], workspace.place[top] = distance, who, place
+    best[top], names[top], workspace.place[top] = distance, record_id, place
 
 
 @inner
 def _is_before(workspace: Workspace, a: int, b: int) -> bool:
     """Whether candidate a precedes b: nearer, or equally near and earlier in X."""
     if workspace.best[a] == workspace.best[b]:
-        return bool(workspace.who[a] < workspace.who[b])
+        return bool(workspace.ids[a] < workspace.ids[b])
     return bool(workspace.best[a] < workspace.best[b])

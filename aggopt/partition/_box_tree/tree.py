@@ -71,7 +71,7 @@ class Tree(NamedTuple):
     projections : (leaves, ROWS, LEAF)
         Each record projected on the `axes`, in single precision.  An empty place keeps
         the projection of a removed record.
-    who : (leaves, LEAF)
+    ids : (leaves, LEAF)
         Record of each place.
     out : (leaves, LEAF)
         Squared distance of each record from the origin of `axes`, rounded up.
@@ -89,7 +89,7 @@ class Tree(NamedTuple):
 
     records: Floats
     projections: F32
-    who: I64
+    ids: I64
     out: F32
     waiting: I64
     sides: F32
@@ -99,7 +99,7 @@ class Tree(NamedTuple):
 
     def __repr__(self) -> str:
         """Return the number of waiting records, without values."""
-        return f"Tree({self.waiting.sum()} of {self.who.size} places hold a record)"
+        return f"Tree({self.waiting.sum()} of {self.ids.size} places hold a record)"
 
 
 MOST = 128
@@ -166,7 +166,7 @@ class Workspace(NamedTuple):
         with, or its coefficient.
     corner : (ROWS,)
         Corner of a box with the largest value of a row, by its slope.
-    best, who, place : (k,)
+    best, ids, place : (k,)
         Heap of the nearest records so far, the farthest on top: their distances, their
         numbers, and their places in the tree.
     read : (2,)
@@ -179,7 +179,7 @@ class Workspace(NamedTuple):
     slope: F32
     corner: I64
     best: Floats
-    who: I64
+    ids: I64
     place: I64
     read: I64
 

@@ -183,7 +183,7 @@ PARTITIONER = Partitioner(
     settings=ClosenessFirst,
     excused={
         "order_of_records_does_not_matter": "of records with one confidential value, "
-        "those that come first are taken first"
+        "the first ones are taken first"
     },
     guarantees=frozenset("kt"),
     confides=ConfidentialUse.ONE,

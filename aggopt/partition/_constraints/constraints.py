@@ -120,7 +120,7 @@ class Constraints:
         """Return whether each group of labels (n,) breaks a constraint, exactly."""
         return broken_by(self.requirements, labels)
 
-    def united(self, records: Floats, labels: Labels) -> Labels:
+    def merge_until_feasible(self, records: Floats, labels: Labels) -> Labels:
         """Return labels (n,) after merging groups until all satisfy the constraints.
 
         While groups break them, the smallest of these joins the nearest group.

@@ -74,7 +74,7 @@ def _require_ascending(boundaries: npt.ArrayLike) -> F64:
     if cuts.ndim != 1 or not cuts.size or cuts.dtype.kind not in "iuf":
         raise JobError(
             "boundaries are not a list of numbers.",
-            fix="pass what separates the levels, ascending: [10, 20, 50].",
+            fix="pass the boundaries between levels, ascending: [10, 20, 50].",
         )
     if not (np.isfinite(cuts).all() and (np.diff(cuts) > 0).all()):
         raise JobError(

@@ -163,11 +163,11 @@ def _assign_rest(pool: Pool, level: I64, l: int, diversity: str) -> Labels:  # n
     if left == len(labels):
         return np.zeros_like(labels)
     sizes, totals = unassigned.sum_groups(pool)
-    who = pool.who[:left]
-    counts = count_levels(labels[pool.who[left:]], level[pool.who[left:]])
+    ids = pool.ids[:left]
+    counts = count_levels(labels[pool.ids[left:]], level[pool.ids[left:]])
     counts = np.pad(counts, ((0, 0), (0, int(level.max()) + 1 - counts.shape[1])))
-    for j in np.argsort(who):
-        i = who[j]
+    for j in np.argsort(ids):
+        i = ids[j]
         near = unassigned.measure_to_centroids(
             pool.records[:, j], sizes, totals
         ).argsort(kind="stable")
@@ -227,7 +227,7 @@ PARTITIONER = Partitioner(
     rank=110,
     function=diverse_vmdav,
     settings=DiverseVmdav,
-    excused={"impossible_k_is_refused": "k = None is taken, and stands for l"},
+    excused={"impossible_k_is_refused": "k = None is accepted, and means l"},
     guarantees=frozenset("kl"),
     confides=ConfidentialUse.ONE,
 )

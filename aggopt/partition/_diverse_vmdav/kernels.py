@@ -56,10 +56,10 @@ def take_diverse_groups(
     `wanted` is k, l, the required diversity, and whether it is an entropy; `how` is
     gamma squared, and the number of nearest records that may join.
     """
-    near = np.empty(len(pool.who))
+    near = np.empty(len(pool.ids))
     left = np.zeros(levels.max() + 1, np.int64)
     for j in range(pool.counts[UNASSIGNED]):
-        left[levels[pool.who[j]]] += 1
+        left[levels[pool.ids[j]]] += 1
     for _ in range(turns):
         k, l, enough, entropy = wanted  # noqa: E741
         if pool.counts[UNASSIGNED] < k or (left > 0).sum() < l:
@@ -105,13 +105,13 @@ def _take_core(
                 best < 0 or is_nearer(pool, j, best)
             ):
                 continue
-            then = _compute_joint_diversity(group_counts, levels[pool.who[j]], entropy)
+            then = _compute_joint_diversity(group_counts, levels[pool.ids[j]], entropy)
             if then > now + TIE if now < enough - TIE else then >= enough - TIE:
                 best = j
         if best < 0:
             return False
-        chosen.append(pool.who[best])
-        group_counts[levels[pool.who[best]]] += 1
+        chosen.append(pool.ids[best])
+        group_counts[levels[pool.ids[best]]] += 1
         pool.distances[best] = np.inf
     near[:m] = np.inf
     for i in chosen:
@@ -137,7 +137,7 @@ def _grow_group(
         j = _find_next_member(pool, levels, group_counts, near, entropy, growth)
         if j < 0:
             return
-        group_counts[levels[pool.who[j]]] += 1
+        group_counts[levels[pool.ids[j]]] += 1
         join_group(pool, near, j, pool.counts[GROUPS])
         update_nearness(pool, near, pool.counts[UNASSIGNED])
         size += 1
@@ -157,10 +157,10 @@ def _find_next_member(
     now = compute_diversity(group_counts, entropy)
     distances = near[: pool.counts[UNASSIGNED]].copy()
     for _ in range(min(few, len(distances))):
-        j = find_nearest_column(distances, pool.who)
+        j = find_nearest_column(distances, pool.ids)
         distances[j] = np.inf
         if (
-            _compute_joint_diversity(group_counts, levels[pool.who[j]], entropy)
+            _compute_joint_diversity(group_counts, levels[pool.ids[j]], entropy)
             < now - TIE
         ):
             continue

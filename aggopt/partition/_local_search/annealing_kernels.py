@@ -91,7 +91,7 @@ def _propose_change(
             weights, groups, i
         )
         return Change(gain, B, NOBODY, NOBODY)
-    j = groups.who[groups.start[B] + below(trail.random_state, b)]
+    j = groups.ids[groups.start[B] + below(trail.random_state, b)]
     between = squared_distance(space.Z, i, space.Z, j)
     if a > space.k and has_chains(space.promise) and share(trail.random_state) < 0.3:
         D = groups.label[space.near[j, below(trail.random_state, space.near.shape[1])]]

@@ -41,16 +41,16 @@ class Collection:
         kernels.add_groups(self.arrays, order.astype(np.int64), start)
 
     def groups(self) -> tuple[I64, I64]:
-        """Return (start, who): group c has the records who[start[c] : start[c + 1]].
+        """Return (start, ids): group c has the records ids[start[c] : start[c + 1]].
 
         The records of a group are in ascending order, the groups in the order of their
         first occurrence.
         """
         count = len(self)
         start = self.arrays.start[: count + 1].copy()
-        who = self.arrays.who[: start[-1]]
+        ids = self.arrays.ids[: start[-1]]
         group = np.repeat(np.arange(count), np.diff(start))
-        return start, who[np.lexsort((who, group))]
+        return start, ids[np.lexsort((ids, group))]
 
     def reserve(self) -> None:
         """Grow if more than a quarter is used."""
@@ -62,7 +62,7 @@ class Collection:
         a = self.arrays
         return 2 * (len(self) + groups) >= len(a.slots) or a.start[
             len(self)
-        ] + members >= len(a.who)
+        ] + members >= len(a.ids)
 
     def _grow(self) -> None:
         from aggopt.partition._local_search import column_pool_kernels as kernels
@@ -73,7 +73,7 @@ class Collection:
             old.key,
             np.zeros(2 * len(old.slots), np.uint64),
             np.zeros(2 * len(old.start), np.int64),
-            np.zeros(2 * len(old.who), np.int64),
+            np.zeros(2 * len(old.ids), np.int64),
             np.zeros(1, np.int64),
         )
-        kernels.add_groups(self.arrays, old.who, old.start[: count + 1])
+        kernels.add_groups(self.arrays, old.ids, old.start[: count + 1])

@@ -30,14 +30,14 @@ def collect_groups(groups: Groups, trail: Trail, collected: Collected | None) ->
         first = groups.start[g]
         size = groups.size[g]
         if size > 0:
-            _add_group(collected, groups.who[first : first + size])
+            _add_group(collected, groups.ids[first : first + size])
 
 
 @compiled
-def add_groups(collected: Collected, who: I64, start: I64) -> None:
-    """Add the groups who[start[c] : start[c + 1]]."""
+def add_groups(collected: Collected, ids: I64, start: I64) -> None:
+    """Add the groups ids[start[c] : start[c + 1]]."""
     for c in range(len(start) - 1):
-        _add_group(collected, who[start[c] : start[c + 1]])
+        _add_group(collected, ids[start[c] : start[c + 1]])
 
 
 @inner
@@ -46,7 +46,7 @@ def _add_group(collected: Collected, members: I64) -> None:
     count = collected.counts[FOUND]
     begin = collected.start[count]
     end = begin + len(members)
-    if 2 * count + 2 >= len(collected.slots) or end > len(collected.who):
+    if 2 * count + 2 >= len(collected.slots) or end > len(collected.ids):
         return
     name = NONE
     for i in members:
@@ -58,6 +58,6 @@ def _add_group(collected: Collected, members: I64) -> None:
             return
         slot = (slot + ONE) & last
     collected.slots[slot] = name
-    copy_into(collected.who[begin:end], members)
+    copy_into(collected.ids[begin:end], members)
     collected.start[count + 1] = end
     collected.counts[FOUND] = count + 1

@@ -23,7 +23,7 @@ def arrange_members(promise: Promise | None, groups: Groups, g: int) -> None:
         return
     if len(promise.close.place) > 0:
         first = groups.start[g]
-        members = groups.who[first : first + groups.size[g]]
+        members = groups.ids[first : first + groups.size[g]]
         _sort_by_place(promise.close.place, members, groups.where, first)
         promise.close.far[g] = compute_numerator(promise.close, members)
         promise.close.lean[g] = _sum_signed(promise.close, members)
@@ -64,7 +64,7 @@ def is_clearly_far(close: Close, size: int, g: int, out: int, into: int) -> bool
 
 @inlined
 def is_close(close: Close, members: I64, g: int, out: int, into: int) -> bool:
-    """Whether group g is t-close without record `out` and with `into`; -1: nobody."""
+    """Whether group g is t-close without record `out` and with `into`; -1: none."""
     size = len(members)
     if out < 0 and into < 0:
         return bool(close.far[g] <= close.limits[size])
@@ -187,7 +187,7 @@ def _compute_change(close: Close, members: I64, out: int, into: int) -> int:
 
 @inner
 def is_diverse(diverse: Diverse, members: I64, out: int, into: int) -> bool:
-    """Whether a group is diverse without record `out` and with `into`; -1: nobody.
+    """Whether a group is diverse without record `out` and with `into`; -1: none.
 
     An entropy within CLOSE of log l counts only if all levels have equal shares, when
     it equals log l; other entropies so near are refused.
@@ -258,7 +258,7 @@ def _is_feasible_for(
         return True
     if is_clearly_far(promise.close, groups.size[g], g, out, into):
         return False
-    members = groups.who[groups.start[g] : groups.start[g] + groups.size[g]]
+    members = groups.ids[groups.start[g] : groups.start[g] + groups.size[g]]
     return _satisfies_promise(promise, members, g, out, into)
 
 

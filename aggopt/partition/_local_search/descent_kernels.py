@@ -95,7 +95,7 @@ def take_queued(trail: Trail) -> int:
 def queue_group(groups: Groups, trail: Trail, g: int) -> None:
     """Queue the records of group g."""
     for at in range(groups.start[g], groups.start[g] + groups.size[g]):
-        i = groups.who[at]
+        i = groups.ids[at]
         if not trail.queued[i]:
             trail.queued[i] = True
             end = trail.counts[HEAD] + trail.counts[QUEUED]
@@ -119,7 +119,7 @@ def find_best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Chan
     trail.counts[LOOKED] += 1
     trail.seen[A] = trail.counts[LOOKED]
     a = groups.size[A]
-    out = groups.own[i]
+    out = groups.spread[i]
     weights = space.weights
     leave = 0.0
     enough = REAL * compute_scale(weights, groups, i) + ROUNDING
@@ -146,8 +146,8 @@ def find_best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Chan
         slope = 4.0 * (centres - f * (centres + into - out) + f * f * into)
         spare = (b - 1.0) * into - b * (leave + best.gain)
         for at in range(groups.start[B], groups.start[B] + b):
-            j = groups.who[at]
-            own_distance = groups.own[j]
+            j = groups.ids[at]
+            own_distance = groups.spread[j]
             slack = offset - f * own_distance - best.gain
             may = (
                 has_weights(weights)

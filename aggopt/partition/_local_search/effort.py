@@ -142,7 +142,7 @@ def _select_better(
     if search is None:
         return None
     labels = search.labels
-    own_weights = None if weights is None else weights.of
+    own_weights = None if weights is None else weights.values
     is_better = compute_sse(records, labels, own_weights) < compute_sse(
         records, initial_labels, own_weights
     )

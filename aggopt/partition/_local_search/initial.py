@@ -55,7 +55,7 @@ def make_initial_groups(
         groups_made = _make_feasible_groups(records, k, constraints)
     else:
         groups_made = _partition_by_method(records, k, initial)
-    return numbered(constraints.united(records, groups_made))
+    return numbered(constraints.merge_until_feasible(records, groups_made))
 
 
 def _require_method(initial: object) -> None:

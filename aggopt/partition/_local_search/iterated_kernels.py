@@ -84,7 +84,7 @@ def _update_and_check(space: Space, groups: Groups, trail: Trail) -> bool:
 def _dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     """Move each record of group g to the near group with the least cost."""
     while groups.size[g] > 0:
-        i = groups.who[groups.start[g] + below(trail.random_state, groups.size[g])]
+        i = groups.ids[groups.start[g] + below(trail.random_state, groups.size[g])]
         to = -1
         lowest = np.inf
         for near in space.near[i]:
@@ -144,7 +144,7 @@ def _exchange_record(
     """Move record i to group B, or swap it with a random record of B, if allowed."""
     A = groups.label[i]
     b = groups.size[B]
-    j = groups.who[groups.start[B] + below(trail.random_state, b)]
+    j = groups.ids[groups.start[B] + below(trail.random_state, b)]
     if (
         groups.size[A] > space.k
         and has_room(groups, B)

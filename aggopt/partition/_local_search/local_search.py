@@ -95,7 +95,7 @@ def local_search(
     seed : int
         Seed of the perturbations.  Without `time_limit`, equal seeds give equal groups.
     scale : "z" or "none"
-        "z" measures distances on z-scores (population standard deviation), where a
+        "z" measures distances on z-scores (population standard deviation), and a
         constant attribute weighs nothing.  "none" uses X unchanged: for attributes that
         you have weighted yourself.
     confidential : (n,), optional
@@ -181,7 +181,7 @@ def local_search(
     records, weighing = scale_with_weights(X, scale, weights)
     records, exponent = scale_to_unit(records)
     k = group_size(k, len(records))
-    search_weights = create_weights(weighing.of, len(records), k, dominance)
+    search_weights = create_weights(weighing.values, len(records), k, dominance)
     constraints = _build_constraints(arguments, search_weights, len(records))
     search_effort.require()
     first_labels = make_initial_groups(records, k, initial, initial_labels, constraints)
@@ -227,7 +227,7 @@ def _build_constraints(
     constraints = read_constraints(arguments, n)
     if weights is None or weights.share == 1:
         return constraints
-    return with_dominance(constraints, weights.of, weights.share)
+    return with_dominance(constraints, weights.values, weights.share)
 
 
 class LocalSearch(FromGroups, Timed):

@@ -40,13 +40,13 @@ def recompute_group(space: Space, groups: Groups, g: int) -> None:
         return
     arrange_members(space.promise, groups, g)
     centre = groups.centre[g]
-    origin = space.Z[groups.who[first]]
+    origin = space.Z[groups.ids[first]]
     centre[:] = 0.0
     sum_group_weight(space.weights, groups, g)
     for at in range(
         first + 1, first + size
     ):  # from a member: equal records have no loss
-        i = groups.who[at]
+        i = groups.ids[at]
         w = get_weight(space.weights, i)
         for t in range(len(centre)):
             centre[t] += w * (space.Z[i, t] - origin[t])
@@ -54,9 +54,9 @@ def recompute_group(space: Space, groups: Groups, g: int) -> None:
     for t in range(len(centre)):
         centre[t] = origin[t] + centre[t] / total
     for at in range(first, first + size):
-        i = groups.who[at]
-        groups.own[i] = squared_distance(space.Z, i, groups.centre, g)
-        groups.loss[g] += get_weight(space.weights, i) * groups.own[i]
+        i = groups.ids[at]
+        groups.spread[i] = squared_distance(space.Z, i, groups.centre, g)
+        groups.loss[g] += get_weight(space.weights, i) * groups.spread[i]
 
 
 @compiled
@@ -71,12 +71,12 @@ def move_silently(groups: Groups, i: int, to: int) -> None:
     """Move record i to another group, which has room; neither is recomputed."""
     g = groups.label[i]
     last = groups.start[g] + groups.size[g] - 1
-    j = groups.who[last]
+    j = groups.ids[last]
     at = groups.where[i]
-    groups.who[at], groups.where[j] = j, at
+    groups.ids[at], groups.where[j] = j, at
     groups.size[g] -= 1
     at = groups.start[to] + groups.size[to]
-    groups.who[at], groups.where[i] = i, at
+    groups.ids[at], groups.where[i] = i, at
     groups.size[to] += 1
     groups.label[i] = to
 

@@ -273,7 +273,7 @@ class Search:
         nearest = min(kernels.NEAREST, self.space.near.shape[1])
         kernels.measure_spacing(self.space, np.empty(nearest), units)
         weights = self.space.weights
-        return units if weights is None else units * weights.of
+        return units if weights is None else units * weights.values
 
     def _look(self) -> None:
         if self._now < self._lowest:

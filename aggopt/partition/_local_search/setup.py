@@ -62,12 +62,12 @@ def create_groups(space: Space, labels: Labels) -> Groups:
     order = np.argsort(labels, kind="stable")
     sorted_labels = labels[order]
     at = start[sorted_labels] + np.arange(n) - (np.cumsum(size) - size)[sorted_labels]
-    who = np.zeros(start[-1], np.int64)
+    ids = np.zeros(start[-1], np.int64)
     where = np.empty(n, np.int64)
-    who[at], where[order] = order, at
+    ids[at], where[order] = order, at
     state = Groups(
         labels.astype(np.intp),
-        who,
+        ids,
         where,
         start,
         size,

@@ -19,7 +19,7 @@ class Weights(NamedTuple):
     time.
     """
 
-    of: Floats
+    values: Floats
     mass: Floats
     share: float
 
@@ -42,20 +42,20 @@ class Space(NamedTuple):
 class Groups(NamedTuple):
     """Groups, some of them empty.
 
-    Group g has the records who[start[g] : start[g] + size[g]], ordered by their places
+    Group g has the records ids[start[g] : start[g] + size[g]], ordered by their places
     if t is required, and one place less than up to start[g + 1]: the last is for a
     record that joins before another leaves. Record i is in group label[i], at
-    who[where[i]], and own[i] from its centre[g], squared; loss[g] is the sum of these,
-    weighted if records are.
+    ids[where[i]], and spread[i] from its centre[g], squared; loss[g] is the sum of
+    these, weighted if records are.
     """
 
     label: Labels
-    who: I64
+    ids: I64
     where: I64
     start: I64
     size: I64
     centre: Floats
-    own: Floats
+    spread: Floats
     loss: Floats
 
 
@@ -94,12 +94,12 @@ class Collected(NamedTuple):
     """Arrays that the kernels fill.
 
     key (n,), a random number per record; slots (2^b,), the exclusive or of the keys of
-    each group, 0 if empty; group c has the records who[start[c] : start[c + 1]];
+    each group, 0 if empty; group c has the records ids[start[c] : start[c + 1]];
     counts[FOUND] is the number of groups.
     """
 
     key: U64
     slots: U64
     start: I64
-    who: I64
+    ids: I64
     counts: I64

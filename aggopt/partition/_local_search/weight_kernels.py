@@ -86,7 +86,7 @@ def get_weight(weights: Weights | None, i: int) -> float:
     """Return the weight of record i."""
     if weights is None:
         return 1.0
-    return float(weights.of[i])
+    return float(weights.values[i])
 
 
 @inlined
@@ -104,7 +104,7 @@ def sum_group_weight(weights: Weights | None, groups: Groups, g: int) -> None:
         return
     total = 0.0
     for at in range(groups.start[g], groups.start[g] + groups.size[g]):
-        total += weights.of[groups.who[at]]
+        total += weights.values[groups.ids[at]]
     weights.mass[g] = total
 
 
@@ -124,7 +124,9 @@ def compute_leave_gain(weights: Weights | None, groups: Groups, i: int) -> float
     record_weight = get_weight(weights, i)
     group_weight = get_group_weight(weights, groups, groups.label[i])
     return float(
-        groups.own[i] * (record_weight * group_weight) / (group_weight - record_weight)
+        groups.spread[i]
+        * (record_weight * group_weight)
+        / (group_weight - record_weight)
     )
 
 
@@ -136,7 +138,7 @@ def compute_scale(weights: Weights | None, groups: Groups, i: int) -> float:
     group's loss, as rounding grows with the heaviest record there.
     """
     if weights is None:
-        return float(groups.own[i])
+        return float(groups.spread[i])
     return compute_leave_gain(weights, groups, i)
 
 
@@ -159,7 +161,7 @@ def compute_swap_cost(
     back = squared_distance(space.Z, j, groups.centre, A)
     if weights is None:
         share = 1.0 / groups.size[A] + 1.0 / groups.size[B]
-        gain = back - groups.own[j] + into - groups.own[i]
+        gain = back - groups.spread[j] + into - groups.spread[i]
         return float(gain - between * share)
     one = _compute_replacement(weights, space, groups, B, j, i, into)
     return one + _compute_replacement(weights, space, groups, A, i, j, back)
@@ -178,7 +180,7 @@ def compute_pass_cost(
 ) -> float:
     """Return the added loss of group B if i replaces j; see `compute_swap_cost`."""
     if weights is None:
-        return float(into - groups.own[j] - between / groups.size[B])
+        return float(into - groups.spread[j] - between / groups.size[B])
     return _compute_replacement(weights, space, groups, B, j, i, into)
 
 
@@ -193,14 +195,14 @@ def _compute_replacement(
     joins: float,
 ) -> float:
     """Return the added loss of group g if `come` replaces record `out`."""
-    v = weights.of[come]
-    w = weights.of[out]
+    v = weights.values[come]
+    w = weights.values[out]
     moved = 0.0
     for t in range(groups.centre.shape[1]):
         centre = groups.centre[g, t]
         step = v * (space.Z[come, t] - centre) - w * (space.Z[out, t] - centre)
         moved += step * step
-    return float(v * joins - w * groups.own[out] - moved / (weights.mass[g] + v - w))
+    return float(v * joins - w * groups.spread[out] - moved / (weights.mass[g] + v - w))
 
 
 @inlined
@@ -218,10 +220,10 @@ def _is_light_enough(
     weights: Weights, groups: Groups, g: int, out: int, into: int
 ) -> bool:
     """Whether the heaviest record of a changed group is light enough."""
-    heaviest = total = weights.of[into] if into >= 0 else 0.0
+    heaviest = total = weights.values[into] if into >= 0 else 0.0
     for at in range(groups.start[g], groups.start[g] + groups.size[g]):
-        i = groups.who[at]
+        i = groups.ids[at]
         if i != out:
-            total += weights.of[i]
-            heaviest = max(heaviest, weights.of[i])
+            total += weights.values[i]
+            heaviest = max(heaviest, weights.values[i])
     return bool(heaviest <= weights.share * total * ROUNDED)

@@ -17,7 +17,7 @@ class Leaves(NamedTuple):
     ----------
     records : (d, n)
         Attribute by attribute.
-    who, column : (n,)
+    ids, column : (n,)
         Record of each column, and column of each record.
     box : (n,)
         Box of each column.
@@ -30,7 +30,7 @@ class Leaves(NamedTuple):
     """
 
     records: Floats
-    who: I64
+    ids: I64
     column: I64
     box: I64
     first: I64
@@ -42,13 +42,13 @@ class Leaves(NamedTuple):
 
     def __repr__(self) -> str:
         """Return the number of records not yet visited, without values."""
-        return f"Leaves({self.waiting.sum()} of {len(self.who)} records not visited)"
+        return f"Leaves({self.waiting.sum()} of {len(self.ids)} records not visited)"
 
 
 class GroupMembers(NamedTuple):
     """Records by group: those of group g are members[first[g] : first[g + 1]]."""
 
-    of: I64
+    group_of: I64
     members: I64
     first: I64
 
@@ -65,12 +65,12 @@ def build_boxes(records: Floats) -> Leaves:
     boxes = _split_in_boxes(records, np.arange(len(records)))
     sizes = np.array([len(box) for box in boxes])
     first = np.cumsum(sizes) - sizes
-    who = np.concatenate(boxes)
-    rows = np.ascontiguousarray(records[who].T)
+    ids = np.concatenate(boxes)
+    rows = np.ascontiguousarray(records[ids].T)
     return Leaves(
         records=rows,
-        who=who,
-        column=np.argsort(who),
+        ids=ids,
+        column=np.argsort(ids),
         box=np.repeat(np.arange(len(boxes)), sizes),
         first=first,
         waiting=sizes,
@@ -89,17 +89,17 @@ def reset_boxes(leaves: Leaves) -> Leaves:
     )
 
 
-def _split_in_boxes(records: Floats, who: I64) -> list[I64]:
-    if len(who) <= LEAF:
-        return [who]
-    inside = records[who]
+def _split_in_boxes(records: Floats, ids: I64) -> list[I64]:
+    if len(ids) <= LEAF:
+        return [ids]
+    inside = records[ids]
     widest = np.ptp(inside, axis=0).argmax()
-    middle = len(who) // 2
+    middle = len(ids) // 2
     order = np.argpartition(inside[:, widest], middle)
     return [
         box
         for half in (order[:middle], order[middle:])
-        for box in _split_in_boxes(records, who[half])
+        for box in _split_in_boxes(records, ids[half])
     ]
 
 
@@ -133,17 +133,17 @@ class Places(NamedTuple):
         Coordinates of the places.
     near : (m, NEAR)
         The nearest other places of each, nearest first.
-    of : (n,)
+    place_of : (n,)
         Place of each record.
     """
 
     records: Floats
     near: I64
-    of: I64
+    place_of: I64
 
     def __repr__(self) -> str:
         """Return the number of places, without values."""
-        return f"Places({len(self.records)} of {len(self.of)} records)"
+        return f"Places({len(self.records)} of {len(self.place_of)} records)"
 
 
 TAKEN, QUEUED, MOVES = range(3)  # positions in `Tour.counts`

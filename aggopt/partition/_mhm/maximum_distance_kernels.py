@@ -59,7 +59,7 @@ def _raise_peak(leaves: Leaves, reach: Reach, box: int) -> None:
     """Set the peak of a box to the maximum over its unassigned records."""
     reach.peaks[box] = -1.0
     first = leaves.first[box]
-    for i in leaves.who[first : first + leaves.waiting[box]]:
+    for i in leaves.ids[first : first + leaves.waiting[box]]:
         reach.peaks[box] = max(reach.peaks[box], reach.far[i])
 
 
@@ -72,7 +72,7 @@ def _find_outermost(leaves: Leaves, reach: Reach) -> int:
     for box in range(len(reach.peaks)):
         if reach.peaks[box] == peak:
             first = leaves.first[box]
-            for i in leaves.who[first : first + leaves.waiting[box]]:
+            for i in leaves.ids[first : first + leaves.waiting[box]]:
                 if reach.far[i] == peak and (best < 0 or i < best):
                     best = i
     return best
@@ -96,11 +96,11 @@ def _search_box(
     leaves: Leaves, box: int, point: Floats, i: int, best: int, largest: float
 ) -> tuple[int, float]:
     """Return the farthest record so far, including those of a box."""
-    who, distances = measure_waiting(leaves, box, point)
-    for j in range(len(who)):
+    ids, distances = measure_waiting(leaves, box, point)
+    for j in range(len(ids)):
         v = distances[j]
-        if v >= largest and who[j] != i and (v > largest or who[j] < best):
-            best = who[j]
+        if v >= largest and ids[j] != i and (v > largest or ids[j] < best):
+            best = ids[j]
             largest = v
     return best, largest
 

@@ -58,7 +58,7 @@ def mhm(
         farthest from these two, and so on.  None: 8 with up to 5000 records, 40 000 / n
         with more, at least 1.
     scale : "z" or "none"
-        "z" measures distances on z-scores (population standard deviation), where a
+        "z" measures distances on z-scores (population standard deviation), and a
         constant attribute weighs nothing.  "none" uses X unchanged: for attributes that
         you have weighted yourself.
     progress : callable, optional

@@ -38,7 +38,7 @@ def find_nearest(
 @inner
 def fill_nearest(leaves: Leaves, point: Floats, i: int, near: I64, far: Floats) -> None:
     """Fill `near` with the waiting records nearest to the point, excluding i."""
-    near[:] = len(leaves.who)
+    near[:] = len(leaves.ids)
     far[:] = np.inf
     _measure_boxes(leaves, point)
     home = int(leaves.bounds.argmin())
@@ -72,7 +72,7 @@ def measure_waiting(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Float
         for j in range(count):
             gap = row[j] - p
             distances[j] += gap * gap
-    return leaves.who[first : first + count], distances
+    return leaves.ids[first : first + count], distances
 
 
 @inner
@@ -81,7 +81,7 @@ def _find_next(leaves: Leaves, groups: GroupMembers, i: int) -> int:
     point = leaves.records[:, leaves.column[i]].copy()
     best = -1
     lowest = np.inf
-    group = groups.of[i]
+    group = groups.group_of[i]
     for at in range(groups.first[group], groups.first[group + 1]):
         j = groups.members[at]
         if _is_waiting(leaves, j):
@@ -110,11 +110,11 @@ def _search_box(
 ) -> tuple[int, float]:
     """Return the nearest record so far, including those of a box."""
     # among equally near records, the one first in X
-    who, distances = measure_waiting(leaves, box, point)
-    for j in range(len(who)):
+    ids, distances = measure_waiting(leaves, box, point)
+    for j in range(len(ids)):
         v = distances[j]
-        if v <= lowest and (v < lowest or best < 0 or who[j] < best):
-            best = who[j]
+        if v <= lowest and (v < lowest or best < 0 or ids[j] < best):
+            best = ids[j]
             lowest = v
     return best, lowest
 
@@ -124,10 +124,10 @@ def _gather_nearest(
     leaves: Leaves, box: int, point: Floats, i: int, near: I64, far: Floats
 ) -> None:
     """Insert the records of a box into the ascending list of the nearest so far."""
-    who, distances = measure_waiting(leaves, box, point)
-    for c in range(len(who)):
+    ids, distances = measure_waiting(leaves, box, point)
+    for c in range(len(ids)):
         v = distances[c]
-        j = who[c]
+        j = ids[c]
         if j == i or v > far[-1] or (v == far[-1] and j > near[-1]):
             continue
         at = len(near) - 1
@@ -171,9 +171,9 @@ def _is_waiting(leaves: Leaves, i: int) -> bool:
 @inner
 def _swap_columns(leaves: Leaves, a: int, b: int) -> None:
     """Exchange two columns."""
-    i = leaves.who[a]
-    j = leaves.who[b]
-    leaves.who[a], leaves.who[b] = j, i
+    i = leaves.ids[a]
+    j = leaves.ids[b]
+    leaves.ids[a], leaves.ids[b] = j, i
     leaves.column[i], leaves.column[j] = b, a
     for row in leaves.records:
         row[a], row[b] = row[b], row[a]

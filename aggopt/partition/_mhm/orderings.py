@@ -90,7 +90,7 @@ def _bound_reach(records: Floats, leaves: Leaves) -> Reach:
     out = measure_from_centroid(records)
     bounds = (np.sqrt(out) + np.sqrt(out.max())) / n  # by way of the centroid
     squared_bounds = bounds**2 * (1 + ROUNDING)
-    peaks = np.maximum.reduceat(squared_bounds[leaves.who], leaves.first)
+    peaks = np.maximum.reduceat(squared_bounds[leaves.ids], leaves.first)
     return Reach(squared_bounds, np.full(n, -1), out, peaks)
 
 
@@ -141,7 +141,7 @@ def shorten_tour(places: Places, path: I64) -> I64:
     A change joins a place to one of its nearest: by 2-opt (two edges are replaced) or
     Or-opt (up to three places move elsewhere, in either direction).
     """
-    visited = places.of[path]
+    visited = places.place_of[path]
     order = visited[np.sort(np.unique(visited, return_index=True)[1])]
     m = len(order)
     if m > 3:
@@ -156,7 +156,7 @@ def shorten_tour(places: Places, path: I64) -> I64:
         )
         while _improve_tour(tour):
             pass
-    return np.argsort(np.argsort(order)[places.of], kind="stable")
+    return np.argsort(np.argsort(order)[places.place_of], kind="stable")
 
 
 def _improve_tour(tour: Tour) -> bool:
@@ -228,7 +228,7 @@ def _make_path(
 ) -> I64:
     from aggopt.partition._mhm import nearest_point_next_kernels as kernels
 
-    n = len(groups.of)
+    n = len(groups.group_of)
     path = np.full(n, first)
     step = max(1, CHUNK // leaves.records.size)
     for done in range(0, n, step):

@@ -173,9 +173,9 @@ def _search_forest(Z: Floats, count: int, clock: Deadline) -> Labels:
 
     small, _ = scale_to_unit(Z)
     with ThreadPool(seconds=None if clock.seconds is None else clock.left) as threads:
-        rows, who = sort_in_space(small, LEAF, threads)
+        rows, ids = sort_in_space(small, LEAF, threads)
         near = np.empty((len(Z), count), np.intp)
-        near[who] = who[find_near(rows, count, threads, trees=TREES, part=LOT)]
+        near[ids] = ids[find_near(rows, count, threads, trees=TREES, part=LOT)]
     return near
 
 

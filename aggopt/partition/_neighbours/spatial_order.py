@@ -25,14 +25,14 @@ def sort_in_space(
         spatial_order_kernels as kernels,  # imports numba
     )
 
-    rows, who = rows.copy(), np.arange(len(rows), dtype=np.intp)
+    rows, ids = rows.copy(), np.arange(len(rows), dtype=np.intp)
     piece = max(leaf, len(rows) // PIECES)
 
     def halve(part: slice) -> None:
-        kernels.halve_rows(rows[part], who[part], turns, seed)
+        kernels.halve_rows(rows[part], ids[part], turns, seed)
 
     def arrange(part: slice) -> None:
-        kernels.arrange_rows(rows[part], who[part], leaf, turns, seed)
+        kernels.arrange_rows(rows[part], ids[part], leaf, turns, seed)
 
     level = _select_larger([slice(0, len(rows))], piece)
     while level:
@@ -41,7 +41,7 @@ def sort_in_space(
             [half for part in level for half in _split_in_halves(part)], piece
         )
     threads.each(arrange, split_in_parts(len(rows), piece))
-    return rows, who
+    return rows, ids
 
 
 def split_in_parts(n: int, size: int) -> list[slice]:
@@ -103,15 +103,15 @@ def find_near(
     near = np.repeat(np.arange(n, dtype=np.intp)[:, None], count, axis=1)
     distances = np.full((n, count), np.inf, dtype=np.float32)
     permuted = rows
-    who = np.arange(n, dtype=np.intp)
+    ids = np.arange(n, dtype=np.intp)
 
     def compare(those: slice) -> None:
         if not threads.clock.over:
-            kernels.compare(permuted[those], who[those], near, distances)
+            kernels.compare(permuted[those], ids[those], near, distances)
 
     for tree in range(trees if n > part else 1):
         if tree:
-            permuted, who = sort_in_space(
+            permuted, ids = sort_in_space(
                 rows, part, threads, turns=0, seed=seed + tree
             )
         threads.each(

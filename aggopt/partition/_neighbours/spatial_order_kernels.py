@@ -11,31 +11,31 @@ SAMPLE = 1024  # records that determine an axis, at most
 
 
 @compiled
-def arrange_rows(rows: Floats, who: Labels, leaf: int, turns: int, seed: int) -> None:
-    """Halve rows (m, d) until no part exceeds `leaf`; who (m,) follows."""
-    parts = [(0, len(who))]
+def arrange_rows(rows: Floats, ids: Labels, leaf: int, turns: int, seed: int) -> None:
+    """Halve rows (m, d) until no part exceeds `leaf`; ids (m,) follows."""
+    parts = [(0, len(ids))]
     while parts:
         start, stop = parts.pop()
         if stop - start > leaf:
             middle = start + (stop - start) // 2
-            halve_rows(rows[start:stop], who[start:stop], turns, seed)
+            halve_rows(rows[start:stop], ids[start:stop], turns, seed)
             parts.append((start, middle))
             parts.append((middle, stop))
 
 
 @compiled
-def halve_rows(rows: Floats, who: Labels, turns: int, seed: int) -> None:
+def halve_rows(rows: Floats, ids: Labels, turns: int, seed: int) -> None:
     """Put the lower half along an axis first: m // 2 records of (m, d).
 
     The axis is random, with a preference for directions of large spread, and turned
     `turns` times towards the principal axis. Among records with equal coordinates on
     it, the first ones move down first, so that copies are halved, too.
     """
-    axis = _choose_axis(rows, turns, _seed_random_state(seed, who[0], len(who)))
+    axis = _choose_axis(rows, turns, _seed_random_state(seed, ids[0], len(ids)))
     along = np.empty(len(rows))
     for i in range(len(rows)):
         along[i] = _compute_product(rows[i], axis)
-    _exchange_halves(rows, who, _find_lower(along))
+    _exchange_halves(rows, ids, _find_lower(along))
 
 
 @inner
@@ -53,15 +53,15 @@ def _find_lower(along: Floats) -> Bool:
 
 
 @inner
-def _exchange_halves(rows: Floats, who: Labels, lower: Bool) -> None:
+def _exchange_halves(rows: Floats, ids: Labels, lower: Bool) -> None:
     """Exchange records that are in the wrong half."""
-    half = len(who) // 2
+    half = len(ids) // 2
     high = half
     for i in range(half):
         if not lower[i]:
             while not lower[high]:
                 high += 1
-            who[i], who[high] = who[high], who[i]
+            ids[i], ids[high] = ids[high], ids[i]
             for t in range(rows.shape[1]):
                 rows[i, t], rows[high, t] = rows[high, t], rows[i, t]
             high += 1
@@ -122,18 +122,18 @@ COPIES = 2  # records at one distance in a list: they are probably equal
 
 
 @compiled
-def compare(rows: Floats, who: Labels, near: Labels, apart: F32) -> None:
+def compare(rows: Floats, ids: Labels, near: Labels, apart: F32) -> None:
     """Insert the nearest of the rows (m, d) of one part into their lists.
 
     near (n, c) are the nearest records so far, nearest first, and apart (n, c) their
-    squared distances; the rows of the records `who` (m,) are updated.
+    squared distances; the rows of the records `ids` (m,) are updated.
     """
     columns = _centre_rows(rows)
-    gaps = np.empty(len(who), np.float32)
+    gaps = np.empty(len(ids), np.float32)
     unsure = _limit_precision(columns)
-    for i in range(len(who)):
+    for i in range(len(ids)):
         _measure(columns, i, gaps)
-        _merge(gaps, unsure, rows, i, who, near[who[i]], apart[who[i]])
+        _merge(gaps, unsure, rows, i, ids, near[ids[i]], apart[ids[i]])
 
 
 @inner
@@ -187,7 +187,7 @@ def _merge(
     unsure: np.float32,
     rows: Floats,
     i: int,
-    who: Labels,
+    ids: Labels,
     near: Labels,
     apart: F32,
 ) -> None:
@@ -199,7 +199,7 @@ def _merge(
     for j in range(len(gaps)):
         if gaps[j] < unsure:
             gaps[j] = _measure_exactly(rows, i, j)
-        if gaps[j] < apart[last] and not _is_listed(near, who[j]):
+        if gaps[j] < apart[last] and not _is_listed(near, ids[j]):
             at = last
             while at > 0 and apart[at - 1] > gaps[j]:
                 at -= 1
@@ -207,7 +207,7 @@ def _merge(
                 continue
             for z in range(last, at, -1):
                 near[z], apart[z] = near[z - 1], apart[z - 1]
-            near[at], apart[at] = who[j], gaps[j]
+            near[at], apart[at] = ids[j], gaps[j]
 
 
 @inner

@@ -155,7 +155,9 @@ def prove_by_enumeration(
     bound = generation.pricer.bound(*generation.proof)
     gap = (best.value - bound) * EDGE
     effort = PricingEffort(keep=ENUMERATED, room=ENUMERATED)
-    priced = generation.pricer.paying(generation.proof[0], effort, clock, max_cost=gap)
+    priced = generation.pricer.price_groups(
+        generation.proof[0], effort, clock, max_cost=gap
+    )
     if not priced.complete:
         return False
     covered = -np.inf

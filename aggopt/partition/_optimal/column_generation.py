@@ -93,11 +93,11 @@ class ColumnGeneration:
     def price_heuristically(self, clock: Deadline) -> bool:
         """Add columns by heuristic pricing until none pays; False if time is up."""
         while not clock.over and (solved := self.solve()) is not None:
-            if not self._stepped(solved):
+            if not self._price_smoothed(solved):
                 return True
         return False
 
-    def _stepped(self, solved: MasterSolution) -> int:
+    def _price_smoothed(self, solved: MasterSolution) -> int:
         """Add columns that price out at smoothed duals, else at the duals; count them.
 
         For large k the duals of a few hundred groups oscillate: smoothing converges in
@@ -121,9 +121,9 @@ class ColumnGeneration:
             or self.pricer.duplicates.some
         ):
             return 0  # it uses prices of records only, and treats duplicates one by one
-        reduced = self.master.reduced(duals, self.pool.costs)
+        reduced = self.master.compute_reduced_costs(duals, self.pool.costs)
         near = np.argsort(reduced, kind="stable")[:CLIMBED]
-        groups, group_costs = self.pricer.priced_heuristically(
+        groups, group_costs = self.pricer.price_heuristically(
             duals, self.pool.all.at(near)
         )
         return self.add(groups.at(np.argsort(group_costs, kind="stable")[:ENTERING]))
@@ -139,7 +139,7 @@ class ColumnGeneration:
         """Add groups, and their variants in duplicates."""
         duplicates = self.pricer.duplicates
         if duplicates.some and self.solved is not None:
-            groups = duplicates.spread(groups, self.solved.duals.u)
+            groups = duplicates.list_variants(groups, self.solved.duals.u)
         return self.add(groups)
 
     def price(self, *, exact: bool = True) -> bool:
@@ -148,17 +148,17 @@ class ColumnGeneration:
         while (solved := self.solve()) is not None and not self.pruned:
             if phase == 0 and self._price_heuristically(solved.duals):
                 continue
-            priced, phase = self._paying(solved.duals, phase, exact)
+            priced, phase = self._price_by_phases(solved.duals, phase, exact)
             if priced is None or not self._enter(_select_cheapest(priced)):
                 return priced is not None and priced.done
         return False
 
-    def _paying(
+    def _price_by_phases(
         self, duals: Duals, phase: int, exact: bool
     ) -> tuple[PricedGroups | None, int]:
         efforts = [*PHASES, PricingEffort()] if exact else PHASES
         for effort in efforts[phase:]:
-            priced = self.pricer.paying(duals, effort, self.clock)
+            priced = self.pricer.price_groups(duals, effort, self.clock)
             if priced.done:
                 self.prove(duals, priced.least)
             if len(priced.reduced) or priced.done or self.clock.over:

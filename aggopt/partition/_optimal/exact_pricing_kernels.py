@@ -220,8 +220,8 @@ def _search(
     nodes = 0
     begin = result.counts[RETURNED]
     lowest = np.empty(2 * k)
-    terms = np.empty(len(tree.who))
-    keep = np.empty(len(tree.who), np.bool_)
+    terms = np.empty(len(tree.ids))
+    keep = np.empty(len(tree.ids), np.bool_)
     while level >= 1:
         if tree.next[level] >= tree.end[level]:
             level -= 1
@@ -263,7 +263,7 @@ def _record_group(
     begin: int,
 ) -> None:
     """Keep P if m is its medoid and room is left; if m has too many, keep the best."""
-    rows = tree.who[tree.part[:size]]
+    rows = tree.ids[tree.part[:size]]
     put_in_order(rows)
     if not _is_medoid(pull, rows, m):
         return

@@ -129,7 +129,7 @@ class Incumbent:
         """Whether the gap is at most `gap`."""
         return self.value - self.bound <= gap * self.value
 
-    def magnified(self) -> tuple["Incumbent", float]:
+    def magnify(self) -> tuple["Incumbent", float]:
         """Return the incumbent in smaller units if its SSE is small, and the factor."""
         if not 0 < self.value < ENOUGH:
             return self, 1.0
@@ -155,7 +155,7 @@ class ScaledIncumbent:
     Losses are by weights of mean 1: `scale` converts them to the original weights.
     """
 
-    given: Floats = field(repr=False)
+    original: Floats = field(repr=False)
     records: Floats = field(repr=False)
     exponent: int
     unit: float
@@ -175,8 +175,8 @@ class ScaledIncumbent:
         Z = np.ascontiguousarray(Z / root)
         unit = largest * root
         start = numbered(mdav_labels(records, k))
-        lower_bound = compute_loss_bound(records, k, weights=weighing.of) / unit**2
-        best = Incumbent(Z, k, start, lower_bound, gap, weights=weighing.of)
+        lower_bound = compute_loss_bound(records, k, weights=weighing.values) / unit**2
+        best = Incumbent(Z, k, start, lower_bound, gap, weights=weighing.values)
         work = cls(original, records, exponent, unit, best, weighing.unit)
         work.refine()
         return work
@@ -200,7 +200,7 @@ class ScaledIncumbent:
 
     def magnify(self) -> None:
         """Choose smaller units if the loss is below the resolution of solvers."""
-        best, times = self.best.magnified()
+        best, times = self.best.magnify()
         self.unit, self.best = self.unit / times, best
 
     def result(self, status: Status, solver: str, clock: Deadline) -> Partition:
@@ -210,7 +210,7 @@ class ScaledIncumbent:
         bound = min(best.bound * self.unit**2, objective)
         by = solver if best.priced else best.by
         is_exact = objective > 0 or has_equal_records(
-            self.given, best.labels
+            self.original, best.labels
         )  # not rounded to 0
         met = best.proven and is_exact and objective - bound <= PROVEN * objective
         certificate = make_certificate(

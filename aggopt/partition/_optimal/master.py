@@ -210,7 +210,7 @@ class GroupMaster(RestrictedMaster):
         """Return the objective after some dual simplex iterations: a lower bound."""
         return self.ask(seconds, HighsProgram.objective_after, iterations)
 
-    def reduced(
+    def compute_reduced_costs(
         self, duals: Duals, costs: Floats, which: Labels | None = None
     ) -> Floats:
         """Return the reduced costs of the groups, (q,)."""

@@ -200,7 +200,7 @@ def _make_only_partition(
     labels = np.arange(n) if k == 1 else np.zeros(n, np.intp)
     unit_records, exponent = scale_to_unit(records)
     sse = (
-        rescale_squares(compute_sse(unit_records, labels, weighing.of), exponent)
+        rescale_squares(compute_sse(unit_records, labels, weighing.values), exponent)
         * weighing.unit
     )
     by = "nothing to choose"

@@ -62,7 +62,7 @@ class Duplicates:
         """Whether any record is such a duplicate."""
         return bool(self.many.any())
 
-    def averaged(self, u: Floats) -> Floats:
+    def average_duals(self, u: Floats) -> Floats:
         """Return duals (n,) averaged over duplicates: symmetrised.
 
         Dual feasible if u is: they are the mean over all permutations of duplicates.
@@ -70,14 +70,14 @@ class Duplicates:
         mean = np.bincount(self.place, u) / np.bincount(self.place)
         return np.where(self.many, mean[self.place], u)
 
-    def for_all(self, bounds: Floats) -> Floats:
+    def extend_bounds(self, bounds: Floats) -> Floats:
         """Return bounds (n,), extended from the first duplicates to all others."""
         first = np.flatnonzero(self.before < 0)
         of_place = np.full(int(self.place.max()) + 1, np.inf)
         np.minimum.at(of_place, self.place[first], bounds[first])
         return np.where(self.many, of_place[self.place], bounds)
 
-    def spread(self, groups: GroupColumns, u: Floats) -> GroupColumns:
+    def list_variants(self, groups: GroupColumns, u: Floats) -> GroupColumns:
         """Return variants of groups (q, w), duplicates of the highest duals first.
 
         If a group prices out at averaged duals, its first variant does at the duals u.
@@ -145,7 +145,7 @@ class Duals:
         terms = (len(cut) // 2 * s for cut, s in zip(self.cuts, self.s, strict=True))
         return fsum([*self.u, *terms])
 
-    def scaled(self, share: float) -> "Duals":
+    def scale(self, share: float) -> "Duals":
         """Return duals with this share of the records' duals."""
         return Duals(share * self.u, self.cuts, self.s, self.together, self.apart)
 
@@ -198,11 +198,11 @@ class Pricer:
             pair = weights[:, None] * pull
         distance_kernels.fill_near_sums(pair, sums)
         record_weights = np.ones(self.n) if weights is None else weights
-        self.of = Distances(pair, pull, sums, record_weights)
+        self.distances = Distances(pair, pull, sums, record_weights)
         self.near = np.ascontiguousarray(near[:, :NEAR])
         self.duplicates = Duplicates.of(np.column_stack((Z, record_weights)), k)
 
-    def priced_heuristically(
+    def price_heuristically(
         self, duals: Duals, start: GroupColumns
     ) -> tuple[GroupColumns, Floats]:
         """Return groups that price out, by local search from `start`, without cuts."""
@@ -211,7 +211,7 @@ class Pricer:
         ended = np.empty_like(start.members)
         reduced = np.empty(len(start.sizes))
         improve_groups(
-            self.of,
+            self.distances,
             self.near,
             duals.u,
             self.k,
@@ -223,7 +223,7 @@ class Pricer:
         pays = reduced < 100 * PAYS
         return sort_groups(ended[pays]), reduced[pays]
 
-    def paying(
+    def price_groups(
         self,
         duals: Duals,
         effort: PricingEffort,
@@ -254,8 +254,8 @@ class Pricer:
                 effort.nodes,
                 work,
             )
-            result = PricingResult.nothing(self.n, self.k, limits)
-            price_groups(self.of, self.k, prices, waiting, limits, result)
+            result = PricingResult.create_empty(self.n, self.k, limits)
+            price_groups(self.distances, self.k, prices, waiting, limits, result)
             count, groups, _, passed = result.counts.tolist()
             parts.append((result.members[:count], result.reduced[:count]))
             lowest = np.minimum(lowest, result.least)
@@ -272,7 +272,7 @@ class Pricer:
         reduced = np.concatenate([p[1] for p in parts]) if parts else np.empty(0)
         all_done = bool(done.all())
         groups = GroupColumns(members, (members >= 0).sum(axis=1))
-        lowest = self.duplicates.for_all(lowest)
+        lowest = self.duplicates.extend_bounds(lowest)
         return PricedGroups(
             groups, reduced, lowest, all_done, all_done and found_count == kept_count
         )
@@ -299,7 +299,7 @@ class Pricer:
         both = np.concatenate([pairs, pairs[:, ::-1]])
         return Prices(
             np.where(
-                self.duplicates.spare, -UNWANTED, self.duplicates.averaged(duals.u)
+                self.duplicates.spare, -UNWANTED, self.duplicates.average_duals(duals.u)
             ),
             penalty,
             inside,

@@ -100,7 +100,7 @@ class PricingResult(NamedTuple):
     counts: I64
 
     @classmethod
-    def nothing(cls, n: int, k: int, limits: Limits) -> "PricingResult":
+    def create_empty(cls, n: int, k: int, limits: Limits) -> "PricingResult":
         """Return an empty result for n records."""
         return cls(
             np.full((limits.room, 2 * k - 1), -1, np.int32),

@@ -42,7 +42,7 @@ class Searches:
         self.rng = np.random.default_rng(seed)
         self._given = 0
 
-    def improved(self, labels: Labels, perturbations: float, clock: Deadline) -> Labels:
+    def improve(self, labels: Labels, perturbations: float, clock: Deadline) -> Labels:
         """Return labels of no more SSE, after `perturbations` per record."""
         seed = int(self.rng.integers(2**31))
         labels_found = improve_labels(
@@ -60,15 +60,15 @@ class Searches:
 
     def new_groups(self) -> GroupColumns:
         """Return the groups collected since the last call."""
-        start, who = self.met.groups()
+        start, ids = self.met.groups()
         start = start[self._given :]
         before = self._given
         self._given = before + len(start) - 1
         sizes = np.diff(start)
         rows = np.full((len(sizes), 2 * self.k - 1), -1, np.int32)
         group = np.repeat(np.arange(len(sizes)), sizes)
-        who = who[start[0] :]
-        rows[group, np.arange(len(who)) - (start[:-1] - start[0])[group]] = who
+        ids = ids[start[0] :]
+        rows[group, np.arange(len(ids)) - (start[:-1] - start[0])[group]] = ids
         return GroupColumns(rows, sizes)
 
 
@@ -80,7 +80,7 @@ def continue_search(
     clock: Deadline,
 ) -> bool:
     """Improve labels, add collected groups; return whether the incumbent improved."""
-    improved_labels = searches.improved(labels, perturbations, clock)
+    improved_labels = searches.improve(labels, perturbations, clock)
     if (
         not generation.pricer.duplicates.some
     ):  # otherwise collected groups differ in duplicates only
@@ -100,8 +100,8 @@ def raise_bound_by_scaling(generation: ColumnGeneration, clock: Deadline) -> boo
     for share in STEPS:
         if clock.over:
             return False
-        duals = generation.prices.scaled(share)
-        priced = generation.pricer.paying(duals, PricingEffort(), clock)
+        duals = generation.prices.scale(share)
+        priced = generation.pricer.price_groups(duals, PricingEffort(), clock)
         if not priced.done:
             return False
         generation.prove(duals, priced.least)
@@ -223,7 +223,9 @@ def _select_groups(generation: ColumnGeneration, max_groups: int) -> Labels:
     if solved is None:
         return np.empty(0, np.intp)
     gap = generation.best.value - solved.value
-    reduced = generation.master.reduced(solved.duals, generation.pool.costs)
+    reduced = generation.master.compute_reduced_costs(
+        solved.duals, generation.pool.costs
+    )
     order = np.argsort(reduced, kind="stable")
     return order[reduced[order] <= gap][:max_groups]
 
@@ -240,7 +242,9 @@ def _price_all(generation: ColumnGeneration, clock: Deadline) -> None:
     share = NARROW
     count = SOUGHT * n
     while share <= 1:
-        priced = generation.pricer.paying(duals, effort, clock, max_cost=share * gap)
+        priced = generation.pricer.price_groups(
+            duals, effort, clock, max_cost=share * gap
+        )
         if not priced.complete:
             return
         order = np.argsort(priced.reduced, kind="stable")[:count]

@@ -25,7 +25,7 @@ class SearchTree(NamedTuple):
 
     Attributes
     ----------
-    who : (c,)
+    ids : (c,)
         Their records.
     D : (c, c)
         Squared distances among them, times the weights of both.
@@ -45,7 +45,7 @@ class SearchTree(NamedTuple):
         Weights of each; sum of the r largest among candidates; weight of P.
     """
 
-    who: I64
+    ids: I64
     D: Floats
     u: Floats
     v: Floats
@@ -77,25 +77,25 @@ def build_tree(
     """Build the search tree of a medoid and its candidates, which ascend by v."""
     count = len(candidates) + 1
     levels = 2 * k
-    who = np.empty(count, np.int64)
-    who[0] = m
-    copy_into(who[1:], candidates)
+    ids = np.empty(count, np.int64)
+    ids[0] = m
+    copy_into(ids[1:], candidates)
     local = np.empty((count, count))
     for y in range(count):
         for w in range(count):
-            local[y, w] = distances.pair[who[y], who[w]]
+            local[y, w] = distances.pair[ids[y], ids[w]]
     near = np.empty((count, near_sums.shape[1]))
     for y in range(1, count):
         copy_into(near[y], near_sums[y - 1])
-    u = prices.u[who]
+    u = prices.u[ids]
     v = np.empty(count)
-    weight = distances.weight[who]
+    weight = distances.weight[ids]
     heavy = np.zeros(levels)
     for y in range(count):
-        v[y] = 0.5 * distances.pull[m, who[y]] - u[y]
+        v[y] = 0.5 * distances.pull[m, ids[y]] - u[y]
     sum_heaviest(weight[1:], heavy)
     tree = SearchTree(
-        who,
+        ids,
         local,
         u,
         v,
@@ -124,10 +124,10 @@ def build_tree(
 @inlined
 def is_missing_copy(tree: SearchTree, prices: Prices, level: int, at: int) -> bool:
     """Whether a duplicate that must be chosen before this candidate is missing in P."""
-    needed = prices.before[tree.who[tree.open[level, at]]]
+    needed = prices.before[tree.ids[tree.open[level, at]]]
     is_chosen = needed < 0
     for y in range(level):
-        is_chosen |= tree.who[tree.part[y]] == needed
+        is_chosen |= tree.ids[tree.part[y]] == needed
     return not is_chosen
 
 
@@ -141,12 +141,12 @@ def choose_candidate(tree: SearchTree, prices: Prices, level: int, at: int) -> N
     tree.V[level + 1] = tree.V[level] + tree.v[y]
     tree.whole[level + 1] = tree.whole[level] + tree.weight[y]
     penalty = tree.penalty[level]
-    i = tree.who[y]
+    i = tree.ids[y]
     for w in range(prices.first[i], prices.first[i + 1]):
         cut = prices.cuts[w]
         count_inside = 0
         for z in range(level):
-            count_inside += prices.inside[cut, tree.who[tree.part[z]]]
+            count_inside += prices.inside[cut, tree.ids[tree.part[z]]]
         if count_inside % 2 == 1:
             penalty += prices.penalty[cut]
     tree.penalty[level + 1] = penalty
@@ -156,11 +156,11 @@ def choose_candidate(tree: SearchTree, prices: Prices, level: int, at: int) -> N
 def find_missing_mate(tree: SearchTree, prices: Prices, level: int) -> int:
     """Return a record that P requires but does not contain; -1 if none is missing."""
     for y in range(level):
-        i = tree.who[tree.part[y]]
+        i = tree.ids[tree.part[y]]
         for w in range(prices.mate_first[i], prices.mate_first[i + 1]):
             is_chosen = False
             for z in range(level):
-                is_chosen |= tree.who[tree.part[z]] == prices.mates[w]
+                is_chosen |= tree.ids[tree.part[z]] == prices.mates[w]
             if not is_chosen:
                 return int(prices.mates[w])
     return -1
@@ -172,7 +172,7 @@ def require_mate(tree: SearchTree, prices: Prices, level: int, mate: int) -> boo
     if mate < 0:
         return True
     at = 0
-    while at < tree.number[level] and tree.who[tree.open[level, at]] != mate:
+    while at < tree.number[level] and tree.ids[tree.open[level, at]] != mate:
         at += 1
     if at == tree.number[level]:
         tree.end[level] = 0

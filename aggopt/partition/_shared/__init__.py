@@ -1,1 +1,1 @@
-"""What partitioners share: result, SSE, scaling."""
+"""Shared parts of partitioners: results, SSE, scaling."""

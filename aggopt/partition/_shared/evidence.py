@@ -48,14 +48,14 @@ class Evidence:
         self._found: Certificate | None = None
 
     @classmethod
-    def known(cls, certificate: Certificate) -> "Evidence":
+    def from_certificate(cls, certificate: Certificate) -> "Evidence":
         """Return the evidence for an existing certificate."""
-        made = cls(
+        evidence = cls(
             certificate.status, lambda: certificate.objective, lambda loss: certificate
         )
-        made._found = certificate
-        made._ways = None
-        return made
+        evidence._found = certificate
+        evidence._ways = None
+        return evidence
 
     def claiming(self, claim: Claim) -> "Evidence":
         """Return this evidence with a bound that user code claims."""
@@ -111,7 +111,7 @@ def certify_squares(
     labels : (n,)
         Groups of k records or more.
     by, seconds, status
-        Method that made the groups, its time and its status.
+        Method that evidence the groups, its time and its status.
     jobs
         Number of threads for the search for neighbours.
     weights : (n,)
@@ -125,7 +125,7 @@ def certify_squares(
 
     @cache
     def lost_scaled() -> float:
-        return compute_sse(scaled_down()[0], labels, weighing.of)
+        return compute_sse(scaled_down()[0], labels, weighing.values)
 
     def objective() -> float:
         return rescale_squares(lost_scaled(), scaled_down()[1]) * weighing.unit
@@ -134,7 +134,7 @@ def certify_squares(
         unit_records, power = scaled_down()
         scaled_loss = lost_scaled()
         bound = min(
-            compute_loss_bound(unit_records, k, jobs=jobs, weights=weighing.of),
+            compute_loss_bound(unit_records, k, jobs=jobs, weights=weighing.values),
             scaled_loss,
         )
         met = scaled_loss - bound <= MET * scaled_loss and (

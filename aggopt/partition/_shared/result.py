@@ -77,7 +77,9 @@ class Partition:
         read_only.flags.writeable = False
         read_only = read_only.view()  # whose own flag cannot be set again
         evidence = tuple(
-            Evidence.known(proof) if isinstance(proof, Certificate) else proof
+            Evidence.from_certificate(proof)
+            if isinstance(proof, Certificate)
+            else proof
             for proof in _require_proofs(certificate)
         )
         object.__setattr__(self, "labels", read_only)

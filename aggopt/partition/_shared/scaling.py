@@ -50,7 +50,7 @@ class Weighing(NamedTuple):
     A loss by the original weights is `unit` times the loss by these.
     """
 
-    of: Floats | None
+    values: Floats | None
     unit: float
 
     @classmethod
@@ -66,9 +66,9 @@ class Weighing(NamedTuple):
         Examples
         --------
         >>> Weighing.read([1.0, 3.0], 2)
-        Weighing(of=array([0.5, 1.5]), unit=2.0)
+        Weighing(values=array([0.5, 1.5]), unit=2.0)
         >>> Weighing.read([3.0, 3.0], 2)
-        Weighing(of=None, unit=3.0)
+        Weighing(values=None, unit=3.0)
         """
         if weights is None:
             return NONE
@@ -116,7 +116,7 @@ def scale_with_weights(
     if weights is None:
         return scale_records(X, scale), NONE
     weighing = Weighing.read(weights, len(read_records(X)))
-    return scale_records(X, scale, weighing.of), weighing
+    return scale_records(X, scale, weighing.values), weighing
 
 
 def read_records(X: npt.ArrayLike) -> "Floats | Encoded":

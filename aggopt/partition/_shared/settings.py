@@ -19,7 +19,7 @@ SEARCH_EXEMPTIONS = dict.fromkeys(  # laws of `aggopt.checks` that searches brea
         "units_do_not_matter",
         "constant_attribute_does_not_matter",
     ),
-    "a search goes another way where a rounding, or the order of records, differs",
+    "a search takes another path if a rounding, or the order of records, differs",
 )
 TABLE_SETTINGS = ("attributes", "weights")  # settings of the job, not of the method
 

@@ -65,7 +65,7 @@ def _take_from_tree(
 
 def _move_unassigned_first(pool: Pool) -> None:
     """Move the columns without a group to the front."""
-    order = np.argsort(pool.labels[pool.who] >= 0, kind="stable")
-    pool.who[:] = pool.who[order]
+    order = np.argsort(pool.labels[pool.ids] >= 0, kind="stable")
+    pool.ids[:] = pool.ids[order]
     for row in pool.records:
         row[:] = row[order]

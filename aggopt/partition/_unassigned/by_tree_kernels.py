@@ -113,7 +113,7 @@ def _remove(pool: Pool, tree: Tree, place: int) -> None:
     leaf = place // LEAF
     j = place % LEAF
     last = tree.waiting[leaf] - 1
-    pool.labels[tree.who[leaf, j]] = pool.counts[GROUPS]
+    pool.labels[tree.ids[leaf, j]] = pool.counts[GROUPS]
     for t in range(len(pool.records)):
         add_entry(pool, t, tree.records[leaf, t, j], -1)
         tree.records[leaf, t, j] = tree.records[leaf, t, last]
@@ -122,6 +122,6 @@ def _remove(pool: Pool, tree: Tree, place: int) -> None:
         x = tree.projections[leaf, t, j]
         tree.projections[leaf, t, j] = tree.projections[leaf, t, last]
         shrink_boxes(tree, leaf, t, x)
-    who = tree.who[leaf, j]
-    tree.out[leaf, j], tree.who[leaf, j] = tree.out[leaf, last], tree.who[leaf, last]
-    shrink_firsts(tree, leaf, who)
+    record_id = tree.ids[leaf, j]
+    tree.out[leaf, j], tree.ids[leaf, j] = tree.out[leaf, last], tree.ids[leaf, last]
+    shrink_firsts(tree, leaf, record_id)

@@ -17,7 +17,7 @@ BLOCK = 512  # distances that stay in the nearest cache while they are summed
 @compiled
 def add_up(pool: Pool) -> None:
     """Add all records to the sums."""
-    for column in range(len(pool.who)):
+    for column in range(len(pool.ids)):
         add_to_sums(pool, column, 1)
 
 
@@ -73,13 +73,13 @@ def find_farthest(pool: Pool) -> int:
     """Return the farthest column; among equals, the one whose record is first in X."""
     best = 0
     far = pool.distances[0]
-    who = pool.who[0]
+    best_id = pool.ids[0]
     for j in range(1, pool.counts[UNASSIGNED]):
         v = pool.distances[j]
-        if v >= far and (v > far or pool.who[j] < who):
+        if v >= far and (v > far or pool.ids[j] < best_id):
             best = j
             far = v
-            who = pool.who[j]
+            best_id = pool.ids[j]
     return best
 
 
@@ -90,12 +90,12 @@ def take_nearest(pool: Pool, nearest: I64) -> None:
     group = pool.counts[GROUPS]
     left = pool.counts[UNASSIGNED] - len(nearest)
     for column in nearest:
-        pool.labels[pool.who[column]] = group
+        pool.labels[pool.ids[column]] = group
         add_to_sums(pool, column, -1)
     stays = left
     for column in nearest:
         if column < left:
-            while pool.labels[pool.who[stays]] == group:
+            while pool.labels[pool.ids[stays]] == group:
                 stays += 1
             swap(pool, column, stays)
     pool.counts[UNASSIGNED], pool.counts[GROUPS] = left, group + 1
@@ -134,14 +134,14 @@ def _sift_down(pool: Pool, heap: I64, top: int) -> None:
 def is_nearer(pool: Pool, a: int, b: int) -> bool:
     """Whether column a is nearer than b; among equals, whether a is first in X."""
     if pool.distances[a] == pool.distances[b]:
-        return bool(pool.who[a] < pool.who[b])
+        return bool(pool.ids[a] < pool.ids[b])
     return bool(pool.distances[a] < pool.distances[b])
 
 
 @inner
 def swap(pool: Pool, a: int, b: int) -> None:
     """Exchange two columns, but not their distances."""
-    pool.who[a], pool.who[b] = pool.who[b], pool.who[a]
+    pool.ids[a], pool.ids[b] = pool.ids[b], pool.ids[a]
     for t in range(len(pool.records)):
         row = pool.records[t]
         row[a], row[b] = row[b], row[a]

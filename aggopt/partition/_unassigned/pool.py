@@ -22,7 +22,7 @@ def create_pool(records: Floats) -> Pool:
     n, d = records.shape
     pool = Pool(
         records=np.ascontiguousarray(scale_to_unit(records)[0].T),
-        who=np.arange(n, dtype=np.int64),
+        ids=np.arange(n, dtype=np.int64),
         sums=np.zeros((2, d), dtype=np.int64),
         unit=2.0 ** (62 - n.bit_length()),
         distances=np.empty(n),
@@ -62,7 +62,7 @@ def scan(pool: Pool, k: int, *, paired: bool, enough: int, report: Progress) -> 
 
 def close_with_one_group(pool: Pool) -> None:
     """Make one group of all records without a group; at least one must remain."""
-    pool.labels[pool.who[: pool.remaining]] = pool.counts[GROUPS]
+    pool.labels[pool.ids[: pool.remaining]] = pool.counts[GROUPS]
     pool.counts[:] = 0, pool.counts[GROUPS] + 1
 
 
@@ -74,7 +74,7 @@ def assign_to_nearest_groups(pool: Pool) -> None:
     """
     sizes, totals = sum_groups(pool)
     for j in range(pool.remaining):
-        pool.labels[pool.who[j]] = measure_to_centroids(
+        pool.labels[pool.ids[j]] = measure_to_centroids(
             pool.records[:, j], sizes, totals
         ).argmin()
     pool.counts[UNASSIGNED] = 0
@@ -83,7 +83,7 @@ def assign_to_nearest_groups(pool: Pool) -> None:
 def sum_groups(pool: Pool) -> tuple[Floats, Floats]:
     """Return the size (m,) and the sum of records (d, m) of each group."""
     left = pool.remaining
-    group = pool.labels[pool.who[left:]]
+    group = pool.labels[pool.ids[left:]]
     totals = [np.bincount(group, row[left:]) for row in pool.records]
     return np.bincount(group).astype(np.float64), np.array(totals)
 

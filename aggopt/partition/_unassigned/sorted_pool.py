@@ -63,7 +63,7 @@ def create_sorted_pool(records: Floats, place: I64) -> SortedPool:
     """Return records (n, d), none with a group, sorted by their bins `place` (n,)."""
     order = np.argsort(place, kind="stable")
     pool = unassigned.create_pool(records[order])
-    pool.who[:] = order
+    pool.ids[:] = order
     bins = place[order]
     first = np.searchsorted(bins, np.arange(bins[-1] + 2)).astype(np.int64)
     n = len(place)

@@ -40,7 +40,7 @@ def find_farthest(candidates: SortedPool) -> int:
             hits += (v >= far) & (v < np.inf)
         for j in range(start, start + len(some) if hits else start):
             v = pool.distances[j]
-            if v >= far and v < np.inf and (v > far or pool.who[j] < pool.who[best]):
+            if v >= far and v < np.inf and (v > far or pool.ids[j] < pool.ids[best]):
                 best = j
                 far = v
     return best
@@ -50,7 +50,7 @@ def find_farthest(candidates: SortedPool) -> int:
 def assign_column(candidates: SortedPool, column: int) -> None:
     """Assign a free column to the group under construction."""
     pool = candidates.pool
-    pool.labels[pool.who[column]] = pool.counts[GROUPS]
+    pool.labels[pool.ids[column]] = pool.counts[GROUPS]
     pool.distances[column] = np.inf
     candidates.taken[column] = True
     candidates.free[0] -= 1
@@ -78,8 +78,8 @@ def drop_taken(candidates: SortedPool) -> bool:
             candidates.first[bin_] = kept_count
             bin_ += 1
         if not candidates.taken[j]:
-            pool.who[kept_count], candidates.bins[kept_count] = (
-                pool.who[j],
+            pool.ids[kept_count], candidates.bins[kept_count] = (
+                pool.ids[j],
                 candidates.bins[j],
             )
             pool.distances[kept_count] = pool.distances[j]

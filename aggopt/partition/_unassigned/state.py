@@ -19,7 +19,7 @@ class Pool(NamedTuple):
     records : (d, n)
         Attribute by attribute, so that a scan reads memory in order; within
         [-1, 1], so that no distance overflows.
-    who : (n,)
+    ids : (n,)
         Record of each column.
     sums : (2, d)
         Sum of the records without a group, in whole numbers of 1 / unit and, for the
@@ -36,7 +36,7 @@ class Pool(NamedTuple):
     """
 
     records: Floats
-    who: I64
+    ids: I64
     sums: I64
     unit: float
     distances: Floats
@@ -45,7 +45,7 @@ class Pool(NamedTuple):
 
     def __repr__(self) -> str:
         """Return the number of records left, without values."""
-        return f"Pool({self.remaining} of {len(self.who)} records without a group)"
+        return f"Pool({self.remaining} of {len(self.ids)} records without a group)"
 
     @property
     def remaining(self) -> int:
@@ -55,4 +55,4 @@ class Pool(NamedTuple):
     @property
     def done(self) -> float:
         """Share of the work done: a turn reads all records without a group."""
-        return 1.0 - (self.remaining / len(self.who)) ** 2
+        return 1.0 - (self.remaining / len(self.ids)) ** 2

@@ -122,12 +122,12 @@ def _finish_sorting(keys: U64, order: AnyInt) -> bool:
         if keys[i - 1] <= keys[i]:
             continue
         key = keys[i]
-        who = order[i]
+        moved = order[i]
         j = i
         while j > 0 and keys[j - 1] > key:
             keys[j], order[j] = keys[j - 1], order[j - 1]
             j -= 1
-        keys[j], order[j] = key, who
+        keys[j], order[j] = key, moved
         moves += i - j
         if moves > len(keys):
             return False

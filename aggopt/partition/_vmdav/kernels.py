@@ -26,7 +26,7 @@ def take_growing_groups(
     empty array, at the record farthest from the centroid of those without.
     """
     nearest = np.empty(k, np.int64)
-    near = np.empty(len(pool.who))
+    near = np.empty(len(pool.ids))
     for _ in range(turns):
         if pool.counts[UNASSIGNED] < k:
             return
@@ -51,7 +51,7 @@ def _choose_seed(pool: Pool, outermost: I64) -> int:
 def find_column(pool: Pool, record: int) -> int:
     """Return the column of a record."""
     column = 0
-    while pool.who[column] != record:
+    while pool.ids[column] != record:
         column += 1
     return column
 
@@ -65,7 +65,7 @@ def _grow_group(pool: Pool, near: Floats, k: int, gamma2: float) -> None:
     for column in range(begin, begin + k):
         update_nearness(pool, near, column)
     while size < 2 * k - 1 and pool.counts[UNASSIGNED] > 0:
-        j = find_nearest_column(near[: pool.counts[UNASSIGNED]], pool.who)
+        j = find_nearest_column(near[: pool.counts[UNASSIGNED]], pool.ids)
         gap = near[j]
         if not gap < gamma2 * measure_gap(pool, j):
             return
@@ -83,11 +83,11 @@ def update_nearness(pool: Pool, near: Floats, column: int) -> None:
 
 
 @inner
-def find_nearest_column(near: Floats, who: I64) -> int:
+def find_nearest_column(near: Floats, ids: I64) -> int:
     """Return the nearest of some columns; among equals, the one first in X."""
     best = 0
     for j in range(1, len(near)):
-        if near[j] <= near[best] and (near[j] < near[best] or who[j] < who[best]):
+        if near[j] <= near[best] and (near[j] < near[best] or ids[j] < ids[best]):
             best = j
     return best
 
@@ -103,7 +103,7 @@ def measure_gap(pool: Pool, column: int) -> float:
 @inner
 def join_group(pool: Pool, near: Floats, column: int, group: int) -> None:
     """Assign a column to a group; it becomes the first column with a group."""
-    pool.labels[pool.who[column]] = group
+    pool.labels[pool.ids[column]] = group
     add_to_sums(pool, column, -1)
     pool.counts[UNASSIGNED] -= 1
     swap(pool, column, pool.counts[UNASSIGNED])

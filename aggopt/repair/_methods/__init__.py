@@ -1,1 +1,1 @@
-"""Repairs, one file each: what makes groups satisfy what a partition does not keep."""
+"""Methods of repair, one file each."""

@@ -43,7 +43,7 @@ def _repair_by_merging(
 
 METHOD = Repair(
     name="merge",
-    when="any promise, of any attributes, quickly; others lose less under t",
+    when="any requirement, of any attributes, quickly; others lose less under t",
     rank=0,
     function=_repair_by_merging,
     certificate="heuristic; a bound on any groups of k, or as close",

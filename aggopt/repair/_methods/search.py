@@ -34,7 +34,7 @@ def _repair_by_search(
     Z = np.ascontiguousarray(records)
     searching = replace(clock, progress=part(clock.report, MERGED, 1.0))
     best, ended = search_with_checks(
-        Z, merged, repair_input.k, requirements, searching, weighing.of
+        Z, merged, repair_input.k, requirements, searching, weighing.values
     )
     new_labels = groups(np.unique(best, return_inverse=True)[1], len(X))
     if np.array_equal(new_labels, labels):
@@ -57,7 +57,7 @@ def _repair_by_search(
 
 METHOD = Repair(
     name="search",
-    when="any promise, of any attributes, at less loss than merging alone",
+    when="any requirement, of any attributes, at less loss than merging alone",
     rank=5,
     function=_repair_by_search,
     settings=LimitedSettings,
