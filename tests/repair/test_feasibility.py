@@ -96,7 +96,7 @@ def test_a_constant_attribute_and_one_group():
 
 
 def test_refusals_say_what_is_possible():
-    with pytest.raises(InfeasibleInputError, match="at most 3 groups, or a k of at mo"):
+    with pytest.raises(InfeasibleInputError, match="at most 3, or k to at mo"):
         smallest_t(range(7), 2, groups=4)
     with pytest.raises(AggoptError, match="whole number from 1 up"):
         smallest_t(range(7), 2, groups=0)
