@@ -78,7 +78,7 @@ def grouped(monkeypatch):
         before_groups(said.put, table, sampling, job)
         of_groups(said.put, job)
         said.put(steps, job_of=SimpleNamespace(contained=lambda: job))
-        said.put(steps, listener=lambda told: said.noting("told", None))
+        said.put(steps, progress_or_noop=lambda told: said.noting("told", None))
         said.put(steps, before_work=[lambda: said.heard.append("checked")])
         return group("data", "job", "hearer", **how), said.heard, table
 
@@ -89,7 +89,7 @@ def test_each_step_before_groups_is_given_what_those_before_made(grouped) -> Non
     _, heard, table = grouped()
     for step in (
         ("job_of", "job"),
-        ("listener", "hearer"),
+        ("progress_or_noop", "hearer"),
         ("require_memory", JOB),
         ("_require_one_kind", JOB),
         ("told", "read", 0.0),
