@@ -23,6 +23,7 @@ from aggopt import partition
 from aggopt.command.demo import patients
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
+from aggopt.output.order import Order
 
 N = 400
 CENT = 0.01
@@ -315,6 +316,48 @@ def published_columns() -> Iterator[Line]:
         yield "published columns", " and ".join(columns), f"{said}; stated {stated:.1%}"
 
 
+def published_units() -> Iterator[Line]:
+    """Link households, of which k stand behind each combination.
+
+    A link is right if it reaches the household; `known` and `nearest` as for columns.
+    """
+    rng = np.random.default_rng(3)
+    own = np.arange(N) // 4
+    frame = persons()[KNOWN].iloc[own].reset_index(drop=True)
+    frame["household"], frame["region"] = own, own % 5
+    frame["weight"] = rng.uniform(1, 9, N // 4).round(2)[own]
+    region = frame["region"].to_numpy()
+    of_units = {"units": {"attributes": KNOWN}}
+    for what, sections in (
+        ("units", of_units),
+        ("units and region", of_units),
+        ("units, records masked", {}),
+        ("units, records masked, and weight", {}),
+    ):
+        roles = {"quasi-identifier": KNOWN, "unit": ["household"]}
+        roles |= {"stratum": ["region"]} if "region" in what else {}
+        roles |= {"weight": "weight"} if "weight" in what else {}
+        columns = [name for names in roles.values() for name in np.atleast_1d(names)]
+        job = aggopt.Job(
+            roles=roles, privacy={"k": 5}, partition={"method": "mdav"}, **sections
+        )
+        release = aggopt.mask(frame[columns], job, secret="0" * 32)
+        table, reached = release.table, {}
+        spread = frame[KNOWN].std().to_numpy()
+        x, y = (each[KNOWN].to_numpy() / spread for each in (frame, table))
+        away = {"known": np.zeros((N, N)), "nearest": ((x[:, None] - y) ** 2).sum(2)}
+        for name, distance in away.items():
+            if "region" in what:
+                distance = np.where(np.equal.outer(region, region), distance, np.inf)
+            near = np.isclose(distance, distance.min(axis=1, keepdims=True), rtol=1e-9)
+            right = (near & np.equal.outer(own, own)).sum(axis=1)
+            reached[name] = (right / near.sum(axis=1)).mean()
+        said = ", ".join(f"{name} {share:.1%}" for name, share in reached.items())
+        stated = max(release.measures.linkage, release.measures.dld)
+        assert stated >= max(reached.values()) - 1e-9, "an attack beats the figure"
+        yield "published units", what, f"{said}; stated {stated:.1%}"
+
+
 def published_values() -> Iterator[Line]:
     """Guess an income from ages, and an illness, with published strata and weights.
 
@@ -382,7 +425,8 @@ def seeds() -> Iterator[Line]:
     frame = persons()
     release = released(frame, output={"seed": 7})
     illness = frame["illness"].to_numpy()
-    true = release._places(7)
+    of = (release.job, release.source, release.secret)
+    true = Order.drawn(N, *of, 7).place
     published = np.empty(N, dtype=object)
     published[true] = illness
     for name, place in (
@@ -408,6 +452,7 @@ def main() -> None:
         medians,
         dominance,
         published_columns,
+        published_units,
         published_values,
         seeds,
     ):

@@ -212,7 +212,7 @@ def _of_dates(
 def _repeated(look: Look, role: str | None, job: Job) -> Iterator[str]:
     """Yield how many entries of an identifier stand in several records, if any do."""
     if role == "identifier" and not job.roles.unit and look.counts is not None:
-        several = Repeated.of(look.name, look.counts)
+        several = Repeated.of(look.name, look.counts, codes=look.codes)
         yield from [] if several is None else [str(several)]
 
 

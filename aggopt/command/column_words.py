@@ -4,6 +4,7 @@ A name decides nothing by itself: `aggopt.command.proposal` looks at the entries
 """
 
 import re
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -13,20 +14,48 @@ def _listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z\u00df-\u00ff]+|\d+")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 IDENTIFIERS = _listed(
     """
     id ids idno idnum idnr idcode ident identifier uuid guid caseid serial ssn
     nin passport iban email mail phone telephone telefon tel fax address adresse
-    street strasse name names surname lastname firstname vorname nachname nom
-    prenom licence license plate url seqn mrn kennung ausweis matricule dni
-    docno
+    street strasse licence license plate url seqn mrn kennung ausweis matricule
+    dni docno
     """
 )
-PERSONAL = _listed(
+PERSONAL = _listed(  # by which a person is reached, in six languages
     """
-    email mail phone telephone telefon tel fax address adresse street strasse
-    surname lastname firstname vorname nachname prenom ssn passport iban
+    email mail phone telephone telefon telefono telefone tel fax mobile handy
+    handynummer telefonnummer rufnummer cellulare movil courriel correo address
+    adresse adresses anschrift direccion domicilio indirizzo endereco street
+    strasse hausnummer rue calle website homepage ssn passport iban
+    """
+)
+NAMES = _listed(
+    """
+    name names nom noms nome nomi nombre nombres naam username
+    """
+)
+NAMES_OF_PERSONS = _listed(
+    """
+    surname lastname firstname fullname forename givenname familyname maidenname
+    nickname vorname vornamen nachname nachnamen familienname geburtsname rufname
+    prenom prenoms patronyme apellido apellidos cognome cognomi sobrenome achternaam
+    voornaam
+    """
+)
+_PERSONS = _listed(  # what stands beside "name" where it is that of a person
+    """
+    first last full given family middle maiden birth user person persons patient
+    customer client employee student pupil child mother father parent contact
+    owner respondent subject member de du di del della der des of the complet
+    completo propre
+    """
+)
+POSTAL = _listed(
+    """
+    zip zipcode postcode postalcode postal plz postleitzahl codepostal
+    codigopostal cap cep
     """
 )
 NUMBERING = _listed(
@@ -45,7 +74,8 @@ UNITS = _listed(
     household households hh hhid hid haushalt family families familie fam hogar
     menage cluster psu dwelling school schule class classroom klasse firm
     company enterprise establishment hospital clinic subject patient person
-    individual respondent participant couple dyad farm litter
+    individual respondent participant couple dyad farm litter student pupil
+    child kid mother father animal pig schueler kunde client customer employee
     """
 )
 WEIGHTS = _listed(
@@ -87,15 +117,35 @@ class Words:
 
     @classmethod
     def of(cls, name: str, label: str = "") -> "Words":
-        """Return them: `hhIncome`, `hh_income` and `HH.INCOME` have the same two."""
-        found = [part.lower() for part in _PARTS.findall(f"{name} {label}")]
-        plain = re.sub(r"[^a-z0-9]", "", name.lower())
-        return cls(frozenset({*found, plain}))
+        """Return them: `hhIncome`, `hh_income` and `HH.INCOME` have the same two.
+
+        Accents are left out: `Prénom` is `prenom`, `Straße` is `strasse`.
+        """
+        found = [part.lower() for part in _PARTS.findall(_plain(f"{name} {label}"))]
+        whole = re.sub(r"[^a-z0-9]", "", _plain(name).lower())
+        return cls(frozenset({*found, whole}))
 
     @property
     def numbers_records(self) -> bool:
-        """Whether it is called as numbers or names of persons are."""
+        """Whether it is called as numbers of persons or things are."""
         return self._has(IDENTIFIERS) or any(map(_ends_as_id, self.parts))
+
+    @property
+    def names_something(self) -> bool:
+        """Whether it is called as names are: of persons, places or anything."""
+        return self._has(NAMES) or any(part.endswith("name") for part in self.parts)
+
+    @property
+    def names_persons(self) -> bool:
+        """Whether it is called as names of persons are, and of nothing else."""
+        own = {part for part in self.parts if not part.isdigit()}
+        beside = {part for part in own - NAMES if not part.endswith("name")}
+        return self._has(NAMES_OF_PERSONS) or (self._has(NAMES) and beside <= _PERSONS)
+
+    @property
+    def postal(self) -> bool:
+        """Whether it is called as postal codes are."""
+        return self._has(POSTAL)
 
     @property
     def personal(self) -> bool:
@@ -138,7 +188,12 @@ class Words:
         return not self.parts.isdisjoint(words)
 
 
+def _plain(text: str) -> str:
+    """Return a text without accents."""
+    apart = unicodedata.normalize("NFKD", text.replace("\u00df", "ss"))
+    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+
+
 def _ends_as_id(word: str) -> bool:
-    """Whether a word ends as `utilityid` and `utilname` do."""
-    named = word.endswith("name") and len(word) > len("name")
-    return named or (word.endswith("id") and word not in _NOT_ID and len(word) > 2)
+    """Whether a word ends as `utilityid` does."""
+    return word.endswith("id") and word not in _NOT_ID and len(word) > 2

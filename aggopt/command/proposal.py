@@ -45,6 +45,10 @@ UNIT_OR_MASK = (
     "unit, if it numbers what records are of, as households: k then counts these; "
     "identifier, which drops it; quasi-identifier, if it measures something."
 )
+POSTAL = (
+    'quasi-identifier, with kind = "nominal" and rare = "avoid" or a tree of regions '
+    "under [attributes.NAME]; identifier, which drops it."
+)
 WHICH_UNIT = "one column is the unit that k counts; drop the others."
 SPELL_DATES = (
     "list it as quasi-identifier, and {how} under [attributes.NAME]; or identifier, "
@@ -131,7 +135,7 @@ def _proposal(look: Look, words: Words, structure: Structure) -> Proposal:
         return _asked(look, "its name is that of weights, of one value", WEIGHT_OR_MASK)
     if look.constant:
         return Proposal(look, "other", "one value tells nothing of a record")
-    for rule in (_number_of_a_record, _weight, _unit, _dates, _text, _doubtful):
+    for rule in RULES:
         found = rule(look, words, structure)
         if found is not None:
             return found
@@ -161,6 +165,21 @@ def _number_of_a_record(
     return None
 
 
+def _name(look: Look, words: Words, structure: Structure) -> Proposal | None:
+    """Return what is proposed for names of persons, places and things; and of codes."""
+    different = look.different or 0
+    if words.postal and different >= LEVELS and (look.whole or look.type in NAMES):
+        return _asked(look, "its name is that of postal codes", POSTAL)
+    if look.type not in (TEXT, CATEGORIES) or look.codes or different < LEVELS:
+        return None
+    few = different < UNITS and not look.rare(FEW_SHARE)
+    if words.names_persons and not few:
+        return Proposal(look, "identifier", "its name is that of names of persons")
+    if words.names_something:
+        return _asked(look, "its name is that of names", DROP_OR_NAMES)
+    return None
+
+
 def _weight(look: Look, words: Words, structure: Structure) -> Proposal | None:
     """Return what is proposed for numbers that may be sampling weights."""
     numbers = look.numbers
@@ -168,7 +187,7 @@ def _weight(look: Look, words: Words, structure: Structure) -> Proposal | None:
         return None
     usable = numbers.least > 0 and not look.missing
     to_one = abs(numbers.mean - 1) < 1e-3
-    if words.sampling_weight and usable:
+    if words.sampling_weight and usable and not words.quantity:
         return Proposal(look, "weight", "its name, and all are above 0")
     if words.weight and to_one and usable:
         return Proposal(look, "weight", "its name, and their mean is 1")
@@ -218,7 +237,9 @@ def _others(names: Sequence[str]) -> str:
 
 
 def _of_units(look: Look, reason: str) -> Proposal:
-    """Return the role of units, or a question where some record has none."""
+    """Return the role of units; or a question, of words or if records have none."""
+    if not look.codes:
+        return _asked(look, f"{reason}; it has words, not numbers", UNIT_OR_MASK)
     if look.missing:
         return _asked(look, f"{reason}; records without it", UNIT_OR_MASK)
     return Proposal(look, "unit", reason)
@@ -262,6 +283,9 @@ def _doubtful(look: Look, words: Words, structure: Structure) -> Proposal | None
     if not look.looks_as_numbering or words.quantity:
         return None
     return _asked(look, "nearly each is of one record", DROP_OR_MASK)
+
+
+RULES = (_number_of_a_record, _name, _weight, _unit, _dates, _text, _doubtful)
 
 
 def _masked(look: Look, words: Words) -> Proposal:

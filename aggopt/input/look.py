@@ -61,6 +61,9 @@ class Look:
         Whether its entries are texts that such a file has for codes.
     blank : (different,)
         Which entries of text, in the order of `counts`, have blanks or digits.
+    codes
+        Whether its entries look like numbers of persons or things: whole numbers, or
+        text with digits and without blanks.
     numbers
         What its numbers are like; None of what are none.
     formats
@@ -79,6 +82,7 @@ class Look:
     label: str = ""
     coded: bool = False
     blank: Bool | None = field(default=None, repr=False)
+    codes: bool = False
     numbers: "NumberLook | None" = field(default=None, repr=False)
     formats: tuple[str, ...] = ()
 
@@ -214,7 +218,7 @@ def _of_text(name: str, text: pa.ChunkedArray, how: Input) -> Look:
         words = min(words, parsed(text, _other_point(how))[1])
         counts, blank = _counts(entries), _blank(entries)
         seen = Look(name, kind, len(text), missing, counts, words, blank=blank)
-        return replace(seen, formats=formats)
+        return replace(seen, formats=formats, codes=are_codes(entries))
     thousands = how.decimal == "," and may_be_thousands(text)
     return _look(name, column, thousands=thousands)
 
@@ -257,6 +261,7 @@ def _look(name: str, column: pa.ChunkedArray, *, thousands: bool = False) -> Loo
         numbered=numbered,
         thousands=thousands,
         blank=_blank(column),
+        codes=are_codes(column),
         numbers=numbers,
         formats=formats,
     )
@@ -271,6 +276,25 @@ def _blank(column: pa.ChunkedArray) -> Bool | None:
     entries = pc.value_counts(column.drop_null()).field("values")
     found = pc.match_substring_regex(entries, r"\s|\d")
     return np.asarray(found.to_numpy(zero_copy_only=False), bool)
+
+
+def are_codes(column: pa.ChunkedArray | pa.Array) -> bool:
+    """Whether entries look like numbers of persons or things, and not like words.
+
+    These are whole numbers, or text of which no entry has a blank and most have digits.
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return bool(pc.all(pc.equal(pc.floor(column), column)).as_py())
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return False
+    entries = pc.unique(column.drop_null())
+    if pc.any(pc.match_substring_regex(entries, r"\S\s+\S")).as_py():
+        return False
+    digits = pc.sum(pc.match_substring_regex(entries, r"\d")).as_py() or 0
+    return bool(2 * digits > len(entries))
 
 
 def type_of(kind: Any) -> str:

@@ -12,6 +12,7 @@ from aggopt.core.types import F64, I64, Bool, Labels
 from aggopt.core.validation import numbered
 from aggopt.encoding._typed_column import NAME, TypedColumn
 from aggopt.errors import JobError, TableError, naming
+from aggopt.input.look import are_codes
 from aggopt.input.spelling import MISSING
 from aggopt.input.table import Table
 from aggopt.job import Job
@@ -96,21 +97,45 @@ def _require_of_units(job: Job) -> None:
     """Refuse what is asked of records, where units are masked."""
     keep = getattr(job.aggregation, "keep", None)
     beside = getattr(job.aggregation.categories, "with_", ())
-    asked = {
-        "requirements on confidential values": job.privacy.models,
-        "wishes in columns": job.roles.wish,
-        "sampling weights": job.roles.weight,
-        "a regression on a column beside": getattr(keep, "formula", None),
-        "tables with columns beside": beside,
-    }
-    found = [what for what, there in asked.items() if there]
+    asked = [
+        (
+            "requirements on confidential values",
+            job.privacy.models,
+            "leave l, t, ... out of [privacy]",
+        ),
+        (
+            "wishes in columns",
+            job.roles.wish,
+            "list the columns of wish as drop, and leave them out of [aggregation]",
+        ),
+        (
+            "sampling weights",
+            job.roles.weight,
+            f"list {_listed(job.roles.weight)} as drop, and leave [weights] out",
+        ),
+        (
+            "a regression on a column beside",
+            getattr(keep, "formula", None),
+            "leave the formula out of [aggregation]",
+        ),
+        (
+            "tables with columns beside",
+            beside,
+            'leave "with" out of [aggregation.categories]',
+        ),
+    ]
+    found = [(what, fix) for what, there, fix in asked if there]
     if found:
         raise JobError(
-            f"The job asks for {' and '.join(found)}, which records have, and masks "
-            "attributes of units.",
-            fix="leave it out; or mask the records, without [units]: groups then hold "
-            "records of k units.",
+            f"The job asks for {' and '.join(what for what, _ in found)}, which "
+            "records have, and masks attributes of units.",
+            fix=f"{'; and '.join(fix for _, fix in found)}; or mask the records, "
+            "without [units]: groups then hold records of k units.",
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(map(repr, names))
 
 
 def _require_constant(
@@ -165,28 +190,36 @@ class Repeated:
     ----------
     entries, records, most
         How many there are, in how many records, and in how many one of them stands.
+    codes
+        Whether they look like numbers of persons or things: the column may be the unit.
     """
 
     name: str
     entries: int
     records: int
     most: int
+    codes: bool
 
     @classmethod
-    def of(cls, name: str, counts: I64) -> "Repeated | None":
+    def of(cls, name: str, counts: I64, *, codes: bool) -> "Repeated | None":
         """Return it by how often each entry of a column stands; None if once each."""
         several = counts[counts > 1]
         if not len(several):
             return None
-        return cls(name, len(several), int(several.sum()), int(several.max()))
+        return cls(name, len(several), int(several.sum()), int(several.max()), codes)
 
     def __str__(self) -> str:
         stand = "entry stands" if self.entries == 1 else "entries stand"
+        remedy = (
+            "if a person has several records, number the persons in a column with the "
+            "role unit, and k counts them."
+        )
+        if self.codes:
+            remedy = f'with unit = ["{self.name}"] under [roles] k counts these.'
         return (
             f"{self.name!r}: {self.entries} {stand} in several records, {self.records} "
             f"in all and up to {self.most} each: k counts records, and a group may "
-            f'have those of one alone; with unit = ["{self.name}"] under [roles] k '
-            "counts these."
+            f"have those of one alone; {remedy}"
         )
 
 
@@ -205,7 +238,8 @@ def repeated_identifiers(table: Table) -> Iterator[Repeated]:
             empty = column.str.strip_chars().is_in(["", *MISSING]).to_numpy()
             codes = np.where(empty.astype(bool), -1, codes)
         counts = np.bincount(codes[codes >= 0]).astype(np.int64)
-        several = Repeated.of(name, counts)
+        native = column.drop_nulls().unique().to_arrow()
+        several = Repeated.of(name, counts, codes=are_codes(native))
         if several is not None:
             yield several
 

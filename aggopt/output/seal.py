@@ -68,18 +68,25 @@ def seal_of(audit: Audited) -> Seal:
         return Seal(RED, f"{what} does not hold", risks, "Do not publish this file.")
     heading = f"k = {audit.k} holds"
     if reason is not None:
-        return Seal(
-            AMBER,
-            f"{heading}, but {reason}",
-            risks,
-            "Publish this file only if nobody can know these columns of a person: "
-            "otherwise mask them as quasi-identifiers, or drop them.",
-        )
+        return Seal(AMBER, f"{heading}, but {reason}", risks, _advice(audit))
     return Seal(
         GREEN,
         heading,
         risks,
         "As far as these requirements go, the file may be published.",
+    )
+
+
+def _advice(audit: Audited) -> str:
+    """Return what to do where columns that others may know single records out."""
+    if _gravest(audit.beside) is None:
+        return (
+            "Publish this file only if nobody can know columns of several blocks of a "
+            "person: otherwise mask them together, or drop those of all blocks but one."
+        )
+    return (
+        "Publish this file only if nobody can know these columns of a person: "
+        "otherwise mask them as quasi-identifiers, or drop them."
     )
 
 

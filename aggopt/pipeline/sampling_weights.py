@@ -152,7 +152,7 @@ def require_done(job: Job, whole: Floats, columns: Columns) -> None:
         (name,), (what, fix) = job.roles.weight, wrong
         raise JobError(
             f"{name!r} has sampling weights, and {what}.",
-            fix=f"{fix}; or list the weights as identifier, which drops them.",
+            fix=f"{fix}; or list the weights as drop, and leave [weights] out.",
         )
 
 
@@ -162,13 +162,14 @@ def _not_weighed(
     """Yield what the job asks for and is not done by weight, with what to do."""
     how, holes = job.aggregation, int(np.isnan(whole).sum())
     blocks = f"quasi-identifiers are grouped in {len(columns)} blocks"
-    if len(columns) > 1 and holes:
+    several = len(columns) > 1 and not job.units.apart(job.roles)  # else refused before
+    if several and holes:
         yield (
             f"{blocks}, of which {many(holes, 'value')} "
             f"{'is' if holes == 1 else 'are'} missing",
             'set attributes = "together" under [partition], or remove those records',
         )
-    if len(columns) > 1 and job.weights.published == "group mean":
+    if several and job.weights.published == "group mean":
         yield (
             f"{blocks}, so that no group has one weight to publish",
             'set published = "drop" under [weights], or attributes = "together" under '

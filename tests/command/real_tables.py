@@ -1,4 +1,4 @@
-"""Real tables by the name that tests/command/known_roles.toml has for them."""
+"""Real tables by the name that the lists of known roles have for them."""
 
 import os
 import tomllib
@@ -8,9 +8,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-KNOWN: dict[str, dict[str, list[str]]] = tomllib.loads(
-    Path(__file__).with_name("known_roles.toml").read_text("utf-8")
-)
+Roles = dict[str, dict[str, list[str]]]  # columns by role, by table
+
+
+def _read(name: str) -> Roles:
+    return tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
+
+
+KNOWN = _read("known_roles.toml")
+HELD_OUT = _read("held_out_roles.toml")
 FOLDER = "AGGOPT_REFERENCE"  # of the CSV files that "csv" tables are read from
 
 

@@ -361,6 +361,30 @@ def test_no_remark_that_one_person_has_is_published(here, aggopt):  # noqa: F811
             assert had[masked[name].unique()].min() >= 5
 
 
+def test_no_place_of_few_persons_is_published(here, aggopt):  # noqa: F811
+    """Of 400 persons 260 live in places of fewer than 5, by 2 to 4 each."""
+    rng = np.random.default_rng(5)
+    sizes = [2, 3, 4, 3, 3] * 17 + [5] * 1
+    few = np.repeat(
+        [f"Hof{chr(97 + i % 26)}{'a' * (i // 26)}" for i in range(86)], sizes
+    )
+    places = [*few[:260], *rng.choice(["Ulm", "Bonn", "Jena"], 140)]
+    frame = pd.DataFrame({"age": rng.integers(20, 90, 400), "place": places})
+    frame.to_csv("people.csv", index=False)
+    aggopt(*INIT)
+    text = Path("new.toml").read_text()
+    assert "place" not in str(roles())
+    mask = ("mask", "people.csv", "new.toml", "--out", "m.csv", "--overwrite")
+    assert aggopt(*mask)[0] == 2  # undecided
+    masked_too = text.replace("quasi-identifier = [", 'quasi-identifier = ["place",')
+    Path("new.toml").write_text(masked_too)
+    assert aggopt(*mask)[0] == 2  # most are rare, and the job does not say what then
+    Path("new.toml").write_text(masked_too + AVOID.replace("remark", "place"))
+    assert aggopt(*mask)[0] == 0
+    had = frame["place"].value_counts()
+    assert had[pd.read_csv("m.csv")["place"].unique()].min() >= 5
+
+
 AVOID = """
 [attributes.remark]
 rare = "avoid"

@@ -389,6 +389,22 @@ def test_a_folder_of_mostly_rare_categories_is_refused(tmp_path):
         masked(put(tmp_path / "in", frame), job(k=4, roles=roles), tmp_path / "out")
 
 
+def test_a_folder_publishes_mostly_rare_categories_if_the_job_says_so(tmp_path):
+    frame = rare_towns()
+    frame["town"] = [f"village {i // 3}" for i in range(len(frame))]
+    how = {
+        "roles": {"quasi-identifier": ["age", "town"], "drop": ["name"]},
+        "attributes": {"town": {"rare": "publish"}},
+    }
+    folder = put(tmp_path / "in", frame)
+    made = masked(folder, job(k=4, **how), tmp_path / "out")
+    notes = [note for note in made.notes if "of fewer than k = 4 originals" in note]
+    counts = len(set(read(made.path)["town"]))
+    assert [note.split(" of ")[0] for note in notes] == [
+        f"'town': {counts} published categories"
+    ]
+
+
 def test_a_section_of_categories_wants_some(tmp_path):
     folder = put(tmp_path / "in", persons(20))
     how = {"method": "mean", "categories": {"method": "plurality"}}

@@ -6,7 +6,7 @@ import pytest
 
 import aggopt
 from aggopt import measure
-from aggopt.errors import TableError
+from aggopt.errors import AggoptError, TableError
 from aggopt.pipeline.reassess import review
 from tests.measure.recounted import attacks, attribution
 
@@ -170,6 +170,81 @@ def test_a_link_is_right_if_it_reaches_the_unit(seed) -> None:
     expected = attacks(frame, release.table, NAMES, columns, ["household"], columns)
     for name, share in expected.items():
         assert getattr(release.measures, name) == pytest.approx(share, abs=1e-9), name
+
+
+# The first three have attributes of units alone.
+UNIT_WAYS = ("units", "units and strata", "pseudonyms", "units and records", "weights")
+
+
+def drawn_of_units(seed: int) -> tuple[pd.DataFrame, dict, list[str]]:
+    """Return households of one to four, what their job says, and published columns."""
+    rng, way = np.random.default_rng(seed), UNIT_WAYS[seed % len(UNIT_WAYS)]
+    m = int(rng.integers(24, 40))
+    sizes = 1 + rng.permutation(np.arange(m) % 4)
+    of = np.repeat(np.arange(m), sizes)
+    frame = pd.DataFrame(rng.normal(size=(m, 3)).round(3)[of], columns=NAMES)
+    frame["household"], columns = of, []
+    roles = {"quasi-identifier": NAMES, "unit": ["household"]}
+    sections = {"roles": roles, "privacy": {"k": 3}, "units": {"attributes": NAMES}}
+    if way in ("units and strata", "pseudonyms"):
+        column = {"units and strata": np.arange(m) % 3, "pseudonyms": sizes}[way]
+        frame["region"], columns = column[of], ["region"]
+        roles["stratum"] = columns
+    if way == "pseudonyms":
+        sections["units"]["published"] = "pseudonym"
+    if way == "units and records":
+        frame["c"] = rng.normal(size=len(of)).round(3)
+        sections["units"]["attributes"] = ["a", "b"]
+        sections["privacy"]["scope"] = "blocks"
+    if way == "weights":
+        frame["weight"], columns = rng.uniform(1, 9, m).round(2)[of], ["weight"]
+        roles["weight"] = columns
+        del sections["units"]
+    order = rng.permutation(len(of))
+    return frame.iloc[order].reset_index(drop=True), sections, columns
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_attacks_on_units_equal_a_recount_by_pandas_and_numpy(seed) -> None:
+    frame, sections, columns = drawn_of_units(seed)
+    release = aggopt.mask(frame, aggopt.Job(**sections))
+    table, found = release.table, release.measures
+    before = [name for name in columns if name == "region"]
+    expected = attacks(frame, table, NAMES, columns, ["household"], before)
+    for name, share in expected.items():
+        assert getattr(found, name) == pytest.approx(share, abs=1e-9), name
+    published = {*NAMES, *columns, *table.filter(["pseudonym"])}
+    assert {*table.columns} == published
+    assert not any(table[name].equals(frame[name]) for name in NAMES)
+
+
+@pytest.mark.parametrize("seed", [seed for seed in range(20) if seed % 5 < 3])
+def test_no_attack_on_whole_units_beats_what_is_stated(seed) -> None:
+    """Whoever knows a household looks for its nearest among those that it may be."""
+    frame, sections, columns = drawn_of_units(seed)
+    release = aggopt.mask(frame, aggopt.Job(**sections))
+    table, units = release.table, frame["household"].to_numpy()
+    x, y = (
+        each[NAMES].to_numpy() / frame[NAMES].std().to_numpy()
+        for each in (frame, table)
+    )
+    apart = ((x[:, None] - y) ** 2).sum(2)
+    known = np.zeros(len(table)) if not columns else table["region"].to_numpy()
+    apart[~np.equal.outer(known, known)] = np.inf
+    for distance in (np.where(np.isinf(apart), np.inf, 0.0), apart):
+        near = np.isclose(distance, distance.min(axis=1, keepdims=True), rtol=1e-9)
+        right = (near & np.equal.outer(units, units)).sum(axis=1) / near.sum(axis=1)
+        stated = max(release.measures.linkage, release.measures.dld)
+        assert right.mean() <= stated + 1e-9
+        assert right.mean() <= release.measures.linkage_limit + 1e-9
+
+
+def test_attributes_of_units_are_masked_whatever_their_unit() -> None:
+    """No column is of units and published as it is: those that are named are masked."""
+    frame, sections, _ = drawn_of_units(1)
+    unmasked = {**sections["roles"], "quasi-identifier": ["a", "b"], "other": ["c"]}
+    with pytest.raises(AggoptError, match="quasi-identifier"):
+        aggopt.mask(frame, aggopt.Job(**{**sections, "roles": unmasked}))
 
 
 def test_records_in_blocks_stay_in_their_class() -> None:

@@ -4,18 +4,23 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import aggopt
 from aggopt import Job
 from aggopt.command.check import checked
 
 QUASI = ["age", "income"]
+JOB = (
+    '[roles]\nidentifier = ["patient"]\nquasi-identifier = ["age", "income"]\n'
+    "[privacy]\nk = 3\n"
+)
 SAID = "'patient': 3 entries stand in several records, 7 in all and up to 3 each"
 
 
 def twice() -> pd.DataFrame:
     """Patients, of whom two stand twice and one three times, and two without a name."""
-    names = [*"aabbccc", *"defghi", None, ""]
+    names = [*(f"{letter}7" for letter in "aabbcccdefghi"), None, ""]
     return pd.DataFrame(
         {"patient": names, "age": np.arange(15) // 5, "income": np.arange(15.0)}
     )
@@ -37,6 +42,21 @@ def test_mask_counts_them() -> None:
     assert 'unit = ["patient"] under [roles]' in note
 
 
+WORDS = (["keine", "ruft an: 0171 55", "Frau Meier, 3. Stock"] * 5, ["Anna", "Bo"] * 7)
+
+
+@pytest.mark.parametrize("entries", WORDS)
+def test_words_are_not_proposed_as_units(entries: list[str], tmp_path: Path) -> None:
+    path, file = tmp_path / "people.csv", tmp_path / "job.toml"
+    frame = twice().head(len(entries)).assign(patient=entries)
+    (note,) = said_of_patients(frame, job())
+    assert "unit =" not in note
+    assert "number the persons in a column with the role unit" in note
+    frame.to_csv(path, index=False)
+    file.write_text(JOB)
+    assert note in checked(path, file).notes
+
+
 def test_nothing_is_said_where_each_stands_once_or_k_counts_units() -> None:
     assert said_of_patients(twice().assign(patient=range(15)), job()) == []
     assert said_of_patients(twice().fillna("j"), job("unit")) == []
@@ -45,9 +65,6 @@ def test_nothing_is_said_where_each_stands_once_or_k_counts_units() -> None:
 def test_check_counts_them_too(tmp_path: Path) -> None:
     path, file = tmp_path / "people.csv", tmp_path / "job.toml"
     twice().to_csv(path, index=False)
-    file.write_text(
-        '[roles]\nidentifier = ["patient"]\nquasi-identifier = ["age", "income"]\n'
-        "[privacy]\nk = 3\n"
-    )
+    file.write_text(JOB)
     (note,) = [note for note in checked(path, file).notes if "'patient'" in note]
     assert note.startswith(SAID)

@@ -168,7 +168,7 @@ def test_what_records_have_is_not_asked_of_units():
     assert refusal(quasi=OF_UNITS, privacy=privacy) == (
         "The job asks for requirements on confidential values, which records have, "
         "and masks attributes of units.",
-        f"leave it out; or {OTHERWISE}",
+        f"leave l, t, ... out of [privacy]; or {OTHERWISE}",
     )
 
 
