@@ -38,7 +38,7 @@ DROP_OR_MASK = (
 )
 WEIGHT_OR_MASK = (
     "weight, if it says how many of the population a record stands for; "
-    "quasi-identifier, if it measures something."
+    "quasi-identifier, if it measures something; drop, if another column is the weight."
 )
 WHICH_WEIGHT = "one column is the weight; drop the others, which tell who is who."
 UNIT_OR_MASK = (

@@ -286,7 +286,9 @@ def are_codes(column: pa.ChunkedArray | pa.Array) -> bool:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+    if pa.types.is_integer(kind):
+        return True
+    if pa.types.is_floating(kind):
         return bool(pc.all(pc.equal(pc.floor(column), column)).as_py())
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return False
