@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import openpyxl
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 from tables import ROLES, job, people, smallest
@@ -225,6 +227,22 @@ def two_data_sets(folder: Path) -> tuple[Any, Any]:
     whole = path.read_bytes()
     path.write_bytes(whole + whole[whole.index(b"HEADER RECORD*******MEMB") :])
     return path, job()
+
+
+def ends_early(folder: Path) -> tuple[Any, Any]:
+    path = folder / "people.xpt"
+    pyreadstat.write_xport(frame, path)
+    path.write_bytes(path.read_bytes()[:-160])
+    return path, job()
+
+
+def one_long_word(folder: Path) -> tuple[Any, Any]:
+    """Return a Parquet file of some kB: each of 40 records has a word of 8 MB."""
+    word = pa.DictionaryArray.from_arrays(pa.array([0] * 40), ["x" * 2**23])
+    table = pa.table({**frame.drop(columns="note").to_dict("list"), "note": word})
+    how = {"compression": "zstd", "dictionary_pagesize_limit": 2**24}
+    pq.write_table(table, folder / "people.parquet", **how)
+    return folder / "people.parquet", job()
 
 
 def with_sheet(
@@ -549,6 +567,12 @@ CASES: dict[str, Case] = {
     "duplicate records": with_job(pd.concat([frame] * 2, ignore_index=True)),
     "duplicate index labels": with_job(frame.set_index(np.arange(40) // 2)),
     "duplicate column names": with_job(pd.concat([frame, frame[["age"]]], axis=1)),
+    "column names that differ in a blank": with_job(
+        frame.rename(columns={"note": "age "}), roles={**ROLES, "other": ["age "]}
+    ),
+    "column names that differ in case": with_job(
+        frame.rename(columns={"note": "Age"}), roles={**ROLES, "other": ["Age"]}
+    ),
     "duplicate column names in a CSV file": with_file(
         "people.csv", b"name,age,age,illness,income,note\na,1,2,b,3,c\n"
     ),
@@ -587,6 +611,7 @@ CASES: dict[str, Case] = {
         "people.csv", b"a,1,b,2,c\nd,1,b,2,c\n"
     ),
     "a damaged Parquet file": with_file("people.parquet", b"PAR1 no"),
+    "a Parquet file with a word of 8 MB in each record": one_long_word,
     "an empty file": with_file("people.csv", b""),
     "a header line alone, without its line end": with_file("people.csv", HEADER[:-1]),
     "a table without columns": with_job(pd.DataFrame(index=range(40))),
@@ -629,6 +654,7 @@ CASES: dict[str, Case] = {
     "a Stata file": with_table(".dta"),
     "a SAS transport file": with_table(".xpt"),
     "a SAS transport file of two data sets": two_data_sets,
+    "a SAS transport file that ends early": ends_early,
     "an Excel file": with_sheet(),
     "an Excel file with formulas": with_sheet(frame.assign(note="=1+1")),
     "an Excel file with merged cells": with_sheet(

@@ -86,7 +86,7 @@ def assess(
 
     asked = job_of(job_of_release(job), trust)
     found = review(table, masked, asked, same_order=same_order, private=private)
-    _told(found, show.review, as_json=as_json, holds=found.audit.holds)
+    _told(found, show.review, as_json=as_json, holds=found.holds)
 
 
 def risk(
@@ -143,7 +143,7 @@ def risk(
         _told(original_risk(table, asked), show_risk.original, as_json=as_json)
         return
     found = review(table, masked, asked, same_order=same_order, private=private)
-    _told(found, show_risk.risk, as_json=as_json, holds=found.audit.holds)
+    _told(found, show_risk.risk, as_json=as_json, holds=found.holds)
 
 
 def _require_release(**options: Any) -> None:

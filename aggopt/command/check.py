@@ -11,7 +11,7 @@ from aggopt.command.policies import policies
 from aggopt.command.proposal import said_of_formats
 from aggopt.command.readiness import Obstacle, hides_names, obstacles, role_of
 from aggopt.core.memory import size_in_words
-from aggopt.core.names import numbers_among
+from aggopt.core.names import confusable_names, numbers_among
 from aggopt.core.plural import many
 from aggopt.encoding import AttributeType
 from aggopt.encoding._encode import said_of_codes
@@ -26,6 +26,8 @@ from aggopt.job import AttributeSection, Job
 from aggopt.job._engine import Engine
 from aggopt.job._of_release import job_of_release
 from aggopt.job._roles import Roles
+from aggopt.output.csv_file import formulas_in
+from aggopt.output.risk_limits import unsure_limits
 from aggopt.pipeline.partition_step import job_of
 
 PUBLISHED = ("confidential", "other")  # as they are
@@ -107,6 +109,11 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
             *_repeated(look, role, job),
         )
     )
+    shown = [look.name for look, _ in columns]
+    published = table.select([n for n in shown if n not in job.dropped])
+    notes += tuple(confusable_names(shown))
+    notes += tuple(formulas_in(published, job.released_input))
+    notes += tuple(unsure_limits(job.privacy))
     notes += tuple(policies(path, table, job, found, seen))
     if not is_csv(path):
         notes += tuple(_lost_in_csv(table, columns))

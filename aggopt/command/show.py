@@ -59,8 +59,8 @@ def release(release: "Release", files: "Files") -> None:
 def review(review: "Review") -> None:
     """Print what a second look found."""
     audit(review.audit)
-    if review.warning:
-        line(f"WARNING: {review.warning}", style="bold red")
+    for warning in filter(None, (review.loss, review.warning)):
+        line(f"WARNING: {warning}", style="bold red")
     _measures(review.measures, review.audit)
     _notes(review.audit.notes, review.audit)
 

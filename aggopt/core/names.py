@@ -1,14 +1,17 @@
 """Names of columns: what is refused, and what looks like a record."""
 
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from aggopt.errors import TableError
 
+_ALPHABETS = ("LATIN", "CYRILLIC", "GREEK")  # which share the shapes of letters
+
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse column names that stand twice or are empty."""
+    """Refuse column names that stand twice, look the same or are empty."""
     twice = [name for name, times in Counter(names).items() if name and times > 1]
     if twice:
         raise TableError(
@@ -22,6 +25,63 @@ def check_names(names: Sequence[str]) -> None:
             f"{'A column has' if unnamed == 1 else which} no name.",
             fix="name every column; remove what is not of the table.",
         )
+    times = Counter(map(visible, names))
+    places = [str(j) for j, name in enumerate(names, 1) if times[visible(name)] > 1]
+    if places:
+        raise TableError(
+            f"Names of columns {', '.join(places)} look the same: they differ only in "
+            "blanks, in invisible characters or in how Unicode writes them.",
+            fix="rename them, so that readers can tell them apart.",
+        )
+
+
+def visible(text: str) -> str:
+    """Return a text as readers see it: NFKC, without format characters (Cf) and blanks.
+
+    >>> visible("ｘ² ")
+    'x2'
+    """
+    return unicodedata.normalize("NFKC", "".join(filter(_is_shown, text))).strip()
+
+
+def _is_shown(character: str) -> bool:
+    return unicodedata.category(character) != "Cf"
+
+
+def fold(text: str) -> str:
+    """Return a text without what readers do not see: two that look alike are equal.
+
+    NFKC and case folding, as Unicode's caseless matching has them (section 3.13 of the
+    standard), without format characters (category Cf), such as a zero-width space.
+    """
+    shown = "".join(filter(_is_shown, text))
+    caseless = unicodedata.normalize("NFKD", shown).casefold()
+    return unicodedata.normalize("NFKC", caseless).casefold().strip()
+
+
+def confusable_names(names: Sequence[str]) -> Iterator[str]:
+    """Yield a note on each name of a column that may be taken for another one."""
+    times = Counter(map(fold, names))
+    for name in names:
+        alphabets = {
+            alphabet.capitalize()
+            for alphabet in _ALPHABETS
+            if any(unicodedata.name(c, "").startswith(f"{alphabet} ") for c in name)
+        }
+        reasons = {
+            "has blanks at its ends": name != name.strip(),
+            "has invisible characters": any(
+                unicodedata.category(c) == "Cf" for c in name
+            ),
+            "has characters that Unicode writes in another way, too": (
+                not unicodedata.is_normalized("NFC", name)
+            ),
+            f"mixes alphabets ({', '.join(sorted(alphabets))})": len(alphabets) > 1,
+            "differs from another name only in case": times[fold(name)] > 1,
+        }
+        seen = [reason for reason, holds in reasons.items() if holds]
+        if seen:
+            yield f"{name!r}: the name of this column {' and '.join(seen)}."
 
 
 def check_header(names: Sequence[str], file: str) -> None:

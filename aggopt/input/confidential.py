@@ -13,6 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.names import fold
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError, naming
 from aggopt.input.entries import (
@@ -24,7 +25,6 @@ from aggopt.input.entries import (
     is_doubtful,
     tree_of,
 )
-from aggopt.input.unicode import fold
 from aggopt.job import Privacy, Treatment
 from aggopt.job._roles import Roles
 from aggopt.privacy import groups_of

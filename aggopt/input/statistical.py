@@ -26,6 +26,8 @@ _READERS = {
 _MOMENTS = (date, datetime, time)
 _ENCRYPTED = b"ENCRYPTEDSAV"
 _DATA_SET = b"HEADER RECORD*******MEMB"
+_RECORDS = b"HEADER RECORD*******OBS"
+_CARD = 80  # bytes: a SAS transport file is made of these, the last filled with blanks
 
 
 def read_statistical(path: Path, keep: Collection[str] = ()) -> pa.Table:
@@ -39,11 +41,13 @@ def read_statistical(path: Path, keep: Collection[str] = ()) -> pa.Table:
     Raises
     ------
     TableError
-        The file is encrypted or damaged, holds several tables, or has times that are no
-        times of a day.  No message quotes the file.
+        The file is encrypted or damaged, ends early, holds several tables, or has times
+        that are no times of a day.  No message quotes the file.
     """
     _require_one_table(path)
     data, about = _parsed(path)
+    if ending_of(path) == ".xpt":
+        _require_whole(path, about)
     check_names(list(data))
     _require_times(path, data)
     ranges: Mapping[str, Any] = {}
@@ -116,6 +120,28 @@ def _require_one_table(path: Path) -> None:
         raise TableError(
             f"{path.name} holds {count} data sets, and one would be read.",
             fix="write each of them to a file of its own.",
+        )
+
+
+def _require_whole(path: Path, about: Any) -> None:
+    """Refuse a SAS transport file that ends early, as its length tells.
+
+    Version 8 states the number of records.  Version 5 does not: a file that ends after
+    a whole record and a whole card equals one of fewer records.
+    """
+    content = path.read_bytes()
+    start = content.find(_RECORDS) + _CARD
+    width = sum(about.variable_storage_width.values())
+    records, rest = divmod(len(content) - start, max(width, 1))
+    padding = content[len(content) - rest :].strip()
+    stated = content[start - _CARD // 2 + 8 : start].strip()
+    missing = int(stated) - records if stated.isdigit() else 0
+    if len(content) % _CARD or padding or missing > 0:
+        counts = f" of {int(stated)} records" if missing > 0 else ""
+        raise TableError(
+            f"{path.name} ends early: {records}{counts} are whole.",
+            fix="copy the file once more from where it was written; if it is as long "
+            "there, write it again.",
         )
 
 

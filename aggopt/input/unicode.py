@@ -1,6 +1,5 @@
-"""Text that is no Unicode, which no file can hold, and texts that look alike."""
+"""Text that is no Unicode, which no file can hold."""
 
-import unicodedata
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -22,17 +21,6 @@ def check_text(frame: nw.DataFrame[Any]) -> None:
             f"Columns with text that is no Unicode: {', '.join(map(repr, wrong))}.",
             fix="read them again with the encoding in which they were written.",
         )
-
-
-def fold(text: str) -> str:
-    """Return a text without what readers do not see: two that look alike are equal.
-
-    NFKC and case folding, as Unicode's caseless matching has them (section 3.13 of the
-    standard), without format characters (category Cf), such as a zero-width space.
-    """
-    visible = "".join(c for c in text if unicodedata.category(c) != "Cf")
-    caseless = unicodedata.normalize("NFKD", visible).casefold()
-    return unicodedata.normalize("NFKC", caseless).casefold().strip()
 
 
 def _is_unicode(column: nw.Series[Any]) -> bool:

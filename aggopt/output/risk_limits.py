@@ -113,6 +113,19 @@ def _way(privacy: Privacy, risk: float) -> str:
     return f"{blocks}k = {sufficient_k(risk)}, which keeps it"
 
 
+def unsure_limits(privacy: Privacy) -> Iterator[str]:
+    """Yield a note on each limit of a risk that groups of k records may exceed."""
+    for key in (RISK, AVERAGE):
+        limit = getattr(privacy, key)
+        if limit is None or (privacy.scope != "blocks" and 1 / privacy.k <= limit):
+            continue
+        yield (
+            f"{key} = {limit:g} is not kept by k = {privacy.k} for certain, and a "
+            "release that does not keep it is refused once all work is done: set "
+            f"{_way(privacy, limit)}."
+        )
+
+
 def sufficient_k(risk: float) -> int:
     """Return the least k of which each group of k records has this risk or less.
 

@@ -20,24 +20,28 @@ def large_loss(measures: Assessment | None, asked: Measures) -> list[str]:
     PrivacyError
         The loss is larger than the job allows, or could not be measured.
     """
+    problem = excessive_loss(measures, asked)
+    if problem is not None:
+        way = "leave largest_loss out under [measures]" if measures is None else ADVICE
+        raise PrivacyError(problem, fix=f"nothing was written; {way}.")
+    if asked.largest_loss is not None or measures is None or measures.il <= NOTED:
+        return []
+    return [f"{_said(measures)}. To lose less: {ADVICE}."]
+
+
+def excessive_loss(measures: Assessment | None, asked: Measures) -> str | None:
+    """Return why the loss is not known to be at most what the job allows, if so."""
     limit = asked.largest_loss
     if limit is None:
-        if measures is None or measures.il <= NOTED:
-            return []
-        return [f"{_said(measures)}. To lose less: {ADVICE}."]
+        return None
     if measures is None:
-        raise PrivacyError(
+        return (
             f"largest_loss = {limit:g} is asked for, and too few records are complete "
-            "to measure the loss.",
-            fix="nothing was written; leave largest_loss out under [measures].",
+            "to measure the loss."
         )
-    if measures.il > limit:
-        raise PrivacyError(
-            f"{_said(measures)}, and largest_loss = {limit:g} allows "
-            f"{_percent(limit)}.",
-            fix=f"nothing was written; {ADVICE}.",
-        )
-    return []
+    if measures.il <= limit:
+        return None
+    return f"{_said(measures)}, and largest_loss = {limit:g} allows {_percent(limit)}."
 
 
 def _said(measures: Assessment) -> str:

@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from aggopt.core.in_memory import InMemory
+from aggopt.core.names import confusable_names
 from aggopt.core.plural import many
 from aggopt.core.signals import heeded
 from aggopt.core.types import Bool
@@ -143,7 +144,8 @@ def _released(given: Grouped, masked: Masked, on_progress: Progress) -> Release:
         *_beyond(given, after),
         *lost,
     )
-    trivial = *given.reasons, *_index(given)
+    names = confusable_names(given.table.frame.columns)
+    trivial = *given.reasons, *names, *_index(given)
     notes = (
         *urgent,
         *(note for note in found.notes if note not in found.disclosures),

@@ -28,6 +28,7 @@ from aggopt.output.risks import Risks, risks_of
 from aggopt.output.staging import sha256
 from aggopt.pipeline.attribute_blocks import blocks_of
 from aggopt.pipeline.compared import compared
+from aggopt.pipeline.largest_loss import excessive_loss
 from aggopt.pipeline.measured import complete, measured_if_any
 from aggopt.pipeline.wishes import wishes_of
 
@@ -45,6 +46,12 @@ class Review:
     same_order: bool = False  # taken for granted, with no key to show it
     unmeasured: str | None = None  # why there are no measures, where something forbids
     risks: Risks | None = None  # that [risk] asks for
+    loss: str | None = None  # why it is not what largest_loss allows
+
+    @property
+    def holds(self) -> bool:
+        """Whether the release keeps what the job requires of groups and of its loss."""
+        return self.audit.holds and self.loss is None
 
     @property
     def warning(self) -> str | None:
@@ -70,6 +77,7 @@ class Review:
             "measures": None if self.measures is None else self.measures.to_dict(),
             "warning": self.warning,
             **({} if self.risks is None else {"risk": self.risks.totals}),
+            **({} if self.loss is None else {"largest_loss": self.loss}),
         }
 
 
@@ -106,12 +114,19 @@ def review(
     except TableError as error:  # that of its audit is known all the same
         said = f"Nothing but equal records was measured. {error.problem}"
         found = found.with_linkage(job.privacy, None)
-        return Review(found, None, same_order, said)
+        loss = excessive_loss(None, job.measures)
+        return Review(found, None, same_order, said, loss=loss)
     counted = None if measures is None else as_counted(measures, found)
     whole = complete(first.matrix(), beside.matrix()).all()
     linkage = measures.linkage if measures is not None and whole else None
     found = found.with_linkage(job.privacy, linkage)
-    return Review(found, counted, same_order, risks=risks_of(first, beside, job))
+    return Review(
+        found,
+        counted,
+        same_order,
+        risks=risks_of(first, beside, job),
+        loss=excessive_loss(measures, job.measures),
+    )
 
 
 def _recounted(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command.test_cli import JOB, here  # noqa: F401
-from tables import people, put_partitioner
+from tables import ROLES_AND_K, people, put_partitioner
 from test_input_contract import CASES, TABLE
 
 from aggopt import mask
@@ -368,3 +368,72 @@ def test_a_wide_table_is_checked(here, aggopt):  # noqa: F811
     assert code == 2
     assert out.count("Obstacle") == 1
     assert "'c7': 1 missing" in out
+
+
+LIMITS = [(5, "risk"), (5, "average_risk"), (12, "risk")]
+
+
+@pytest.mark.parametrize(("k", "limit"), LIMITS)
+def test_limits_of_risks_that_k_does_not_keep_are_noted(here, aggopt, k, limit):  # noqa: F811
+    text = ROLES_AND_K.replace("k = 4", f"k = {k}")
+    (here / "job.toml").write_text(f"{text}{limit} = 0.09\n")
+    code, out, _ = aggopt(*CHECK)
+    assert code == 0
+    said = " ".join(out.split())
+    assert (f"{limit} = 0.09 is not kept by k = {k} for certain" in said) == (k < 12)
+    assert ("set k = 12, which keeps it." in said) == (k < 12)
+
+
+def test_formulas_of_a_spreadsheet_are_noted_before_the_work(here, aggopt):  # noqa: F811
+    frame = people().assign(note="=HYPERLINK(A1)", name="=1+1")
+    frame.to_csv("people.csv", index=False)
+    (here / "job.toml").write_text(ROLES_AND_K)
+    code, out, _ = aggopt(*CHECK)
+    assert code == 0
+    said = " ".join(out.split())
+    assert "'note': 40 entries may be run as a formula by a spreadsheet" in said
+    assert "'name': 40 entries may be run" not in said  # it is dropped
+    assert "HYPERLINK" not in out
+
+
+CONFUSABLE = {
+    "\u0430ge": "mixes alphabets (Cyrillic, Latin)",
+    "a\u200bge": "has invisible characters",
+    "age ": "has blanks at its ends",
+    "a\u0301ge": "has characters that Unicode writes in another way, too",
+    "Note": "differs from another name only in case",
+    "age": None,
+    "\u0432\u043e\u0437\u0440\u0430\u0441\u0442": None,
+    "\u00e1ge": None,
+}
+
+
+@pytest.mark.parametrize(("name", "reason"), CONFUSABLE.items())
+def test_names_that_may_be_taken_for_others_are_noted(here, aggopt, name, reason):  # noqa: F811
+    people().rename(columns={"age": name}).to_csv("people.csv", index=False)
+    (here / "job.toml").write_text(ROLES_AND_K.replace('"age"', json.dumps(name)))
+    code, out, _ = aggopt(*CHECK)
+    assert code == 0
+    said = "" if reason is None else f"{name!r}: the name of this column {reason}."
+    assert said in " ".join(out.split())
+    assert ("the name of this column" in out) == (reason is not None)
+    assert aggopt("mask", *CHECK[1:], "--out", "masked.csv")[0] == 0
+    notes = json.loads((here / "masked.manifest.json").read_text())["notes"]
+    assert (said in notes) == (reason is not None)
+    assert "\u200b" not in out
+
+
+ALIKE = ["age ", "a\u200bge", "\uff41ge"]
+
+
+@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_names_that_look_the_same_are_refused(here, aggopt, name, ending):  # noqa: F811
+    frame = people().rename(columns={"note": name})
+    file = f"alike{ending}"
+    frame.to_csv(file, index=False) if ending == ".csv" else frame.to_parquet(file)
+    (here / "job.toml").write_text(ROLES_AND_K.replace('"note"', json.dumps(name)))
+    code, out, _ = aggopt("check", file, "job.toml")
+    assert code == 2
+    assert "Names of columns 2, 5 look the same" in " ".join(out.split())
+    assert aggopt("mask", file, "job.toml", "--out", "masked.csv")[0] == 2

@@ -102,15 +102,18 @@ def test_formulas_of_a_spreadsheet_are_noted_of_a_csv_file_alone(
 
 
 @pytest.mark.parametrize("command", ["mask", "check", "init"])
-@pytest.mark.parametrize("bomb", ["cell", "records"])
+@pytest.mark.parametrize("bomb", ["cell", "records", "dictionary", "prefix"])
 def test_a_parquet_file_that_unpacks_to_far_more_is_not_read(
     here, aggopt, command, bomb, monkeypatch
 ):
     monkeypatch.setattr("aggopt.input.parquet_file.SMALL", 2**20)
-    n, text = (3, "Secret" + "x" * 2**23) if bomb == "cell" else (2**20, "Secret")
+    n, length = {"cell": (3, 2**23), "records": (2**20, 0)}.get(bomb, (2**13, 2**11))
+    text = "Secret" + "x" * length
     entries = [text] * 3 if bomb == "cell" else pa.repeat(text, n)
     table = pa.table({"age": pa.repeat(1.0, n), "income": entries})
-    pq.write_table(table, "bomb.parquet", compression="zstd")
+    how = {"use_dictionary": False, "column_encoding": {"income": "DELTA_BYTE_ARRAY"}}
+    how = how if bomb == "prefix" else {}
+    pq.write_table(table, "bomb.parquet", compression="zstd", **how)
     more = {"mask": ["job.toml", "--out", "m.csv"], "check": ["job.toml"]}
     code, out, err = aggopt(
         command, "bomb.parquet", *more.get(command, ["--out", "new.toml"])
@@ -119,3 +122,17 @@ def test_a_parquet_file_that_unpacks_to_far_more_is_not_read(
     assert "times as many: no table does so by more than 1000" in out + err
     assert "Secret" not in out + err
     assert not (here / "m.csv").exists()
+
+
+def test_a_parquet_file_of_long_words_that_few_records_have_is_read(
+    here, aggopt, monkeypatch
+):
+    monkeypatch.setattr("aggopt.input.parquet_file.SMALL", 2**20)
+    frame = pa.Table.from_pandas(people()[["age", "income"]])
+    words = ["x" * 60_000] + ["short"] * (len(frame) - 1)
+    pq.write_table(frame.append_column("note", [words]), "long.parquet")
+    (here / "job.toml").write_text(
+        JOB.replace("[privacy]", 'other = ["note"]\n[privacy]')
+    )
+    code, _, err = aggopt("mask", "long.parquet", "job.toml", "--out", "m.parquet")
+    assert (code, err) == (0, "")

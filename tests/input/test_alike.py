@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import aggopt
+from aggopt.core.names import fold
 from aggopt.errors import TableError
-from aggopt.input.unicode import fold
 from aggopt.job import Job
 
 ALIKE = {

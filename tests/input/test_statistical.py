@@ -1,6 +1,7 @@
 """Reading files of SPSS, Stata and SAS: types, texts of codes, what is missing."""
 
 import datetime as dt
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -276,6 +277,51 @@ def test_a_file_that_ends_early_is_refused(tmp_path) -> None:
     path.write_bytes(path.read_bytes()[:-80])
     with pytest.raises(TableError, match="not a readable sav file"):
         as_written(path, Input())
+
+
+def _cut(path, length):
+    path.write_bytes(path.read_bytes()[:length])
+    return path
+
+
+PEOPLE = pd.DataFrame(
+    {"age": np.arange(60.0), "pay": np.arange(60) / 7, "sex": ["female", "male"] * 30}
+)
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_a_file_cut_anywhere_is_refused_or_read_whole(tmp_path, ending) -> None:
+    path = tmp_path / f"t{ending}"
+    WRITERS[ending](PEOPLE, path)
+    whole = path.read_bytes()
+    for length in range(40, len(whole), 40):
+        path.write_bytes(whole[:length])
+        with suppress(TableError):
+            assert as_written(path, Input()).num_rows == 60
+
+
+@pytest.mark.parametrize("lost", [1, 22, 80, 400, 1200])
+@pytest.mark.parametrize("version", [5, 8])
+def test_a_sas_transport_file_that_ends_early_is_refused(
+    tmp_path, version, lost
+) -> None:
+    path = tmp_path / "t.xpt"
+    pyreadstat.write_xport(PEOPLE, path, file_format_version=version)
+    assert as_written(path, Input()).num_rows == 60
+    counted = r"\d+ of 60 records are whole" if version == 8 and lost > 80 else ""
+    with pytest.raises(TableError, match=rf"t\.xpt ends early: .*{counted}"):
+        as_written(_cut(path, path.stat().st_size - lost), Input())
+
+
+@pytest.mark.parametrize("columns", [["age"], ["sex"], ["age", "pay"], ["pay", "sex"]])
+@pytest.mark.parametrize("records", [0, 1, 5, 10, 40])
+@pytest.mark.parametrize("version", [5, 8])
+def test_whole_sas_transport_files_of_any_length_are_read(
+    tmp_path, version, records, columns
+) -> None:
+    frame = PEOPLE[columns].head(records)
+    pyreadstat.write_xport(frame, tmp_path / "t.xpt", file_format_version=version)
+    assert as_written(tmp_path / "t.xpt", Input()).num_rows == records
 
 
 def test_a_text_without_a_character_is_none(tmp_path) -> None:

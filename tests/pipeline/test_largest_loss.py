@@ -1,5 +1,7 @@
 """How much a release may lose: a note above 80 %, a refusal if the job says so."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,3 +54,23 @@ def test_the_limit_is_written_with_the_job_and_with_other_measures(tmp_path):
     file.write_text(job(largest_loss=0.9).to_toml())
     assert aggopt.Job.read(file).measures.largest_loss == 0.9
     assert "[measures]" not in job().to_toml()
+
+
+def test_a_written_release_that_lost_more_does_not_hold(tmp_path, monkeypatch, aggopt):
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_csv("people.csv", index=False)
+    (tmp_path / "allowed.toml").write_text(job(k=5, largest_loss=0.9).to_toml())
+    (tmp_path / "strict.toml").write_text(job(k=5, largest_loss=0.3).to_toml())
+    words = ("people.csv", "allowed.toml", "--out", "masked.csv")
+    assert aggopt("mask", *words)[0] == 0
+    both = ("people.csv", "masked.csv")
+    assert aggopt("assess", *both, "allowed.toml")[0] == 0
+    code, out, _ = aggopt("assess", *both, "strict.toml")
+    assert code == 1
+    said = " ".join(out.split())
+    assert "WARNING: The release loses" in said
+    assert "largest_loss = 0.3 allows 30.00 %." in said
+    code, out, _ = aggopt("assess", *both, "strict.toml", "--json")
+    assert code == 1
+    assert "allows 30.00 %" in json.loads(out)["largest_loss"]
+    assert aggopt("risk", *both, "strict.toml")[0] == 1
