@@ -15,7 +15,12 @@ from pathlib import Path
 from typing import Any
 
 Key = tuple[str, str, str, int]
-DECORATORS = ("property", "cached_property", "contextmanager", "heeded")  # are learnt
+DECORATORS = (
+    "property",
+    "cached_property",
+    "contextmanager",
+    "reraise_interrupts",
+)  # are learnt
 TAKEN = ("staticmethod", "classmethod")  # mutmut takes these by itself
 REFUSED = ("__getattribute__", "__setattr__", "__new__")  # mutmut never changes these
 LEFT_OUT = {

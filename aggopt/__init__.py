@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from aggopt import sklearn as sklearn
     from aggopt import solvers as solvers
     from aggopt.encoding import encode as encode
-    from aggopt.engine.convert import convert as convert
+    from aggopt.engine.conversion.convert import convert as convert
     from aggopt.engine.folder_release import FolderRelease as FolderRelease
     from aggopt.engine.mask import mask as mask
     from aggopt.errors import AggoptError as AggoptError
     from aggopt.experiments.choose import choose as choose
     from aggopt.experiments.experiment import experiment as experiment
     from aggopt.job import Job as Job
-    from aggopt.output.release import Release as Release
-    from aggopt.pipeline.declared import adopt as adopt
-    from aggopt.pipeline.declared import declare as declare
-    from aggopt.pipeline.exported import export as export
-    from aggopt.pipeline.exported import import_solution as import_solution
-    from aggopt.pipeline.repeat import repeat as repeat
+    from aggopt.pipeline.programs.declare import adopt as adopt
+    from aggopt.pipeline.programs.declare import declare as declare
+    from aggopt.pipeline.programs.export import export as export
+    from aggopt.pipeline.programs.export import import_solution as import_solution
+    from aggopt.pipeline.review.repeat import repeat as repeat
+    from aggopt.release.release import Release as Release
 
 __version__ = "0.1.0"
 
@@ -53,19 +53,19 @@ _FOLDERS = (
 )
 _HOMES = {
     "AggoptError": "errors",
-    "adopt": "pipeline.declared",
-    "declare": "pipeline.declared",
+    "adopt": "pipeline.programs.declare",
+    "declare": "pipeline.programs.declare",
     "FolderRelease": "engine.folder_release",
     "Job": "job",
-    "Release": "output.release",
+    "Release": "release.release",
     "choose": "experiments.choose",
-    "convert": "engine.convert",
+    "convert": "engine.conversion.convert",
     "encode": "encoding",
     "experiment": "experiments.experiment",
-    "export": "pipeline.exported",
-    "import_solution": "pipeline.exported",
+    "export": "pipeline.programs.export",
+    "import_solution": "pipeline.programs.export",
     "mask": "engine.mask",
-    "repeat": "pipeline.repeat",
+    "repeat": "pipeline.review.repeat",
 }
 
 __all__ = [
@@ -105,9 +105,9 @@ def __getattr__(name: str) -> Any:
     try:
         module = import_module(f"aggopt.{home}")
     except ImportError as error:
-        from aggopt.core.dependencies import explanation
+        from aggopt.core.dependencies import explain_misfits
 
-        if (said := explanation(error)) is None:
+        if (said := explain_misfits(error)) is None:
             raise
         raise ImportError("{}\nTo fix: {}".format(*said), name=error.name) from error
     return module if name in _FOLDERS else getattr(module, name)

@@ -16,7 +16,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from aggopt.input.files import read
+from aggopt.data.readers.read import read_file
 from aggopt.job import Input
 from aggopt.job._roles import Roles
 
@@ -73,7 +73,7 @@ def main() -> None:
         for ending, n in RECORDS.items():
             path = Path(folder) / f"people{ending}"
             write(people(n), path)
-            ours = seconds(lambda path=path: read(path, ROLES, Input()))
+            ours = seconds(lambda path=path: read_file(path, ROLES, Input()))
             rival = seconds(lambda path=path, by=RIVALS[ending]: by(path))
             row = f"{n}", f"{ours:.2f}", f"{rival:.2f}", f"{ours / rival:.1f}"
             table.add_row(ending, *row)

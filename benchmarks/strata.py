@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import aggopt
-from aggopt.output.release import Release
+from aggopt.release.release import Release
 
 QUASI, K = ["expend", "income", "savings"], 5
 LOSSES = {  # % of the variance: what is to be reached, None where nothing is named

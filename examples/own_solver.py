@@ -14,7 +14,7 @@ import cvxpy as cp
 import numpy as np
 
 from aggopt.aggregate import by_model, p3m
-from aggopt.core.trust import trusting
+from aggopt.core.plugins.trust import trust_files
 
 here = Path(__file__).parent / "own"
 X = np.sort(np.random.default_rng(0).normal(size=(30, 1)), axis=0)
@@ -33,7 +33,7 @@ def capped(x, labels, sizes):
 
 
 # %% One in a file, one in Python, one that cvxpy has
-with trusting([here / "stretch.py"]):
+with trust_files([here / "stretch.py"]):
     stretched = p3m(X, labels, solver=f"{here / 'stretch.py'}:stretch")
 for made in (
     stretched,

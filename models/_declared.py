@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from aggopt.core.own_function import OwnFunction
+from aggopt.core.plugins.function import UserFunction
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 
@@ -46,7 +46,7 @@ class DeclaredPoint(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Declaration(OwnFunction):
+class Declaration(UserFunction):
     """A function (x, labels, sizes, *, settings) to a problem of cvxpy."""
 
     data: ClassVar[tuple[str, ...]] = ("x", "labels", "sizes")

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
+from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.validation import Floats, Labels
-from aggopt.core.weights import weighted
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.models._orthogonal import aligned, root
 from aggopt.models._response import Free, beside_response
@@ -44,7 +44,7 @@ class Records:
         m, rank = int(self.labels.max()) + 1, len(self.root)
         if m <= rank:
             raise InfeasibleInputError(
-                f"{many(m, 'group')} cannot keep a covariance matrix of rank {rank}: "
+                f"{plural(m, 'group')} cannot keep a covariance matrix of rank {rank}: "
                 f"{rank + 1} groups or more can.",
                 fix='choose a smaller k, fewer attributes, or keep = "variance".',
             )
@@ -60,7 +60,7 @@ class Records:
     @cached_property
     def means(self) -> Floats:
         """Mean of each group, C_j (m, d)."""
-        Z = weighted(self.Z, self.weights)
+        Z = multiply_by_weights(self.Z, self.weights)
         sums = [np.bincount(self.labels, z) for z in Z.T]
         return np.stack(sums, axis=1) / self.sizes[:, None]
 
@@ -71,7 +71,7 @@ class Records:
         With weights w it is of sqrt(w_i) z_i.
         """
         known = None if self.weights is None else np.sqrt(self.weights)
-        return root(weighted(self.Z, known))
+        return root(multiply_by_weights(self.Z, known))
 
     @cached_property
     def covariance(self) -> Floats:
@@ -83,7 +83,7 @@ class Records:
         """Mean response of each group, ybar_j (m,); 0 without one."""
         if self.y is None:
             return np.zeros(len(self.sizes))
-        y = weighted(self.y[:, None], self.weights)[:, 0]
+        y = multiply_by_weights(self.y[:, None], self.weights)[:, 0]
         return np.asarray(np.bincount(self.labels, y) / self.sizes)
 
     @cached_property
@@ -91,7 +91,7 @@ class Records:
         """What sum_j n_j ybar_j c_j is to be, Z'y (d,); 0 without a response."""
         if self.y is None:
             return np.zeros(self.Z.shape[1])
-        return np.asarray(weighted(self.Z, self.weights).T @ self.y)
+        return np.asarray(multiply_by_weights(self.Z, self.weights).T @ self.y)
 
     @cached_property
     def free(self) -> Free:
@@ -130,7 +130,7 @@ class Records:
 
 
 def _require_standardised(name: str, table: Floats, weights: Floats | None) -> None:
-    own = weighted(table, weights)
+    own = multiply_by_weights(table, weights)
     mean, square = own.mean(axis=0), np.einsum("ij,ij->j", own, table)
     variance = square / len(table) - mean**2
     if not ((abs(mean) <= 1e-9).all() and (abs(variance - 1) <= 1e-9).all()):

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError
 from aggopt.models._joint import Records
@@ -52,7 +52,7 @@ def require_room(data: Records, demanded: Demanded) -> None:
     if without:
         shown = ", ".join(map(str, without[:10]))
         raise InfeasibleInputError(
-            f"The demands (importance 1) within {many(len(without), 'group')} can be "
+            f"The demands (importance 1) within {plural(len(without), 'group')} can be "
             f"met by no values that keep the covariance; the first are groups {shown}.",
             fix="lower the importance of some of their records below 1, ask for less, "
             'or set keep = "variance".',

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggopt.core.own_code import Origin, loaded_again
-from aggopt.core.own_function import OwnFunction
+from aggopt.core.plugins.function import UserFunction
+from aggopt.core.plugins.loading import Origin, reload_plugin
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError, require_known
 from aggopt.models._declared import (
@@ -53,7 +53,7 @@ TAKEN = frozenset(
 
 
 @dataclass(frozen=True)
-class OwnData(OwnFunction):
+class OwnData(UserFunction):
     """The class of a model's data: x and labels, and settings by name."""
 
     data: ClassVar[tuple[str, ...]] = ("x", "labels")
@@ -73,7 +73,7 @@ class OwnModel(Model):
     """
 
     origin: Origin
-    takes: OwnFunction
+    takes: UserFunction
     thing: object = field(default=None, repr=False)
 
     @property
@@ -117,7 +117,7 @@ class OwnModel(Model):
 
 
 def _again(origin: Origin, thing: object) -> OwnModel:
-    own = thing if origin.where == "object" else loaded_again(origin)
+    own = thing if origin.where == "object" else reload_plugin(origin)
     return adopted(own, origin)
 
 

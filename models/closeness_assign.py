@@ -42,7 +42,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels, group_size, groups, matrix
+from aggopt.core.validation import (
+    Floats,
+    Labels,
+    check_group_size,
+    check_groups,
+    check_matrix,
+)
 from aggopt.errors import InfeasibleInputError, require_known
 from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
@@ -63,8 +69,8 @@ class Data:
     k: int
 
     def __post_init__(self) -> None:
-        n = len(matrix(self.x, name="x"))
-        group_size(self.k, n)
+        n = len(check_matrix(self.x, name="x"))
+        check_group_size(self.k, n)
         self.ordered.limits(self.t)
         if n > LARGEST:
             raise InfeasibleInputError(
@@ -250,7 +256,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 def point(data: Data, labels: Labels) -> Point:
     """Return the point of these groups, labels (n,), of sizes in S."""
-    label = groups(labels, len(data.x))
+    label = check_groups(labels, len(data.x))
     i, j = data.pairs.ends
     of_record = np.bincount(label)[label][:, None] == data.sizes
     v = of_record.astype(float)

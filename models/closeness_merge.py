@@ -38,7 +38,13 @@ import numpy as np
 
 from aggopt.core.group_sums import plain_group_means
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels, group_size, groups, matrix
+from aggopt.core.validation import (
+    Floats,
+    Labels,
+    check_group_size,
+    check_groups,
+    check_matrix,
+)
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
@@ -63,9 +69,9 @@ class Data:
     shares: str = "whole"
 
     def __post_init__(self) -> None:
-        n = len(matrix(self.x, name="x"))
-        groups(self.labels, n)
-        group_size(self.k, n)
+        n = len(check_matrix(self.x, name="x"))
+        check_groups(self.labels, n)
+        check_group_size(self.k, n)
         self.ordered.limits(self.t)
         if self.shares not in SHARES:
             raise UnknownNameError("kind of shares", str(self.shares), SHARES)

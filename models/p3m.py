@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, UnknownNameError
 from aggopt.models._constraints import labelled
@@ -196,7 +196,7 @@ def _require_agreement(data: Data) -> None:
         shown = ", ".join(map(str, apart[:10].tolist()))
         leave = " or leave no value within the bounds" if data.bounded else ""
         raise InfeasibleInputError(
-            f"The hard wishes (importance 1) within {many(apart.size, 'group')} "
+            f"The hard wishes (importance 1) within {plural(apart.size, 'group')} "
             f"contradict each other{leave}; the first are groups {shown}.",
             fix="lower the importance of some of their records below 1, or group "
             "those with the same demands together.",

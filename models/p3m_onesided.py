@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, UnknownNameError
 from aggopt.models._constraints import labelled
@@ -199,7 +199,7 @@ def _require_values(data: Data) -> None:
     if without:
         shown = ", ".join(map(str, without[:10]))
         raise InfeasibleInputError(
-            f"The hard wishes (importance 1) within {many(len(without), 'group')} "
+            f"The hard wishes (importance 1) within {plural(len(without), 'group')} "
             f"leave no value within the bounds; the first are groups {shown}.",
             fix="lower the importance of some of their records below 1, or ask for "
             "less.",

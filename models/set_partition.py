@@ -52,8 +52,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.validation import Floats, Labels, group_size, matrix, numbered
-from aggopt.core.weights import each_weight, weighted
+from aggopt.core.record_weights import multiply_by_weights, weight_of_each
+from aggopt.core.validation import (
+    Floats,
+    Labels,
+    check_group_size,
+    check_matrix,
+    renumber_groups,
+)
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
@@ -76,8 +82,8 @@ class Data:
     weights: Floats | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
-        n = len(matrix(self.x, name="x"))
-        group_size(self.k, n)
+        n = len(check_matrix(self.x, name="x"))
+        check_group_size(self.k, n)
         if self.shares not in SHARES:
             raise UnknownNameError("kind of shares", str(self.shares), SHARES)
         _require_sets("group", self.column, self.record, n)
@@ -86,7 +92,7 @@ class Data:
             raise JobError("Some record is in no proposed group.", fix=fix)
         _require_sets("cut", self.cut, self.inside, n)
         if self.weights is not None:
-            each_weight(self.weights, n)
+            weight_of_each(self.weights, n)
 
     @cached_property
     def first(self) -> Labels:
@@ -103,8 +109,8 @@ class Data:
         """Sum of squares of each group about its mean, (q,)."""
         own = None if self.weights is None else self.weights[self.record]
         whole = np.bincount(self.column, own)[:, None]
-        mean = (self.holds.T @ weighted(self.x, self.weights)) / whole
-        lost = weighted((self.x[self.record] - mean[self.column]) ** 2, own)
+        mean = (self.holds.T @ multiply_by_weights(self.x, self.weights)) / whole
+        lost = multiply_by_weights((self.x[self.record] - mean[self.column]) ** 2, own)
         return np.asarray(np.bincount(self.column, lost.sum(axis=1)), float)
 
     @cached_property
@@ -255,7 +261,7 @@ def labels(problem: Any, data: Data) -> Labels | None:
         return None
     group = np.empty(len(data.x), np.intp)
     group[data.record[taken]] = data.column[taken]
-    return numbered(group)
+    return renumber_groups(group)
 
 
 def example() -> Data:

@@ -41,7 +41,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt.core.memory import require_memory
-from aggopt.core.validation import Floats, Labels, group_size
+from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.errors import TableError, require_known
 from aggopt.models._constraints import amounts, labelled
 from aggopt.models._model import Model
@@ -67,7 +67,7 @@ class Data:
         require_cost(self.cost, self.centroids)
         if self.x.ndim != 1 or not (self.x[1:] >= self.x[:-1]).all():
             raise TableError("x is not sorted.", fix="pass np.sort(x), finite values.")
-        group_size(self.k, len(self.x))
+        check_group_size(self.k, len(self.x))
         if self.x[-1] / 2 - self.x[0] / 2 > np.finfo(float).max / 2:
             raise TableError(
                 "The values span more than a float can hold.",

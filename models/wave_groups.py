@@ -44,7 +44,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt.core.types import I64, Bool
-from aggopt.core.validation import Floats, Labels, matrix
+from aggopt.core.validation import Floats, Labels, check_matrix
 from aggopt.errors import InfeasibleInputError, JobError, require_known
 from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
@@ -63,7 +63,7 @@ class Data:
     moving: Bool = field(repr=False)
 
     def __post_init__(self) -> None:
-        p = len(matrix(self.c, name="c"))
+        p = len(check_matrix(self.c, name="c"))
         if self.s.shape != (p,) or self.moving.shape != (p,) or len(self.a) != p:
             raise JobError(
                 f"There are {p} centroids, and not as many sizes, counts or moves.",

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aggopt.input.strata import Stratified
-from aggopt.input.table import Table
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.table import Table
 from aggopt.job import Job
 
 FRAME = pd.DataFrame(
@@ -20,8 +20,8 @@ FRAME = pd.DataFrame(
     }
 )
 NUMBERS = ["a", "b"]
-XY = Stratified(np.array([0, 0, 0, 1, 1, 1, 1]))
-ONE = Stratified(np.zeros(7, np.intp))
+XY = RecordStrata(np.array([0, 0, 0, 1, 1, 1, 1]))
+ONE = RecordStrata(np.zeros(7, np.intp))
 
 
 def job(k: int = 2, **sections: Any) -> Job:

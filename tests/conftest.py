@@ -24,7 +24,7 @@ from aggopt.checks import (
 from aggopt.command import cli
 from aggopt.core import guardian
 from aggopt.core.worker import inside
-from aggopt.output import manifest
+from aggopt.release import manifest
 from aggopt.solvers import SOLVERS, _pool
 
 # A slow machine fails no law: examples have no deadline, and may be drawn slowly.
@@ -189,7 +189,9 @@ def no_work(monkeypatch):
     def work(*_, **__):
         raise AssertionError("work was begun")
 
-    monkeypatch.setattr("aggopt.pipeline.partition_step.partition_blocks", work)
+    monkeypatch.setattr(
+        "aggopt.pipeline.partition.partition_table.partition_blocks", work
+    )
 
 
 def pytest_collection_finish():

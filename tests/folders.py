@@ -9,11 +9,11 @@ import pandas as pd
 
 import aggopt
 from aggopt import Job
-from aggopt.engine.run import with_partition
+from aggopt.engine.run import set_block_partition
 from aggopt.partition._shared.result import Block, Partition
-from aggopt.pipeline.grouped import Blocks
-from aggopt.pipeline.mask import release_of
-from aggopt.pipeline.partition_step import group
+from aggopt.pipeline.mask import release_partitioned
+from aggopt.pipeline.partition.partition_table import partition_table
+from aggopt.pipeline.partition.partitioned_table import Partitions
 from aggopt.solvers import Certificate, Status
 
 QUASI = ["age", "height", "income"]
@@ -104,10 +104,11 @@ def of_same_groups(
     labels = pd.factorize(read(release.private)["group"], sort=True)[0]
     proof = Certificate(Status.LOCAL, 0.0, None, 0.0, "", 0.0)
     columns = tuple(range(len(asked.roles.quasi_identifier)))
-    made = Blocks((Block(columns, Partition(labels, proof)),), kept)
-    plain = with_partition(Job(**{**dict(asked), "engine": {}}))
-    return release_of(
-        group(own, plain, None, known=SECRET, made=made), lambda step, share: None
+    made = Partitions((Block(columns, Partition(labels, proof)),), kept)
+    plain = set_block_partition(Job(**{**dict(asked), "engine": {}}))
+    return release_partitioned(
+        partition_table(own, plain, None, known=SECRET, made=made),
+        lambda step, share: None,
     )
 
 

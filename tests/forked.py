@@ -18,8 +18,8 @@ import aggopt
 
 SERVER = """
 import json, os, signal, sys
-import aggopt.command.cli, aggopt.core.compiled, aggopt.output.release
-import aggopt.pipeline.mask, aggopt.pipeline.partition_step, numba
+import aggopt.command.cli, aggopt.core.compiled, aggopt.release.release
+import aggopt.pipeline.mask, aggopt.pipeline.partition.partition_table, numba
 
 for line in sys.stdin:
     code, folder, out, err = json.loads(line)

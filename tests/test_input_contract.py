@@ -17,7 +17,7 @@ import pytest
 from tables import ROLES, job, people, smallest
 
 import aggopt
-from aggopt.core.trust import trusting
+from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.job import Missing
 from aggopt.privacy import t_closeness
@@ -153,7 +153,7 @@ def with_code(name: str, *, trusted: bool = True, **settings: Any) -> Case:
         path = folder / "mine.py"
         path.write_text(CODE)
         asked = job(partition={"method": f"{folder}/{name}", **settings})
-        with trusting([path] if trusted else []):
+        with trust_files([path] if trusted else []):
             return frame, asked.loaded()
 
     return case
@@ -172,7 +172,7 @@ def with_model(name: str, **settings: Any) -> Case:
         path = folder / "mine.py"
         path.write_text(MODEL)
         asked = job(aggregation={"model": f"{folder}/{name}", **settings})
-        with trusting([path]):
+        with trust_files([path]):
             return frame, asked.loaded()
 
     return case

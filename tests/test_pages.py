@@ -31,7 +31,7 @@ from typer.main import get_command
 
 import aggopt as package
 from aggopt.command.cli import app
-from aggopt.core.trust import trusting
+from aggopt.core.plugins.trust import trust_files
 
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -135,7 +135,7 @@ class Reader:
             self.bring([sections.get("partition", {}).get("keep_groups", "none")])
             part = self.here / "part.toml"
             part.write_text(tomlkit.dumps(whole), "utf-8")
-            with trusting([self.here / "mine.py"]):
+            with trust_files([self.here / "mine.py"]):
                 package.Job.read(part)
 
     def run(self, block: Block, *, runs: bool) -> str | None:

@@ -139,7 +139,9 @@ def test_text_has_no_proximity():
 
 
 def test_a_crowd_is_refused_before_any_work(monkeypatch):
-    monkeypatch.setattr("aggopt.pipeline.partition_step.partition_blocks", None)
+    monkeypatch.setattr(
+        "aggopt.pipeline.partition.partition_table.partition_blocks", None
+    )
     for asked in ({"proximity": {"epsilon": 10**6, "m": 2}},):
         with pytest.raises(InfeasibleInputError, match="60 of 60 records lie so near"):
             aggopt.mask(salaried(), promising(**asked, repair="merge"))

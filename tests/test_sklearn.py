@@ -476,14 +476,14 @@ def test_contract(name: str, monkeypatch) -> None:
 
 def one_original(monkeypatch) -> None:
     """Let the first record be published as it is."""
-    aggregated = pipeline.aggregated
+    aggregated = pipeline.aggregate_table
 
     def changed(given: Any, told: Any) -> Any:
         masked = aggregated(given, told)
         masked.values[0] = given.whole[0]
         return masked
 
-    monkeypatch.setattr(pipeline, "aggregated", changed)
+    monkeypatch.setattr(pipeline, "aggregate_table", changed)
 
 
 def test_fit_raises_what_the_audit_raises(monkeypatch) -> None:

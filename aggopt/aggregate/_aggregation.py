@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate._bounds import Bounds
-from aggopt.core.equal import Fieldwise
-from aggopt.core.html import table, titled
+from aggopt.core.equality import EqualByField
+from aggopt.core.html import html_section, html_table
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError, naming
@@ -18,7 +18,7 @@ from aggopt.solvers._certificate import HEADER, endings, largest_gap, rows
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregation(Fieldwise):
+class Aggregation(EqualByField):
     """Published values and what is proven of them.
 
     Attributes
@@ -54,7 +54,7 @@ class Aggregation(Fieldwise):
         found = self.named([f"attribute {j}" for j in range(d)])
         named = {", ".join(own): c for own, c in found.items()}
         size = f"Aggregation: {len(self.labels)} records, {m} groups, {d} attributes"
-        return titled(size, table(HEADER, rows(named)))
+        return html_section(size, html_table(HEADER, rows(named)))
 
     def named(self, names: Sequence[str]) -> dict[tuple[str, ...], Certificate]:
         """Return each certificate by its attributes, of all their names (d,)."""

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
@@ -46,7 +46,7 @@ class Bounds(NamedTuple):
         counts = [f"column {j}: {c}" for j, c in enumerate(beyond.tolist()) if c]
         if counts:
             raise TableError(
-                f"{many(int(beyond.sum()), 'original')} lie beyond lower or upper "
+                f"{plural(int(beyond.sum()), 'original')} lie beyond lower or upper "
                 f"({', '.join(counts)}).",
                 fix="correct those values, or pass wider bounds.",
             )

@@ -14,10 +14,10 @@ from aggopt.aggregate._shifted import ShiftOptions, shifted, solution
 from aggopt.aggregate._together import together
 from aggopt.aggregate._wishes import Wanted, spread
 from aggopt.core.progress import require_progress
+from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels, labellings
-from aggopt.core.weights import of_mean_one, sampling_weights
+from aggopt.core.validation import Floats, Labels, check_labellings
 from aggopt.errors import JobError
 from aggopt.models import Model
 from aggopt.solvers import Certificate, choose
@@ -59,8 +59,8 @@ def by_model(
     """
     require_progress(progress)
     records = numbers(X)
-    label = labellings(labels, *records.shape)
-    weights = sampling_weights(wanted.weights, len(records))
+    label = check_labellings(labels, *records.shape)
+    weights = check_weights(wanted.weights, len(records))
     asked = _asked(model, records, scale_for(records, label, weights), wanted, how)
     scale, ends = asked.scale, asked.bounds.standardised(asked.scale)
 
@@ -90,8 +90,8 @@ def by_joint_model(
     """
     require_progress(progress)
     records = numbers(X)
-    label = labellings(labels, *records.shape)
-    weights = sampling_weights(wanted.weights, len(records))
+    label = check_labellings(labels, *records.shape)
+    weights = check_weights(wanted.weights, len(records))
     asked = _asked(model, records, Scale.of(records, weights), wanted, how)
     ends = asked.bounds.standardised(asked.scale)
 
@@ -126,7 +126,7 @@ def _asked(
     solver, start, starts, seed, time_limit, options = how
     chosen = choose(solver, *model.kinds, within=bounds.there)
     settings = ShiftOptions(chosen, start, starts, seed, time_limit, options or {})
-    weights = of_mean_one(sampling_weights(wanted.weights, len(records)))
+    weights = scale_to_mean_one(check_weights(wanted.weights, len(records)))
     return _Asked(Z, scale, delta, importance, bounds, weights, settings)
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from aggopt.aggregate._aggregation import Aggregation
 from aggopt.aggregate._keeping import STATISTICS, require_able
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, is_whole, vector
+from aggopt.core.validation import Floats, Labels, check_vector, is_whole
 from aggopt.errors import JobError, naming, require_known
 from aggopt.solvers import Certificate
 
@@ -94,7 +94,7 @@ def response_for(
             "A response is given, and keep names no regression.",
             fix='pass keep={"regression": columns}, or leave the response out.',
         )
-    y = vector(response, name="response")
+    y = check_vector(response, name="response")
     if len(y) != n or np.ptp(y) == 0:
         raise JobError(
             f"response has {len(y)} values for {n} records, or one value only.",

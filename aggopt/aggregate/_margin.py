@@ -14,12 +14,12 @@ from aggopt.aggregate._aggregation import column, scale_for
 from aggopt.aggregate._numbers import numbers
 from aggopt.aggregate._step import step_of
 from aggopt.aggregate._wishes import Wish, spread
-from aggopt.core.randomness import seeded, uniforms
+from aggopt.core.randomness import draw_uniforms, secret_from_seed
 from aggopt.core.validation import (
     Floats,
     Labels,
+    check_labellings,
     is_number,
-    labellings,
     require_seed,
 )
 from aggopt.errors import JobError
@@ -78,7 +78,7 @@ def with_margins(
     True
     """
     records = numbers(X)
-    label = labellings(labels, *records.shape)
+    label = check_labellings(labels, *records.shape)
     if seed is not None:
         require_seed(seed)
     scale = scale_for(records, label)
@@ -87,7 +87,7 @@ def with_margins(
     if width is None:
         attributes = zip(records.T, scale.spread.tolist(), strict=True)
         steps = np.array([in_spreads(x, spread) for x, spread in attributes])
-    return asked + margins(label, asked, width, seeded(seed), steps)
+    return asked + margins(label, asked, width, secret_from_seed(seed), steps)
 
 
 def in_spreads(x: Floats, spread: float, width: float | None = None) -> float:
@@ -126,7 +126,7 @@ def margins(
     for j in range(asked.shape[1]):
         label = column(labels, j)
         wide = widths(label, asked[:, j], width, float(steps[j]))
-        share = uniforms(secret, f"margins of attribute {j}", len(wide))
+        share = draw_uniforms(secret, f"margins of attribute {j}", len(wide))
         added.append(np.maximum(share * wide, np.minimum(LEAST, wide))[label])
     return np.stack(added, axis=1)
 

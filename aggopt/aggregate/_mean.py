@@ -28,10 +28,14 @@ from aggopt.aggregate._numbers import numbers
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._together import covariance_kept
 from aggopt.core.compile_time import compile_time
+from aggopt.core.record_weights import (
+    check_weights,
+    multiply_by_weights,
+    scale_to_mean_one,
+)
 from aggopt.core.renamed import renamed
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, labellings
-from aggopt.core.weights import of_mean_one, sampling_weights, weighted
+from aggopt.core.validation import Floats, Labels, check_labellings
 from aggopt.errors import InfeasibleInputError
 from aggopt.solvers import Certificate, Status
 
@@ -116,23 +120,23 @@ def mean(
     require_kept("mean", Mean.able, keep)
     records = numbers(X)
     response_for((), response, len(records))
-    label = labellings(labels, *records.shape)
+    label = check_labellings(labels, *records.shape)
     bounds = Bounds.of(lower, upper, records)
-    known = sampling_weights(weights, len(records))
+    known = check_weights(weights, len(records))
     if keep == "covariance":
-        return covariance_kept(records, label, bounds, weights=of_mean_one(known))
+        return covariance_kept(records, label, bounds, weights=scale_to_mean_one(known))
     if label.ndim == 2:
         combine = partial(mean, keep=keep, weights=known)
         return by_attribute(combine, records, label, bounds)
     centroids = group_means(records, label, known)
-    scale, share = Scale.of(records, known), of_mean_one(known)
+    scale, share = Scale.of(records, known), scale_to_mean_one(known)
     if keep == "variance":
         centroids = _stretched(centroids, label, scale, share)
     lost = scale.standardise(centroids)[label] - scale.standardise(records)
     seconds = (compile_time.now() - started) / records.shape[1]
     certificates = tuple(
         Certificate(Status.OPTIMAL, sse, sse, 0.0, "closed form", seconds)
-        for sse in np.sum(weighted(lost**2, share), axis=0).tolist()
+        for sse in np.sum(multiply_by_weights(lost**2, share), axis=0).tolist()
     )
     made = Aggregation(centroids, label, certificates)
     if not bounds.there:
@@ -148,16 +152,16 @@ def _apart(
     ends: tuple[End, End, npt.ArrayLike | None],
 ) -> Aggregation:
     records = numbers(X)
-    label = labellings(labels, *records.shape)
+    label = check_labellings(labels, *records.shape)
     parts = parts_of("mean", Mean.able, keep, records.shape[1])
     bounds, weights = Bounds.of(*ends[:2], records), ends[2]
-    known = sampling_weights(weights, len(records))
+    known = check_weights(weights, len(records))
     y = response_for(parts, response, len(records), known)
 
     def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
         inside = bounds.of_columns(list(part.columns))
         if part.statistic == "regression":
-            return covariance_kept(own, groups, inside, y, of_mean_one(known))
+            return covariance_kept(own, groups, inside, y, scale_to_mean_one(known))
         constraints = {**inside._asdict(), "weights": weights}
         return mean(own, groups, keep=part.statistic, **constraints)
 

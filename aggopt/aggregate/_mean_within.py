@@ -8,10 +8,10 @@ import numpy as np
 from aggopt.aggregate._aggregation import Aggregation
 from aggopt.aggregate._bounds import Bounds
 from aggopt.aggregate._shifted import ShiftOptions, solution
+from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.core.weights import weighted
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.models import Model, p3m, p3m_joint
 from aggopt.models._joint import Records
@@ -96,6 +96,6 @@ def _nearest(model: Model, data: Any, Z: Floats) -> tuple[Floats, Certificate]:
         )
     means = np.reshape(data.means, (len(data.sizes), -1))
     known = getattr(data, "weights", None)
-    within = float(np.sum(weighted((Z - means[data.labels]) ** 2, known)))
+    within = float(np.sum(multiply_by_weights((Z - means[data.labels]) ** 2, known)))
     bound = None if proof.bound is None else proof.bound + within
     return c, replace(proof, objective=proof.objective + within, bound=bound)

@@ -11,9 +11,13 @@ from aggopt.aggregate._aggregation import Aggregation, by_attribute
 from aggopt.aggregate._numbers import numbers
 from aggopt.aggregate._registry import Aggregating, Aggregator
 from aggopt.core.compile_time import compile_time
+from aggopt.core.record_weights import (
+    check_weights,
+    multiply_by_weights,
+    scale_to_mean_one,
+)
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, labellings
-from aggopt.core.weights import of_mean_one, sampling_weights, weighted
+from aggopt.core.validation import Floats, Labels, check_labellings
 from aggopt.solvers import Certificate, Status
 
 
@@ -54,8 +58,8 @@ def median(
     """
     started = compile_time.now()
     records = numbers(X)
-    label = labellings(labels, *records.shape)
-    known = sampling_weights(weights, len(records))
+    label = check_labellings(labels, *records.shape)
+    known = check_weights(weights, len(records))
     if label.ndim == 2:
         return by_attribute(partial(median, weights=known), records, label)
     each = _medians if known is None else partial(_weighted_medians, weights=known)
@@ -65,7 +69,9 @@ def median(
     seconds = (compile_time.now() - started) / records.shape[1]
     certificates = tuple(
         Certificate(Status.OPTIMAL, sae, sae, 0.0, "closed form", seconds)
-        for sae in np.sum(weighted(np.abs(lost), of_mean_one(known)), axis=0).tolist()
+        for sae in np.sum(
+            multiply_by_weights(np.abs(lost), scale_to_mean_one(known)), axis=0
+        ).tolist()
     )
     return Aggregation(centroids, label, certificates)
 

@@ -2,7 +2,7 @@
 
 import numpy.typing as npt
 
-from aggopt.core.validation import Floats, matrix
+from aggopt.core.validation import Floats, check_matrix
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError
 
@@ -21,4 +21,4 @@ def numbers(X: npt.ArrayLike) -> Floats:
             fix='pass the numbers as they are, people[["age", "income"]]; of a '
             'category aggopt.aggregate.plurality takes X.attribute("sex").',
         )
-    return matrix(X)
+    return check_matrix(X)

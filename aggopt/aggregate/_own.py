@@ -10,18 +10,18 @@ import numpy.typing as npt
 from aggopt.aggregate._aggregation import Aggregation, by_attribute, group_means
 from aggopt.aggregate._together import VARIANCE
 from aggopt.core.compile_time import compile_time
-from aggopt.core.own_function import OwnFunction
+from aggopt.core.plugins.function import UserFunction
 from aggopt.core.progress import Progress
 from aggopt.core.standardise import Scale
 from aggopt.core.types import F64, Labels
-from aggopt.core.validation import labellings, matrix
+from aggopt.core.validation import check_labellings, check_matrix
 from aggopt.errors import AggoptError, JobError
 from aggopt.solvers import Certificate, Claim, Status
 from aggopt.solvers._certificate import closed, size_of
 
 
 @dataclass(frozen=True)
-class OwnAggregator(OwnFunction):
+class OwnAggregator(UserFunction):
     """A function f(X, labels, *, progress, **settings) of the user's.
 
     It gets copies of records X (n, d) and of the group of each (n,), and returns
@@ -48,8 +48,8 @@ class OwnAggregator(OwnFunction):
         JobError
             It fails, or returns no finite number for each group and attribute.
         """
-        records = matrix(X)
-        label = labellings(labels, *records.shape)
+        records = check_matrix(X)
+        label = check_labellings(labels, *records.shape)
         if label.ndim == 2:
             each = partial(self.__call__, progress=progress, **settings)
             return by_attribute(each, records, label)
@@ -65,7 +65,7 @@ class OwnAggregator(OwnFunction):
         given = found.centroids if isinstance(found, Aggregation) else found
         array = self.origin.run(np.array, given)
         try:
-            centroids = matrix(array, name="centroids")
+            centroids = check_matrix(array, name="centroids")
             shape = centroids.shape
         except AggoptError as error:
             raise self._no_centroids(error.problem, m, d) from None

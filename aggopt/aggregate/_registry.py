@@ -9,9 +9,9 @@ from pydantic import field_validator
 from aggopt.aggregate._aggregation import Aggregation
 from aggopt.aggregate._own import OwnAggregator
 from aggopt.aggregate.categories._registry import CATEGORY_AGGREGATORS, CategorySection
-from aggopt.core.own_code import Origin
+from aggopt.core.plugins.loading import Origin
 from aggopt.core.registry import Method, Registry, require_arguments
-from aggopt.core.section import MethodSection, one_of
+from aggopt.core.section import MethodSection, union_of_sections
 from aggopt.models import Model
 
 # a margin is added to what is asked for; categories have functions of their own
@@ -20,7 +20,9 @@ BESIDE = frozenset({"method", "margin", "categories"})
 if TYPE_CHECKING:
     Categories: TypeAlias = CategorySection
 else:
-    Categories = one_of(method.settings for method in CATEGORY_AGGREGATORS.values())
+    Categories = union_of_sections(
+        method.settings for method in CATEGORY_AGGREGATORS.values()
+    )
 
 
 class Aggregating(MethodSection):

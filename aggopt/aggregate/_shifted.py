@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.aggregate._aggregation import column
+from aggopt.algorithms.stiefel.run import optima_apart, put_together
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deadline import LONGEST
 from aggopt.core.standardise import Scale
@@ -20,7 +21,6 @@ from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
 from aggopt.solvers._certificate import closed, size_of
 from aggopt.solvers._options import check_time_limit
-from aggopt.solvers._stiefel.run import optima_apart, put_together
 
 FEASIBLE = 1e-6  # largest violation, per record, that may be published
 STARTS = ("means", "renormalised", "lagrangian")

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, StrictInt
 from aggopt.aggregate._keeping import Keeping
 from aggopt.aggregate._margin import WIDEST
 from aggopt.aggregate._wish_sections import Wish
-from aggopt.core.section import Solved
+from aggopt.core.section import SolverSection
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 
@@ -48,7 +48,7 @@ Start = Annotated[
 ]
 
 
-class Shifting(Solved, Keeping):
+class Shifting(SolverSection, Keeping):
     """What the aggregations that shift centroids have in common.
 
     `margin` is the width of the secret margins beyond each distance, in standard

@@ -8,10 +8,10 @@ from aggopt.aggregate._aggregation import Aggregation
 from aggopt.aggregate._bounds import Bounds
 from aggopt.aggregate._mean_within import covariance_within, leaves
 from aggopt.core.compile_time import compile_time
+from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
-from aggopt.core.weights import weighted
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean as model
 from aggopt.models._orthogonal import ROWS
@@ -134,5 +134,7 @@ def _sse(c: Floats, data: model.Data) -> float:
     for first in range(0, len(Z), ROWS):
         rows = slice(first, first + ROWS)
         own = None if known is None else known[rows]
-        found += float(np.sum(weighted((c[labels[rows]] - Z[rows]) ** 2, own)))
+        found += float(
+            np.sum(multiply_by_weights((c[labels[rows]] - Z[rows]) ** 2, own))
+        )
     return found

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from aggopt.core.equal import hashable
+from aggopt.core.equality import to_hashable
 
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
@@ -14,7 +14,7 @@ class _Kind(BaseModel):
 
     def __hash__(self) -> int:
         """Return the same number for wishes that are equal."""
-        return hash((type(self), hashable(self.__dict__)))
+        return hash((type(self), to_hashable(self.__dict__)))
 
 
 class Relative(_Kind):

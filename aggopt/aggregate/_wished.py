@@ -19,8 +19,8 @@ from aggopt.aggregate._kept_apart import (
 )
 from aggopt.aggregate._wishes import Wanted, spread
 from aggopt.core.progress import require_progress
-from aggopt.core.validation import Floats, Labels, labellings, matrix
-from aggopt.core.weights import sampling_weights
+from aggopt.core.record_weights import check_weights
+from aggopt.core.validation import Floats, Labels, check_labellings, check_matrix
 from aggopt.models import Model
 
 Progress = Callable[[float], None] | None
@@ -71,10 +71,10 @@ def _by_parts(
 ) -> Aggregation:
     """Return what the program of each part of a table publishes."""
     require_progress(progress)
-    records = matrix(X)
-    label = labellings(labels, *records.shape)
+    records = check_matrix(X)
+    label = check_labellings(labels, *records.shape)
     parts = parts_of(method.name, ABLE, keep, records.shape[1])
-    weights = sampling_weights(wanted.weights, len(records))
+    weights = check_weights(wanted.weights, len(records))
     y = response_for(parts, response, len(records), weights)
     Z = scale_for(records, label, weights).standardise(records)
     delta = spread(wanted.delta, Z, "delta")

@@ -12,7 +12,7 @@ from aggopt.aggregate import Aggregation, Aggregator
 from aggopt.aggregate._own import OwnAggregator
 from aggopt.checks._law import laws, not_tried, refused, require
 from aggopt.core.compile_time import compile_time
-from aggopt.core.own_code import of_object
+from aggopt.core.plugins.loading import origin_of_object
 from aggopt.core.types import F64, I64
 from aggopt.errors import JobError, TableError
 from aggopt.solvers import Certificate, Status
@@ -58,7 +58,9 @@ class TriedAggregator:
         """Return what it makes of records and their groups."""
         found: Aggregation = self.function(X, labels, **{**self.settings, **how})
         if self.method is None and not isinstance(found, Aggregation):
-            origin = of_object("aggregators", self.function)  # as `mask` takes it
+            origin = origin_of_object(
+                "aggregators", self.function
+            )  # as `mask` takes it
             return OwnAggregator(lambda X, labels: found, origin)(X, labels)
         what = type(found).__name__
         require(isinstance(found, Aggregation), f"it returns a {what}, no Aggregation")

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from aggopt.checks._law import Law
-from aggopt.core.own_code import Origin, of_object, own_names
+from aggopt.core.plugins.loading import Origin, defined_names, origin_of_object
 from aggopt.core.registry import Method
 from aggopt.errors import JobError
 from aggopt.models._own import adopted
@@ -82,7 +82,7 @@ def things_in(file: ModuleType) -> list[Any]:
     public = {n: value for n, value in vars(file).items() if not n.startswith("_")}
     methods = [value for value in public.values() if isinstance(value, Method)]
     parts = [getattr(method, "function", None) for method in methods]
-    own = [public[name] for name in own_names(file)]
+    own = [public[name] for name in defined_names(file)]
     functions = [f for f in own if _first(f) in FIRST and f not in parts]
     if not methods and "build" in public:  # the parts of a model, by their names
         path = Path(str(file.__file__))
@@ -100,7 +100,7 @@ def _subject(thing: Any) -> tuple[str, Any, tuple[Law, ...]]:
     method = function if isinstance(function, Method) else _known(function)
     kind = _told(function) if method is None else _class(method)
     if method is None and kind == "Model":
-        method = adopted(function, of_object("models", function))
+        method = adopted(function, origin_of_object("models", function))
     elif method is None and kind == "Repair":
         method = REPAIRS.adopted(function)
     elif method is None and kind == "PrivacyModel":

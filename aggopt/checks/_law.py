@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, NoReturn
 
 from aggopt.core.compile_time import compile_time
-from aggopt.core.html import Listed
+from aggopt.core.html import HtmlFields
 
 
 class LawBrokenError(AssertionError):
@@ -58,7 +58,7 @@ def laws(*judges: Callable[[Any], None]) -> tuple[Law, ...]:
 
 
 @dataclass(frozen=True)
-class Verdict(Listed):
+class Verdict(HtmlFields):
     """How the trial of one thing by one law ended.
 
     Attributes

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggopt.checks._law import require
 from aggopt.checks._model import LIMIT, TriedModel, standardised
-from aggopt.core.own_code import of_object
+from aggopt.core.plugins.loading import origin_of_object
 from aggopt.errors import AggoptError
 from aggopt.models import MODELS, Model
 from aggopt.models._own import adopted as adopted_model
@@ -48,7 +48,7 @@ class TriedSolverFunction:
         own = self.function
         if self.settings:
             own = partial(own, **self.settings)
-        return adopted_solver(own, of_object("solvers", self.function))
+        return adopted_solver(own, origin_of_object("solvers", self.function))
 
     def takes(self, name: str) -> bool:
         """Whether it takes an argument of this name."""
@@ -115,7 +115,7 @@ def known() -> tuple[Posed, ...]:
 
 def declared(function: Callable[..., Any]) -> Model:
     """Return the model of a function that declares a program."""
-    return adopted_model(function, of_object("models", function))
+    return adopted_model(function, origin_of_object("models", function))
 
 
 def least_squares(x: Any, labels: Any, sizes: Any) -> Any:

@@ -17,7 +17,7 @@ from aggopt.checks._solver_function import (
     posed_by,
 )
 from aggopt.core.compile_time import compile_time
-from aggopt.core.signals import heeded
+from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import AggoptError
 from aggopt.solvers._answer import Answer
 
@@ -84,7 +84,7 @@ def an_interrupt_is_raised(f: TriedSolverFunction) -> None:
     started = compile_time.now()
     with interrupted(after=0.1) as came:
         try:
-            with heeded():
+            with reraise_interrupts():
                 _last(f, time_limit=0.5)
         except InterruptedTrialError:
             spent = compile_time.now() - started

@@ -12,7 +12,7 @@ from aggopt.checks._law import laws, not_tried, refused, require
 from aggopt.checks._model import TriedModel
 from aggopt.checks._solver import LIMIT, NUMBERS, TriedSolver
 from aggopt.core.compile_time import compile_time
-from aggopt.core.signals import heeded
+from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import AggoptError, JobError
 from aggopt.models import MODELS
 from aggopt.solvers import Status
@@ -116,7 +116,7 @@ def an_interrupt_is_raised(f: TriedSolver) -> None:
     problem, started = programs.knapsack(str(f.solver.language)), compile_time.now()
     with interrupted(after=0.1) as came:
         try:
-            with heeded():
+            with reraise_interrupts():
                 f.ended(problem, time_limit=0.5)
         except InterruptedTrialError:
             spent = compile_time.now() - started

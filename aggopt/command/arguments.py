@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperArgument
 
+from aggopt.data.readers.formats import ENDINGS, FILES
 from aggopt.errors import JobError
-from aggopt.input.formats import ENDINGS, FILES
 
 
 def require_no_table(context: typer.Context, job: Path | None) -> Path | None:
@@ -26,7 +26,7 @@ def in_memory(context: typer.Context, table: Any) -> Any:
     """Return the paths of tables in memory; refuse the parts of one."""
     for path in table if isinstance(table, list) else [table]:
         if path is not None and (path.is_dir() or "*" in path.name):
-            from aggopt.engine.pieces import require_one_file
+            from aggopt.engine.storage.input_parts import require_one_file
 
             require_one_file(path, _FIXES.get(str(context.info_name), _OF_ONE))
     return table

@@ -81,11 +81,11 @@ def assess(
 ) -> None:
     """Recount MASKED from its values and measure its risk and loss against TABLE."""
     from aggopt.job._of_release import job_of_release
-    from aggopt.pipeline.partition_step import job_of
-    from aggopt.pipeline.reassess import review
+    from aggopt.pipeline.partition.partition_table import load_job
+    from aggopt.pipeline.review.review_release import review_release
 
-    asked = job_of(job_of_release(job), trust)
-    found = review(table, masked, asked, same_order=same_order, private=private)
+    asked = load_job(job_of_release(job), trust)
+    found = review_release(table, masked, asked, same_order=same_order, private=private)
     _told(found, show.review, as_json=as_json, holds=found.holds)
 
 
@@ -122,13 +122,13 @@ def risk(
     from aggopt.command import show_risk
     from aggopt.job import Risk
     from aggopt.job._of_release import job_of_release
-    from aggopt.pipeline.original_risk import original_risk
-    from aggopt.pipeline.partition_step import job_of
-    from aggopt.pipeline.reassess import review
+    from aggopt.pipeline.partition.partition_table import load_job
+    from aggopt.pipeline.review.original_risk import original_risk
+    from aggopt.pipeline.review.review_release import review_release
 
     path = masked if job is None else job
     require_no_table(context, path)
-    asked = job_of(job_of_release(path), trust)
+    asked = load_job(job_of_release(path), trust)
     own = asked.risk
     wanted = Risk(
         weight=weight or own.weight,
@@ -142,7 +142,7 @@ def risk(
         _require_release(target=target, same_order=same_order, private=private)
         _told(original_risk(table, asked), show_risk.original, as_json=as_json)
         return
-    found = review(table, masked, asked, same_order=same_order, private=private)
+    found = review_release(table, masked, asked, same_order=same_order, private=private)
     _told(found, show_risk.risk, as_json=as_json, holds=found.holds)
 
 
@@ -186,11 +186,11 @@ def utility(
     """
     from aggopt.command import show_utility
     from aggopt.job._of_release import job_of_release
-    from aggopt.pipeline.partition_step import job_of
-    from aggopt.pipeline.usefulness import usefulness
+    from aggopt.pipeline.partition.partition_table import load_job
+    from aggopt.pipeline.review.utility import measure_utility
 
-    asked = job_of(job_of_release(job), trust)
-    found = usefulness(
+    asked = load_job(job_of_release(job), trust)
+    found = measure_utility(
         table,
         masked,
         asked,
@@ -219,19 +219,19 @@ def compare(
     table of each and a person.  Without private keys it may not be known: exit code 1.
     """
     from aggopt.command import show_utility
-    from aggopt.output.places import Files
+    from aggopt.release.files.output_paths import ReleaseFiles
 
     tables = [path for path in releases if path.suffix != ".json"]
     named = [*manifests, *(path for path in releases if path.suffix == ".json")]
-    asked = named or [Files.beside(path).manifest for path in tables]
+    asked = named or [ReleaseFiles.beside(path).manifest for path in tables]
     found: Any = None
     if without_keys:
-        from aggopt.pipeline.compare_published import compare_published
+        from aggopt.pipeline.review.compare_public import compare_published
 
         _require_none(original, person)
         found = compare_published(tables, asked)
     else:
-        from aggopt.pipeline.compare_releases import compare_releases
+        from aggopt.pipeline.review.compare_with_keys import compare_releases
 
         found = compare_releases(tables, original, asked, person=person or None)
     _told(found, show_utility.compared, as_json=as_json, holds=found.holds)

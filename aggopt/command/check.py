@@ -10,25 +10,31 @@ import pyarrow as pa
 from aggopt.command.policies import policies
 from aggopt.command.proposal import said_of_formats
 from aggopt.command.readiness import Obstacle, hides_names, obstacles, role_of
-from aggopt.core.memory import size_in_words
-from aggopt.core.names import confusable_names, numbers_among
-from aggopt.core.plural import many
+from aggopt.core.column_names import confusable_names, count_numeric_names
+from aggopt.core.memory import format_size
+from aggopt.core.plural import plural
+from aggopt.data.context.units import RepeatedIdentifiers
+from aggopt.data.parsing.parse_text import count_missing_words
+from aggopt.data.readers.column_profile import (
+    NAMES,
+    OTHER_DATES,
+    SPELLED_DATES,
+    ColumnProfile,
+    profile_columns,
+)
+from aggopt.data.readers.csv_dialect import read_with_dialect
+from aggopt.data.readers.formats import is_csv
+from aggopt.data.readers.read import read_as_text
 from aggopt.encoding import AttributeType
 from aggopt.encoding._encode import said_of_codes
 from aggopt.errors import AggoptError
-from aggopt.input.dialect import as_found
-from aggopt.input.files import as_written
-from aggopt.input.formats import is_csv
-from aggopt.input.look import NAMES, OTHER_DATES, SPELLED_DATES, Look, looks
-from aggopt.input.spelled import reads_as_missing
-from aggopt.input.units import Repeated
 from aggopt.job import AttributeSection, Job
 from aggopt.job._engine import Engine
 from aggopt.job._of_release import job_of_release
 from aggopt.job._roles import Roles
-from aggopt.output.csv_file import formulas_in
-from aggopt.output.risk_limits import unsure_limits
-from aggopt.pipeline.partition_step import job_of
+from aggopt.pipeline.partition.partition_table import load_job
+from aggopt.release.audit.risk_limits import unsure_limits
+from aggopt.release.files.csv import note_on_formulas
 
 PUBLISHED = ("confidential", "other")  # as they are
 COSTLY = 500  # names of a column: fewer take no time that a person would notice
@@ -46,7 +52,7 @@ class Checked:
     """
 
     records: int | None
-    columns: tuple[tuple[Look, str | None], ...]
+    columns: tuple[tuple[ColumnProfile, str | None], ...]
     obstacles: tuple[Obstacle, ...]
     notes: tuple[str, ...]
 
@@ -81,18 +87,18 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     table = None
     try:
         stated = job_of_release(file)
-        job = job_of(stated, trust).model_copy(update={"engine": Engine()})
+        job = load_job(stated, trust).model_copy(update={"engine": Engine()})
         Job.read(file)  # what would do nothing without an engine
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
     try:
         how = stated.input if stated else None
-        table, how = (as_written(path, how), how) if how else as_found(path)
+        table, how = (read_as_text(path, how), how) if how else read_with_dialect(path)
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
     if table is None or how is None:
         return Checked(None, (), tuple(wrong), ())
-    seen = tuple(looks(table, how if is_csv(path) else None))
+    seen = tuple(profile_columns(table, how if is_csv(path) else None))
     columns = with_roles(seen, stated, table.column_names)
     if job is None:
         return Checked(len(table), columns, tuple(wrong), ())
@@ -112,7 +118,7 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     shown = [look.name for look, _ in columns]
     published = table.select([n for n in shown if n not in job.dropped])
     notes += tuple(confusable_names(shown))
-    notes += tuple(formulas_in(published, job.released_input))
+    notes += tuple(note_on_formulas(published, job.released_input))
     notes += tuple(unsure_limits(job.privacy))
     notes += tuple(policies(path, table, job, found, seen))
     if not is_csv(path):
@@ -121,14 +127,14 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
 
 
 def with_roles(
-    seen: Iterable[Look], job: Job | None, names: list[str]
-) -> tuple[tuple[Look, str | None], ...]:
+    seen: Iterable[ColumnProfile], job: Job | None, names: list[str]
+) -> tuple[tuple[ColumnProfile, str | None], ...]:
     """Return the columns that may be shown with their roles, if a job says them.
 
     The job need not be loaded: code that it names has no part in roles.
     """
     if job is None:
-        return tuple((look, None) for look in seen if not numbers_among(names))
+        return tuple((look, None) for look in seen if not count_numeric_names(names))
     roles, spelled = role_of(job), spellings()
     columns = tuple((look, spelled.get(roles.get(look.name, ""))) for look in seen)
     hidden = hides_names(job, names)
@@ -141,20 +147,24 @@ def spellings() -> dict[str, str]:
 
 
 def _lost_in_csv(
-    table: pa.Table, columns: Iterable[tuple[Look, str | None]]
+    table: pa.Table, columns: Iterable[tuple[ColumnProfile, str | None]]
 ) -> Iterator[str]:
     """Yield which names a release would be refused for, if it were a CSV file."""
     for look, role in columns:
-        lost = reads_as_missing(table[look.name]) if role == "quasi-identifier" else 0
+        lost = (
+            count_missing_words(table[look.name]) if role == "quasi-identifier" else 0
+        )
         if lost:
             yield (
-                f"{look.name!r}: {many(lost, 'entry', 'entries')} "
+                f"{look.name!r}: {plural(lost, 'entry', 'entries')} "
                 f"{'is' if lost == 1 else 'are'} text that a CSV file has for what is "
                 "missing: write the release to a .parquet file."
             )
 
 
-def _notes(look: Look, role: str | None, k: int, kind: str | None) -> Iterator[str]:
+def _notes(
+    look: ColumnProfile, role: str | None, k: int, kind: str | None
+) -> Iterator[str]:
     """Yield what a data steward should look at, though it is no obstacle."""
     name, different, rare = repr(look.name), look.different, look.rare(k)
     if role == "quasi-identifier" and look.constant:
@@ -168,14 +178,14 @@ def _notes(look: Look, role: str | None, k: int, kind: str | None) -> Iterator[s
         )
     named = kind == "nominal" or (kind is None and look.type in NAMES)
     if role == "quasi-identifier" and named and (different or 0) > COSTLY:
-        size = size_in_words(COORDINATE * look.records * (different or 0))
+        size = format_size(COORDINATE * look.records * (different or 0))
         yield (
             f"{name}: each of {different} values is a coordinate of every record, "
             f"which takes about {size}; a tree, an order or fewer values take less."
         )
     if role == "quasi-identifier" and rare and kind != "date":
         yield (
-            f"{name}: {rare} of {many(different or 0, 'value')} "
+            f"{name}: {rare} of {plural(different or 0, 'value')} "
             f"{'is' if rare == 1 else 'are'} shared by fewer than k = {k} records."
         )
     if role in ("quasi-identifier", "wish") and look.thousands:
@@ -191,7 +201,7 @@ def _notes(look: Look, role: str | None, k: int, kind: str | None) -> Iterator[s
 
 
 def _of_dates(
-    look: Look,
+    look: ColumnProfile,
     role: str | None,
     section: AttributeSection | None,
     refused: Container[str | None],
@@ -216,18 +226,18 @@ def _of_dates(
         )
 
 
-def _repeated(look: Look, role: str | None, job: Job) -> Iterator[str]:
+def _repeated(look: ColumnProfile, role: str | None, job: Job) -> Iterator[str]:
     """Yield how many entries of an identifier stand in several records, if any do."""
     if role == "identifier" and not job.roles.unit and look.counts is not None:
-        several = Repeated.of(look.name, look.counts, codes=look.codes)
+        several = RepeatedIdentifiers.of(look.name, look.counts, codes=look.codes)
         yield from [] if several is None else [str(several)]
 
 
-def _of_no_role(look: Look, role: str | None, policy: str) -> Iterator[str]:
+def _of_no_role(look: ColumnProfile, role: str | None, policy: str) -> Iterator[str]:
     """Yield what is missing of a column that the roles do not name."""
     if role is None and look.missing and policy == "refuse":
         yield (
-            f"{look.name!r}: {many(look.missing, 'value')} "
+            f"{look.name!r}: {plural(look.missing, 'value')} "
             f"{'is' if look.missing == 1 else 'are'} missing; as quasi-identifier it "
             'needs policy = "patterns" or "fill" under [missing].'
         )

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from aggopt.checks._law import Verdict
-from aggopt.core.own_code import load
-from aggopt.core.trust import trusting
+from aggopt.core.plugins.loading import load_plugin
+from aggopt.core.plugins.trust import trust_files
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def checked_code(name: str) -> CheckedCode:
     from aggopt.checks import report
 
     file = name[: name.rindex(".py") + 3]
-    with trusting([file]):
-        thing, origin = load("models", name, beside=Path.cwd())
+    with trust_files([file]):
+        thing, origin = load_plugin("models", name, beside=Path.cwd())
         verdicts = tuple(report(thing))
     return CheckedCode(origin.name, str(origin.sha256), verdicts)

@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aggopt.engine.pieces import InputParts
+from aggopt.data.context.confidential import COMPARED
+from aggopt.data.parsing.entries import entry_reader
+from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.errors import TableError
-from aggopt.input.confidential import COMPARED
-from aggopt.input.entries import entry_of
 from aggopt.job import Job
 
 
-def require_comparable(parts: InputParts, job: Job) -> None:
+def require_comparable(parts: InputFolder, job: Job) -> None:
     """Refuse words and dates where numbers are compared, as far as footers tell.
 
     Raises
@@ -59,8 +59,8 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _has_words(name: str, parts: InputParts, decimal: str) -> bool:
-    entry = entry_of(decimal)
+def _has_words(name: str, parts: InputFolder, decimal: str) -> bool:
+    entry = entry_reader(decimal)
     paths = dict.fromkeys(piece.path for piece in parts.pieces)
     ends = (end for path in paths for end in _ends(path, name))
     return any(isinstance(entry(end), str) for end in ends)

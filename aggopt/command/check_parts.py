@@ -7,23 +7,27 @@ from pathlib import Path
 from aggopt.command.check import Checked, with_roles
 from aggopt.command.check_confidential import require_comparable
 from aggopt.command.readiness import Obstacle
-from aggopt.core.plural import many
-from aggopt.engine.able import (
+from aggopt.core.columns.values import REFUSE
+from aggopt.core.plural import plural
+from aggopt.data.readers.column_profile import ColumnProfile, describe_type
+from aggopt.engine.mask import override_engine
+from aggopt.engine.run import set_block_partition
+from aggopt.engine.steps.weights import add_merging_for_dominance
+from aggopt.engine.storage.input_parts import (
+    InputFolder,
+    is_folder_or_pattern,
+    missing_counts_of_footers,
+)
+from aggopt.engine.supported_settings import (
+    find_unsupported,
     require_kept,
     require_records,
     require_types,
-    unable,
 )
-from aggopt.engine.mask import by_engine
-from aggopt.engine.pieces import InputParts, missing_by_footers, names_several
-from aggopt.engine.run import with_partition
-from aggopt.engine.weights import with_merging
 from aggopt.errors import AggoptError
-from aggopt.input.look import Look, type_of
 from aggopt.job import Job
 from aggopt.job._of_release import job_of_release, names_engine
-from aggopt.pipeline.partition_step import job_of
-from aggopt.privacy._values import REFUSE
+from aggopt.pipeline.partition.partition_table import load_job
 
 NO_ENGINE = Obstacle(
     "A folder is masked by an engine, and none is named.",
@@ -34,10 +38,10 @@ NO_ENGINE = Obstacle(
 def is_for_engine(table: Path, file: Path, engine: str | None) -> bool:
     """Whether a table is in parts, or --engine or the job names who masks it."""
     try:
-        named = by_engine(file, name=engine).engine.name != "memory"
+        named = override_engine(file, name=engine).engine.name != "memory"
     except AggoptError:
         named = False
-    return named or names_several(table)
+    return named or is_folder_or_pattern(table)
 
 
 def checked_parts(
@@ -49,14 +53,14 @@ def checked_parts(
     """
     wrong: list[Obstacle] = []
     job: Job | None = None
-    parts: InputParts | None = None
+    parts: InputFolder | None = None
     try:
-        job = by_engine(file, name=engine) if engine else job_of_release(file)
-        job = job_of(job, trust)
+        job = override_engine(file, name=engine) if engine else job_of_release(file)
+        job = load_job(job, trust)
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
     try:
-        parts = InputParts.of(pattern)
+        parts = InputFolder.of(pattern)
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
     if job is not None:
@@ -65,9 +69,14 @@ def checked_parts(
         wrong += _of_engine(job)
     if parts is None:
         return Checked(None, (), tuple(wrong), ())
-    missing = missing_by_footers(parts)
+    missing = missing_counts_of_footers(parts)
     seen = tuple(
-        Look(field.name, type_of(field.type), parts.records, missing[field.name] or 0)
+        ColumnProfile(
+            field.name,
+            describe_type(field.type),
+            parts.records,
+            missing[field.name] or 0,
+        )
         for field in parts.schema
     )
     if job is not None:
@@ -80,8 +89,8 @@ def checked_parts(
         for _ in uncounted[:1]
     )
     notes += (
-        f"In {many(files, 'file')}, of which no record was read: values that cannot be "
-        "masked, such as infinite ones, are refused in the first pass of mask.",
+        f"In {plural(files, 'file')}, of which no record was read: values that cannot "
+        "be masked, such as infinite ones, are refused in the first pass of mask.",
     )
     columns = with_roles(seen, job, parts.schema.names)
     return Checked(parts.records, columns, tuple(wrong), notes)
@@ -89,14 +98,14 @@ def checked_parts(
 
 def _of_engine(job: Job) -> Iterator[Obstacle]:
     """Yield each setting that no engine carries out."""
-    yield from map(Obstacle.of, unable(job))
+    yield from map(Obstacle.of, find_unsupported(job))
     try:
-        require_kept(with_merging(with_partition(job))[0])
+        require_kept(add_merging_for_dominance(set_block_partition(job))[0])
     except AggoptError as error:
         yield Obstacle.of(error)
 
 
-def _of_parts(job: Job, parts: InputParts) -> Iterator[Obstacle]:
+def _of_parts(job: Job, parts: InputFolder) -> Iterator[Obstacle]:
     """Yield what is refused of columns and of the number of records."""
     checks: tuple[Callable[[], None], ...] = (
         partial(job.roles.check, parts.schema.names),
@@ -119,7 +128,7 @@ def _of_missing(job: Job, missing: Mapping[str, int | None]) -> Iterator[Obstacl
         how, count = job.attributes.get(name), missing.get(name)
         if count and not (how is not None and how.missing):
             yield Obstacle(
-                f"{name!r}: {many(count, 'value')} {'is' if count == 1 else 'are'} "
+                f"{name!r}: {plural(count, 'value')} {'is' if count == 1 else 'are'} "
                 "missing, by what the files say.",
                 'say what is to happen: policy = "patterns" or "fill" under [missing]; '
                 "or fill them, or remove those records.",

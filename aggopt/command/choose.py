@@ -161,7 +161,7 @@ def _kept(out: Path, cache: Path | None) -> str:
 
 def _places(out: Path, *, overwrite: bool, inputs: tuple[Path, ...]) -> list[Path]:
     """Return where page and table go; refuse what cannot be written."""
-    from aggopt.output.staging import check_places
+    from aggopt.release.files.staging import check_places
 
     if out.suffix.lower() not in PAGES:
         raise JobError(f"{out.name} does not end in .html.", fix="name a page.")

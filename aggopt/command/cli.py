@@ -38,7 +38,7 @@ from aggopt.command.quiet import Commands
 from aggopt.command.report import report
 from aggopt.command.watch import watched
 from aggopt.core import dependencies
-from aggopt.core.own_code import names_file
+from aggopt.core.plugins.loading import is_code_file
 from aggopt.errors import AggoptError, JobError
 
 app = Commands(
@@ -96,7 +96,7 @@ def init(
     does not decide is said.
     """
     from aggopt.command.draft import draft
-    from aggopt.output.staging import Staging, check_places
+    from aggopt.release.files.staging import Staging, check_places
 
     check_places(out, overwrite=overwrite, inputs=(table,))
     with console.progress(quiet=as_json):
@@ -126,7 +126,7 @@ def check(
     your own obey the laws of their kinds.  Naming the file runs it.  Exit code 0 if no
     law is broken, 1 if one is.
     """
-    if names_file(str(table)):
+    if is_code_file(str(table)):
         _check_code(str(table), job, as_json=as_json)
         return
     from aggopt.command import show_check
@@ -286,12 +286,12 @@ def _advice() -> str:
 def _of_defect(error: Exception) -> tuple[str, str]:
     """Return what is said of a defect; versions that do not fit may be its cause."""
     if isinstance(error, ImportError):  # it holds no record
-        return dependencies.explanation(error) or (f"{error}.", "report this line.")
-    found = dependencies.misfits()
+        return dependencies.explain_misfits(error) or (f"{error}.", "report this line.")
+    found = dependencies.find_misfits()
     if not found:
         return console.defect(error), "report this line."
-    said = f"{console.defect(error)} {dependencies.stated(found)}"
-    return said, dependencies.advice(found)
+    said = f"{console.defect(error)} {dependencies.describe_misfits(found)}"
+    return said, dependencies.install_command(found)
 
 
 def _refuse(code: int, problem: str, fix: str) -> None:

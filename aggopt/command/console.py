@@ -17,7 +17,7 @@ from aggopt.command.interrupt import RELEASED, interrupts
 from aggopt.command.log import log
 from aggopt.command.progress import Bar, Steps, lines
 from aggopt.core.compile_time import compile_time
-from aggopt.core.html import as_text, folded_lines
+from aggopt.core.html import text_table, wrap_lines
 from aggopt.core.json_text import json_text
 
 T = TypeVar("T")
@@ -151,7 +151,7 @@ def error(problem: str, fix: str) -> None:
 
 def note(text: str, style: str | None = None) -> None:
     """Print a line that changes nothing, on standard error."""
-    folded = folded_lines(text, _err.width) if _err.is_terminal else text
+    folded = wrap_lines(text, _err.width) if _err.is_terminal else text
     _err.print(folded, markup=False, soft_wrap=True, style=style)
 
 
@@ -187,7 +187,7 @@ def after_release() -> Iterator[None]:
 def line(text: str, style: str | None = None) -> None:
     """Print plain text, in lines that end between words where a terminal ends them."""
     columns = width()
-    folded = text if columns is None else folded_lines(text, columns)
+    folded = text if columns is None else wrap_lines(text, columns)
     out.print(folded, markup=False, soft_wrap=True, style=style)
 
 
@@ -210,7 +210,7 @@ def table(
     more.
     """
     cells = [[printable(str(cell)) for cell in row] for row in (header, *rows)]
-    shown = as_text(cells[0], cells[1:], right=right, width=width(), keys=keys)
+    shown = text_table(cells[0], cells[1:], right=right, width=width(), keys=keys)
     if title:
         line(f"\n{title}", style="bold")
         shown += "\n"

@@ -10,7 +10,7 @@ from aggopt.command.arguments import AsJson, Encoding, words
 from aggopt.command.interrupt import interrupts
 
 if TYPE_CHECKING:
-    from aggopt.engine.converted import Converted
+    from aggopt.engine.conversion.summary import ConversionSummary
 
 
 Files = Annotated[
@@ -55,7 +55,7 @@ def convert(
     The type of a column is that of all its entries; those that a number would not be
     spelled as again stay text.  OUT holds originals, and can be read by you alone.
     """
-    from aggopt.engine.convert import convert as converted
+    from aggopt.engine.conversion.convert import convert as converted
 
     interrupts.outcome = f"no folder {out.name} was made"
     with (
@@ -76,7 +76,7 @@ def convert(
     _told(made, as_json=as_json)
 
 
-def _told(made: "Converted", *, as_json: bool) -> None:
+def _told(made: "ConversionSummary", *, as_json: bool) -> None:
     if as_json:
         console.as_json(made.to_dict())
         return

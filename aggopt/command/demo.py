@@ -10,11 +10,11 @@ from aggopt.command import console
 from aggopt.core.validation import Floats
 from aggopt.job import Job, Mean
 from aggopt.measure import Assessment, assess
-from aggopt.output.places import Files
-from aggopt.output.release import Release
-from aggopt.output.staging import Staging, check_places, make_folder
 from aggopt.pipeline.mask import mask
-from aggopt.pipeline.partition_step import Progress
+from aggopt.pipeline.partition.partition_table import Progress
+from aggopt.release.files.output_paths import ReleaseFiles
+from aggopt.release.files.staging import Staging, check_places, make_folder
+from aggopt.release.release import Release
 
 JOB = Job(
     roles={
@@ -45,7 +45,7 @@ class Shown:
 
     release: Release
     compared: dict[str, Assessment]
-    files: Files
+    files: ReleaseFiles
     picture: Path
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,8 +85,8 @@ def run(
 
 def draw(original: Floats, masked: Floats, names: tuple[str, ...], to: Path) -> None:
     """Draw each attribute's original values against its masked ones, one panel each."""
-    from aggopt.plot.figure import panels, say
-    from aggopt.plot.records import against
+    from aggopt.release.figures.figure import panels, say
+    from aggopt.release.figures.records import against
 
     figure, grid = panels(len(names), across=len(names), wide=3.2, high=3.4)
     for j, (panel, name) in enumerate(zip(grid, names, strict=True)):

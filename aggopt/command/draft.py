@@ -20,14 +20,14 @@ from aggopt.command.proposal import (
 )
 from aggopt.command.readiness import Obstacle, dropped, obstacles
 from aggopt.command.template import template
-from aggopt.core.names import require_no_numbers
-from aggopt.core.plural import many
+from aggopt.core.column_names import require_no_numbers
+from aggopt.core.plural import plural
+from aggopt.data.context.structure import Structure
+from aggopt.data.readers.column_profile import count_repeated_headers, profile_columns
+from aggopt.data.readers.csv_dialect import read_with_dialect
+from aggopt.data.readers.formats import is_csv
+from aggopt.data.readers.text_encoding import UTF_8
 from aggopt.errors import TableError
-from aggopt.input.dialect import as_found
-from aggopt.input.formats import is_csv
-from aggopt.input.look import looks, names_among_entries
-from aggopt.input.structure import Structure
-from aggopt.input.text_encoding import UTF_8
 from aggopt.job import Job
 
 MOST = 2_000  # columns: so many are looked at in seconds
@@ -88,13 +88,13 @@ def draft(
     Raises
     ------
     TableError, JobError
-        As `aggopt.input.dialect.as_found`; or the first line may be a record, or there
-        are more columns than are looked at.
+        As `aggopt.data.readers.csv_dialect.read_with_dialect`; or the first line may
+        be a record, or there are more columns than are looked at.
     """
-    table, how = as_found(path, separator, decimal, encoding)
+    table, how = read_with_dialect(path, separator, decimal, encoding)
     _require_few(path, table)
     _require_header(path, table)
-    seen = looks(table, how if is_csv(path) else None)
+    seen = profile_columns(table, how if is_csv(path) else None)
     proposed = proposals(seen, Structure.of(table))
     questions = tuple(
         Obstacle(f"{each.look.name!r}: {each.reason}.", each.question, each.look.name)
@@ -133,7 +133,7 @@ def _require_header(path: Path, table: pa.Table) -> None:
     """Refuse a first line that looks like a record."""
     names = table.column_names
     require_no_numbers(names, path.name)
-    count = names_among_entries(table)
+    count = count_repeated_headers(table)
     if 2 * count >= len(names):
         raise TableError(
             f"{count} of the {len(names)} column names of {path.name} are entries of "
@@ -148,7 +148,8 @@ def _state(undecided: Sequence[Obstacle]) -> Iterator[str]:
     if not undecided:
         yield "# Nothing must be decided before: the roles below are proposals."
     if columns:
-        yield f"# To be decided before: {many(columns, 'column')}, marked DECIDE below."
+        count = plural(columns, "column")
+        yield f"# To be decided before: {count}, marked DECIDE below."
     for each in undecided:
         if each.column is None:
             said = f"To be decided before: {each.problem} To fix: {each.fix}"

@@ -83,9 +83,9 @@ def _continued(to: Path) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
-        from aggopt.engine.left_runs import kept_for
+        from aggopt.engine.storage.abandoned_runs import find_kept_runs
 
-        kept = " and ".join(map(str, kept_for(to)))
+        kept = " and ".join(map(str, find_kept_runs(to)))
         interrupts.outcome = NO_RELEASE
         if kept:
             interrupts.advice = (
@@ -105,7 +105,7 @@ def _paths(release: "FolderRelease") -> dict[str, object]:
 
 
 def _shown(release: "FolderRelease") -> None:
-    from aggopt.engine.names import LOSS
+    from aggopt.engine.reduce.measure_names import LOSS
     from aggopt.solvers._certificate import HEADER, rows
 
     show.audit(release.audit)

@@ -9,7 +9,7 @@ from aggopt.command import console
 from aggopt.command.arguments import AsJson, Overwrite, Trust
 from aggopt.command.causes import NO
 from aggopt.command.interrupt import interrupts
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.errors import JobError
 
 ENDINGS = (".csv", ".parquet")
@@ -40,7 +40,7 @@ def experiment(
     """
     from aggopt.experiments._grid_file import GridFile
     from aggopt.experiments.experiment import experiment as found_in
-    from aggopt.output.staging import check_places
+    from aggopt.release.files.staging import check_places
 
     _require_ending(out)
     asked = GridFile.read(grid)
@@ -64,7 +64,7 @@ def experiment(
     if as_json:
         console.as_json({"file": str(out), "rows": len(found), "failed": failed})
     else:
-        console.line(f"{found}\n{out}: {many(len(found), 'row')}")
+        console.line(f"{found}\n{out}: {plural(len(found), 'row')}")
     if failed:
         raise typer.Exit(NO)
 

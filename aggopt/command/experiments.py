@@ -19,8 +19,8 @@ from aggopt.command.arguments import (
     words,
 )
 from aggopt.command.interrupt import interrupts
+from aggopt.data.readers.formats import FILES
 from aggopt.errors import JobError
-from aggopt.input.formats import FILES
 
 Alphas = Annotated[str, typer.Option(help="Values, separated by commas.")]
 Deltas = Annotated[

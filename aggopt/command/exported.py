@@ -28,7 +28,7 @@ def export(
     It holds the originals, standardised, and the key beside it the secret margins: both
     can be read by you alone, and are not to be given away.
     """
-    from aggopt.pipeline import exported
+    from aggopt.pipeline.programs import export as exported
 
     with interrupts.result(f"{out.name} and its key are written"):
         made = exported.export(
@@ -57,7 +57,7 @@ def import_solution(
 
     Exit code 1 where it misses a constraint.
     """
-    from aggopt.pipeline import exported
+    from aggopt.pipeline.programs import export as exported
 
     made = exported.import_solution(
         table, job, attribute, solution, key=key, trust=trust

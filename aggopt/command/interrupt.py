@@ -17,8 +17,8 @@ from types import FrameType
 from aggopt.command.causes import BY_SIGNAL
 from aggopt.command.log import log
 from aggopt.core import guardian
-from aggopt.core.signals import RESULT, Result
-from aggopt.output.staging import remove_all
+from aggopt.core.deferred_signals import RESULT, Result
+from aggopt.release.files.staging import remove_staged
 
 EXIT = BY_SIGNAL + signal.SIGINT
 _ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
@@ -72,7 +72,7 @@ class Interrupts:
         """End here and now, by a signal that no handler heard."""
         if number == signal.SIGINT:
             _end("Interrupted", self.outcome)
-        remove_all()
+        remove_staged()
         name = signal.Signals(number).name
         log.end(BY_SIGNAL + number, f"Ended by {name}: {self.outcome}.")
         os._exit(BY_SIGNAL + number)
@@ -119,7 +119,7 @@ class Interrupts:
 
     def _came(self, number: int, frame: FrameType | None) -> None:
         self.heard[number] = time.monotonic()
-        if frame is not None:  # else it comes again, by `heeded`
+        if frame is not None:  # else it comes again, by `reraise_interrupts`
             self.count += 1
         if self.count > 1:
             _end("Interrupted twice", self.outcome)
@@ -128,7 +128,7 @@ class Interrupts:
 
 def _end(why: str, outcome: str) -> None:
     """End here and now; no file of a release stays."""
-    remove_all()
+    remove_staged()
     os.write(2, _sentence(why, outcome))
     log.end(EXIT, f"{why}: ended at once, {outcome}.")
     os._exit(EXIT)

@@ -60,20 +60,20 @@ def mask(
     as well.  With --engine, TABLE is a folder of Parquet files, or a pattern such as
     "in/*.parquet", OUT the folder that is to appear, and OUT.private is yours.
     """
-    from aggopt.engine.mask import by_engine
-    from aggopt.engine.pieces import require_one_file
-    from aggopt.output.held_types import require_types
-    from aggopt.output.places import Files
+    from aggopt.engine.mask import override_engine
+    from aggopt.engine.storage.input_parts import require_one_file
     from aggopt.pipeline.mask import mask as masked
+    from aggopt.release.files.output_paths import ReleaseFiles
+    from aggopt.release.files.type_support import require_types
 
     named = {"name": engine, "jobs": jobs, "workers": workers, "scheduler": scheduler}
-    asked = by_engine(job, **named, resume=resume)
+    asked = override_engine(job, **named, resume=resume)
     if asked.engine.name != "memory":
         require_fresh(overwrite, private, report)
         mask_folder(table, asked, out, trust, as_json=as_json)
         return
     require_one_file(table, PARTS)
-    places, roles = Files.beside(out, private, report), asked.released_roles
+    places, roles = ReleaseFiles.beside(out, private, report), asked.released_roles
     names = (*roles.published, *roles.unit)
     places.check(overwrite=overwrite, inputs=(table, job), names=names)
     require_types(out, table, asked.roles.as_they_are, asked.input)
@@ -97,13 +97,15 @@ def repeat(
     as_json: AsJson = False,
 ) -> None:
     """Make the release of MANIFEST from TABLE again: the same bytes, or nothing."""
-    from aggopt.output.places import Files
-    from aggopt.pipeline.repeat import repeated
+    from aggopt.pipeline.review.repeat import repeat_release
+    from aggopt.release.files.output_paths import ReleaseFiles
 
-    places = Files.beside(out, private)
+    places = ReleaseFiles.beside(out, private)
     places.check(overwrite=overwrite, inputs=(table, manifest))
     with console.progress(quiet=as_json) as report:
-        release, written = repeated(manifest, table, out, progress=report, trust=trust)
+        release, written = repeat_release(
+            manifest, table, out, progress=report, trust=trust
+        )
         files = console.release(
             release.staged(out, overwrite=overwrite, private=private, again=written)
         )

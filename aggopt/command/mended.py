@@ -12,17 +12,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aggopt.data.parsing.parse_text import blank_non_numbers
+from aggopt.data.readers.formats import is_csv
+from aggopt.data.readers.read import apply_roles
+from aggopt.data.table import Table
 from aggopt.encoding._attribute_type import NUMERIC
 from aggopt.encoding._iso import spells_dates
 from aggopt.errors import AggoptError
-from aggopt.input.files import settled
-from aggopt.input.formats import is_csv
-from aggopt.input.spelled import numbers_alone
-from aggopt.input.table import Table
 from aggopt.job import AttributeSection, Job
 from aggopt.job._roles import Roles
-from aggopt.pipeline.guarantees import read as read_confidential
-from aggopt.pipeline.holes import require_values
+from aggopt.pipeline.partition.missing_patterns import require_values
+from aggopt.pipeline.validate.privacy_guarantees import (
+    read_confidential as read_confidential,
+)
 
 RoleOf = Mapping[str, str]  # field of the roles that names each column, the first
 NAMES, NUMBERS = "names", "numbers"
@@ -59,14 +61,14 @@ def mended(path: Path, table: pa.Table, job: Job, name: str, role: str) -> Mende
     wrong: list[AggoptError] = []
 
     def read(part: pa.Table) -> pa.ChunkedArray:
-        return settled(path, part, alone.roles, job.input, alone.attributes)[name]
+        return apply_roles(path, part, alone.roles, job.input, alone.attributes)[name]
 
     try:
         column = read(table.select([name]))
     except AggoptError as error:
         wrong.append(error)
         if is_csv(path):
-            column = read(pa.table({name: numbers_alone(column, job.input)}))
+            column = read(pa.table({name: blank_non_numbers(column, job.input)}))
     for tried in list(_fillings(column))[len(wrong) :]:
         try:
             _read(pa.table({name: tried}), alone)

@@ -8,15 +8,19 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.command.readiness import Obstacle, obstacles, refused
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
+from aggopt.data.context.strata import stratify
+from aggopt.data.context.units import collapse_units
+from aggopt.data.readers.column_profile import ColumnProfile
 from aggopt.encoding import Encoded
-from aggopt.input.look import Look
-from aggopt.input.strata import stratified
-from aggopt.input.units import by_unit
 from aggopt.job import Job, Missing
-from aggopt.pipeline.attribute_blocks import blocks_of
-from aggopt.pipeline.holes import joined_in, joined_within, with_means
-from aggopt.pipeline.partition_step import read_table
+from aggopt.pipeline.partition.missing_patterns import (
+    impute_means,
+    join_patterns,
+    join_patterns_within_strata,
+)
+from aggopt.pipeline.partition.partition_table import read_table
+from aggopt.pipeline.prepare.attribute_blocks import find_blocks
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ REFUSED = Policy("refuse", "no value of a quasi-identifier is missing")
 FILLED = Policy("fill", "what the group publishes stands in their place")
 
 
-def proposed_policy(path: Path, job: Job, holed: Sequence[Look]) -> Policy:
+def proposed_policy(path: Path, job: Job, holed: Sequence[ColumnProfile]) -> Policy:
     """Return what suits a table whose columns that are masked and `holed` miss values.
 
     They stay missing where that costs no other value; else they are filled.
@@ -39,12 +43,14 @@ def proposed_policy(path: Path, job: Job, holed: Sequence[Look]) -> Policy:
     if not holed:
         return REFUSED
     holes = sum(look.missing for look in holed)
-    seen = f"{many(holes, 'value')} of {many(len(holed), 'column')} missing"
+    seen = f"{plural(holes, 'value')} of {plural(len(holed), 'column')} missing"
     asked = job.model_copy(update={"missing": Missing(policy="patterns")})
     lost = _suppressed(path, asked) if refused(path, asked) is None else None
     if lost == 0:
         return Policy("patterns", f"{seen}: they stay so, and no other is suppressed")
-    costs = "" if lost is None else f'; "patterns" would suppress {many(lost, "other")}'
+    costs = (
+        "" if lost is None else f'; "patterns" would suppress {plural(lost, "other")}'
+    )
     return Policy(FILLED.name, f"{seen}: {FILLED.reason}{costs}")
 
 
@@ -53,7 +59,7 @@ def policies(
     table: pa.Table,
     job: Job,
     found: Sequence[Obstacle],
-    seen: Sequence[Look],
+    seen: Sequence[ColumnProfile],
 ) -> Iterator[str]:
     """Yield what a policy would do, where the job has none and values are missing.
 
@@ -63,7 +69,7 @@ def policies(
     holes = sum(quasi.get(name, 0) for name in job.roles.quasi_identifier)
     if job.missing.policy != "refuse" or not holes:
         return
-    missing = many(holes, "missing value")
+    missing = plural(holes, "missing value")
     for name in ("patterns", "fill"):
         asked = job.model_copy(update={"missing": Missing(policy=name)})
         left = obstacles(path, table, asked)
@@ -76,7 +82,7 @@ def policies(
             yield f"{takes}: {stands}"
             continue
         lost = None if left else _suppressed(path, asked)
-        more = f"and {many(lost or 0, 'other')} would be suppressed."
+        more = f"and {plural(lost or 0, 'other')} would be suppressed."
         if lost is None:
             more = "and others might be suppressed."
         yield f"{takes}: {missing} would stay so, {more}"
@@ -84,15 +90,18 @@ def policies(
 
 def _suppressed(path: Path, job: Job) -> int | None:
     """Return how many values patterns suppress; None where no policy is needed."""
-    table, strata = stratified(by_unit(read_table(path, job)[0], job)[0], job)
+    table, strata = stratify(collapse_units(read_table(path, job)[0], job)[0], job)
     found = table.encoded(job.partition.weights)
     absent = np.isnan(table.matrix())
     if not (isinstance(found, Encoded) and absent.any()):
         return None
-    columns = blocks_of(job, with_means(found))
+    columns = find_blocks(job, impute_means(found))
     k = job.privacy.k
     if strata is None:
-        parts = [joined_in(found, absent, k, block) for block in columns]
+        parts = [join_patterns(found, absent, k, block) for block in columns]
     else:
-        parts = [joined_within(found, absent, k, block, strata) for block in columns]
+        parts = [
+            join_patterns_within_strata(found, absent, k, block, strata)
+            for block in columns
+        ]
     return sum(int(part.suppressed.sum()) for part in parts)

@@ -11,8 +11,9 @@ from textwrap import wrap
 
 from aggopt.command.column_words import Words
 from aggopt.command.readiness import Obstacle
-from aggopt.core.plural import many
-from aggopt.input.look import (
+from aggopt.core.plural import plural
+from aggopt.data.context.structure import Structure
+from aggopt.data.readers.column_profile import (
     CATEGORIES,
     DATES,
     FEW_SHARE,
@@ -24,9 +25,8 @@ from aggopt.input.look import (
     SPELLED_DATES,
     TEXT,
     WHOLE,
-    Look,
+    ColumnProfile,
 )
-from aggopt.input.structure import Structure
 
 WIDTH, COLUMN = 88, 27  # of a line; where explanations begin
 LEVELS = 3  # entries that differ: two are an answer, yes or no
@@ -92,7 +92,7 @@ class Proposal:
         What is to be decided, and how; "" if nothing.
     """
 
-    look: Look
+    look: ColumnProfile
     role: str | None
     reason: str
     kind: str | None = None
@@ -103,7 +103,7 @@ class Proposal:
 
 
 def proposals(
-    looks: Iterable[Look], structure: Structure | None = None
+    looks: Iterable[ColumnProfile], structure: Structure | None = None
 ) -> tuple[Proposal, ...]:
     """Return a role for each column, or a question.
 
@@ -126,7 +126,7 @@ def _once(made: Sequence[Proposal], role: str, question: str) -> list[Proposal]:
     ]
 
 
-def _proposal(look: Look, words: Words, structure: Structure) -> Proposal:
+def _proposal(look: ColumnProfile, words: Words, structure: Structure) -> Proposal:
     """Return what is proposed for a column, by its entries, its name and others."""
     if look.type in (NOTHING, OTHER):
         empty = look.type == NOTHING
@@ -143,7 +143,7 @@ def _proposal(look: Look, words: Words, structure: Structure) -> Proposal:
 
 
 def _number_of_a_record(
-    look: Look, words: Words, structure: Structure
+    look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
     """Return what is proposed for a column of which each entry is of one record."""
     there, different = look.records - look.missing, look.different or 0
@@ -165,7 +165,7 @@ def _number_of_a_record(
     return None
 
 
-def _name(look: Look, words: Words, structure: Structure) -> Proposal | None:
+def _name(look: ColumnProfile, words: Words, structure: Structure) -> Proposal | None:
     """Return what is proposed for names of persons, places and things; and of codes."""
     different = look.different or 0
     if words.postal and different >= LEVELS and (look.whole or look.type in NAMES):
@@ -180,7 +180,7 @@ def _name(look: Look, words: Words, structure: Structure) -> Proposal | None:
     return None
 
 
-def _weight(look: Look, words: Words, structure: Structure) -> Proposal | None:
+def _weight(look: ColumnProfile, words: Words, structure: Structure) -> Proposal | None:
     """Return what is proposed for numbers that may be sampling weights."""
     numbers = look.numbers
     if numbers is None or (look.different or 0) < LEVELS:
@@ -202,7 +202,7 @@ def _weight(look: Look, words: Words, structure: Structure) -> Proposal | None:
     return None
 
 
-def _unit(look: Look, words: Words, structure: Structure) -> Proposal | None:
+def _unit(look: ColumnProfile, words: Words, structure: Structure) -> Proposal | None:
     """Return what is proposed for a column that may number what records are of."""
     there, different = look.records - look.missing, look.different or 0
     names = look.whole or look.type in (TEXT, CATEGORIES)
@@ -233,10 +233,10 @@ def _unit(look: Look, words: Words, structure: Structure) -> Proposal | None:
 
 
 def _others(names: Sequence[str]) -> str:
-    return f"{many(len(names), 'column')} {'is' if len(names) == 1 else 'are'}"
+    return f"{plural(len(names), 'column')} {'is' if len(names) == 1 else 'are'}"
 
 
-def _of_units(look: Look, reason: str) -> Proposal:
+def _of_units(look: ColumnProfile, reason: str) -> Proposal:
     """Return the role of units; or a question, of words or if records have none."""
     if not look.codes:
         return _asked(look, f"{reason}; it has words, not numbers", UNIT_OR_MASK)
@@ -245,7 +245,7 @@ def _of_units(look: Look, reason: str) -> Proposal:
     return Proposal(look, "unit", reason)
 
 
-def _dates(look: Look, words: Words, structure: Structure) -> Proposal | None:
+def _dates(look: ColumnProfile, words: Words, structure: Structure) -> Proposal | None:
     """Return what is proposed for dates that are not spelled as ISO 8601 does.
 
     Where day and month could be swapped in all of them, a person is to decide.
@@ -269,7 +269,7 @@ def said_of_formats(formats: Sequence[str]) -> str:
     return "write " + ", or ".join(f'format = "{each}"' for each in formats)
 
 
-def _text(look: Look, words: Words, structure: Structure) -> Proposal | None:
+def _text(look: ColumnProfile, words: Words, structure: Structure) -> Proposal | None:
     """Return a question of text that may be what somebody wrote of one person."""
     if not look.free:
         return None
@@ -278,7 +278,9 @@ def _text(look: Look, words: Words, structure: Structure) -> Proposal | None:
     return _asked(look, says, DROP_OR_NAMES)
 
 
-def _doubtful(look: Look, words: Words, structure: Structure) -> Proposal | None:
+def _doubtful(
+    look: ColumnProfile, words: Words, structure: Structure
+) -> Proposal | None:
     """Return a question of whole numbers that may name something."""
     if not look.looks_as_numbering or words.quantity:
         return None
@@ -288,7 +290,7 @@ def _doubtful(look: Look, words: Words, structure: Structure) -> Proposal | None
 RULES = (_number_of_a_record, _name, _weight, _unit, _dates, _text, _doubtful)
 
 
-def _masked(look: Look, words: Words) -> Proposal:
+def _masked(look: ColumnProfile, words: Words) -> Proposal:
     """Return a quasi-identifier, as numbers, dates or categories."""
     reason, kind = "numeric", None
     if look.type in (DATES, SPELLED_DATES):
@@ -318,7 +320,7 @@ def _masked(look: Look, words: Words) -> Proposal:
     )
 
 
-def _asked(look: Look, reason: str, question: str) -> Proposal:
+def _asked(look: ColumnProfile, reason: str, question: str) -> Proposal:
     return Proposal(look, None, reason, question=question)
 
 
@@ -375,7 +377,7 @@ def _decisions(undecided: Sequence[Obstacle], seen: Mapping[str, str]) -> Iterat
         name = str(each.column)
         by_fix.setdefault(each.fix, []).append(f"{toml_text(name)}: {seen[name]}")
     for fix, columns in by_fix.items():
-        yield f"# DECIDE on {many(len(columns), 'column')}, to put into a list:"
+        yield f"# DECIDE on {plural(len(columns), 'column')}, to put into a list:"
         for column in columns:
             whole = wrap(
                 column, WIDTH - 6, break_long_words=False, break_on_hyphens=False

@@ -11,7 +11,7 @@ import typer
 from aggopt.command import console
 from aggopt.command.environment import report_misspelt
 from aggopt.command.log import log
-from aggopt.core.regular import real_path
+from aggopt.core.regular_files import resolve_path
 from aggopt.errors import JobError
 
 Quiet = Annotated[
@@ -86,7 +86,7 @@ def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _require_other(file: Path, given: dict[str, Any]) -> None:
     """Refuse a log in the place of another file that the command names."""
-    if real_path(file) in {real_path(path) for path in _paths(given.values())}:
+    if resolve_path(file) in {resolve_path(path) for path in _paths(given.values())}:
         raise JobError(
             f"{file} is named twice: as the log, and for something else.",
             fix="name a file of its own: --log FILE.",

@@ -15,29 +15,29 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.command.mended import Mended, RoleOf, mended, roles_of, wholes
-from aggopt.core.names import may_be_record
-from aggopt.core.validation import Floats, group_size
+from aggopt.core.column_names import may_be_record
+from aggopt.core.validation import Floats, check_group_size
+from aggopt.data.context.distance_requests import resolve_request
+from aggopt.data.context.strata import stratify
+from aggopt.data.context.units import collapse_units
+from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.errors import AggoptError
-from aggopt.input.strata import stratified
-from aggopt.input.table import Table
-from aggopt.input.units import by_unit
-from aggopt.input.wishes import resolved
 from aggopt.job import Correlation, Job, Shifting, settled
 from aggopt.job._roles import Roles
-from aggopt.pipeline.attribute_blocks import blocks_of
-from aggopt.pipeline.before_work import OF_K, before_work
-from aggopt.pipeline.category_job import (
+from aggopt.pipeline.aggregate.units_and_records import require_plain, split_job
+from aggopt.pipeline.partition.missing_patterns import impute_means
+from aggopt.pipeline.partition.partition_table import partition_table, read_table
+from aggopt.pipeline.prepare.attribute_blocks import find_blocks
+from aggopt.pipeline.validate.categories import (
     CATEGORY_CHECKS,
-    widest,
-    wishes_of_categories,
-    with_categories,
+    category_requests,
+    count_widest_block,
+    set_category_method,
 )
-from aggopt.pipeline.guarantees import with_search
-from aggopt.pipeline.holes import with_means
-from aggopt.pipeline.partition_step import group, read_table
-from aggopt.pipeline.units_and_records import parts_of, require_plain
-from aggopt.pipeline.wishes import require_all_read, wishes_of_numbers
+from aggopt.pipeline.validate.distance_requests import number_requests, require_all_read
+from aggopt.pipeline.validate.preflight_checks import OF_K, preflight_checks
+from aggopt.pipeline.validate.privacy_guarantees import add_repair_for_search
 
 T = TypeVar("T")
 
@@ -70,10 +70,10 @@ def refused(path: Path, job: Job) -> AggoptError | None:
     try:
         parts = [job]
         if job.units.apart(job.roles):
-            parts = [*parts_of(job.contained(), read_table(path, job)[0])]
+            parts = [*split_job(job.contained(), read_table(path, job)[0])]
         for part in parts:
             with suppress(_Begun):
-                group(path, part, on_progress)
+                partition_table(path, part, on_progress)
     except AggoptError as error:
         return error
     return None
@@ -152,7 +152,7 @@ def _of_sections(
 
     Where a column may become names or numbers, it is what is wrong either way.
     """
-    yield from _caught(group_size, job.privacy.k, n)
+    yield from _caught(check_group_size, job.privacy.k, n)
     if not job.roles.quasi_identifier:
         return
     lost = any(each.column is None for each in columns.values())
@@ -170,32 +170,32 @@ def _of_whole(job: Job, whole: Table, lost: bool) -> Iterator[Obstacle]:
 
     If a column is `lost`, and others stand in for it, correlations say nothing.
     """
-    unified, wrong = _tried(by_unit, whole, job)
+    unified, wrong = _tried(collapse_units, whole, job)
     yield from wrong
     whole, units = unified or (whole, None)
-    within, wrong = _tried(stratified, whole, job)
+    within, wrong = _tried(stratify, whole, job)
     yield from wrong
     whole, strata = within or (whole, None)
     X, n, names = whole.matrix(), len(whole.frame), whole.roles.quasi_identifier
     records, together = _encoded(whole, X, job), (tuple(range(len(names))),)
     columns = None
     if not (lost and isinstance(job.partition.attributes, Correlation)):
-        columns, wrong = _tried(blocks_of, job, records)
+        columns, wrong = _tried(find_blocks, job, records)
         yield from wrong
     columns = columns or together
     enough = max(n, job.privacy.k)  # that there are fewer is said by itself
-    job, _ = settled(job, enough, widest(records, columns))
-    job, _ = with_search(job)
+    job, _ = settled(job, enough, count_widest_block(records, columns))
+    job, _ = add_repair_for_search(job)
     categories = job.aggregation.categories
     if whole.domains and categories is not None:
         for check in CATEGORY_CHECKS:
             if check not in OF_K or job.privacy.k <= n:
                 yield from _caught(check, job, whole)
-    made, wrong = _tried(with_categories, job, whole)
+    made, wrong = _tried(set_category_method, job, whole)
     if job.privacy.k <= n or categories is None:
         yield from wrong
     yield from _caught(require_plain, job)
-    for each in before_work(whole, X, made or job, columns, strata, units):
+    for each in preflight_checks(whole, X, made or job, columns, strata, units):
         if job.privacy.k <= n or each.func not in OF_K:
             yield from _caught(each)
     yield from _of_wishes(made or job, whole, X)
@@ -206,21 +206,21 @@ def _encoded(whole: Table, X: Floats, job: Job) -> Floats | Encoded:
     found, _ = _tried(whole.encoded, job.partition.weights)
     if found is None:
         return X
-    return with_means(found) if np.isnan(X).any() else found
+    return impute_means(found) if np.isnan(X).any() else found
 
 
 def _of_wishes(job: Job, whole: Table, X: Floats) -> Iterator[Obstacle]:
     """Yield what is wrong with wishes, of numbers and of categories."""
     how = job.aggregation
-    yield from _caught(wishes_of_categories, job, whole)
+    yield from _caught(category_requests, job, whole)
     yield from _caught(require_all_read, job)
     if not isinstance(how, Shifting) or not whole.numeric:
         return
     Z = np.zeros((len(X), len(whole.numeric)))
     for key in ("delta", "importance"):
-        yield from _caught(resolved, getattr(how, key), whole, Z, key)
+        yield from _caught(resolve_request, getattr(how, key), whole, Z, key)
     if job.privacy.k <= len(X):
-        yield from _caught(wishes_of_numbers, whole, X, job)
+        yield from _caught(number_requests, whole, X, job)
 
 
 def _tried(check: Callable[..., T], *given: object) -> tuple[T | None, list[Obstacle]]:

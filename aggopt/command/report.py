@@ -13,7 +13,7 @@ from aggopt.command.interrupt import interrupts
 from aggopt.errors import JobError
 
 if TYPE_CHECKING:
-    from aggopt.report.facts import Facts
+    from aggopt.release.report.facts import Facts
 
 Report = Annotated[
     Path | None,
@@ -66,12 +66,12 @@ def report(
     the job says, too, and the page says which.  Exit code 1 if the release does not
     hold it.
     """
-    from aggopt.core.trust import trusting
-    from aggopt.engine.reported import reported_folder
-    from aggopt.output.places import require_html
-    from aggopt.output.staging import check_places
-    from aggopt.pipeline.reported import reported
-    from aggopt.report.of_release import written
+    from aggopt.core.plugins.trust import trust_files
+    from aggopt.engine.report_data import read_folder_report
+    from aggopt.pipeline.review.report_data import read_report_data
+    from aggopt.release.files.output_paths import require_html
+    from aggopt.release.files.staging import check_places
+    from aggopt.release.report.of_release import written
 
     if original is not None and private is not None:
         raise JobError(
@@ -81,14 +81,14 @@ def report(
     table = original if private is None else private
     require_html(out)
     check_places(out, overwrite=overwrite, inputs=[masked, *([table] if table else [])])
-    with console.progress(quiet=as_json), trusting(trust):
+    with console.progress(quiet=as_json), trust_files(trust):
         if masked.is_dir():
             _require_none(table)
-            facts = reported_folder(masked, private=manifests, asked=job)
+            facts = read_folder_report(masked, private=manifests, asked=job)
         else:
             own = private is not None
             where = {"folder": manifests, "asked": job}
-            facts = reported(masked, original=table, private=own, **where)
+            facts = read_report_data(masked, original=table, private=own, **where)
         with interrupts.result(f"{out.name} is written"):
             written(facts, out, overwrite=overwrite)
     _told(out, facts, as_json=as_json)

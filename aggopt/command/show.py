@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from aggopt.command import console
 from aggopt.command.console import command, line
 from aggopt.command.show_release import amber, certificates, said
-from aggopt.core.plural import many
-from aggopt.input.formats import like
+from aggopt.core.plural import plural
+from aggopt.data.readers.formats import release_ending
 
 if TYPE_CHECKING:
     from aggopt.command.demo import Shown
     from aggopt.command.draft import Draft
     from aggopt.measure import Assessment
-    from aggopt.output.audit import Audit
-    from aggopt.output.places import Files
-    from aggopt.output.release import Release
-    from aggopt.pipeline.reassess import Review
+    from aggopt.pipeline.review.review_release import Review
+    from aggopt.release.audit.audit import Audit
+    from aggopt.release.files.output_paths import ReleaseFiles
+    from aggopt.release.release import Release
 
 STYLES = {"WARNING": "bold red", "AMBER": "bold yellow"}  # by the first word of a line
 
@@ -37,7 +37,7 @@ _SHOWN = {
 }
 
 
-def finished(written: "Release", files: "Files", *, as_json: bool) -> None:
+def finished(written: "Release", files: "ReleaseFiles", *, as_json: bool) -> None:
     """Print what was written, which nothing that goes wrong here undoes."""
     with console.after_release():
         if as_json:
@@ -48,7 +48,7 @@ def finished(written: "Release", files: "Files", *, as_json: bool) -> None:
             release(written, files)
 
 
-def release(release: "Release", files: "Files") -> None:
+def release(release: "Release", files: "ReleaseFiles") -> None:
     """Print what was released, how risky it is and what is proven."""
     for text in said(release, files, console.width()):
         line(
@@ -130,11 +130,11 @@ def written(table: Path, job: Path, made: "Draft", *, as_json: bool) -> None:
     console.table(("column", "role", "reason"), _proposed(made))
     points = len(made.undecided)
     if points:
-        line(f"Wrote {job}. Decide on {many(points, 'point')} said there, then run")
+        line(f"Wrote {job}. Decide on {plural(points, 'point')} said there, then run")
     else:
         line(f"Wrote {job}. Look at the roles that are proposed in it, then run")
     command(f"aggopt check {table} {job}")
-    command(f"aggopt mask {table} {job} --out masked{like(table)}")
+    command(f"aggopt mask {table} {job} --out masked{release_ending(table)}")
 
 
 def _proposed(made: "Draft") -> Iterator[tuple[str, str, str]]:
@@ -153,7 +153,7 @@ def _notes(notes: Iterable[str], audit: "Audit") -> None:
             line(f"Note: {note}")
 
 
-def _files(files: "Files") -> None:
+def _files(files: "ReleaseFiles") -> None:
     line(f"Masked table  {files.table}")
     line(f"Manifest      {files.manifest}  (how it was made: keep it to yourself)")
     kept = "(keep it to yourself: it links records to groups)"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from aggopt.command.console import line, table
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 
 if TYPE_CHECKING:
     from aggopt.command.check import Checked
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 def checked(found: "Checked") -> None:
     """Print a line for each column, all obstacles with their remedies, and notes."""
     if found.records is not None:
-        line(f"{many(found.records, 'record')}, {many(len(found.columns), 'column')}")
+        line(
+            f"{plural(found.records, 'record')}, {plural(len(found.columns), 'column')}"
+        )
     rows = list(_rows(found))
     if rows:
         table(("column", "role", "entries"), rows)
@@ -28,7 +30,7 @@ def _lines(found: "Checked") -> Iterator[str]:
             yield f"    To fix: {each.fix}"
     yield from (f"Note: {note}" for note in found.notes)
     if found.obstacles:
-        yield f"aggopt mask would refuse: {many(len(found.obstacles), 'obstacle')}."
+        yield f"aggopt mask would refuse: {plural(len(found.obstacles), 'obstacle')}."
     else:
         yield "Nothing stands in the way: aggopt mask would begin."
 

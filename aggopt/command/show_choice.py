@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from aggopt.command import console
 from aggopt.command.console import line, table
 from aggopt.command.show_solvers import figure
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 
 if TYPE_CHECKING:
     from aggopt.experiments.choose import ChoicePoint, Choices
@@ -30,7 +30,7 @@ def chosen(found: "Choices", files: list[Path], *, as_json: bool) -> None:
     line(found.verdict)
     line(found.recommendation(), style="bold")
     line(f"The job of each point: {files[0]} (for you alone)")
-    line(f"Figures: {files[1]}, {many(len(found), 'row')}")
+    line(f"Figures: {files[1]}, {plural(len(found), 'row')}")
 
 
 def _table(found: "Choices") -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from aggopt.command.console import line
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 
 if TYPE_CHECKING:
     from aggopt.checks import Verdict
@@ -23,7 +23,7 @@ def _lines(found: "CheckedCode") -> Iterator[str]:
         yield from map(_law, verdicts)
         yield f"  {_counts(verdicts)}"
     if found.broken:
-        yield f"{many(found.broken, 'law')} broken: see docs/checks.md for each."
+        yield f"{plural(found.broken, 'law')} broken: see docs/checks.md for each."
     else:
         yield "No law is broken."
 
@@ -43,4 +43,4 @@ def _counts(verdicts: "list[Verdict]") -> str:
     counts = ", ".join(
         f"{endings.count(ending)} {ending}" for ending in dict.fromkeys(endings)
     )
-    return f"{many(len(verdicts), 'law')}: {counts}; {seconds:.1f} s"
+    return f"{plural(len(verdicts), 'law')}: {counts}; {seconds:.1f} s"

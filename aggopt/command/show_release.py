@@ -8,15 +8,15 @@ measures it again.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from aggopt.core.html import as_text
-from aggopt.core.plural import many
-from aggopt.output.seal import AMBER
+from aggopt.core.html import text_table
+from aggopt.core.plural import plural
+from aggopt.release.audit.seal import AMBER
 
 if TYPE_CHECKING:
     from aggopt.measure import Assessment
-    from aggopt.output.audit import Audit
-    from aggopt.output.places import Files
-    from aggopt.output.release import Release
+    from aggopt.release.audit.audit import Audit
+    from aggopt.release.files.output_paths import ReleaseFiles
+    from aggopt.release.release import Release
     from aggopt.solvers import Certificate
 
 PROOFS = 4  # lines of certificates, beside their header
@@ -25,7 +25,9 @@ NAME = 40  # characters of the names that a certificate is of
 HEADER = ("attribute", "solver", "status", "objective", "bound", "gap", "violation")
 
 
-def said(release: "Release", files: "Files", width: int | None = None) -> list[str]:
+def said(
+    release: "Release", files: "ReleaseFiles", width: int | None = None
+) -> list[str]:
     """Return the lines: verdict, risk, loss, certificates, notes, files.
 
     The table of certificates fits into `width` characters.
@@ -41,7 +43,7 @@ def said(release: "Release", files: "Files", width: int | None = None) -> list[s
     ]
 
 
-def _reports(files: "Files") -> list[str]:
+def _reports(files: "ReleaseFiles") -> list[str]:
     """Return where the report is, if one was asked for."""
     return [f"report for the public {page}" for page in files.reports]
 
@@ -101,7 +103,7 @@ def certificates(
         widest = sorted(found, key=lambda name: _width(found[name]), reverse=True)
         shown = {name: found[name] for name in widest[: most - 1]}
     rows = [_row(name, proof) for name, proof in shown.items()]
-    lines = as_text(HEADER, rows, width=width).splitlines() if rows else []
+    lines = text_table(HEADER, rows, width=width).splitlines() if rows else []
     rest = [proof for name, proof in found.items() if name not in shown]
     return lines + ([_rest(rest)] if rest else [])
 
@@ -134,7 +136,7 @@ def _rest(certificates: list["Certificate"]) -> str:
     )
 
 
-def notes(release: "Release", files: "Files") -> list[str]:
+def notes(release: "Release", files: "ReleaseFiles") -> list[str]:
     """Return the urgent notes, some of the others, and where the rest of them is."""
     last = len(release.notes) - release.trivial
     urgent = *release.notes[: release.urgent], *release.notes_on(files.table)
@@ -142,7 +144,7 @@ def notes(release: "Release", files: "Files") -> list[str]:
     shown = others if len(others) <= NOTES else others[: NOTES - 1]
     more = len(others) - len(shown)
     listed = [note for note in (*urgent, *shown) if note != release.audit.warning]
-    rest = [f"{many(more, 'more note')}: see notes in {files.manifest}."]
+    rest = [f"{plural(more, 'more note')}: see notes in {files.manifest}."]
     return [*(f"Note: {note}" for note in listed), *(rest if more else [])]
 
 

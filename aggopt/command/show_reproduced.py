@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from aggopt.command import console
 from aggopt.command.console import as_json, line
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.errors import JobError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _beside(cells: Iterable["Reproduced"]) -> str:
     same = sum(bool(each.agrees) for each in both)
     apart = [abs(n) for each in both if (n := each.difference) is not None]
     most = f"; the largest difference is {max(apart):.4g}" if apart else ""
-    return f"{same} of {many(len(both), 'figure')} as they are in print{most}."
+    return f"{same} of {plural(len(both), 'figure')} as they are in print{most}."
 
 
 def _across(cell: "PublishedCell") -> str:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from aggopt.command import show
 from aggopt.command.console import line, table
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 
 if TYPE_CHECKING:
     from aggopt.measure import Assessment
-    from aggopt.output.counts import Count
-    from aggopt.pipeline.original_risk import OriginalRisk
-    from aggopt.pipeline.reassess import Review
+    from aggopt.pipeline.review.original_risk import OriginalRisk
+    from aggopt.pipeline.review.review_release import Review
+    from aggopt.release.audit.counts import Count
 
 Row = tuple[str, str, str]
 SHOWN = 20  # sets of quasi-identifiers: a screen
@@ -43,7 +43,7 @@ def original(found: "OriginalRisk") -> None:
     _print(title, ("known", *columns), map(_counted, shown))
     more = len(found.sets) - len(shown)
     if more:
-        line(f"{many(more, 'set')} of quasi-identifiers more: --json has them.")
+        line(f"{plural(more, 'set')} of quasi-identifiers more: --json has them.")
 
 
 def of_original(found: "OriginalRisk") -> Iterator[tuple[str, str]]:

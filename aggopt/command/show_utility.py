@@ -6,8 +6,8 @@ from aggopt.command.console import line, table
 
 if TYPE_CHECKING:
     from aggopt.measure.utility import Utility
-    from aggopt.pipeline.compare_published import PublishedCompared
-    from aggopt.pipeline.releases_compared import ReleasesCompared
+    from aggopt.pipeline.review.compare_public import PublicComparison
+    from aggopt.pipeline.review.comparison import ReleaseComparison
 
 SHOWN = {
     "k": ("k", "d"),
@@ -25,7 +25,7 @@ def utility(found: "Utility") -> None:
     line(str(found))
 
 
-def compared(found: "ReleasesCompared | PublishedCompared") -> None:
+def compared(found: "ReleaseComparison | PublicComparison") -> None:
     """Print releases side by side, and what they are together."""
     rows = []
     for name, (label, how) in SHOWN.items():

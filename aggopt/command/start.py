@@ -19,9 +19,9 @@ def main() -> None:
     except KeyboardInterrupt:
         _say("Interrupted.", "run it again; no release was written.", EXIT)
     except ImportError as error:
-        from aggopt.core.dependencies import explanation
+        from aggopt.core.dependencies import explain_misfits
 
-        problem, fix = explanation(error) or (f"{error}.", "report this line.")
+        problem, fix = explain_misfits(error) or (f"{error}.", "report this line.")
         _say(problem, fix, BAD)
 
 

@@ -10,10 +10,10 @@ import pandas as pd
 
 from aggopt.errors import TableError
 from aggopt.experiments.sweep import SweepPoint, pareto
-from aggopt.output.staging import Staging, check_places
+from aggopt.release.files.staging import Staging, check_places
 
 if TYPE_CHECKING:
-    from aggopt.plot.tradeoff import Series
+    from aggopt.release.figures.tradeoff import Series
 
 
 @dataclass
@@ -70,8 +70,8 @@ def keep(
 
 def draw(points: Sequence[SweepPoint], to: Path) -> None:
     """Draw loss against linkage, the points that no other beats joined by a line."""
-    from aggopt.plot.figure import panels, say
-    from aggopt.plot.tradeoff import told_apart, tradeoff
+    from aggopt.release.figures.figure import panels, say
+    from aggopt.release.figures.tradeoff import told_apart, tradeoff
 
     figure, (panel,) = panels(1, wide=6.4, high=4.8)
     best, series = pareto(points), _series(points)
@@ -94,7 +94,7 @@ def draw(points: Sequence[SweepPoint], to: Path) -> None:
 
 def _series(points: Sequence[SweepPoint]) -> "list[Series]":
     """Return the points by the statistic that is kept, their SI as shades."""
-    from aggopt.plot.tradeoff import Series
+    from aggopt.release.figures.tradeoff import Series
 
     kinds = dict.fromkeys(p.keep for p in points)
     own = {kept: [p for p in points if p.keep == kept] for kept in kinds}

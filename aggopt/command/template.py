@@ -10,7 +10,7 @@ from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
 from aggopt.command.partition_lines import each_by_itself, settings
 from aggopt.command.proposal import COLUMN, WIDTH
 from aggopt.core.registry import Method
-from aggopt.input.formats import like
+from aggopt.data.readers.formats import release_ending
 from aggopt.job import Input
 from aggopt.partition._registry import PARTITIONERS
 from aggopt.privacy._model import REQUIREMENTS
@@ -186,7 +186,7 @@ def template(
             ]
         ),
         file=table.name,
-        ending=like(table),
+        ending=release_ending(table),
         job=job.name,
         records=records,
         roles="\n".join(roles),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.compile_time import compile_time
-from aggopt.core.safe_path import without_working_directory
+from aggopt.core.safe_path import exclude_working_directory
 from aggopt.core.types import F64
 from aggopt.errors import JobError
 
@@ -161,7 +161,7 @@ def compiled() -> Iterator[tuple[float, str, int]]:
     """
     names = list(calls())
     with (
-        without_working_directory(),
+        exclude_working_directory(),
         ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool,
     ):
         made = {pool.submit(_compiled_by, name): name for name in names}

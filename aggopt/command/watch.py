@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from aggopt.core import guardian
-from aggopt.core.signals import Waiting
+from aggopt.core.deferred_signals import DeferredSignals
 
 GRACE = 1.0  # seconds in which Python runs a handler, unless a library keeps it
 STEP = 0.02  # seconds between looks at whether one ran
@@ -73,5 +73,5 @@ def _lost(number: int, heard: Mapping[int, float], since: float) -> bool:
 
     A handler may run before the thread reads what it was called with.
     """
-    waits = isinstance(signal.getsignal(number), Waiting)
+    waits = isinstance(signal.getsignal(number), DeferredSignals)
     return not waits and number in heard and heard[number] < since

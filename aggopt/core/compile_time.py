@@ -13,7 +13,7 @@ Listener = Callable[[str | None], None]
 
 
 @dataclass
-class CompileTime:
+class CompileClock:
     """What is compiled, and a clock that stands still meanwhile.
 
     Attributes
@@ -78,4 +78,4 @@ class CompileTime:
             self.listener = before
 
 
-compile_time = CompileTime()
+compile_time = CompileClock()

@@ -8,8 +8,8 @@ import numba
 from numba.core import event
 
 from aggopt.core.compile_time import compile_time
+from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.core.kernel_compiler import KernelCompiler, LinkedCache, LinkedCompiler
-from aggopt.core.signals import heeded
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,26 +19,26 @@ def compiled(function: F) -> F:
 
     For what Python calls; what is handed back to Python is a number, or nothing.
     """
-    return made_by(function)
+    return compile_with(function)
 
 
 def inner(function: F) -> F:
     """Return the same for what kernels alone call: a fifth less to compile."""
-    return made_by(function, no_cpython_wrapper=True)
+    return compile_with(function, no_cpython_wrapper=True)
 
 
 def inlined(function: F) -> F:
     """Return the same, copied into the kernels that call it: for innermost loops."""
-    return made_by(function, no_cpython_wrapper=True, forceinline=True)
+    return compile_with(function, no_cpython_wrapper=True, forceinline=True)
 
 
-def made_by(function: F, **options: Any) -> F:
+def compile_with(function: F, **options: Any) -> F:
     """Return `function`, compiled when first called by numba with these options."""
     options |= {"nogil": True, "error_model": "numpy"}
     options["no_cfunc_wrapper"] = True  # nothing that is written in C calls it
     is_linked = options.get("no_cpython_wrapper", False)  # only kernels call it
     options["pipeline_class"] = LinkedCompiler if is_linked else KernelCompiler
-    with heeded():  # the first kernel of all prepares the compiler
+    with reraise_interrupts():  # the first kernel of all prepares the compiler
         try:
             made = numba.njit(cache=True, **options)(function)
             if is_linked:
@@ -46,12 +46,14 @@ def made_by(function: F, **options: Any) -> F:
         except RuntimeError:  # there is no folder that a cache could be written to
             made = numba.njit(**options)(function)
             compile_time.homeless += 1
-    made.compile = _interruptible(_remade(made, _once(made.compile)))
+    made.compile = _reraise_interrupts(
+        _rebuild_stale_cache(made, _share_constants(made.compile))
+    )
     compile_time.kernels += 1
     return cast(F, made)
 
 
-def _once(compile_: F) -> F:
+def _share_constants(compile_: F) -> F:
     """Return the same, for which a constant's type is that of all its kind.
 
     For an argument that is written out, such as -1, a kernel would be compiled again.
@@ -67,7 +69,7 @@ def _once(compile_: F) -> F:
     return cast(F, of_types)
 
 
-def _remade(made: Any, compile_: F) -> F:
+def _rebuild_stale_cache(made: Any, compile_: F) -> F:
     """Return the same, which empties a cache that names a type that has moved."""
 
     @wraps(compile_)
@@ -75,13 +77,13 @@ def _remade(made: Any, compile_: F) -> F:
         try:
             return compile_(given)
         except (AttributeError, ImportError):
-            _forget(made)
+            _clear_cache(made)
             return compile_(given)
 
     return cast(F, anew)
 
 
-def _forget(made: Any) -> None:
+def _clear_cache(made: Any) -> None:
     """Empty the cache of a function; where it cannot be written, leave it alone."""
     try:
         made._cache.flush()
@@ -89,7 +91,7 @@ def _forget(made: Any) -> None:
         made._cache.disable()
 
 
-def _interruptible(compile_: F) -> F:
+def _reraise_interrupts(compile_: F) -> F:
     """Return the same, which raises at its end what a callback has lost on the way.
 
     Compiling, and reading from the cache, LLVM calls back through ctypes, where a
@@ -98,19 +100,19 @@ def _interruptible(compile_: F) -> F:
 
     @wraps(compile_)
     def heard(*given: Any, **named: Any) -> Any:
-        with heeded(), compile_time.passing():
+        with reraise_interrupts(), compile_time.passing():
             return compile_(*given, **named)
 
     return cast(F, heard)
 
 
-class _Heard(event.Listener):
+class _CompileCounter(event.Listener):
     """Counts the kernels that are compiled; those of the compiler's own are not."""
 
     def on_start(self, event: Any) -> None:
         """Tell that one begins."""
         if _is_ours(event):
-            compile_time.begin(_part(event))
+            compile_time.begin(_name_part(event))
 
     def on_end(self, event: Any) -> None:
         """Tell that one ends."""
@@ -118,20 +120,20 @@ class _Heard(event.Listener):
             compile_time.end()
 
 
-def _module(event: Any) -> str:
+def _module_of_event(event: Any) -> str:
     module: str = event.data["dispatcher"].py_func.__module__
     return module
 
 
 def _is_ours(event: Any) -> bool:
-    return _module(event).startswith("aggopt.")
+    return _module_of_event(event).startswith("aggopt.")
 
 
-def _part(event: Any) -> str:
+def _name_part(event: Any) -> str:
     """Return what a kernel belongs to: "partition, local search"."""
-    parts = _module(event).split(".")[1:3]
+    parts = _module_of_event(event).split(".")[1:3]
     return ", ".join(part.strip("_").replace("_", " ") for part in parts)
 
 
 _register: Any = event.register  # which has no types
-_register("numba:compile", _Heard())
+_register("numba:compile", _CompileCounter())

@@ -33,7 +33,7 @@ class Misfit:
         return f"{name} {here}; {by} needs {self.name}{self.needed}"
 
 
-def misfits(module: str | None = None) -> list[Misfit]:
+def find_misfits(module: str | None = None) -> list[Misfit]:
     """Return the declared packages that do not fit.
 
     A package of an extra counts if it is installed, or if it has `module`.
@@ -58,26 +58,26 @@ def misfits(module: str | None = None) -> list[Misfit]:
     return found
 
 
-def explanation(error: ImportError) -> tuple[str, str] | None:
+def explain_misfits(error: ImportError) -> tuple[str, str] | None:
     """Return what is wrong and what to do, if a package that is needed does not fit.
 
     An `ImportError` holds no record: its message is shown in full.
     """
     try:
-        found = misfits((error.name or "").partition(".")[0])
+        found = find_misfits((error.name or "").partition(".")[0])
     except ImportError:  # of packaging itself
         return f"{error}.", f"pip install --upgrade {PACKAGE}."
     if not found:
         return None
-    return f"{error}. {stated(found)}", advice(found)
+    return f"{error}. {describe_misfits(found)}", install_command(found)
 
 
-def stated(found: Iterable[Misfit]) -> str:
+def describe_misfits(found: Iterable[Misfit]) -> str:
     """Return the versions that are installed and needed, as a sentence."""
     return "; ".join(map(str, found)) + "."
 
 
-def advice(found: Iterable[Misfit]) -> str:
+def install_command(found: Iterable[Misfit]) -> str:
     """Return the command that installs what is needed."""
     words = " ".join(f"'{each.name}{each.needed}'" for each in found)
     return f"pip install {words}"
@@ -91,7 +91,7 @@ def installed_version(name: str) -> str | None:
         return None
 
 
-def versions_of(modules: Iterable[str]) -> dict[str, str]:
+def package_versions(modules: Iterable[str]) -> dict[str, str]:
     """Return the version of the package of each module that is installed, by name."""
     names = [name for module in modules for name in _packages().get(module, [])]
     return {name: metadata.version(name) for name in dict.fromkeys(names)}

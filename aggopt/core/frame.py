@@ -6,11 +6,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from aggopt.core.names import check_names
+from aggopt.core.column_names import check_names
 from aggopt.errors import TableError
 
 
-def framed(data: Any, *, or_else: str = "") -> nw.DataFrame[Any]:
+def to_frame(data: Any, *, or_else: str = "") -> nw.DataFrame[Any]:
     """Return a table as a frame; the columns of a NumPy array are called "0", "1", ...
 
     `or_else` is what the caller takes besides tables, for the message.
@@ -67,7 +67,7 @@ def _frame(data: Any, or_else: str) -> nw.DataFrame[Any]:
     return frame
 
 
-def one_column(data: Any) -> nw.Series[Any]:
+def to_column(data: Any) -> nw.Series[Any]:
     """Return values (n,) as a column: a series as it is, of others a new one.
 
     Raises

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.validation import Floats, Labels
-from aggopt.core.weights import weighted
 
 
 def group_sums(X: Floats, labels: Labels) -> Floats:
@@ -19,7 +19,7 @@ def plain_group_means(
     For standardised values; `aggopt.aggregate` averages about a value of each group.
     """
     sizes = np.bincount(labels, weights)[:, None]
-    return np.asarray(group_sums(weighted(X, weights), labels) / sizes)
+    return np.asarray(group_sums(multiply_by_weights(X, weights), labels) / sizes)
 
 
 def group_sse(X: Floats, labels: Labels, weights: Floats | None = None) -> float:
@@ -28,4 +28,4 @@ def group_sse(X: Floats, labels: Labels, weights: Floats | None = None) -> float
     With `weights` (n,) squares are weighted, and taken from weighted means.
     """
     away = X - plain_group_means(X, labels, weights)[labels]
-    return float(weighted(away**2, weights).sum())
+    return float(multiply_by_weights(away**2, weights).sum())

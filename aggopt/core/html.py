@@ -15,61 +15,61 @@ COLOURS = {
 }  # as the report has
 
 
-def table(header: Sequence[str], rows: Rows) -> str:
+def html_table(header: Sequence[str], rows: Rows) -> str:
     """Return a table in HTML.
 
     Examples
     --------
-    >>> table(["name"], [["<b>"]])
+    >>> html_table(["name"], [["<b>"]])
     '<table><tr><th>name</th></tr><tr><td>&lt;b&gt;</td></tr></table>'
     """
     lines = [_row("th", header), *(_row("td", row) for row in rows)]
     return f"<table>{''.join(lines)}</table>"
 
 
-def lines(text: str) -> str:
+def html_lines(text: str) -> str:
     """Return plain text in HTML, its line ends and columns kept."""
     return f"<pre>{escape(text)}</pre>"
 
 
-def listed(entries: Iterable[str]) -> str:
+def html_list(entries: Iterable[str]) -> str:
     """Return a list in HTML, or nothing if it has no entries."""
     items = "".join(f"<li>{escape(entry)}</li>" for entry in entries)
     return f"<ul>{items}</ul>" if items else ""
 
 
-def sealed(state: str, heading: str) -> str:
+def html_seal(state: str, heading: str) -> str:
     """Return the seal of an audit in HTML, in its colour.
 
     Examples
     --------
-    >>> sealed("green", "k = 5 holds").removeprefix("<p style=")
+    >>> html_seal("green", "k = 5 holds").removeprefix("<p style=")
     '"border-left: 6px solid #1d7a4c; padding-left: 8px">k = 5 holds</p>'
     """
     border = f"border-left: 6px solid {COLOURS[state]}; padding-left: 8px"
     return f'<p style="{border}">{escape(heading)}</p>'
 
 
-def titled(title: str, *parts: str) -> str:
+def html_section(title: str, *parts: str) -> str:
     """Return parts that are HTML under a title that is plain text."""
     return f"<div><strong>{escape(title)}</strong>{''.join(parts)}</div>"
 
 
-def folded(title: str, *parts: str) -> str:
+def html_details(title: str, *parts: str) -> str:
     """Return the same, opened by a click on the title."""
     return f"<details><summary>{escape(title)}</summary>{''.join(parts)}</details>"
 
 
-class Listed:
+class HtmlFields:
     """What a notebook shows as a table of its fields, those that its repr has."""
 
     def _repr_html_(self) -> str:
         own = (f.name for f in fields(self) if f.repr)  # type: ignore[arg-type]
         entries = [(name, getattr(self, name)) for name in own]
-        return titled(type(self).__name__, table(("", "value"), entries))
+        return html_section(type(self).__name__, html_table(("", "value"), entries))
 
 
-def as_text(
+def text_table(
     header: Sequence[str],
     rows: Rows,
     *,
@@ -86,10 +86,11 @@ def as_text(
 
     Examples
     --------
-    >>> print(as_text(["name", "gap"], [["age", None]]))
+    >>> print(text_table(["name", "gap"], [["age", None]]))
     name  gap
     age   none
-    >>> print(as_text(["k", "loss", "risk"], [[5, 12.5, 0.25]], right=[1, 2], width=9))
+    >>> header, row = ["k", "loss", "risk"], [5, 12.5, 0.25]
+    >>> print(text_table(header, [row], right=[1, 2], width=9))
     k  loss
     5  12.5
     <BLANKLINE>
@@ -100,9 +101,11 @@ def as_text(
     columns = list(zip(*cells, strict=True))
     wide = [max(_longest(cell.splitlines()) for cell in column) for column in columns]
     if width is not None:
-        wide = _narrowed(columns, wide, right, width)
-    panels = [range(len(wide))] if width is None else _panels(wide, keys, width)
-    return "\n\n".join(_panel(cells, panel, wide, right) for panel in panels)
+        wide = _narrow_columns(columns, wide, right, width)
+    panels = (
+        [range(len(wide))] if width is None else _split_into_panels(wide, keys, width)
+    )
+    return "\n\n".join(_panel_lines(cells, panel, wide, right) for panel in panels)
 
 
 GAP = "  "  # between columns
@@ -113,7 +116,7 @@ def _longest(texts: Iterable[str]) -> int:
     return max(map(len, texts), default=0)
 
 
-def _narrowed(
+def _narrow_columns(
     columns: Sequence[Sequence[str]],
     wide: list[int],
     right: Collection[int],
@@ -130,7 +133,9 @@ def _narrowed(
     return narrow
 
 
-def _panels(wide: Sequence[int], keys: int, width: int) -> list[Sequence[int]]:
+def _split_into_panels(
+    wide: Sequence[int], keys: int, width: int
+) -> list[Sequence[int]]:
     """Return which columns are side by side: the first `keys`, and others that fit."""
     first = list(range(keys))
     taken = sum(wide[j] + len(GAP) for j in first)
@@ -144,7 +149,7 @@ def _panels(wide: Sequence[int], keys: int, width: int) -> list[Sequence[int]]:
     return list(panels)
 
 
-def _panel(
+def _panel_lines(
     cells: Sequence[Sequence[str]],
     columns: Sequence[int],
     wide: Sequence[int],
@@ -153,7 +158,7 @@ def _panel(
     """Return the lines of some columns side by side."""
     lines = []
     for row in cells:
-        parts = [_folded(row[j], wide[j]) for j in columns]
+        parts = [_wrap_line(row[j], wide[j]) for j in columns]
         for line in zip_longest(*parts, fillvalue=""):
             padded = (
                 part.rjust(wide[j]) if j in right else part.ljust(wide[j])
@@ -163,21 +168,21 @@ def _panel(
     return "\n".join(lines)
 
 
-def folded_lines(text: str, width: int) -> str:
+def wrap_lines(text: str, width: int) -> str:
     """Return text in lines of at most `width` characters, broken between words.
 
     Lines that follow begin as the first one does, with its spaces.
 
     Examples
     --------
-    >>> print(folded_lines("  one two three", 10))
+    >>> print(wrap_lines("  one two three", 10))
       one two
       three
     """
-    return "\n".join(_folded(text, width))
+    return "\n".join(_wrap_line(text, width))
 
 
-def _folded(text: str, width: int) -> list[str]:
+def _wrap_line(text: str, width: int) -> list[str]:
     """Return the lines of a text, each line longer than `width` broken at words."""
     folded = []
     for line in text.split("\n"):

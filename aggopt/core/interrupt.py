@@ -6,7 +6,7 @@ from typing import TypeVar
 Made = TypeVar("Made")
 
 
-def in_any_case(make: Callable[[], Made]) -> tuple[Made, bool]:
+def finish_despite_interrupt(make: Callable[[], Made]) -> tuple[Made, bool]:
     """Return `make()`, called again if Ctrl-C interrupts it, and whether it did."""
     try:
         return make(), False

@@ -8,7 +8,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 _FIX = "use a machine with more, fewer records, or another solver or method."
 
 
-def available() -> int:
+def available_memory() -> int:
     """Return the bytes that this process may still allocate."""
     import psutil
 
@@ -28,16 +28,16 @@ def require_memory(needed: int, what: str, fix: str = _FIX) -> None:
     MemoryLimitError
         More bytes are needed than are left; the message says how many.
     """
-    left = available()
+    left = available_memory()
     if needed > left:
         raise MemoryLimitError(
-            f"{what} needs about {size_in_words(needed)} of memory, and "
-            f"{size_in_words(left)} are left.",
+            f"{what} needs about {format_size(needed)} of memory, and "
+            f"{format_size(left)} are left.",
             fix=fix,
         )
 
 
-def size_in_words(count: int) -> str:
+def format_size(count: int) -> str:
     """Return a number of bytes in KiB, or in MiB or GiB where it is one or more."""
     if count < 2**20:
         return f"{count / 2**10:.1f} KiB"

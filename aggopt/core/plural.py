@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 
-def many(count: int, one: str, more: str = "") -> str:
+def plural(count: int, one: str, more: str = "") -> str:
     """Return a count with the word for one, or for `more`: one with an s, if omitted.
 
     Examples
     --------
-    >>> many(1, "record"), many(0, "record"), many(2, "entry", "entries")
+    >>> plural(1, "record"), plural(0, "record"), plural(2, "entry", "entries")
     ('1 record', '0 records', '2 entries')
     """
     return f"{count} {one if count == 1 else more or f'{one}s'}"
@@ -29,10 +29,10 @@ def join_names(names: Sequence[str], most: int) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def are(count: int) -> str:
+def is_or_are(count: int) -> str:
     """Return the verb that goes with a count.
 
-    >>> are(1), are(0)
+    >>> is_or_are(1), is_or_are(0)
     ('is', 'are')
     """
     return "is" if count == 1 else "are"

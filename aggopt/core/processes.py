@@ -5,13 +5,13 @@ import warnings
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, TypeVar
 
-from aggopt.core.safe_path import without_working_directory
+from aggopt.core.safe_path import exclude_working_directory
 
 Part = TypeVar("Part")
 Made = TypeVar("Made")
 
 
-def results(
+def run_in_processes(
     task: Callable[[Part], Made], parts: Iterable[Part], jobs: int
 ) -> Generator[Made]:
     """Yield the task's result for each part, in the order in which they are done.
@@ -37,8 +37,8 @@ def results(
         yield from run(delayed(task)(part) for part in parts)
         return
     packed = (bytes(dumps((task, part))) for part in parts)
-    with without_working_directory():
-        made = run(delayed(_unpacked)(each) for each in packed)
+    with exclude_working_directory():
+        made = run(delayed(_run_packed)(each) for each in packed)
         try:
             for each in made:  # noqa: UP028  by it `made` would be closed outside
                 yield each
@@ -48,7 +48,7 @@ def results(
                 made.close()
 
 
-def _unpacked(packed: bytes) -> Any:
+def _run_packed(packed: bytes) -> Any:
     """Return the result of a task for a part.
 
     It is unpacked here, and not on its way: what refuses to be loaded, code of the

@@ -18,12 +18,12 @@ def require_progress(progress: object, what: str = "the share that is done") -> 
         )
 
 
-def part(progress: Progress, begin: float, end: float) -> Progress:
+def progress_part(progress: Progress, begin: float, end: float) -> Progress:
     """Return the callback of a part of the work, from share `begin` to `end`."""
     return lambda share: progress(begin + (end - begin) * share)
 
 
-def rarely(progress: Progress | None) -> Progress:
+def throttle(progress: Progress | None) -> Progress:
     """Return a throttled callback, which passes on a few dozen calls."""
     require_progress(progress)
     reported = -1.0

@@ -16,7 +16,7 @@ from aggopt.errors import JobError
 BITS = 128  # nobody tries so many
 
 
-def secret() -> str:
+def make_secret() -> str:
     """Return 128 random bits of the operating system, in hexadecimal."""
     return secrets.token_hex(BITS // 8)
 
@@ -37,34 +37,34 @@ def is_secret(known: object) -> bool:
     return of_length and set(str(known)) <= set("0123456789abcdef")
 
 
-def seeded(seed: int | None) -> str:
+def secret_from_seed(seed: int | None) -> str:
     """Return a secret; the same one for the same seed, who knows which knows it."""
-    return secret() if seed is None else shake_256(b"seed %d" % seed).hexdigest(16)
+    return make_secret() if seed is None else shake_256(b"seed %d" % seed).hexdigest(16)
 
 
-def seed_of(secret: str, purpose: str) -> int:
+def derive_seed(secret: str, purpose: str) -> int:
     """Return a seed of 128 bits that each secret and purpose has of its own."""
     return int.from_bytes(_stream(secret, purpose, BITS // 8))
 
 
-def uniforms(secret: str, purpose: str, count: int) -> Floats:
+def draw_uniforms(secret: str, purpose: str, count: int) -> Floats:
     """Return `count` numbers, uniform in [0, 1), the same for one secret and purpose.
 
     Examples
     --------
-    >>> u = uniforms("00", "margin", 1000)
+    >>> u = draw_uniforms("00", "margin", 1000)
     >>> bool(0 <= u.min() and u.max() < 1), round(float(u.mean()), 1)
     (True, 0.5)
     """
-    return np.asarray((words(secret, purpose, count) >> np.uint64(11)) * 2.0**-53)
+    return np.asarray((draw_words(secret, purpose, count) >> np.uint64(11)) * 2.0**-53)
 
 
-def permutation(secret: str, purpose: str, n: int) -> Labels:
+def draw_permutation(secret: str, purpose: str, n: int) -> Labels:
     """Return 0..n-1 in an order that each secret and purpose has of its own."""
-    return np.argsort(words(secret, purpose, n), kind="stable").astype(np.intp)
+    return np.argsort(draw_words(secret, purpose, n), kind="stable").astype(np.intp)
 
 
-def words(secret: str, purpose: str, count: int) -> U64:
+def draw_words(secret: str, purpose: str, count: int) -> U64:
     """Return `count` numbers of 64 bits, the same for one secret and purpose."""
     stream = _stream(secret, purpose, 8 * count)
     return np.frombuffer(stream, dtype="<u8").astype(np.uint64)

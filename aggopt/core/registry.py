@@ -18,7 +18,13 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from aggopt.core.own_code import Origin, load, names_file, of_object, plugins
+from aggopt.core.plugins.loading import (
+    Origin,
+    find_plugins,
+    is_code_file,
+    load_plugin,
+    origin_of_object,
+)
 from aggopt.errors import JobError, require_known
 
 
@@ -64,8 +70,8 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
     are refused.
 
     Code of the user's is `adopted`: `own` is its kind, one of
-    `aggopt.core.own_code.KINDS`, and `adopt` makes a method of it.  It is none of the
-    methods that are listed.
+    `aggopt.core.plugins.loading.KINDS`, and `adopt` makes a method of it.  It is none
+    of the methods that are listed.
 
     Examples
     --------
@@ -127,7 +133,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             return not plain and self.declared_as(named) is None
         if self._adopt is None or self.reserves(named):
             return False
-        return names_file(named) or named in plugins(self.own)
+        return is_code_file(named) or named in find_plugins(self.own)
 
     def adopted(self, named: object, *, beside: Path | None = None) -> Kind:
         """Return the method that is named: by its name, or an object as it is.
@@ -151,8 +157,8 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         if self._adopt is None or not self.names_own(named):
             return self.named(named)
         if isinstance(named, str):
-            return self._adopt(*load(self.own, named, beside=beside))
-        origin = of_object(self.own, named)
+            return self._adopt(*load_plugin(self.own, named, beside=beside))
+        origin = origin_of_object(self.own, named)
         if origin.name in self or origin.name in self.taken:
             raise JobError(
                 f"A {self.noun} of yours is called {origin.name!r}, as one of this "
@@ -165,7 +171,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         """Return the method that has this name or function, or is it; None if none."""
         if isinstance(named, str):
             return self.get(named)
-        own = (m for m in self.values() if m is named or _carries(m, named))
+        own = (m for m in self.values() if m is named or _has_function(m, named))
         return next(own, None)
 
     @cached_property
@@ -214,7 +220,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
                     yield method
 
 
-def _carries(method: Method, function: object) -> bool:
+def _has_function(method: Method, function: object) -> bool:
     return function is not None and getattr(method, "function", None) is function
 
 

@@ -12,7 +12,7 @@ NAME = "PYTHONSAFEPATH"  # as Python's option -P, and for what they begin, too
 
 
 @contextmanager
-def without_working_directory() -> Iterator[None]:
+def exclude_working_directory() -> Iterator[None]:
     """Let Python that is begun within the block import nothing from where we are."""
     before = os.environ.get(NAME)
     os.environ[NAME] = "1"

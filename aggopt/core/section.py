@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
-from aggopt.core.equal import hashable
+from aggopt.core.equality import to_hashable
 
 
 class Section(BaseModel):
@@ -19,10 +19,10 @@ class Section(BaseModel):
 
     def __hash__(self) -> int:
         """Return the same number for sections that are equal."""
-        return hash((type(self), hashable(self.__dict__)))
+        return hash((type(self), to_hashable(self.__dict__)))
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Return what a job file can hold as well, or refuse it.
 
     That is text, truth values, whole and finite numbers, and lists and tables of them.
@@ -36,9 +36,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
-        return {name: plain(inner) for name, inner in value.items()}
+        return {name: to_plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
+        return [to_plain(inner) for inner in value]
     if isinstance(value, str | bool | int) or (
         isinstance(value, float) and isfinite(value)
     ):
@@ -50,7 +50,7 @@ def plain(value: Any) -> Any:
 
 
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Options = Annotated[dict[str, Any], AfterValidator(plain)]
+Options = Annotated[dict[str, Any], AfterValidator(to_plain)]
 
 
 class MethodSection(Section):
@@ -74,19 +74,24 @@ class MethodSection(Section):
         return {k: v for k, v in self if k != "method"}
 
 
-def one_of(sections: Iterable[type[MethodSection]]) -> Any:
+def union_of_sections(sections: Iterable[type[MethodSection]]) -> Any:
     """Return the type of a section that names one of several methods."""
     return Annotated[reduce(or_, sections), Field(discriminator="method")]
 
 
 def _solver(value: Any) -> Any:
     """Let a name pass, and what can be a solver of the user's."""
-    if value is None or isinstance(value, str) or callable(value) or _called(value):
+    if (
+        value is None
+        or isinstance(value, str)
+        or callable(value)
+        or _solver_name(value)
+    ):
         return value
     raise ValueError("it is neither the name of a solver nor one itself")
 
 
-def _called(value: Any) -> str | None:
+def _solver_name(value: Any) -> str | None:
     """Return the name of a solver, whatever names it."""
     if value is None or isinstance(value, str):
         return value
@@ -94,10 +99,10 @@ def _called(value: Any) -> str | None:
     return found if isinstance(found, str) else None
 
 
-SolverName = Annotated[Any, AfterValidator(_solver), PlainSerializer(_called)]
+SolverName = Annotated[Any, AfterValidator(_solver), PlainSerializer(_solver_name)]
 
 
-class Solved(MethodSection):
+class SolverSection(MethodSection):
     """A method that a solver carries out."""
 
     solver: SolverName = None
@@ -107,17 +112,17 @@ class Solved(MethodSection):
     options: Options = Field(default_factory=dict)
 
 
-def whole(value: Any) -> Any:
+def to_int(value: Any) -> Any:
     """Let NumPy's whole numbers pass for whole numbers."""
     return int(value) if isinstance(value, np.integer) else value
 
 
-def plain_number(value: Any) -> Any:
+def to_plain_number(value: Any) -> Any:
     """Let NumPy's numbers and truth values pass for Python's."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def given(section: Section) -> set[str]:
+def written_keys(section: Section) -> set[str]:
     """Return the keys that are written; what is None might as well be left out."""
     written = section.model_fields_set
     return {name for name in written if getattr(section, name) is not None}

@@ -96,7 +96,7 @@ class Scale:
         return self.origin + (self.centre + Z * self.spread)
 
 
-def in_plain_spreads(delta: Floats, X: Floats, weights: Floats | None) -> Floats:
+def to_unweighted_spreads(delta: Floats, X: Floats, weights: Floats | None) -> Floats:
     """Return distances in weighted standard deviations of X (n, d) in unweighted."""
     if weights is None:
         return delta

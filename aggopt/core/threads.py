@@ -14,7 +14,7 @@ Part = TypeVar("Part")
 Done = TypeVar("Done")
 
 
-def ignored(share: float) -> None:
+def ignore_progress(share: float) -> None:
     """Do nothing: the progress callback of work that reports none."""
 
 
@@ -40,7 +40,7 @@ class ThreadPool:
         self,
         task: Callable[[Part], Done],
         parts: Iterable[Part],
-        progress: Progress = ignored,
+        progress: Progress = ignore_progress,
     ) -> list[Done]:
         """Return the task's result for each part, in the order of the parts.
 

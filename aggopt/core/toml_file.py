@@ -4,13 +4,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.regular import require_regular, unreadable
+from aggopt.core.regular_files import require_regular, unreadable_error
 from aggopt.errors import JobError
 
 DEEPEST = 100  # levels within each other: of a job, six and those of a tree
 
 
-def tables_in(file: Path, *, absent: str, wrong: str) -> dict[str, Any]:
+def read_toml(file: Path, *, absent: str, wrong: str) -> dict[str, Any]:
     """Return the tables of a TOML file, as they are written.
 
     What to do about a file that cannot be read is `absent`, and `wrong` what to do
@@ -29,7 +29,7 @@ def tables_in(file: Path, *, absent: str, wrong: str) -> dict[str, Any]:
     except RecursionError:
         deep = True
     except OSError as error:
-        raise unreadable(file, error, JobError, fix=absent) from None
+        raise unreadable_error(file, error, JobError, fix=absent) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise JobError(f"{file} is not a TOML file: {error}.", fix=wrong) from None
     if deep:

@@ -14,7 +14,7 @@ Floats = F64
 EXACT = 2.0**53  # below it, every whole number is a float
 
 
-def matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
+def check_matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
     """Return records as a finite float matrix (n, d), C-ordered.
 
     Raises
@@ -28,11 +28,11 @@ def matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
     bad = {j: int(c) for j, c in enumerate((~np.isfinite(numbers)).sum(axis=0)) if c}
     if bad:
         counts = ", ".join(f"column {j}: {c}" for j, c in bad.items())
-        raise _holed(name, counts)
+        raise _missing_error(name, counts)
     return np.ascontiguousarray(numbers)
 
 
-def incomplete_matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
+def check_incomplete_matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
     """Return records as a float matrix (n, d), C-ordered; nan where one is missing.
 
     Raises
@@ -58,7 +58,7 @@ def incomplete_matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
     return np.ascontiguousarray(numbers)
 
 
-def vector(x: npt.ArrayLike, *, name: str = "x") -> Floats:
+def check_vector(x: npt.ArrayLike, *, name: str = "x") -> Floats:
     """Return the values of one attribute as finite floats (n,); raises as `matrix`."""
     array = _array(x, name)
     if array.ndim != 1:
@@ -72,7 +72,7 @@ def vector(x: npt.ArrayLike, *, name: str = "x") -> Floats:
     values = array if array.dtype == np.float64 else _as_float(array, name)
     bad = len(values) - np.count_nonzero(np.isfinite(values))
     if bad:
-        raise _holed(name, str(bad))
+        raise _missing_error(name, str(bad))
     return values
 
 
@@ -103,7 +103,7 @@ def _rectangle(X: npt.ArrayLike, name: str) -> Floats:
 
 def _array(X: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
-        raise _holed(name, f"{np.ma.getmaskarray(X).sum()} masked")
+        raise _missing_error(name, f"{np.ma.getmaskarray(X).sum()} masked")
     try:
         return np.asarray(X)
     except (TypeError, ValueError):
@@ -113,7 +113,7 @@ def _array(X: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     )
 
 
-def _holed(name: str, counts: str) -> TableError:
+def _missing_error(name: str, counts: str) -> TableError:
     return TableError(
         f"{name} has missing or infinite entries ({counts}).",
         fix="remove those records or fill the entries before masking.",
@@ -165,7 +165,7 @@ def require_seed(seed: object) -> None:
         raise JobError(f"seed = {seed}.", fix="pass a whole number from 0 up.")
 
 
-def group_size(k: object, n: int) -> int:
+def check_group_size(k: object, n: int) -> int:
     """Return k as an int, 1 <= k <= n.
 
     Raises
@@ -195,7 +195,7 @@ def group_size(k: object, n: int) -> int:
 _OUT_OF_ORDER = "; where a function takes a confidential attribute, that comes before k"
 
 
-def groups(labels: npt.ArrayLike, n: int) -> Labels:
+def check_groups(labels: npt.ArrayLike, n: int) -> Labels:
     """Return labels (n,) as ints 0..m-1 with no gap.
 
     Raises
@@ -214,7 +214,7 @@ def groups(labels: npt.ArrayLike, n: int) -> Labels:
     return _checked(array)
 
 
-def labellings(labels: npt.ArrayLike, n: int, d: int) -> Labels:
+def check_labellings(labels: npt.ArrayLike, n: int, d: int) -> Labels:
     """Return labels (n,) of all attributes, or (n, d) of each, as `groups` does.
 
     Raises
@@ -224,7 +224,7 @@ def labellings(labels: npt.ArrayLike, n: int, d: int) -> Labels:
     """
     array = _array(labels, "labels")
     if array.ndim != 2:
-        return groups(array, n)
+        return check_groups(array, n)
     if array.shape != (n, d):
         raise JobError(
             f"labels have shape {array.shape}, but the records have shape {(n, d)}.",
@@ -234,7 +234,7 @@ def labellings(labels: npt.ArrayLike, n: int, d: int) -> Labels:
     return np.stack([_checked(column, j) for j, column in enumerate(array.T)], axis=1)
 
 
-def partition_labels(labels: npt.ArrayLike) -> Labels:
+def copy_labels(labels: npt.ArrayLike) -> Labels:
     """Return a copy of labels (n,) or (n, d), as `labellings` does, of any n and d.
 
     Raises
@@ -249,7 +249,7 @@ def partition_labels(labels: npt.ArrayLike) -> Labels:
             fix="pass one group number per record, shape (n,), or one per record and "
             "attribute, shape (n, d).",
         )
-    return labellings(array, len(array), array.shape[-1])
+    return check_labellings(array, len(array), array.shape[-1])
 
 
 def _checked(array: npt.NDArray[Any], column: int | None = None) -> Labels:
@@ -270,7 +270,7 @@ def _checked(array: npt.NDArray[Any], column: int | None = None) -> Labels:
     return whole
 
 
-def numbered(labels: Labels) -> Labels:
+def renumber_groups(labels: Labels) -> Labels:
     """Return labels (n,), 0..m-1 in the order of the groups' first records."""
     _, first, group = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.intp)

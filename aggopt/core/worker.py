@@ -58,12 +58,12 @@ inside = _Inside()
 _objects: list[Any] = []  # what this process keeps from one call to the next: one, or 0
 
 
-def pack(kind: bytes, content: bytes = b"") -> bytes:
+def pack_message(kind: bytes, content: bytes = b"") -> bytes:
     """Return a message: its kind, the length of its content, and that."""
     return kind + len(content).to_bytes(_LENGTH, "big") + content
 
 
-def unpack(received: bytes | bytearray) -> tuple[bytes, bytes, int] | None:
+def unpack_message(received: bytes | bytearray) -> tuple[bytes, bytes, int] | None:
     """Return kind and content of the first message and its length; None if cut off."""
     begin = 1 + _LENGTH
     if len(received) < begin:
@@ -114,23 +114,23 @@ def _answer(request: Request, answers: BinaryIO) -> bytes:
         os.environ[SCRATCH] = tempfile.tempdir = request.folder
 
     def listen(kernel: str | None) -> None:
-        answers.write(pack(COMPILED if kernel is None else COMPILES))
+        answers.write(pack_message(COMPILED if kernel is None else COMPILES))
 
     try:
         for module in request.modules:
             import_module(module)
         if request.memory is not None:
-            _allow(request.memory)
-        answers.write(pack(READY))
+            _limit_memory(request.memory)
+        answers.write(pack_message(READY))
         function, arguments = _loaded(request.call)
         with compile_time.reported_to(listen):
-            return pack(RETURNED, _dumped(function(*arguments)))
+            return pack_message(RETURNED, _dumped(function(*arguments)))
     except MemoryError:
-        return pack(EXHAUSTED)
+        return pack_message(EXHAUSTED)
     except Exception as error:
         with suppress(Exception):
-            return pack(RAISED, _dumped(error.with_traceback(None)))
-        return pack(FAILED)
+            return pack_message(RAISED, _dumped(error.with_traceback(None)))
+        return pack_message(FAILED)
 
 
 def _loaded(call: bytes) -> tuple[Callable[..., Any], tuple[Any, ...]]:
@@ -168,7 +168,7 @@ def _dumped(thing: object) -> bytes:
         return packed
 
 
-def _allow(memory: int) -> None:
+def _limit_memory(memory: int) -> None:
     """Let this process allocate so many bytes more; the system would swap."""
     try:
         import resource
@@ -184,7 +184,7 @@ def _allow(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
-def carry_out(
+def call_methods(
     make: Callable[[], Any], steps: list[tuple[Callable[..., Any], tuple[Any, ...]]]
 ) -> Any:
     """Call methods of this process's object, made first; return the last answer."""
@@ -196,7 +196,7 @@ def carry_out(
     return last(_objects[0], *arguments)
 
 
-def forget() -> None:
+def drop_object() -> None:
     """Keep the object no longer."""
     _objects.clear()
 

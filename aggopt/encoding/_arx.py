@@ -7,8 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.plural import many
-from aggopt.core.regular import require_regular
+from aggopt.core.plural import plural
+from aggopt.core.regular_files import require_regular
 from aggopt.encoding._domain import ANYTHING
 from aggopt.errors import TableError
 
@@ -55,7 +55,7 @@ def checked_rows(rows: Sequence[Any], name: str = "") -> list[list[str]]:
         )
     empty = sum(not all(row) for row in found)
     if empty:
-        raise _unreadable(name, f"has empty entries in {many(empty, 'line')}")
+        raise _unreadable(name, f"has empty entries in {plural(empty, 'line')}")
     return found
 
 
@@ -79,7 +79,7 @@ def ways(rows: Sequence[Sequence[str]]) -> list[Way]:
     twice = sum(times > 1 for times in Counter(row[0] for row in rows).values())
     if twice:
         raise TableError(
-            f"{many(twice, 'value')} of the hierarchy stand in more than one line.",
+            f"{plural(twice, 'value')} of the hierarchy stand in more than one line.",
             fix="keep one line for each value.",
         )
     rooted = len(rows[0]) > 1 and len({row[-1] for row in rows}) == 1

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, fields
 from math import isfinite
 from typing import Any, Literal, get_args
 
+from aggopt.core.columns.values import OWN, REFUSE, shown
 from aggopt.core.validation import is_number
 from aggopt.encoding._date_format import DateFormat
 from aggopt.errors import JobError, UnknownNameError, require_known
 from aggopt.privacy._metric import order_of
-from aggopt.privacy._values import OWN, REFUSE, shown
 
 Kind = Literal["numeric", "date", "nominal", "ordinal", "hierarchical", "distances"]
 KINDS = get_args(Kind)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from aggopt.core.memory import require_memory
 from aggopt.core.types import F64, I64, Bool
-from aggopt.core.validation import groups
+from aggopt.core.validation import check_groups
 from aggopt.encoding._domain import Domain
 
 
@@ -67,7 +67,7 @@ class Categories:
         array([[1, 1],
                [0, 1]])
         """
-        group = groups(labels, len(self.codes))
+        group = check_groups(labels, len(self.codes))
         size, m = int(group.max()) + 1, self.domain.m
         found = np.bincount(group * m + self.codes, weights, minlength=size * m)
         return found.reshape(size, m)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.errors import JobError, TableError
 
 _PARTS = {  # of a date, by the names of strptime: how each is read, and written
@@ -109,7 +109,7 @@ class DateFormat:
         if wrong.any():
             count = int(wrong.sum())
             raise TableError(
-                f"{count} of {many(int((codes >= 0).sum()), 'value')} "
+                f"{count} of {plural(int((codes >= 0).sum()), 'value')} "
                 f"{'does' if count == 1 else 'do'} not fit format = "
                 f'"{self.text}"; the first is in record {int(wrong.argmax()) + 1}.',
                 fix="correct these entries, make them missing, or change format under "

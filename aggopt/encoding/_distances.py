@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.core.types import F64
 from aggopt.core.validation import is_number
 from aggopt.encoding._domain import Domain, in_order
@@ -98,7 +98,7 @@ def _symmetric(
             full.setdefault(v, {})[u] = float(apart)
     missing = sum(v not in full[u] for u in full for v in full if u != v) // 2
     if missing:
-        pairs = f"{many(missing, 'pair')} of {len(full)} levels"
+        pairs = f"{plural(missing, 'pair')} of {len(full)} levels"
         raise _no_table(f"{pairs} {'has' if missing == 1 else 'have'} no distance.")
     return full
 

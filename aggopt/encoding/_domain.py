@@ -23,7 +23,7 @@ import numpy as np
 from aggopt.core.memory import require_memory
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import JobError
-from aggopt.privacy._nested import ROOT, heights
+from aggopt.privacy.nested import ROOT, heights
 
 ANYTHING = "*"  # how a root without a name is written, in ARX's files too
 
@@ -87,7 +87,7 @@ class Domain:
     ) -> "Domain":
         """Return the leaves of a tree as levels, and its inner nodes.
 
-        `parent` is what `aggopt.privacy._nested.parents` returns; nodes are called by
+        `parent` is what `aggopt.privacy.nested.parents` returns; nodes are called by
         their `name`, if they are not names themselves.
 
         Raises

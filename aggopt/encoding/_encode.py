@@ -8,11 +8,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.frame import framed, require_records
-from aggopt.core.plural import many
+from aggopt.core.columns.values import OWN, REFUSE, shown
+from aggopt.core.frame import require_records, to_frame
+from aggopt.core.plural import plural
+from aggopt.core.record_weights import check_weights as weights_of
+from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.core.types import F64
-from aggopt.core.weights import of_mean_one
-from aggopt.core.weights import sampling_weights as weights_of
 from aggopt.encoding._attribute_type import NUMERIC, AttributeType
 from aggopt.encoding._categories import Categories
 from aggopt.encoding._domain import Domain
@@ -21,7 +22,6 @@ from aggopt.encoding._levels import categories_of, require_few
 from aggopt.encoding._tree_notes import odd_branches
 from aggopt.encoding._typed_column import DEFAULT, NAME, NUMBER, RANKED, TypedColumn
 from aggopt.errors import JobError, TableError, UnknownNameError, naming, require_known
-from aggopt.privacy._values import OWN, REFUSE, shown
 
 WEIGHTS = ("variance", "range")
 FEW = 20  # values of whole numbers up to which they are perhaps codes
@@ -107,11 +107,11 @@ def encode(
     array([1., 8.])
     """
     require_known("way to weigh attributes", weights, WEIGHTS)
-    table = framed(frame)
+    table = to_frame(frame)
     require_records(table)
     if not table.columns:
         raise TableError("The table has no columns.", fix="bring a column at least.")
-    known = of_mean_one(weights_of(sampling_weights, len(table)))
+    known = scale_to_mean_one(weights_of(sampling_weights, len(table)))
     types = _types(attributes or {}, table.columns)
     made, parts, notes = [], [], []
     for name in table.columns:
@@ -203,7 +203,7 @@ def _require_numbers(column: TypedColumn, how: AttributeType) -> None:
             fix=f'fill it, and write missing = "{REFUSE}".',
         )
     raise TableError(
-        f"{many(missing, 'value')} {'is' if missing == 1 else 'are'} missing.",
+        f"{plural(missing, 'value')} {'is' if missing == 1 else 'are'} missing.",
         fix="remove those records or fill the values; a job may say what is to happen: "
         'policy = "patterns" or "fill" under [missing].',
     )

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.html import listed, table, titled
-from aggopt.core.plural import many
+from aggopt.core.html import html_list, html_section, html_table
+from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64
 from aggopt.encoding._attribute_type import KINDS
 from aggopt.encoding._categories import Categories
@@ -162,8 +162,8 @@ class Encoded:
         wide = sum(part.shape[1] > 1 for part in parts)
         if wide:
             raise JobError(
-                f"{many(wide, 'attribute')} of {len(parts)} are no plain numbers: they "
-                "have several coordinates.",
+                f"{plural(wide, 'attribute')} of {len(parts)} are no plain numbers: "
+                "they have several coordinates.",
                 fix="leave them out, or choose mdav, local_search or another method "
                 "that groups records by all coordinates together.",
             )
@@ -176,8 +176,8 @@ class Encoded:
         counts = Counter(each.kind for each in self.attributes)
         kinds = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
         n, p = self.shape
-        said = many(len(self.attributes), "attribute")
-        return f"Encoded: {n} records, {said} ({kinds}) in {many(p, 'coordinate')}"
+        said = plural(len(self.attributes), "attribute")
+        return f"Encoded: {n} records, {said} ({kinds}) in {plural(p, 'coordinate')}"
 
     def _repr_html_(self) -> str:
         """Return a table of attributes for a notebook; no level and no value."""
@@ -186,7 +186,7 @@ class Encoded:
             for each in self.attributes
         )
         header = ("", "kind", "weight", "coordinates")
-        return titled(repr(self), table(header, rows), listed(self.notes))
+        return html_section(repr(self), html_table(header, rows), html_list(self.notes))
 
 
 def joined(attributes: Sequence[EncodedAttribute], parts: Sequence[F64]) -> Encoded:

@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import pandas as pd
 import pyarrow as pa
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.encoding._clock import SECOND
 from aggopt.encoding._date_format import DateFormat, column_like
 from aggopt.errors import JobError, TableError
@@ -81,7 +81,7 @@ def dated(series: nw.Series[Any], format: str | None = None) -> nw.Series[Any]:
     wrong = kinds.total() - kinds[kind]
     if wrong:
         raise TableError(
-            f"{wrong} of {many(kinds.total(), 'value')} "
+            f"{wrong} of {plural(kinds.total(), 'value')} "
             f"{'does' if wrong == 1 else 'do'} not spell "
             f"{kind if kinds[kind] else 'dates'} as ISO 8601 does.",
             fix="spell all alike, as 2020-12-31, 2020-12-31 23:59:59, 23:59 or P1DT12H "

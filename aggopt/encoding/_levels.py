@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.plural import many
+from aggopt.core.columns.values import OWN
+from aggopt.core.plural import plural
 from aggopt.core.types import I64
 from aggopt.encoding._arx import checked_rows, read_rows, tree_of_ways, ways
 from aggopt.encoding._attribute_type import AttributeType
@@ -15,8 +16,7 @@ from aggopt.encoding._distances import TableOfDistances
 from aggopt.encoding._domain import Domain, in_order
 from aggopt.encoding._typed_column import RANKED, TypedColumn
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._nested import parents
-from aggopt.privacy._values import OWN
+from aggopt.privacy.nested import parents
 
 WHERE = {"ordinal": "order", "hierarchical": "tree", "distances": "table of distances"}
 
@@ -80,7 +80,7 @@ def _require_complete(column: TypedColumn, kind: str, how: AttributeType) -> Non
             fix='fill it, or write kind = "nominal", or give a tree.',
         )
     raise TableError(
-        f"{many(missing, 'value')} {'is' if missing == 1 else 'are'} missing.",
+        f"{plural(missing, 'value')} {'is' if missing == 1 else 'are'} missing.",
         fix="remove those records or fill the values; what is missing among names can "
         f'be one level more: missing = "{OWN}"; and a job may say what is to '
         'happen: policy = "patterns" or "fill" under [missing].',
@@ -121,7 +121,7 @@ def _places(distinct: list[Hashable], codes: I64, domain: Domain, kind: str) -> 
         records = int(strange[codes[codes >= 0]].sum())
         raise TableError(
             f"{int(strange.sum())} of {len(distinct)} different values, of "
-            f"{many(records, 'record')}, are not in the {WHERE[kind]}.",
+            f"{plural(records, 'record')}, are not in the {WHERE[kind]}.",
             fix="add each, spelled and typed as in the table.",
         )
     return place

@@ -5,8 +5,8 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.core.frame import framed
-from aggopt.core.plural import many
+from aggopt.core.frame import to_frame
+from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64
 from aggopt.encoding._domain import Domain
 from aggopt.encoding._encoded import Encoded, EncodedAttribute
@@ -28,19 +28,19 @@ def released_values(original: Encoded, released: Any) -> list[F64 | I64]:
         is released is not of the type of the original, or stands neither in its order
         nor in its tree: how many, never which.
     """
-    table = framed(released)
+    table = to_frame(released)
     names = [each.name for each in original.attributes]
     others = set(table.columns) ^ set(names)
     if others:
         raise TableError(
-            f"{many(len(others), 'column')} of one of the tables "
+            f"{plural(len(others), 'column')} of one of the tables "
             f"{'is' if len(others) == 1 else 'are'} not in the other: "
             f"{', '.join(map(repr, sorted(others)))}.",
             fix="pass the same attributes of both.",
         )
     if len(table) != len(original):
         raise TableError(
-            f"The original has {many(len(original), 'record')}, and the release "
+            f"The original has {plural(len(original), 'record')}, and the release "
             f"{len(table)}.",
             fix="pass the same records in the same order.",
         )

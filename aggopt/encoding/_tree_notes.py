@@ -1,6 +1,6 @@
 """What looks odd in a tree of values: told, never repaired."""
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.encoding._domain import Domain
 
 
@@ -21,7 +21,9 @@ def odd_branches(domain: Domain) -> str:
     if not single:
         return ""
     has = "has" if len(single) == 1 else "have"
-    note = f"{many(len(single), 'branch', 'branches')} of the tree {has} one value only"
+    note = (
+        f"{plural(len(single), 'branch', 'branches')} of the tree {has} one value only"
+    )
     alike = sum(_has_twin(domain, v) for v in single)
     if alike:
         of = "its name" if len(single) == 1 else f"names of {alike} of them"

@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aggopt.core.plural import many
+from aggopt.core.columns.columns import columns, plain
+from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64, Bool
-from aggopt.core.validation import is_number, vector
+from aggopt.core.validation import check_vector, is_number
 from aggopt.encoding._clock import ONE_TYPE, Clock, Moments
 from aggopt.encoding._iso import dated, require_dates
 from aggopt.encoding._numeric_column import NumericColumn
 from aggopt.errors import TableError
-from aggopt.privacy._columns import columns, plain
 
 NUMBER, MOMENT, NAME, RANKED = "number", "date", "name", "ordered"
 DEFAULT = {NUMBER: "numeric", MOMENT: "numeric", NAME: "nominal", RANKED: "ordinal"}
@@ -114,10 +114,12 @@ class TypedColumn:
             Some are missing or infinite, or have more digits than a float.
         """
         if self.what != MOMENT:
-            return NumericColumn(vector(self.entries, name="The column"), by_range)
+            return NumericColumn(
+                check_vector(self.entries, name="The column"), by_range
+            )
         found = Moments.of(self.series)
         clock = Clock.of(found, self.format)
-        counted = vector(clock.numbers(found), name="The column")
+        counted = check_vector(clock.numbers(found), name="The column")
         return NumericColumn(counted, by_range, clock)
 
     def on(self, scale: NumericColumn) -> F64:
@@ -140,7 +142,7 @@ class TypedColumn:
         if clock is None:
             return self.numeric().values
         found = Moments.of(self.series, clock.type)
-        return vector(clock.numbers(found), name="The column")
+        return check_vector(clock.numbers(found), name="The column")
 
 
 def _what(series: nw.Series[Any]) -> str:
@@ -177,6 +179,6 @@ def _by_entries(entries: npt.NDArray[Any]) -> str:
     kinds = len({type(entry) for entry in entries})
     raise TableError(
         "The values are of several types, or of one that cannot be compared: "
-        f"{many(kinds, 'type')} among {many(len(entries), 'value')}.",
+        f"{plural(kinds, 'type')} among {plural(len(entries), 'value')}.",
         fix="make them all numbers, all text, all truth values or all dates first.",
     )

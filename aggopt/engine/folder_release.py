@@ -4,8 +4,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.html import as_text, lines, listed, sealed, table, titled
-from aggopt.output.audit import Audit
+from aggopt.core.html import (
+    html_lines,
+    html_list,
+    html_seal,
+    html_section,
+    html_table,
+    text_table,
+)
+from aggopt.release.audit.audit import Audit
 from aggopt.solvers import Certificate
 from aggopt.solvers._certificate import HEADER, rows
 
@@ -55,24 +62,24 @@ class FolderRelease:
         TableError, JobError
             It cannot be written there, files have changed, or are too large for a page.
         """
-        from aggopt.engine.reported import reported_folder
-        from aggopt.report.of_release import require_place, written
+        from aggopt.engine.report_data import read_folder_report
+        from aggopt.release.report.of_release import require_place, written
 
         require_place(Path(path), overwrite=overwrite)
-        facts = reported_folder(self.path, private=self.private)
+        facts = read_folder_report(self.path, private=self.private)
         return written(facts, Path(path), overwrite=overwrite)
 
     def __repr__(self) -> str:
         """Return verdict and certificates."""
-        solved = as_text(HEADER, rows(self.certificates))
+        solved = text_table(HEADER, rows(self.certificates))
         return "\n\n".join([str(self.audit), solved, f"In {self.path}."])
 
     def _repr_html_(self) -> str:
         """Return verdict, certificates and notes for a notebook."""
-        return titled(
+        return html_section(
             "Release",
-            sealed(self.audit.seal.state, self.audit.seal.heading),
-            lines(str(self.audit)),
-            table(HEADER, rows(self.certificates)),
-            listed(self.notes),
+            html_seal(self.audit.seal.state, self.audit.seal.heading),
+            html_lines(str(self.audit)),
+            html_table(HEADER, rows(self.certificates)),
+            html_list(self.notes),
         )

@@ -6,16 +6,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, overload
 
-from aggopt.core.signals import heeded
-from aggopt.engine.engines import Carrier, processes
+from aggopt.core.deferred_signals import reraise_interrupts
+from aggopt.engine.executors.local import Executor, start_processes
 from aggopt.engine.folder_release import FolderRelease
-from aggopt.engine.run import released
+from aggopt.engine.run import release_folder
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job
 from aggopt.job._engine import ENGINES
-from aggopt.output.release import Release
 from aggopt.pipeline.mask import mask as in_memory
-from aggopt.pipeline.partition_step import Progress, job_of, progress_or_noop
+from aggopt.pipeline.partition.partition_table import (
+    Progress,
+    load_job,
+    progress_or_noop,
+)
+from aggopt.release.release import Release
 
 
 @overload
@@ -47,7 +51,7 @@ def mask(
 ) -> FolderRelease: ...
 
 
-@heeded()
+@reraise_interrupts()
 def mask(
     data: Any,
     job: Job | str | Path,
@@ -128,12 +132,12 @@ def mask(
     if out is None:
         _require_memory(engine, client, keys)
         return in_memory(data, job, progress=progress, secret=secret, trust=trust)
-    asked = job_of(by_engine(job, name=engine, **keys), trust).contained()
+    asked = load_job(override_engine(job, name=engine, **keys), trust).contained()
     _require_sent(asked)
     on_progress = progress_or_noop(progress)
     folder = _pattern(data)
-    with _carrier(asked, client, on_progress) as carrier:
-        return released(folder, asked, Path(out), carrier, on_progress, secret)
+    with _open_executor(asked, client, on_progress) as carrier:
+        return release_folder(folder, asked, Path(out), carrier, on_progress, secret)
 
 
 def _require_memory(engine: str | None, client: Any, keys: Mapping[str, Any]) -> None:
@@ -172,7 +176,7 @@ def _pattern(data: Any) -> str | Path:
     )
 
 
-def by_engine(job: Job | str | Path, **keys: Any) -> Job:
+def override_engine(job: Job | str | Path, **keys: Any) -> Job:
     """Return the job with keys of [engine] in place of its own; None leaves its own.
 
     Raises
@@ -192,7 +196,7 @@ def by_engine(job: Job | str | Path, **keys: Any) -> Job:
 
 
 @contextmanager
-def _carrier(job: Job, client: Any, on_progress: Progress) -> Iterator[Carrier]:
+def _open_executor(job: Job, client: Any, on_progress: Progress) -> Iterator[Executor]:
     engine = job.engine
     if engine.name == "memory":
         raise JobError(
@@ -205,11 +209,11 @@ def _carrier(job: Job, client: Any, on_progress: Progress) -> Iterator[Carrier]:
                 'A client of Dask is given, and engine = "local".',
                 fix='set name = "dask" under [engine].',
             )
-        with processes(engine.jobs) as carrier:
+        with start_processes(engine.jobs) as carrier:
             yield carrier
         return
-    from aggopt.engine.dask_engine import connected  # an extra
+    from aggopt.engine.executors.dask_cluster import connect  # an extra
 
     on_progress("start workers" if engine.workers else "find workers", 0.0)
-    with connected(engine, client) as carrier:
+    with connect(engine, client) as carrier:
         yield carrier

@@ -15,8 +15,8 @@ from aggopt.experiments._cell import Figures, columns_of
 from aggopt.experiments._code import code_of
 from aggopt.experiments._grid import Cell
 from aggopt.job import Job
-from aggopt.output.manifest import versions_of
-from aggopt.output.staging import Staging, make_folder
+from aggopt.release.files.staging import Staging, make_folder
+from aggopt.release.manifest import list_versions
 
 
 class Cache:
@@ -100,7 +100,7 @@ def key_of(fingerprint: str, job: Job, secret: str, seconds: float | None) -> st
         It depends on code that has no source.
     """
     stated = {
-        "versions": versions_of(["aggopt"]),
+        "versions": list_versions(["aggopt"]),
         "table": fingerprint,
         "job": job.model_dump(mode="json", by_alias=True),
         "code": code_of(job),

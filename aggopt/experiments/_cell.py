@@ -5,18 +5,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from aggopt.core.signals import heeded
+from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import AggoptError, TimeLimitError, naming
 from aggopt.experiments._within import within
-from aggopt.job import Job, Solved
-from aggopt.output.block_names import names_of
-from aggopt.output.release import Release
+from aggopt.job import Job, SolverSection
 from aggopt.partition._path_split.shared import share_orderings
 from aggopt.partition._shared.result import Block
-from aggopt.pipeline.before_work import chosen_solver
-from aggopt.pipeline.grouped import Blocks, Grouped
-from aggopt.pipeline.mask import release_of
-from aggopt.pipeline.partition_step import group
+from aggopt.pipeline.mask import release_partitioned
+from aggopt.pipeline.partition.partition_table import partition_table
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable, Partitions
+from aggopt.pipeline.validate.preflight_checks import choose_solver
+from aggopt.release.block_names import partition_names
+from aggopt.release.release import Release
 from aggopt.solvers import Certificate
 
 PROVEN = (
@@ -51,7 +51,7 @@ class Work:
     job: Job = field(repr=False)
     secret: str = field(repr=False)
     seconds: float | None
-    groups: Blocks | None = field(repr=False)
+    groups: Partitions | None = field(repr=False)
     raises: bool
 
 
@@ -61,7 +61,7 @@ class Done(NamedTuple):
     place: int
     rows: list[Figures]
     failure: Figures | None
-    groups: Blocks | None
+    groups: Partitions | None
 
 
 def all_done(works: Sequence[Work]) -> list[Done]:
@@ -70,7 +70,7 @@ def all_done(works: Sequence[Work]) -> list[Done]:
         return list(map(done, works))
 
 
-@heeded()
+@reraise_interrupts()
 def done(work: Work) -> Done:
     """Return what comes of a cell; raises as `aggopt.mask` if failures are errors."""
     made = None
@@ -78,7 +78,7 @@ def done(work: Work) -> Done:
         job = limited(work.job, work.seconds)
         given = within(work.seconds, partial(_grouped, work, job))
         made = given.groups if work.groups is None else None
-        release = within(work.seconds, partial(release_of, given, _ignored))
+        release = within(work.seconds, partial(release_partitioned, given, _ignored))
     except Exception as error:
         if work.raises:
             with naming(f"Cell {work.called}"):
@@ -94,9 +94,15 @@ def limited(job: Job, seconds: float | None) -> Job:
     Attributes that are solved each by itself have equal shares.
     """
     how = job.aggregation
-    if seconds is None or not isinstance(how, Solved) or how.time_limit is not None:
+    if (
+        seconds is None
+        or not isinstance(how, SolverSection)
+        or how.time_limit is not None
+    ):
         return job
-    solvers = [chosen_solver(each) for each in how.programs if isinstance(each, Solved)]
+    solvers = [
+        choose_solver(each) for each in how.programs if isinstance(each, SolverSection)
+    ]
     if any(solver.time_limit is None for solver in solvers):
         return job
     alone = "covariance" not in how.keeps
@@ -134,8 +140,10 @@ def columns_of(job: Job) -> set[str]:
     return {"attribute", *PROVEN, *groups, *_named(own)}
 
 
-def _grouped(work: Work, job: Job) -> Grouped:
-    return group(work.data, job, _ignored, known=work.secret, made=work.groups)
+def _grouped(work: Work, job: Job) -> PartitionedTable:
+    return partition_table(
+        work.data, job, _ignored, known=work.secret, made=work.groups
+    )
 
 
 def _ignored(step: str, share: float) -> None:
@@ -159,7 +167,7 @@ def _of_groups(release: Release, attribute: str) -> Figures:
 
 def _block(release: Release, attribute: str) -> Block:
     """Return the block of an attribute, or of the first of several."""
-    names = names_of(release.blocks, release.job)
+    names = partition_names(release.blocks, release.job)
     for own, block in zip(names, release.blocks, strict=True):
         if any(attribute == n or attribute.startswith(f"{n}, ") for n in own):
             return block

@@ -5,21 +5,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aggopt.core.equal import Fieldwise
-from aggopt.core.html import as_text, table, titled
+from aggopt.core.equality import EqualByField
+from aggopt.core.html import html_section, html_table, text_table
 from aggopt.experiments._cell import Figures
 from aggopt.experiments._tidy_rows import TidyRows, Writer, written
 from aggopt.experiments._tried import Tried
 
 if TYPE_CHECKING:
-    from aggopt.plot.figure import Picture
+    from aggopt.release.figures.figure import Picture
 
 SHOWN = ("holds", "groups_gap", "gap", "il", "pil", "linkage", "linkage_limit", "si")
 LAST = ("seconds", "front", "error")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Choices(Fieldwise, Tried, TidyRows):
+class Choices(EqualByField, Tried, TidyRows):
     """The points of a choice; printed, it is a recommendation and a table."""
 
     @property
@@ -73,12 +73,14 @@ class Choices(Fieldwise, Tried, TidyRows):
         return lambda to: to.write_text(text, encoding="utf-8")
 
     def __repr__(self) -> str:
-        return "\n\n".join([self.verdict, self.recommendation(), as_text(*self._shown)])
+        return "\n\n".join(
+            [self.verdict, self.recommendation(), text_table(*self._shown)]
+        )
 
     def _repr_html_(self) -> str:
         """Return the same for a notebook."""
         said = f"{self.verdict} {self.recommendation()}"
-        return titled(said, table(*self._shown))
+        return html_section(said, html_table(*self._shown))
 
     @property
     def _axes(self) -> tuple[str, ...]:

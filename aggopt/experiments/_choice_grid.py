@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.own_code import names_file
-from aggopt.core.own_section import OwnSection
-from aggopt.core.section import MethodSection, plain_number
+from aggopt.core.plugins.loading import is_code_file
+from aggopt.core.plugins.section import UserMethodSection
+from aggopt.core.section import MethodSection, to_plain_number
 from aggopt.errors import JobError, naming
 from aggopt.experiments._grid import Cell, listed, said_of
 from aggopt.job import Job
@@ -67,7 +67,7 @@ def _value(name: str, value: Any) -> Any:
         return None
     if name == "method" and not isinstance(value, Mapping | MethodSection):
         return {"method": value}
-    return dict(value) if isinstance(value, Mapping) else plain_number(value)
+    return dict(value) if isinstance(value, Mapping) else to_plain_number(value)
 
 
 def _combinations(values: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
@@ -84,7 +84,7 @@ def _label(name: str, value: Any) -> Any:
     section = _written(value) if isinstance(value, MethodSection) else value
     said = said_of({"partition": section})
     called = said.pop("partition", "recommended")
-    called = Path(called).name if names_file(called) else called
+    called = Path(called).name if is_code_file(called) else called
     rest = (f"{n.removeprefix('partition.')} = {v}" for n, v in said.items())
     return f"{called} ({', '.join(rest)})" if said else called
 
@@ -100,7 +100,7 @@ def _written(section: MethodSection) -> dict[str, Any]:
 
 def _require_settings(how: MethodSection, values: Mapping[str, list[Any]]) -> None:
     """Refuse settings that the aggregation of the job does not have."""
-    own = isinstance(how, OwnSection)
+    own = isinstance(how, UserMethodSection)
     known = set() if own else set(type(how).model_fields)
     absent = [n for n in AGGREGATION if n in values and n not in known]
     if not absent:

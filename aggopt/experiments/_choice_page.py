@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.experiments._choice_grid import words
 from aggopt.experiments._choice_point import ChoicePoint
 from aggopt.experiments._tried import LOSSES, Tried, percent
-from aggopt.report.charts import scatter
-from aggopt.report.page import TEMPLATES, page
-from aggopt.report.parts import DataTable, Figure
+from aggopt.release.report.charts import scatter
+from aggopt.release.report.page import TEMPLATES, page
+from aggopt.release.report.parts import DataTable, Figure
 
 if TYPE_CHECKING:
     from aggopt.job import Job
@@ -192,7 +192,7 @@ def _blocks(placed: Sequence[ChoicePoint]) -> str:
     if most == 1:
         return ""
     return (
-        f"Records were linked in up to {many(most, 'block')}, which mostly gives a "
+        f"Records were linked in up to {plural(most, 'block')}, which mostly gives a "
         "little more than all at once."
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from aggopt.core.html import Listed
+from aggopt.core.html import HtmlFields
 from aggopt.errors import PrivacyError
 from aggopt.experiments._cell import Figures
 from aggopt.experiments._choice_grid import words
@@ -14,7 +14,7 @@ OF_PARTITION = "groups."  # what the columns of a partition's certificate begin 
 
 
 @dataclass(frozen=True)
-class ChoicePoint(Listed):
+class ChoicePoint(HtmlFields):
     """A job that was tried, and the figures of its release.
 
     Attributes

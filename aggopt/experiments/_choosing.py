@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.trust import trusting
+from aggopt.core.plugins.trust import trust_files
 from aggopt.experiments._cache import Cache
 from aggopt.experiments._choice import Choices
 from aggopt.experiments._choice_grid import AXES, cells_of_choice
@@ -14,7 +14,7 @@ from aggopt.experiments._run import Run
 from aggopt.experiments._tables import Tables
 from aggopt.experiments._tried import require_loss, require_share
 from aggopt.job import Job
-from aggopt.pipeline.partition_step import job_of
+from aggopt.pipeline.partition.partition_table import load_job
 from aggopt.solvers._options import check_time_limit
 
 
@@ -44,9 +44,9 @@ class Choosing:
         require_loss(loss)
         most = require_share(at_most)
         check_time_limit(time_limit)
-        with trusting(trust):
+        with trust_files(trust):
             asked = {name: axes.get(name) for name in AXES}
-            cells = cells_of_choice("table", job_of(job, trust), asked, time_limit)
+            cells = cells_of_choice("table", load_job(job, trust), asked, time_limit)
         tables = Tables({"table": table})
         tables.fingerprint(cells[0])  # what cannot be read is refused at once
         run = Run(cells, tables, Cache(cache), seconds=None, raises=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from aggopt.core.section import plain
+from aggopt.core.section import to_plain
 from aggopt.errors import JobError
 from aggopt.job import Job
 from aggopt.job._own import own_methods
@@ -56,7 +56,7 @@ def _defaults(function: FunctionType) -> str:
     """Return the defaults as text; ValueError if a job file could not hold one."""
     named = function.__kwdefaults__ or {}
     given = [*(function.__defaults__ or ()), *named, *named.values()]
-    return json.dumps([None if each is None else plain(each) for each in given])
+    return json.dumps([None if each is None else to_plain(each) for each in given])
 
 
 def _reached(function: FunctionType) -> set[CodeType]:

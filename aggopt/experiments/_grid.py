@@ -6,9 +6,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.own_code import file_name, of_object
+from aggopt.core.plugins.loading import file_name, origin_of_object
 from aggopt.core.registry import Method
-from aggopt.core.section import MethodSection, Section, plain_number
+from aggopt.core.section import MethodSection, Section, to_plain_number
 from aggopt.core.validation import is_whole, require_seed
 from aggopt.errors import JobError, naming, require_known
 from aggopt.job import Job
@@ -200,7 +200,9 @@ def _called(value: Any) -> Any:
     if isinstance(value, str):
         return file_name(value)
     own = callable(value) or isinstance(value, Method)
-    return plain_number(of_object("partitioners", value).name if own else value)
+    return to_plain_number(
+        origin_of_object("partitioners", value).name if own else value
+    )
 
 
 def _seeds(seeds: Iterable[int] | None) -> list[int | None]:

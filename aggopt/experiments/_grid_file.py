@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.toml_file import tables_in
+from aggopt.core.toml_file import read_toml
 from aggopt.errors import JobError, require_known
 from aggopt.experiments._grid import NAMED
 from aggopt.job._own import with_paths
@@ -57,7 +57,7 @@ class GridFile:
 
 
 def _stated(path: Path) -> dict[str, Any]:
-    return tables_in(
+    return read_toml(
         path,
         absent="check the path.",
         wrong="correct that line; docs/experiments.md has a file to begin with.",

@@ -7,18 +7,20 @@ from typing import Any
 
 from aggopt.aggregate import PublishedCategories
 from aggopt.aggregate.own._section import ByModel
-from aggopt.core.own_section import OwnSection
+from aggopt.core.plugins.section import UserMethodSection
 from aggopt.errors import JobError
 from aggopt.experiments._sweep_point import SweepPoint, point_of
-from aggopt.pipeline.aggregate_step import placed
-from aggopt.pipeline.audit_values import holds_of
-from aggopt.pipeline.grouped import Grouped
-from aggopt.pipeline.measured import AT_ONCE, measured
-from aggopt.pipeline.observed import combined
-from aggopt.pipeline.rounding import released
+from aggopt.pipeline.aggregate.aggregate_table import assemble_columns
+from aggopt.pipeline.aggregate.missing_values import aggregate_observed
+from aggopt.pipeline.finish.audit_values import holds_for_trial
+from aggopt.pipeline.finish.measures import AT_ONCE, measure_release
+from aggopt.pipeline.finish.rounding import round_release
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 
 
-def settings_of(how: OwnSection, over: Mapping[str, Any]) -> list[dict[str, Any]]:
+def settings_of(
+    how: UserMethodSection, over: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """Return the settings of each point; raises as `OwnSection.contained`.
 
     Raises
@@ -44,24 +46,26 @@ def settings_of(how: OwnSection, over: Mapping[str, Any]) -> list[dict[str, Any]
     return points
 
 
-def changed(how: Any, point: Mapping[str, Any]) -> OwnSection:
+def changed(how: Any, point: Mapping[str, Any]) -> UserMethodSection:
     """Return a section with some settings changed, checked as those of a job are."""
     arguments = {**how.arguments, **point}
-    made: OwnSection = how.model_copy(update={"arguments": arguments})
+    made: UserMethodSection = how.model_copy(update={"arguments": arguments})
     model = isinstance(how, ByModel)
     made.checked(how.program.takes if model else how.own.function)
     return made
 
 
 def own_point(
-    given: Grouped, chosen: Mapping[str, PublishedCategories], point: Mapping[str, Any]
+    given: PartitionedTable,
+    chosen: Mapping[str, PublishedCategories],
+    point: Mapping[str, Any],
 ) -> list[SweepPoint]:
     """Return the point of these settings, measured and audited."""
     how: Any = given.job.aggregation
-    masked = combined(given, {**how.settings, **point})
-    tried = released(given, placed(given, masked, chosen).values)
-    found = measured(given.table, tried, given.asked, whole=AT_ONCE)
+    masked = aggregate_observed(given, {**how.settings, **point})
+    tried = round_release(given, assemble_columns(given, masked, chosen).values)
+    found = measure_release(given.table, tried, given.asked, whole=AT_ONCE)
     made = point_of(masked, found, keep="", settings=point)
     if made.usable:
-        made = replace(made, holds=holds_of(given, tried, found))
+        made = replace(made, holds=holds_for_trial(given, tried, found))
     return [made]

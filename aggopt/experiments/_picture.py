@@ -9,7 +9,7 @@ from aggopt.experiments._cell import Figures
 from aggopt.experiments._front import front
 
 if TYPE_CHECKING:
-    from aggopt.plot.figure import Picture
+    from aggopt.release.figures.figure import Picture
 
 
 def drawn(rows: Sequence[Figures], names: Sequence[str], x: str, y: str) -> "Picture":
@@ -17,8 +17,8 @@ def drawn(rows: Sequence[Figures], names: Sequence[str], x: str, y: str) -> "Pic
 
     `names` are the columns that say which cell a row is of.
     """
-    from aggopt.plot.figure import WIDE, panels, say
-    from aggopt.plot.tradeoff import Series, told_apart, tradeoff
+    from aggopt.release.figures.figure import WIDE, panels, say
+    from aggopt.release.figures.tradeoff import Series, told_apart, tradeoff
 
     cells = _cells(rows, names, x, y)
     kinds = [n for n in names if n not in ("table", "k", "seed")]

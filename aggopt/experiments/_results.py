@@ -4,21 +4,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from aggopt.core.equal import Fieldwise
-from aggopt.core.html import as_text, table, titled
-from aggopt.core.plural import many
+from aggopt.core.equality import EqualByField
+from aggopt.core.html import html_section, html_table, text_table
+from aggopt.core.plural import plural
 from aggopt.experiments._cell import Figures
 from aggopt.experiments._tidy_rows import TidyRows
 
 if TYPE_CHECKING:
-    from aggopt.plot.figure import Picture
+    from aggopt.release.figures.figure import Picture
 
 SCREEN = 20  # rows that are printed
 SHOWN = ("attribute", "status", "objective", "gap", "linkage", "pil", "error")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Experiment(Fieldwise, TidyRows):
+class Experiment(EqualByField, TidyRows):
     """The rows of an experiment; printed, it is a table of the first of them.
 
     Attributes
@@ -65,19 +65,18 @@ class Experiment(Fieldwise, TidyRows):
         return drawn(self.rows, self.cell_columns, x, y)
 
     def __repr__(self) -> str:
-        return "\n\n".join([self._verdict, as_text(*self._first), *self._rest])
+        return "\n\n".join([self._verdict, text_table(*self._first), *self._rest])
 
     def _repr_html_(self) -> str:
         """Return the first rows for a notebook."""
         rest = [f"<p>{line}</p>" for line in self._rest]
-        return titled(self._verdict, table(*self._first), *rest)
+        return html_section(self._verdict, html_table(*self._first), *rest)
 
     @property
     def _verdict(self) -> str:
         failed = len(self.failures)
-        return (
-            f"Experiment: {many(len(self.rows), 'row')}, {many(failed, 'cell')} failed."
-        )
+        rows, cells = plural(len(self.rows), "row"), plural(failed, "cell")
+        return f"Experiment: {rows}, {cells} failed."
 
     @property
     def _first(self) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
@@ -89,4 +88,4 @@ class Experiment(Fieldwise, TidyRows):
     @property
     def _rest(self) -> list[str]:
         left = len(self.rows) - SCREEN
-        return [f"{many(left, 'row')} more: see .to_pandas()."] if left > 0 else []
+        return [f"{plural(left, 'row')} more: see .to_pandas()."] if left > 0 else []

@@ -6,9 +6,9 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
 
-from aggopt.core.plural import many
-from aggopt.core.processes import results
-from aggopt.core.randomness import seeded
+from aggopt.core.plural import plural
+from aggopt.core.processes import run_in_processes
+from aggopt.core.randomness import secret_from_seed
 from aggopt.errors import AggoptError, naming
 from aggopt.experiments._cache import Cache, key_of
 from aggopt.experiments._cell import (
@@ -22,8 +22,8 @@ from aggopt.experiments._cell import (
 from aggopt.experiments._grid import Cell
 from aggopt.experiments._tables import Tables
 from aggopt.job import Job, Mean, Output
-from aggopt.pipeline.before_work import keeps_variance
-from aggopt.pipeline.grouped import Blocks
+from aggopt.pipeline.partition.partitioned_table import Partitions
+from aggopt.pipeline.validate.preflight_checks import keeps_variance
 
 Family = tuple[str, Job, bool]  # what is equal for cells that share groups
 Families = dict[Family, list[int]]  # their places
@@ -49,14 +49,14 @@ class Run:
         """
         waiting = self._sought()
         yield len(self.found)
-        made: dict[Family, Blocks] = {}
+        made: dict[Family, Partitions] = {}
         while waiting:
             now = {f: p if f in made else p[:1] for f, p in waiting.items()}
             waiting = {f: p[1:] for f, p in waiting.items() if f not in made and p[1:]}
             family = {place: f for f, places in now.items() for place in places}
             works = self._works(family, made)
             made = {}
-            with closing(results(all_done, works, jobs)) as outcomes:
+            with closing(run_in_processes(all_done, works, jobs)) as outcomes:
                 for outcome in chain.from_iterable(outcomes):
                     own = family[outcome.place]
                     if outcome.groups is not None:
@@ -74,7 +74,7 @@ class Run:
     @property
     def so_far(self) -> str:
         """How many cells are done, and whether they are kept."""
-        count = f"{len(self.found)} of {many(len(self.cells), 'cell')} are done"
+        count = f"{len(self.found)} of {plural(len(self.cells), 'cell')} are done"
         if self.cache.folder is None:
             return f"{count}, and not kept: name a cache to go on another time."
         return f"{count}, and kept in {self.cache.folder}: call again to go on."
@@ -102,7 +102,7 @@ class Run:
         return left
 
     def _works(
-        self, family: Mapping[int, Family], made: Mapping[Family, Blocks]
+        self, family: Mapping[int, Family], made: Mapping[Family, Partitions]
     ) -> list[list[Work]]:
         """Return work by places, that together which shares orderings of records."""
         found: dict[Hashable, list[Work]] = defaultdict(list)
@@ -112,7 +112,7 @@ class Run:
             found[place if alone else _ordered(own)].append(self._work(place, groups))
         return list(found.values())
 
-    def _work(self, place: int, groups: Blocks | None) -> Work:
+    def _work(self, place: int, groups: Partitions | None) -> Work:
         cell = self.cells[place]
         return Work(
             place=place,
@@ -138,7 +138,7 @@ class Run:
 
 def _secret(cell: Cell) -> str:
     """Return where margins come from: the same for all jobs, so that they compare."""
-    return seeded(cell.seed or 0)
+    return secret_from_seed(cell.seed or 0)
 
 
 def _shared(cell: Cell) -> Family:

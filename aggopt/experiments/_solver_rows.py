@@ -8,21 +8,25 @@ import numpy as np
 
 from aggopt.aggregate import AGGREGATORS
 from aggopt.core.compile_time import compile_time
-from aggopt.core.html import Listed
+from aggopt.core.html import HtmlFields
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, SolverError, TableError
-from aggopt.job import Shifting, Solved
+from aggopt.job import Shifting, SolverSection
 from aggopt.partition import univariate
 from aggopt.partition._in_blocks import partition_blocks
 from aggopt.partition._registry import PARTITIONERS
-from aggopt.pipeline.aggregate_step import aggregated, categories, placed
-from aggopt.pipeline.audit_values import holds_of
-from aggopt.pipeline.grouped import Grouped
-from aggopt.pipeline.guarantees import repaired
-from aggopt.pipeline.margins import program
-from aggopt.pipeline.measured import AT_ONCE, measured
-from aggopt.pipeline.observed import combined
-from aggopt.pipeline.rounding import released
+from aggopt.pipeline.aggregate.aggregate_table import (
+    aggregate_categories,
+    aggregate_table,
+    assemble_columns,
+)
+from aggopt.pipeline.aggregate.margins import margin_arguments
+from aggopt.pipeline.aggregate.missing_values import aggregate_observed
+from aggopt.pipeline.finish.audit_values import holds_for_trial
+from aggopt.pipeline.finish.measures import AT_ONCE, measure_release
+from aggopt.pipeline.finish.rounding import round_release
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.validate.privacy_guarantees import repair_block
 from aggopt.solvers import Solver
 from aggopt.solvers._certificate import endings, largest_gap, total_bound
 
@@ -30,7 +34,7 @@ Share = Callable[[float], None]
 
 
 @dataclass(frozen=True)
-class Row(Listed):
+class Row(HtmlFields):
     """Result of one solver on a job: sums and extremes over its attributes.
 
     `bound` and `gap` are None where nothing is proven.  `sl`, `si` and `holds`,
@@ -72,11 +76,16 @@ def _limit_of(solver: Solver, limit: float) -> float | None:
 
 
 def of_aggregation(
-    given: Grouped, solver: Solver, limit: float, on_progress: Share
+    given: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
-    how = cast(Solved, given.job.aggregation)  # as was looked at before
+    how = cast(SolverSection, given.job.aggregation)  # as was looked at before
     named = _passed(solver)
-    settings = {**how.settings, **program(given), "solver": named, "options": {}}
+    settings = {
+        **how.settings,
+        **margin_arguments(given),
+        "solver": named,
+        "options": {},
+    }
     within = _limit_of(solver, limit)
     settings |= {"time_limit": within, "progress": on_progress}
     if solver.is_global:
@@ -89,18 +98,21 @@ def of_aggregation(
         first = {"solver": named, "keep": keep, "time_limit": within}
         combine(few, groups, **first)  # loads, compiles: not timed
     started = compile_time.now()
-    masked = combined(given, settings)
+    masked = aggregate_observed(given, settings)
     seconds = compile_time.now() - started
-    tried = released(given, placed(given, masked, categories(given, _ignored)).values)
-    found = measured(given.table, tried, given.asked, whole=AT_ONCE)
+    tried = round_release(
+        given,
+        assemble_columns(given, masked, aggregate_categories(given, _ignored)).values,
+    )
+    found = measure_release(given.table, tried, given.asked, whole=AT_ONCE)
     row = _summed(solver.name, masked.certificates, seconds)
     usable = all(c.status.usable for c in masked.certificates)
-    holds = holds_of(given, tried, found) if usable else None
+    holds = holds_for_trial(given, tried, found) if usable else None
     return replace(row, sl=found.sl, si=found.si, holds=holds)
 
 
 def of_categories(
-    given: Grouped, solver: Solver, limit: float, on_progress: Share
+    given: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     """Return a solver's row for the categories of the same groups."""
     how = given.job.aggregation
@@ -114,7 +126,7 @@ def of_categories(
             on_progress(share)
 
     try:
-        masked = aggregated(given, heard)
+        masked = aggregate_table(given, heard)
     except InfeasibleInputError as refusal:
         return Row(solver.name, note=refusal.problem)
     named = [masked.certificates[name] for name in given.table.domains]
@@ -126,7 +138,7 @@ def of_categories(
 
 
 def of_partition(
-    given: Grouped, solver: Solver, limit: float, on_progress: Share
+    given: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     how, names = given.job.partition, given.job.roles.quasi_identifier
     settings = {**how.settings, "solver": _passed(solver), "options": {}}
@@ -146,7 +158,9 @@ def of_partition(
     return _summed(solver.name, [b.certificate for b in blocks], seconds)
 
 
-def of_blocks(given: Grouped, solver: Solver, limit: float, on_progress: Share) -> Row:
+def of_blocks(
+    given: PartitionedTable, solver: Solver, limit: float, on_progress: Share
+) -> Row:
     """Return a solver's row for a partition of several attributes together."""
     job, names = given.job, given.job.roles.quasi_identifier
     divide = PARTITIONERS.of(job.partition).function
@@ -166,7 +180,9 @@ def of_blocks(given: Grouped, solver: Solver, limit: float, on_progress: Share) 
     return _valued(replace(given, blocks=found), solver)
 
 
-def of_repair(given: Grouped, solver: Solver, limit: float, on_progress: Share) -> Row:
+def of_repair(
+    given: PartitionedTable, solver: Solver, limit: float, on_progress: Share
+) -> Row:
     """Return a solver's row for a repair of the same groups."""
     privacy = given.job.privacy
     asked = {"solver": _passed(solver), "time_limit": _taken(solver, limit)}
@@ -174,7 +190,9 @@ def of_repair(given: Grouped, solver: Solver, limit: float, on_progress: Share) 
     update = {"privacy": privacy.model_copy(update={"repair": how})}
     job = given.job.model_copy(update=update)
     try:
-        block = repaired(given.blocks[0], given.records, job, given.held, on_progress)
+        block = repair_block(
+            given.blocks[0], given.records, job, given.held, on_progress
+        )
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
     return _valued(replace(given, blocks=(block,)), solver)
@@ -184,21 +202,23 @@ def _ignored(*_: object) -> None:
     """Do nothing: what is left is quick."""
 
 
-def _valued(given: Grouped, solver: Solver) -> Row:
+def _valued(given: PartitionedTable, solver: Solver) -> Row:
     """Return the row of a partition, with the measures and the audit of its values."""
     proofs = [block.certificate for block in given.blocks]
     row = _summed(solver.name, proofs, sum(c.seconds for c in proofs))
     try:
-        return _measured(given, row, aggregated(given, _ignored).values)
+        return _measured(given, row, aggregate_table(given, _ignored).values)
     except InfeasibleInputError as refusal:
         return replace(row, note=refusal.problem)
 
 
-def _measured(given: Grouped, row: Row, values: Floats) -> Row:
+def _measured(given: PartitionedTable, row: Row, values: Floats) -> Row:
     """Return a row with the measures and the audit of values (n, d)."""
-    tried = released(given, values)
-    found = measured(given.table, tried, given.asked, whole=AT_ONCE)
-    return replace(row, sl=found.sl, si=found.si, holds=holds_of(given, tried, found))
+    tried = round_release(given, values)
+    found = measure_release(given.table, tried, given.asked, whole=AT_ONCE)
+    return replace(
+        row, sl=found.sl, si=found.si, holds=holds_for_trial(given, tried, found)
+    )
 
 
 def _summed(name: str, certificates: Sequence[Any], seconds: float) -> Row:

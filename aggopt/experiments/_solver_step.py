@@ -14,12 +14,12 @@ from aggopt.experiments._solver_rows import (
     of_partition,
     of_repair,
 )
-from aggopt.job import Job, Shifting, Solved
+from aggopt.job import Job, Shifting, SolverSection
 from aggopt.models import MODELS, Model
 from aggopt.partition._registry import PARTITIONERS
-from aggopt.pipeline.before_work import model_of
-from aggopt.pipeline.bounds import bounded_together
-from aggopt.pipeline.grouped import Grouped
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.validate.bounds import are_bounded_jointly
+from aggopt.pipeline.validate.preflight_checks import find_model
 from aggopt.repair._registry import REPAIRS
 from aggopt.solvers import Solver, choose
 from aggopt.solvers._choose import able_for
@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
     model: Model
     limit: float | None
-    row: Callable[[Grouped, Solver, float, Share], Row]
+    row: Callable[[PartitionedTable, Solver, float, Share], Row]
     section: Any
     own: str = ""
     language: tuple[str, ...] | None = None
@@ -60,9 +60,9 @@ class Step(NamedTuple):
 def solved_by(job: Job) -> Step:
     """Return the last step of a job that a solver carries out."""
     categories = job.aggregation.categories
-    if isinstance(categories, Solved):
+    if isinstance(categories, SolverSection):
         limit = categories.time_limit
-        return Step(model_of(categories), limit, of_categories, categories)
+        return Step(find_model(categories), limit, of_categories, categories)
     how = job.aggregation
     if isinstance(how, ByModel):
         own = how.program
@@ -75,16 +75,16 @@ def solved_by(job: Job) -> Step:
                 "is compared on two.",
                 fix='set keep = "variance" or keep = "covariance" to compare solvers.',
             )
-        within = bounded_together(job)
-        return Step(model_of(how), how.time_limit, of_aggregation, how, within=within)
+        within = are_bounded_jointly(job)
+        return Step(find_model(how), how.time_limit, of_aggregation, how, within=within)
     repair = job.privacy.repair
     method = REPAIRS.of(repair) if repair else None
     named = repair is not None and repair.solver is not None
     if repair and method and method.model and (named or method.asks_solver):
         return Step(MODELS[method.model], repair.time_limit, of_repair, repair)
-    if isinstance(job.partition, Solved):
+    if isinstance(job.partition, SolverSection):
         split = job.partition
-        return Step(model_of(split), split.time_limit, of_partition, split)
+        return Step(find_model(split), split.time_limit, of_partition, split)
     if model := PARTITIONERS.of(job.partition).model:
         limit = job.partition.settings["time_limit"]
         return Step(MODELS[model], limit, of_blocks, job.partition)

@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from aggopt.aggregate import Aggregation
-from aggopt.core.html import Listed
+from aggopt.core.html import HtmlFields
 from aggopt.measure import Assessment, PilParts
 
 
 @dataclass(frozen=True)
-class SweepPoint(Listed):
+class SweepPoint(HtmlFields):
     """One point of the grid and its measures.
 
     `linkage` is the expected share of records that the best one-to-one assignment

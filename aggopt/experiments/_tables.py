@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.equal import hashable
+from aggopt.core.equality import to_hashable
+from aggopt.data.fingerprint import fingerprint
+from aggopt.data.readers.read import read_file
+from aggopt.data.table import Table
 from aggopt.errors import JobError, require_known
 from aggopt.experiments._grid import Cell
-from aggopt.input.files import read
-from aggopt.input.fingerprint import fingerprint
-from aggopt.input.table import Table
 from aggopt.job._roles import Roles
 
 
@@ -27,15 +27,17 @@ class Tables:
         found, job = self.given[cell.table], cell.job
         if not isinstance(found, str | Path):
             return found
-        how = cell.table, job.roles, job.input, hashable(job.attributes)
+        how = cell.table, job.roles, job.input, to_hashable(job.attributes)
         if how not in self._read:
-            self._read[how] = read(Path(found), job.roles, job.input, job.attributes)
+            self._read[how] = read_file(
+                Path(found), job.roles, job.input, job.attributes
+            )
         return self._read[how]
 
     def fingerprint(self, cell: Cell) -> str:
         """Return the SHA-256 of the table of a cell; raises as `aggopt.mask`."""
         job = cell.job
-        how = cell.table, job.roles, job.input, hashable(job.attributes), job.missing
+        how = cell.table, job.roles, job.input, to_hashable(job.attributes), job.missing
         if how not in self._known:
             data = self.data(cell)
             table = Table.of(data, job.roles, job.attributes, missing=job.missing)

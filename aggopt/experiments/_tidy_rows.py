@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from aggopt.errors import TableError
 from aggopt.experiments._cell import Figures
-from aggopt.output.staging import Staging, check_places
+from aggopt.release.files.staging import Staging, check_places
 
 if TYPE_CHECKING:
     import pandas as pd

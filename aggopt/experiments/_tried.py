@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.core.validation import is_number
 from aggopt.errors import JobError, require_known
 from aggopt.experiments._choice_point import ChoicePoint
@@ -97,7 +97,7 @@ class Tried:
         """How many points are done, and how many failed."""
         done, failed = len(self.points), sum(p.error is not None for p in self.points)
         some = f"{done} of " if done < self.asked else ""
-        return f"Choice: {some}{many(self.asked, 'point')}, {failed} failed."
+        return f"Choice: {some}{plural(self.asked, 'point')}, {failed} failed."
 
     def _at(self, point: ChoicePoint) -> tuple[float, float]:
         linkage: Any = point.linkage

@@ -8,7 +8,7 @@ from types import FrameType
 from typing import TypeVar
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.signals import heeded
+from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import TimeLimitError
 
 Made = TypeVar("Made")
@@ -28,7 +28,7 @@ def within(seconds: float | None, work: Callable[[], Made]) -> Made:
         return work()
     alarm = _Alarm(Deadline(seconds))
     try:
-        with alarm.heard(), heeded():
+        with alarm.heard(), reraise_interrupts():
             return work()
     except KeyboardInterrupt:
         if not alarm.rang:

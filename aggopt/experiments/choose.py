@@ -10,7 +10,7 @@ from aggopt.experiments._choice_point import ChoicePoint as ChoicePoint
 from aggopt.experiments._choosing import Choosing
 from aggopt.experiments._processes import require_jobs
 from aggopt.job import Job
-from aggopt.pipeline.partition_step import Progress, progress_or_noop
+from aggopt.pipeline.partition.partition_table import Progress, progress_or_noop
 
 __all__ = ["ChoicePoint", "Choices", "choose"]
 

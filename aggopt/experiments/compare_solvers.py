@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.own_code import seen_from
-from aggopt.core.trust import trusting
+from aggopt.core.plugins.loading import resolve_code_path
+from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import JobError
 from aggopt.experiments._solver_rows import (
     Row,
@@ -19,8 +19,13 @@ from aggopt.experiments._solver_rows import (
 from aggopt.experiments._solver_step import solved_by
 from aggopt.job import Job, Recommended
 from aggopt.partition._registry import PARTITIONERS, list_initial_methods
-from aggopt.pipeline.grouped import Grouped
-from aggopt.pipeline.partition_step import Progress, group, job_of, progress_or_noop
+from aggopt.pipeline.partition.partition_table import (
+    Progress,
+    load_job,
+    partition_table,
+    progress_or_noop,
+)
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.solvers import choose
 from aggopt.solvers._options import check_time_limit
 
@@ -68,20 +73,23 @@ def compare(
     check_time_limit(time_limit)
     report = progress_or_noop(progress)
     folder = None if isinstance(job, Job) else Path(job).parent
-    job = data_job = job_of(job, trust)
+    job = data_job = load_job(job, trust)
     if isinstance(job.partition, Recommended):  # the table decides
-        job = data_job = group(data, job, report).job
+        job = data_job = partition_table(data, job, report).job
     step = solved_by(job)
     if step.row is of_blocks:  # which each solver does anew
         data_job = _quick(job)
-    given = group(data, data_job, report, repair=step.row is not of_repair)
+    given = partition_table(data, data_job, report, repair=step.row is not of_repair)
     if step.row not in (of_aggregation, of_categories):
         _require_plain(given)
     if data_job is not job:
         own = given.job.model_copy(update={"partition": job.partition})
         given = replace(given, job=own)  # which says how categories are published
-    with trusting(trust):
-        seen = (name if folder is None else seen_from(folder, name) for name in solvers)
+    with trust_files(trust):
+        seen = (
+            name if folder is None else resolve_code_path(folder, name)
+            for name in solvers
+        )
         kinds, language = step.kinds, step.language
         named = [
             choose(name, *kinds, language=language, within=step.within) for name in seen
@@ -104,7 +112,7 @@ def _quick(job: Job) -> Job:
     return job.model_copy(update={"partition": first.settings.model_validate(asked)})
 
 
-def _require_plain(given: Grouped) -> None:
+def _require_plain(given: PartitionedTable) -> None:
     """Refuse holes, strata and weights, where groups are to be made or repaired."""
     if given.kept is not None:
         raise JobError(

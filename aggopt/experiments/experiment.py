@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any
 
-from aggopt.core.trust import trusting
+from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import JobError, require_known
 from aggopt.experiments._cache import Cache
 from aggopt.experiments._grid import cells_of
@@ -14,7 +14,7 @@ from aggopt.experiments._processes import require_jobs
 from aggopt.experiments._results import Experiment
 from aggopt.experiments._run import Run
 from aggopt.experiments._tables import Tables, named, roles_of
-from aggopt.pipeline.partition_step import Progress, progress_or_noop
+from aggopt.pipeline.partition.partition_table import Progress, progress_or_noop
 from aggopt.solvers._options import check_time_limit
 
 ON_ERROR = ("raise", "row")
@@ -99,7 +99,7 @@ def experiment(
     on_progress = progress_or_noop(progress)
     _require(time_limit, jobs, on_error)
     by_name = named(tables)
-    with trusting(trust):
+    with trust_files(trust):
         cells = cells_of(roles_of(roles, list(by_name)), grid, seeds)
     run = Run(cells, Tables(by_name), Cache(cache), time_limit, on_error == "raise")
     try:

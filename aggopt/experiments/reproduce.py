@@ -7,8 +7,10 @@ from typing import Any
 
 from aggopt import datasets
 from aggopt.core import html
-from aggopt.core.frame import framed
+from aggopt.core.frame import to_frame
 from aggopt.core.progress import require_progress
+from aggopt.data.readers.read import read_as_text
+from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError
 from aggopt.experiments._methods_in_print import CLOSE, Figure, StudyRecords, figure_of
 from aggopt.experiments.published import (
@@ -17,10 +19,8 @@ from aggopt.experiments.published import (
     PublishedTable,
     study,
 )
-from aggopt.input.files import as_written
-from aggopt.input.table import Table
 from aggopt.job import Input, Job
-from aggopt.pipeline.partition_step import Progress, read_table
+from aggopt.pipeline.partition.partition_table import Progress, read_table
 
 REFERENCE: dict[str, Callable[[], Any]] = {
     "Tarragona": datasets.tarragona,
@@ -65,8 +65,8 @@ class Reproduced:
         of = self.cell
         places = [("data", of.data), ("figure", of.figure), ("k", of.k)]
         both = [("in print", of.printed), ("ours", self.shown or None)]
-        shown = html.table(("", "value"), [*places, *both])
-        return html.titled(self.table.title, shown)
+        shown = html.html_table(("", "value"), [*places, *both])
+        return html.html_section(self.table.title, shown)
 
     @property
     def agrees(self) -> bool | None:
@@ -174,8 +174,8 @@ def _own(
 ) -> StudyRecords:
     """Return the records of a table of the user's, or refuse what is no numbers."""
     is_file = isinstance(data, str | Path)
-    there = as_written(Path(data), Input()).column_names if is_file else None
-    names = there or framed(data).columns
+    there = read_as_text(Path(data), Input()).column_names if is_file else None
+    names = there or to_frame(data).columns
     wanted = [*columns, *confidential]
     others = [name for name in names if name not in wanted]
     roles = {"quasi-identifier": wanted, "other": others}

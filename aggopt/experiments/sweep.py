@@ -12,30 +12,33 @@ import numpy as np
 from aggopt.aggregate import PublishedCategories
 from aggopt.aggregate._keeping import STATISTICS, require_kept
 from aggopt.aggregate._registry import Aggregating
-from aggopt.core.own_section import OwnSection
-from aggopt.core.processes import results
+from aggopt.core.plugins.section import UserMethodSection
+from aggopt.core.processes import run_in_processes
+from aggopt.data.context.distance_requests import require_reach
 from aggopt.errors import JobError
 from aggopt.experiments._front import front
 from aggopt.experiments._own_sweep import own_point, settings_of
 from aggopt.experiments._processes import require_jobs
 from aggopt.experiments._sweep_point import SweepPoint as SweepPoint
 from aggopt.experiments._sweep_point import point_of
-from aggopt.input.wishes import require_reach
 from aggopt.job import Job, Squared
-from aggopt.pipeline.aggregate_step import categories, placed
-from aggopt.pipeline.audit_values import holds_of
-from aggopt.pipeline.before_work import chosen_solver
-from aggopt.pipeline.grouped import Grouped
-from aggopt.pipeline.margins import program
-from aggopt.pipeline.measured import AT_ONCE, measured
-from aggopt.pipeline.observed import combined
-from aggopt.pipeline.partition_step import (
+from aggopt.pipeline.aggregate.aggregate_table import (
+    aggregate_categories,
+    assemble_columns,
+)
+from aggopt.pipeline.aggregate.margins import margin_arguments
+from aggopt.pipeline.aggregate.missing_values import aggregate_observed
+from aggopt.pipeline.finish.audit_values import holds_for_trial
+from aggopt.pipeline.finish.measures import AT_ONCE, measure_release
+from aggopt.pipeline.finish.rounding import round_release
+from aggopt.pipeline.partition.partition_table import (
     Progress,
-    group,
-    job_of,
+    load_job,
+    partition_table,
     progress_or_noop,
 )
-from aggopt.pipeline.rounding import released
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.validate.preflight_checks import choose_solver
 from aggopt.solvers import Solver
 
 
@@ -85,23 +88,23 @@ def sweep(
     [(0.2, 'optimal'), (0.5, 'optimal')]
     """
     require_jobs(jobs)
-    job, on_progress = job_of(job, trust), progress_or_noop(progress)
-    if isinstance(job.aggregation, OwnSection) and not (alpha or delta or keep):
+    job, on_progress = load_job(job, trust), progress_or_noop(progress)
+    if isinstance(job.aggregation, UserMethodSection) and not (alpha or delta or keep):
         grid = settings_of(job.aggregation, over or {})
-        given = group(data, job, on_progress)
-        task = partial(own_point, given, categories(given, on_progress))
-        yield from chain.from_iterable(results(task, grid, jobs))
+        given = partition_table(data, job, on_progress)
+        task = partial(own_point, given, aggregate_categories(given, on_progress))
+        yield from chain.from_iterable(run_in_processes(task, grid, jobs))
         return
     ways = _ways(job.aggregation, keep)
     _require_grid(alpha, delta, over)
     first = job.model_copy(update={"aggregation": ways[0]})
-    given = group(data, first, on_progress)
+    given = partition_table(data, first, on_progress)
     Z, k = given.scale.standardise(given.X), given.job.privacy.k
     farthest = np.full((1, Z.shape[1]), max(delta))
     require_reach(farthest, Z, k, given.names, given.weights)
-    chosen = categories(given, on_progress)
+    chosen = aggregate_categories(given, on_progress)
     rows = ((way, row) for way in ways for row in _rows(way, alpha, delta))
-    for points in results(partial(_row, given, chosen), rows, jobs):
+    for points in run_in_processes(partial(_row, given, chosen), rows, jobs):
         yield from points
 
 
@@ -130,7 +133,7 @@ def _ways(how: Aggregating, keep: Sequence[str]) -> list[Squared]:
     """
     if not isinstance(how, Squared):
         own = "leave them and keep out, and list values of its settings as over"
-        yours = isinstance(how, OwnSection)
+        yours = isinstance(how, UserMethodSection)
         raise JobError(
             f"{how.method!r} has no alpha and delta.",
             fix=f"{own}." if yours else 'set method = "p3m" under [aggregation].',
@@ -146,7 +149,7 @@ def _ways(how: Aggregating, keep: Sequence[str]) -> list[Squared]:
 
 def _solvers(how: Squared) -> list[Solver]:
     programs = (each for each in how.programs if isinstance(each, Squared))
-    return [chosen_solver(each) for each in programs]
+    return [choose_solver(each) for each in programs]
 
 
 def _rows(
@@ -160,7 +163,7 @@ def _rows(
 
 
 def _row(
-    given: Grouped,
+    given: PartitionedTable,
     chosen: Mapping[str, PublishedCategories],
     of: tuple[Squared, Sequence[tuple[float, float]]],
 ) -> list[SweepPoint]:
@@ -168,15 +171,18 @@ def _row(
     points, start = [], how.settings["start"]
     for alpha, delta in row:
         asked = {**given.asked, "delta": np.full(given.X.shape, delta)}
-        settings = {**how.settings, **program(given, asked["delta"], alpha=alpha)}
+        settings = {
+            **how.settings,
+            **margin_arguments(given, asked["delta"], alpha=alpha),
+        }
         settings |= {"alpha": alpha, "start": start}
-        masked = combined(given, settings)
-        tried = released(given, placed(given, masked, chosen).values)
-        found = measured(given.table, tried, asked, whole=AT_ONCE)
+        masked = aggregate_observed(given, settings)
+        tried = round_release(given, assemble_columns(given, masked, chosen).values)
+        found = measure_release(given.table, tried, asked, whole=AT_ONCE)
         at = {"alpha": alpha, "delta": delta, "keep": str(how.keep)}
         point = point_of(masked, found, **at)
         if point.usable:
-            point = replace(point, holds=holds_of(given, tried, found))
+            point = replace(point, holds=holds_for_trial(given, tried, found))
         points.append(point)
         if len(row) > 1:
             start = masked.centroids

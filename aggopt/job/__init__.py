@@ -7,7 +7,7 @@ from aggopt.aggregate._p3m_onesided import P3mOnesided as P3mOnesided
 from aggopt.aggregate._satisfaction import Satisfaction as Satisfaction
 from aggopt.aggregate._shifting import Shifting as Shifting
 from aggopt.aggregate._shifting import Squared as Squared
-from aggopt.core.section import Solved as Solved
+from aggopt.core.section import SolverSection as SolverSection
 from aggopt.job._attributes import AttributeSection as AttributeSection
 from aggopt.job._job import Job as Job
 from aggopt.job._job import input_section as input_section

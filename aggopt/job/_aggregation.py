@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from pydantic import SerializeAsAny
 
 from aggopt.aggregate._registry import AGGREGATORS, Aggregating
-from aggopt.core.own_section import OwnSection
+from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.registry import Registry
-from aggopt.core.section import one_of
+from aggopt.core.section import union_of_sections
 
 
-class OwnAggregating(OwnSection, Aggregating):
+class OwnAggregating(UserMethodSection, Aggregating):
     """An aggregation of the user's; the keys beside are its settings."""
 
     methods: ClassVar[Registry[Any]] = AGGREGATORS
@@ -19,4 +19,6 @@ class OwnAggregating(OwnSection, Aggregating):
 if TYPE_CHECKING:
     Aggregation: TypeAlias = Aggregating
 else:
-    Aggregation = SerializeAsAny[one_of(m.settings for m in AGGREGATORS.values())]
+    Aggregation = SerializeAsAny[
+        union_of_sections(m.settings for m in AGGREGATORS.values())
+    ]

@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool
 
-from aggopt.core.section import Section, plain
+from aggopt.core.columns.values import REFUSE
+from aggopt.core.section import Section, to_plain
 from aggopt.encoding import AttributeType
 from aggopt.encoding._arx import read_rows
 from aggopt.errors import JobError
 from aggopt.privacy._models.t_closeness import Value
-from aggopt.privacy._values import REFUSE
 
 
 def _tree(tree: Any) -> Any:
@@ -19,7 +19,7 @@ def _tree(tree: Any) -> Any:
 
 
 def _plain_tree(tree: Any) -> Any:
-    return None if tree is None else plain(tree)
+    return None if tree is None else to_plain(tree)
 
 
 class AttributeSection(Section):

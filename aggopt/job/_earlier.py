@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr
 
-from aggopt.core.regular import real_path
+from aggopt.core.regular_files import resolve_path
 from aggopt.core.section import SolverName
 from aggopt.core.types import Labels
 from aggopt.errors import JobError
@@ -97,7 +97,9 @@ class EarlierGroups(Grouping):
     def beside(self, folder: Path) -> "EarlierGroups":
         """Return it with its paths seen from a folder."""
         paths = {"keep_groups": self.keep_groups, "earlier": self.earlier}
-        seen = {n: str(real_path(folder / path)) for n, path in paths.items() if path}
+        seen = {
+            n: str(resolve_path(folder / path)) for n, path in paths.items() if path
+        }
         return self.model_copy(update=seen)
 
     def of_records(self, labels: Labels) -> "EarlierGroups":

@@ -11,7 +11,7 @@ from pydantic import (
     model_serializer,
 )
 
-from aggopt.core.section import Section, given
+from aggopt.core.section import Section, written_keys
 from aggopt.errors import JobError
 
 BLOCK = 100_000  # records: half a minute of work, a few hundred MiB
@@ -89,7 +89,7 @@ def require_engine(engine: Engine) -> None:
     JobError
         Keys are of another engine; both workers and a scheduler are named.
     """
-    idle = sorted(given(engine) - {"name"} - _TAKES[engine.name])
+    idle = sorted(written_keys(engine) - {"name"} - _TAKES[engine.name])
     if idle:
         raise JobError(
             f"[engine] {', '.join(idle)} {'does' if len(idle) == 1 else 'do'} nothing "
@@ -106,7 +106,7 @@ def require_engine(engine: Engine) -> None:
 
 def _naming(engine: Engine) -> str:
     """Say how the engine is named that takes all that is said of it."""
-    wanted = engine_of(given(engine) - {"name"})
+    wanted = engine_of(written_keys(engine) - {"name"})
     if wanted == ENGINES[0]:
         return "name the engine that it is for"
     return (

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.toml_file import tables_in
+from aggopt.core.toml_file import read_toml
 
 
 def sections_in(file: Path) -> dict[str, Any]:
@@ -14,7 +14,7 @@ def sections_in(file: Path) -> dict[str, Any]:
     JobError
         The file cannot be read, or is not TOML.
     """
-    return tables_in(
+    return read_toml(
         file,
         absent="check the path, or let `aggopt init` write a job to edit.",
         wrong="correct it there; `aggopt init` writes a job to compare with.",

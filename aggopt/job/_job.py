@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError as Invalid
 
-from aggopt.core.html import lines, titled
-from aggopt.core.own_code import Origin
+from aggopt.core.html import html_lines, html_section
+from aggopt.core.plugins.loading import Origin
 from aggopt.errors import JobError, naming
 from aggopt.job._earlier import EarlierGroups
 from aggopt.job._file import sections_in
@@ -167,7 +167,7 @@ class Job(Sections):
 
     def _repr_html_(self) -> str:
         """Return the job as a file says it, for a notebook."""
-        return titled("Job", lines(self.as_text()))
+        return html_section("Job", html_lines(self.as_text()))
 
     @classmethod
     def read(

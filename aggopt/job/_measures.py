@@ -11,12 +11,12 @@ from pydantic import (
     model_validator,
 )
 
-from aggopt.core.own_section import Coded
+from aggopt.core.plugins.section import PluginSection
 from aggopt.measure import Measure
 from aggopt.measure._registry import own_measures
 
 
-class Measures(Coded):
+class Measures(PluginSection):
     """What is measured of a release beside what every release is measured by.
 
     Attributes

@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 from pydantic import ValidationError as Invalid
 
 from aggopt.aggregate.own._section import ByModel
-from aggopt.core.own_code import KINDS, Origin, seen_from
-from aggopt.core.own_section import Coded, OwnSection
+from aggopt.core.plugins.loading import KINDS, Origin, resolve_code_path
+from aggopt.core.plugins.section import PluginSection, UserMethodSection
 from aggopt.core.registry import Registry
 from aggopt.errors import JobError, naming
 from aggopt.job._refusal import refused
 from aggopt.solvers import SOLVERS
 
-Own = TypeVar("Own", bound=OwnSection)
+Own = TypeVar("Own", bound=UserMethodSection)
 _NAMING = {  # keys that may name it, and its kind; a method is of what it stands in
     "initial": "partitioners",
     "inner": "partitioners",
@@ -38,7 +38,9 @@ def by_name(section: Any, methods: Registry[Any]) -> Any:
     return section if own is None else {**section, "method": own.name}
 
 
-def own_section(section: Any, kind: type[OwnSection], title: str, job: Any) -> Any:
+def own_section(
+    section: Any, kind: type[UserMethodSection], title: str, job: Any
+) -> Any:
     """Return the section of a method of the user's; None if it names none.
 
     Raises
@@ -85,7 +87,7 @@ def _read(section: Any, kind: type[Own], title: str, job: Any) -> Own:
 
 def with_paths(sections: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the sections of a job file with the whole path of each file of code."""
-    return renamed(sections, lambda _, name: seen_from(folder, name))
+    return renamed(sections, lambda _, name: resolve_code_path(folder, name))
 
 
 def renamed(
@@ -127,7 +129,7 @@ def loaded(job: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """
     found = {}
     for title, section in job:
-        own = isinstance(section, Coded)
+        own = isinstance(section, PluginSection)
         with naming(f"[{title}]"):
             made = with_solver(section.contained() if own else section)
         if made is not section:
@@ -178,7 +180,7 @@ def own_methods(job: Iterable[tuple[str, Any]]) -> tuple[Any, ...]:
     """Return the methods of the user's that a job names, as far as they are loaded."""
     named: list[Any] = []
     for _, section in job:
-        named += section.own_methods if isinstance(section, Coded) else ()
+        named += section.own_methods if isinstance(section, PluginSection) else ()
         inner = (getattr(section, name, None) for name in _INNER)
         named += [getattr(each, "solver", None) for each in (section, *inner)]
     return tuple(each for each in named if getattr(each, "origin", None) is not None)

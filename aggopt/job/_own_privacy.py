@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from aggopt.core.own_section import OwnSection
+from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.registry import Registry
 from aggopt.errors import JobError
 from aggopt.privacy._model import REQUIREMENTS, OwnPrivacyModel
 
 
-class OwnRequiring(OwnSection):
+class OwnRequiring(UserMethodSection):
     """A privacy model of the user's; the keys beside are its settings.
 
     Attributes

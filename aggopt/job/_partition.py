@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import SerializeAsAny
 
-from aggopt.core.own_section import OwnSection
+from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.registry import Registry
-from aggopt.core.section import one_of
+from aggopt.core.section import union_of_sections
 from aggopt.job._earlier import EarlierGroups
 from aggopt.partition._registry import PARTITIONERS
 from aggopt.partition._shared.settings import Grouping, Seconds
@@ -19,7 +19,7 @@ class Recommended(Grouping):
     time_limit: Seconds | None = None
 
 
-class OwnGrouping(OwnSection, Grouping):
+class OwnGrouping(UserMethodSection, Grouping):
     """A partition method of the user's; the keys beside are its settings."""
 
     methods: ClassVar[Registry[Any]] = PARTITIONERS
@@ -29,4 +29,4 @@ if TYPE_CHECKING:
     Partition: TypeAlias = Grouping
 else:
     own = [method.settings for method in PARTITIONERS.values()]
-    Partition = SerializeAsAny[one_of([Recommended, EarlierGroups, *own])]
+    Partition = SerializeAsAny[union_of_sections([Recommended, EarlierGroups, *own])]

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from aggopt.core.names import numbers_among
+from aggopt.core.column_names import count_numeric_names
 from aggopt.errors import JobError, TableError
 
 DROPPED = ("identifier", "unit", "wish", "drop")  # roles that no release holds
@@ -145,7 +145,7 @@ def _own_names(columns: Sequence[str], known: int) -> str:
 
     Where they know few, the names may be a record, which is not repeated.
     """
-    count = numbers_among(columns)
+    count = count_numeric_names(columns)
     if count:
         return (
             f"{count} of the table's {len(columns)} column names are numbers: if its "

@@ -10,7 +10,7 @@ from pydantic import (
     model_validator,
 )
 
-from aggopt.core.section import Section, whole
+from aggopt.core.section import Section, to_int
 
 SEPARATORS = (",", ";", "\t", "|")
 Encoding = Literal["utf-8", "cp1252", "latin-1"]
@@ -37,8 +37,8 @@ class Input(Section):
 
 
 DIGITS = 6  # a millionth of the spread: finer than measures are printed
-Digits = Annotated[StrictInt, Field(ge=2, le=15), BeforeValidator(whole)]
-Decimals = Annotated[StrictInt, Field(ge=-15, le=15), BeforeValidator(whole)]
+Digits = Annotated[StrictInt, Field(ge=2, le=15), BeforeValidator(to_int)]
+Decimals = Annotated[StrictInt, Field(ge=-15, le=15), BeforeValidator(to_int)]
 
 
 class Output(Section):

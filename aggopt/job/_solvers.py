@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import suppress
 
-from aggopt.core.own_section import OwnSection
-from aggopt.core.section import MethodSection, Solved
+from aggopt.core.plugins.section import UserMethodSection
+from aggopt.core.section import MethodSection, SolverSection
 from aggopt.errors import SolverError, naming
 from aggopt.job._privacy import Privacy
 from aggopt.partition._registry import PARTITIONERS
@@ -49,7 +49,7 @@ def _named(
         ("aggregation", aggregation),
         ("aggregation.categories", getattr(aggregation, "categories", None)),
     ):
-        if isinstance(how, OwnSection):
+        if isinstance(how, UserMethodSection):
             continue  # of whose model nothing is known before it is loaded
-        if isinstance(how, Solved) and how.solver is not None:
+        if isinstance(how, SolverSection) and how.solver is not None:
             yield section, how.solver, how.function

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, StrictInt
 
-from aggopt.core.section import Section, given
+from aggopt.core.section import Section, written_keys
 from aggopt.errors import JobError
 from aggopt.job._attributes import AttributeSection
 from aggopt.job._roles import Roles
@@ -43,7 +43,7 @@ def require_strata(
         There are none; or more is said of a column of theirs than how near its values
         are, or that without strata to merge.
     """
-    if given(strata) and not roles.stratum:
+    if written_keys(strata) and not roles.stratum:
         raise JobError(
             "[strata] is given, and no column has the role stratum.",
             fix='name those that groups lie within, under [roles]: stratum = ["NAME"]; '

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from aggopt.core.section import Section, given
+from aggopt.core.section import Section, written_keys
 from aggopt.errors import JobError, require_known
 from aggopt.job._privacy import Privacy
 from aggopt.job._roles import Roles
@@ -41,7 +41,7 @@ def require_units(units: Units, roles: Roles, privacy: Privacy) -> None:
         twice, or some, and k is of the combination with the others; or a column has the
         name of that of pseudonyms.
     """
-    if given(units) and not roles.unit:
+    if written_keys(units) and not roles.unit:
         raise JobError(
             "[units] is given, and no column has the role unit.",
             fix='name what numbers the units, under [roles]: unit = ["NAME"]; or leave '

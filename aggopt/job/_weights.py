@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from aggopt.core.section import Section, given
+from aggopt.core.section import Section, written_keys
 from aggopt.errors import JobError
 from aggopt.job._roles import Roles
 from aggopt.job._strata import Strata
@@ -36,7 +36,7 @@ def require_weights(weights: Sampling, roles: Roles, strata: Strata) -> None:
         No column has them; or they are published as they are, and strata, of which
         they are one then, are to be merged.
     """
-    if given(weights) and not roles.weight:
+    if written_keys(weights) and not roles.weight:
         raise JobError(
             "[weights] is given, and no column has the role weight.",
             fix='name that of the sampling weights, under [roles]: weight = "NAME"; '

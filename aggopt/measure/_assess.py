@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.frame import framed
-from aggopt.core.validation import matrix
+from aggopt.core.frame import to_frame
+from aggopt.core.validation import check_matrix
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError, TableError
 from aggopt.measure._assessment import Assessment
@@ -115,7 +115,9 @@ def assess(
         pair = pair.attacked(Attacker.of(pair.n, known, units, added))
         by_weight = None if weights is None else Pair.of(original, released, weights)
         tables = Comparison(pair, by_weight=by_weight, **given)
-        return _assessed(tables, _own(own, matrix(original), matrix(released)))
+        return _assessed(
+            tables, _own(own, check_matrix(original), check_matrix(released))
+        )
     given |= {"weights": weights, "known": known, "units": units, "added": added}
     typed = TypedComparison.of(original, released, attributes, **given)
     numeric = any(each.of.numbers is not None for each in typed.typed.attributes)
@@ -143,7 +145,7 @@ def _all_numbers(original: Any) -> bool:
     if isinstance(original, Encoded | np.ndarray):
         return not isinstance(original, Encoded)
     try:
-        columns = framed(original).schema
+        columns = to_frame(original).schema
     except TableError:  # numbers all the same, or refused as such
         return True
     return all(kind.is_numeric() for kind in columns.values())

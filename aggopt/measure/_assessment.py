@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from aggopt.core.html import lines
+from aggopt.core.html import html_lines
 from aggopt.core.json_text import json_text
 from aggopt.errors import require_known
 from aggopt.measure._pil import PilParts
@@ -127,7 +127,7 @@ class Assessment:
 
     def _repr_html_(self) -> str:
         """Return the same for a notebook."""
-        return lines(str(self))
+        return html_lines(str(self))
 
     def table(self, risks: Sequence[tuple[str, float, str]] = ()) -> str:
         """Return a table in plain text.

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from aggopt.core.columns.values import groups_of
 from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import TableError
-from aggopt.privacy._values import groups_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.validation import matrix
-from aggopt.core.weights import weighted
+from aggopt.core.record_weights import multiply_by_weights
+from aggopt.core.validation import check_matrix
 from aggopt.measure._pair import Pair, varying_scale
 from aggopt.measure._registry import Heading, Measure, of_numbers
 
@@ -61,7 +61,7 @@ def sst(original: npt.ArrayLike) -> float:
     >>> sst([[0.0, 5.0], [2.0, 5.0], [4.0, 5.0], [6.0, 5.0]])
     4.0
     """
-    X = matrix(original, name="original")
+    X = check_matrix(original, name="original")
     return float(len(X) * varying_scale(X)[1].sum())
 
 
@@ -123,7 +123,7 @@ def il1s(
 
 def sse_of(pair: Pair) -> float:
     """Return `sse` of tables already paired."""
-    return float(weighted(pair.difference**2, pair.weights).sum())
+    return float(multiply_by_weights(pair.difference**2, pair.weights).sum())
 
 
 def sst_of(pair: Pair) -> float:
@@ -140,7 +140,9 @@ def il_of(pair: Pair) -> float:
 def il1s_of(pair: Pair) -> float:
     """Return `il1s` of tables already paired."""
     unit = np.sqrt(2) * pair.sample_deviation
-    return float(weighted(np.abs(pair.difference) / unit, pair.weights).mean())
+    return float(
+        multiply_by_weights(np.abs(pair.difference) / unit, pair.weights).mean()
+    )
 
 
 _GROUPED = "Domingo-Ferrer and Torra (2001)"

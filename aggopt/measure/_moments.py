@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.validation import Floats
-from aggopt.core.weights import weighted
 from aggopt.measure._pair import TOLERANCE
 
 
 def mean_of(values: Floats, weights: Floats | None = None) -> Floats:
     """Return the mean of each column of (n, v), by weights (n,) of mean 1 if given."""
-    return np.asarray(weighted(values, weights).mean(axis=0))
+    return np.asarray(multiply_by_weights(values, weights).mean(axis=0))
 
 
 def centred(z: Floats, weights: Floats | None = None) -> Floats:

@@ -6,12 +6,12 @@ from math import isfinite
 from numbers import Real
 from typing import Any, ClassVar
 
-from aggopt.core.own_function import OwnFunction
+from aggopt.core.plugins.function import UserFunction
 from aggopt.errors import JobError
 
 
 @dataclass(frozen=True)
-class OwnMeasure(OwnFunction):
+class OwnMeasure(UserFunction):
     """A function f(original, released) of the user's."""
 
     data: ClassVar[tuple[str, ...]] = ("original", "released")

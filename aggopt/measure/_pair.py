@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, matrix
-from aggopt.core.weights import of_mean_one, sampling_weights
+from aggopt.core.validation import Floats, check_matrix
 from aggopt.errors import TableError
 from aggopt.measure._attacker import Attacker
 
@@ -66,14 +66,14 @@ class Pair:
             or released values too far away for their squares to be computed; weights
             that are not one number above 0 for each record.
         """
-        X = matrix(original, name="original")
-        Y = matrix(released, name="released")
+        X = check_matrix(original, name="original")
+        Y = check_matrix(released, name="released")
         if X.shape != Y.shape:
             raise TableError(
                 f"original has shape {X.shape}, released has shape {Y.shape}.",
                 fix="pass the same records and the same attributes in the same order.",
             )
-        known = of_mean_one(sampling_weights(weights, len(X)))
+        known = scale_to_mean_one(check_weights(weights, len(X)))
         scale, varying = varying_scale(X, known)
         with np.errstate(over="ignore"):
             difference = (Y - X)[:, varying] / scale.spread[varying]

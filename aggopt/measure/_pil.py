@@ -6,8 +6,8 @@ from dataclasses import asdict, astuple, dataclass
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.validation import Floats
-from aggopt.core.weights import weighted
 from aggopt.measure._moments import centred, mean_of, unit_spread
 from aggopt.measure._pair import Pair
 from aggopt.measure._probability import probability
@@ -172,7 +172,7 @@ def _moved(gap: Floats, influence: Floats, by: Floats | None) -> Floats:
     root = np.sqrt(len(influence))
     if by is None:
         return probability(gap.mean(axis=0), influence.std(axis=0) / root)
-    away = weighted(centred(influence, by), by)
+    away = multiply_by_weights(centred(influence, by), by)
     return probability(mean_of(gap, by), np.sqrt((away**2).mean(axis=0)) / root)
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy.typing as npt
 
-from aggopt.core.own_code import Origin
+from aggopt.core.plugins.loading import Origin
 from aggopt.core.registry import Method, Registry
 from aggopt.errors import JobError
 from aggopt.measure._own import OwnMeasure

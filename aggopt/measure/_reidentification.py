@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.plural import many
-from aggopt.core.validation import Floats, Labels, matrix
+from aggopt.core.plural import plural
+from aggopt.core.validation import Floats, Labels, check_matrix
 from aggopt.measure._attacker import LinkedGroups
 from aggopt.measure._pair import Pair
 from aggopt.measure._registry import Comparison, Heading, Measure
@@ -31,7 +31,7 @@ def record_risk(released: npt.ArrayLike) -> Floats:
     >>> record_risk([[1.0], [1.0], [5.0], [1.0]]).round(3).tolist()
     [0.333, 0.333, 1.0, 0.333]
     """
-    return 1 / _sizes(matrix(released, name="released"))[1]
+    return 1 / _sizes(check_matrix(released, name="released"))[1]
 
 
 def highest_risk(released: npt.ArrayLike) -> float:
@@ -52,7 +52,7 @@ def highest_risk(released: npt.ArrayLike) -> float:
     >>> highest_risk([[1.0], [1.0], [5.0], [5.0], [5.0]])
     0.5
     """
-    return highest_of(group_sizes(matrix(released, name="released")))
+    return highest_of(group_sizes(check_matrix(released, name="released")))
 
 
 def average_risk(released: npt.ArrayLike) -> float:
@@ -75,7 +75,7 @@ def average_risk(released: npt.ArrayLike) -> float:
     >>> average_risk([[1.0], [1.0], [5.0], [5.0], [5.0]])
     0.4
     """
-    return average_of(group_sizes(matrix(released, name="released")))
+    return average_of(group_sizes(check_matrix(released, name="released")))
 
 
 def reidentifications(released: npt.ArrayLike) -> int:
@@ -97,7 +97,7 @@ def reidentifications(released: npt.ArrayLike) -> int:
     >>> reidentifications([[1.0], [1.0], [5.0], [5.0], [5.0]])
     2
     """
-    return len(group_sizes(matrix(released, name="released")))
+    return len(group_sizes(check_matrix(released, name="released")))
 
 
 def group_sizes(released: Floats) -> Labels:
@@ -163,7 +163,7 @@ AVERAGE = Measure(
     of=lambda tables: average_of(tables.once(_groups)),
     heading=Heading.RISK,
     label="average risk",
-    says=lambda found: f"{many(found.reidentifications, 'group')} / records",
+    says=lambda found: f"{plural(found.reidentifications, 'group')} / records",
 )
 
 EXPECTED = Measure(

@@ -8,8 +8,12 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.record_weights import (
+    check_weights,
+    multiply_by_weights,
+    scale_to_mean_one,
+)
 from aggopt.core.types import F64, Bool, Labels
-from aggopt.core.weights import of_mean_one, sampling_weights, weighted
 from aggopt.encoding import Categories, Encoded, EncodedAttribute, encode
 from aggopt.encoding._released import released_values
 from aggopt.errors import JobError, TableError
@@ -83,7 +87,7 @@ class AttributePair:
     def loss(self) -> float:
         """Sum of the squared distances of records from what is released for them."""
         one, other = self.points
-        return float(weighted((other - one) ** 2, self.weights).sum())
+        return float(multiply_by_weights((other - one) ** 2, self.weights).sum())
 
     @cached_property
     def total(self) -> float:
@@ -154,7 +158,7 @@ class TypedPair:
             )
         if not isinstance(original, Encoded):
             original = encode(original, attributes, sampling_weights=weights)
-        shares = of_mean_one(sampling_weights(weights, len(original)))
+        shares = scale_to_mean_one(check_weights(weights, len(original)))
         values = released_values(original, released)
         rows = np.column_stack([column.astype(np.float64) for column in values])
         alike = np.unique(rows, axis=0, return_inverse=True)[1].ravel()

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from aggopt.core.standardise import Scale
 from aggopt.core.types import F64, I64, Bool
-from aggopt.core.validation import incomplete_matrix, require_seed
+from aggopt.core.validation import check_incomplete_matrix, require_seed
 
 NEAR = 5  # records whose mean is taken
 AXES = 8  # coordinates of the search: a tree of more looks at most records
@@ -48,7 +48,7 @@ def imputed(X: npt.ArrayLike, *, seed: int = 0) -> F64:
     >>> imputed(X * 3)[4].tolist()
     [9.0, 50.0]
     """
-    records = incomplete_matrix(X)
+    records = check_incomplete_matrix(X)
     require_seed(seed)
     scale = Scale.of(records)
     Z = scale.standardise(records)

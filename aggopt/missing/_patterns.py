@@ -7,7 +7,11 @@ import numpy.typing as npt
 
 from aggopt.core.standardise import Scale
 from aggopt.core.types import F64, I64, Bool, Labels
-from aggopt.core.validation import group_size, incomplete_matrix, numbered
+from aggopt.core.validation import (
+    check_group_size,
+    check_incomplete_matrix,
+    renumber_groups,
+)
 
 
 class Patterns(NamedTuple):
@@ -72,10 +76,10 @@ def patterns(X: npt.ArrayLike, k: int) -> Patterns:
     >>> suppressed.sum(axis=0)
     array([2, 0])
     """
-    records = incomplete_matrix(X)
+    records = check_incomplete_matrix(X)
     Z = Scale.of(records).standardise(records)
     n, d = records.shape
-    return joined(np.isnan(records), group_size(k, n), Z, np.arange(d))
+    return joined(np.isnan(records), check_group_size(k, n), Z, np.arange(d))
 
 
 def joined(absent: Bool, k: int, Z: F64, attribute: I64) -> Patterns:
@@ -90,7 +94,7 @@ def joined(absent: Bool, k: int, Z: F64, attribute: I64) -> Patterns:
     labels = np.empty(len(absent), np.intp)
     for pattern, rows in enumerate(state.rows):
         labels[rows] = pattern
-    return Patterns(numbered(labels), ~absent & ~state.held[labels])
+    return Patterns(renumber_groups(labels), ~absent & ~state.held[labels])
 
 
 def _sorted(which: I64) -> tuple[I64, I64]:

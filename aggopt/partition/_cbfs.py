@@ -7,7 +7,7 @@ import numpy.typing as npt
 from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress
 from aggopt.core.types import F64, Labels
-from aggopt.core.validation import group_size
+from aggopt.core.validation import check_group_size
 from aggopt.partition._registry import Partitioner
 from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.result import Partition
@@ -79,7 +79,7 @@ def cbfs(
     """
     clock = Deadline(None, progress)
     records = scale_records(X, scale)
-    k = group_size(k, len(records))
+    k = check_group_size(k, len(records))
     labels = cbfs_labels(records, k, progress=progress)
     evidence = certify_squares(records, labels, k, by="cbfs", seconds=clock.spent)
     return Partition(labels, evidence)

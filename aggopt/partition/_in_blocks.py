@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, require_progress
-from aggopt.core.validation import Floats, group_size, groups, is_whole
+from aggopt.core.validation import Floats, check_group_size, check_groups, is_whole
 from aggopt.encoding._encoded import Encoded
 from aggopt.errors import JobError, PrivacyError, naming, require_known
 from aggopt.partition._registry import (
@@ -98,7 +98,7 @@ def in_blocks(
     require_progress(progress)
     records = read_records(X)
     columns = _require_positions(blocks, _count_attributes(records))
-    k = group_size(k, len(records))
+    k = check_group_size(k, len(records))
     partitioned = partition_blocks(records, k, columns, method, settings, progress)
     _require_sizes(partitioned, k)
     return combine_blocks([block.partition for block in partitioned], columns)
@@ -217,7 +217,7 @@ def _partition_block(
         beside = ("weights", "dominance")
         settings = {k: v for k, v in settings.items() if k not in beside}
     result = call_with_progress(divide, X, k, **settings)
-    labels = groups(result, len(X))
+    labels = check_groups(result, len(X))
     if isinstance(result, Partition) and (uses_weights or weights is None):
         return result
     Z = scale_records(X, "z", weights)

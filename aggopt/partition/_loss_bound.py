@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.validation import Floats, Labels, group_size
+from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.partition._shared.scaling import (
     Weighing,
     rescale_squares,
@@ -212,7 +212,9 @@ def loss_bound(
     1.0
     """
     records, _ = scale_with_weights(X, scale, weights)
-    return compute_loss_bound(records, group_size(k, len(records)), weights=weights)
+    return compute_loss_bound(
+        records, check_group_size(k, len(records)), weights=weights
+    )
 
 
 def compute_loss_bound(

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress
 from aggopt.core.types import F64, Labels
-from aggopt.core.validation import group_size
+from aggopt.core.validation import check_group_size
 from aggopt.errors import require_known
 from aggopt.partition._registry import Partitioner
 from aggopt.partition._shared.evidence import certify_squares
@@ -105,7 +105,7 @@ def mdav(
     clock = Deadline(None, progress)
     require_known("ending", ending, ENDINGS)
     records = scale_records(X, scale)
-    k = group_size(k, len(records))
+    k = check_group_size(k, len(records))
     labels = mdav_labels(records, k, ending=ending, progress=progress)
     evidence = certify_squares(records, labels, k, by="mdav", seconds=clock.spent)
     return Partition(labels, evidence)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress
 from aggopt.core.renamed import renamed
-from aggopt.core.validation import group_size, groups
+from aggopt.core.validation import check_group_size, check_groups
 from aggopt.errors import JobError, require_known
 from aggopt.partition._constraints.t_closeness import CloseToTable
 from aggopt.partition._merge.merge import merge_with_nearest
@@ -101,9 +101,9 @@ def merge_until_close(
     clock = Deadline(None, progress)
     records = scale_records(X, scale)
     n = len(records)
-    k = group_size(k, n)
+    k = check_group_size(k, n)
     promise = CloseToTable.of(confidential, n, t, bins)
-    labels = groups(_resolve_method(initial)(X, k), n)
+    labels = check_groups(_resolve_method(initial)(X, k), n)
     smallest = int(np.bincount(labels).min())
     if smallest < k:
         raise JobError(

@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.own_code import Origin
-from aggopt.core.own_function import OwnFunction
+from aggopt.core.plugins.function import UserFunction
+from aggopt.core.plugins.loading import Origin
 from aggopt.core.progress import Progress
 from aggopt.core.types import F64, Labels
-from aggopt.core.validation import group_size, groups
+from aggopt.core.validation import check_group_size, check_groups
 from aggopt.encoding._encoded import Encoded
 from aggopt.errors import AggoptError, JobError, PrivacyError
 from aggopt.partition._shared.evidence import Evidence, certify_squares
@@ -21,7 +21,7 @@ from aggopt.solvers import Claim
 
 
 @dataclass(frozen=True)
-class OwnPartitioner(OwnFunction):
+class OwnPartitioner(UserFunction):
     """A user-defined function f(X, k, *, progress, **settings).
 
     It receives a copy of records X (n, d), or of the coordinates that attributes of
@@ -54,7 +54,7 @@ class OwnPartitioner(OwnFunction):
         """
         clock = Deadline(None)
         records = read_records(X)
-        k = group_size(k, len(records))
+        k = check_group_size(k, len(records))
         result = self.run(_copy_coordinates(records), k, progress=progress, **settings)
         labels = require_labels(self.origin, result, len(records), k)
         Z = scale_records(records, scale)
@@ -90,7 +90,7 @@ def require_labels(origin: Origin, result: Any, n: int, k: int) -> Labels:
     raw_labels = result.labels if isinstance(result, Partition) else result
     array = origin.run(np.array, raw_labels)
     try:
-        labels = groups(array, n)
+        labels = check_groups(array, n)
     except AggoptError as error:
         raise JobError(
             f"{origin.name} returns no partition: {error.problem}",

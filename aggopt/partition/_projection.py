@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.validation import Floats, Labels, group_size
+from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.errors import require_known
 from aggopt.partition._path_split.split import find_best_split
 from aggopt.partition._registry import Partitioner
@@ -89,7 +89,7 @@ def projection(
     clock = Deadline(None)
     require_known("axis", axis, AXES)
     records = scale_records(X, scale)
-    k = group_size(k, len(records))
+    k = check_group_size(k, len(records))
     labels = _split_along_axis(records, k, axis, scale)
     evidence = certify_squares(records, labels, k, by="projection", seconds=clock.spent)
     return Partition(labels, evidence)

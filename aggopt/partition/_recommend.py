@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aggopt.core.deadline import require_time_limit
-from aggopt.core.html import Listed
+from aggopt.core.html import HtmlFields
 from aggopt.core.renamed import renamed
-from aggopt.core.validation import group_size, is_whole
+from aggopt.core.validation import check_group_size, is_whole
 from aggopt.errors import JobError
 
 PROVABLE = 5000  # records up to which column generation gives a useful bound
@@ -16,7 +16,7 @@ WHOLE = 20_000  # records up to which local search treats the table as a whole
 
 
 @dataclass(frozen=True)
-class Recommendation(Listed):
+class Recommendation(HtmlFields):
     """A partition method, its settings and the reason.
 
     Attributes
@@ -90,7 +90,7 @@ def recommend(
                 f"{name} = {count!r} is not a count.",
                 fix="pass the numbers of records and of attributes, from 1 up.",
             )
-    k = group_size(k, n)
+    k = check_group_size(k, n)
     require_time_limit(time_limit)
     _require_distinct(distinct, n)
     if d == 1 and not weighted:

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Self
 import numpy.typing as npt
 from pydantic import AfterValidator, PlainSerializer
 
-from aggopt.core.own_code import Origin
-from aggopt.core.own_section import Coded
+from aggopt.core.plugins.loading import Origin
+from aggopt.core.plugins.section import PluginSection
 from aggopt.core.registry import Method, Registry, require_arguments
 from aggopt.core.section import MethodSection
 from aggopt.errors import require_known
@@ -199,7 +199,7 @@ InnerMethod = Annotated[
 ]
 
 
-class FromGroups(Grouping, Coded):
+class FromGroups(Grouping, PluginSection):
     """Settings of a method that calls another one: `initial` or `inner`."""
 
     def contained(self) -> Self:

@@ -8,46 +8,51 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.core.in_memory import InMemory
-from aggopt.core.names import confusable_names
-from aggopt.core.plural import many
-from aggopt.core.signals import heeded
+from aggopt.core.column_names import confusable_names
+from aggopt.core.deferred_signals import reraise_interrupts
+from aggopt.core.not_pickled import NotPickled
+from aggopt.core.plural import plural
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
-from aggopt.input.table import Table
-from aggopt.input.units import repeated_identifiers
+from aggopt.data.context.units import find_repeated_identifiers
+from aggopt.data.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
-from aggopt.output.block_names import names_of, proven
-from aggopt.output.release import Release
-from aggopt.output.risk import as_counted
-from aggopt.output.risks import risks_of
-from aggopt.pipeline import by_stratum, margins, rounding, sampling_weights
-from aggopt.pipeline.aggregate_step import Masked, aggregated
-from aggopt.pipeline.audit_values import audit_of
-from aggopt.pipeline.compared import compared
-from aggopt.pipeline.copied_back import copied_back
-from aggopt.pipeline.grouped import Grouped
-from aggopt.pipeline.infeasibility import forced
-from aggopt.pipeline.largest_loss import large_loss
-from aggopt.pipeline.later_wave import counted_as_written, uncounted
-from aggopt.pipeline.measured import complete, measured_if_any
-from aggopt.pipeline.own_model_words import why_stopped
-from aggopt.pipeline.partition_step import (
+from aggopt.pipeline.aggregate import by_stratum, margins
+from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable, aggregate_table
+from aggopt.pipeline.aggregate.unit_values import copy_to_records
+from aggopt.pipeline.aggregate.units_and_records import mask_units_and_records
+from aggopt.pipeline.finish import rounding
+from aggopt.pipeline.finish.audit_values import audit_before_writing
+from aggopt.pipeline.finish.largest_loss import note_on_loss
+from aggopt.pipeline.finish.measures import find_complete, measure_if_varying
+from aggopt.pipeline.finish.original_comparison import compare_originals
+from aggopt.pipeline.partition.partition_table import (
     Progress,
-    group,
-    job_of,
+    load_job,
+    partition_table,
     progress_or_noop,
     require_solved,
 )
-from aggopt.pipeline.units_and_records import of_both
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.programs.user_model_messages import explain_stop
+from aggopt.pipeline.validate import sampling_weights
+from aggopt.pipeline.validate.infeasibility import explain_single_group
+from aggopt.pipeline.waves.later_wave import (
+    count_changes_as_written,
+    note_on_uncounted_changes,
+)
+from aggopt.release.audit.counted_risk import replace_counted_risks
+from aggopt.release.audit.risks import measure_risks
+from aggopt.release.block_names import partition_certificates, partition_names
+from aggopt.release.release import Release
 from aggopt.solvers import Certificate, Status
 
 CUT_SHORT = (Status.GAP, Status.LIMIT, Status.FALLBACK, Status.UNANSWERED)
 NAMES = (nw.String, nw.Categorical, nw.Enum)  # types of which entries may span lines
 
 
-@heeded()
+@reraise_interrupts()
 def mask(
     data: Any,
     job: Job | str | Path,
@@ -104,39 +109,49 @@ def mask(
     >>> release.audit.smallest
     3
     """
-    on_progress, job = progress_or_noop(progress), job_of(job, trust)
+    on_progress, job = progress_or_noop(progress), load_job(job, trust)
     if job.units.apart(job.roles):
-        return _released(*of_both(data, job, on_progress, secret), on_progress)
-    return release_of(group(data, job, on_progress, known=secret), on_progress)
+        return _released(
+            *mask_units_and_records(data, job, on_progress, secret), on_progress
+        )
+    return release_partitioned(
+        partition_table(data, job, on_progress, known=secret), on_progress
+    )
 
 
-def release_of(given: Grouped, on_progress: Progress) -> Release:
+def release_partitioned(given: PartitionedTable, on_progress: Progress) -> Release:
     """Return the audited release of a table that is grouped; raises as `mask`."""
-    return _released(*copied_back(given, aggregated(given, on_progress)), on_progress)
+    return _released(
+        *copy_to_records(given, aggregate_table(given, on_progress)), on_progress
+    )
 
 
-def _released(given: Grouped, masked: Masked, on_progress: Progress) -> Release:
+def _released(
+    given: PartitionedTable, masked: AggregatedTable, on_progress: Progress
+) -> Release:
     """Return the audited release of what is published of a table's groups."""
     job, certificates = given.job, masked.certificates
     require_solved(certificates)
 
     on_progress("audit", 0.0)
-    released = rounding.released(given, masked.values)
-    both = compared(given.whole, released.matrix(), job.output, given.table)
-    found = audit_of(given, released, both)
+    released = rounding.round_release(given, masked.values)
+    both = compare_originals(given.whole, released.matrix(), job.output, given.table)
+    found = audit_before_writing(given, released, both)
     found.require()
-    wave = None if given.wave is None else counted_as_written(given, released)
+    wave = None if given.wave is None else count_changes_as_written(given, released)
     on_progress("measure", 0.0)
     after = given.of_numbers(both.after)
-    drift = rounding.drifts(given, given.of_numbers(masked.values), after)
-    measures = measured_if_any(given.table, released, given.asked, job.measures.own)
-    whole = complete(given.whole, both.after)
+    drift = rounding.rounding_drifts(given, given.of_numbers(masked.values), after)
+    measures = measure_if_varying(given.table, released, given.asked, job.measures.own)
+    whole = find_complete(given.whole, both.after)
     linkage = measures.linkage if measures is not None and whole.all() else None
     found = found.with_linkage(job.privacy, linkage)
     found.require()
-    repeated = map(str, repeated_identifiers(given.table))
-    of_wave = uncounted(job, given.wave) if wave is None else (wave.note,)
-    lost = large_loss(measures, job.measures)
+    repeated = map(str, find_repeated_identifiers(given.table))
+    of_wave = (
+        note_on_uncounted_changes(job, given.wave) if wave is None else (wave.note,)
+    )
+    lost = note_on_loss(measures, job.measures)
     urgent = (
         *found.disclosures,
         *of_wave,
@@ -161,16 +176,16 @@ def _released(given: Grouped, masked: Masked, on_progress: Progress) -> Release:
         blocks=given.blocks,
         certificates=certificates,
         audit=found,
-        measures=None if measures is None else as_counted(measures, found),
+        measures=None if measures is None else replace_counted_risks(measures, found),
         notes=notes,
         job=job,
         source=given.source,
         secret=given.secret,
         drift=drift,
-        risks=risks_of(given.table, released, job),
+        risks=measure_risks(given.table, released, job),
         strata=given.strata,
         units=given.units.of if given.units else None,
-        original=InMemory(_quasi_identifiers(given.table)),
+        original=NotPickled(_quasi_identifiers(given.table)),
         weights=given.weights_of_values,
         urgent=len(urgent),
         trivial=len(trivial),
@@ -185,32 +200,32 @@ def _quasi_identifiers(table: Table) -> Table:
 
 
 def _of_groups(
-    given: Grouped, certificates: dict[str, Certificate], Y: Floats
+    given: PartitionedTable, certificates: dict[str, Certificate], Y: Floats
 ) -> Iterator[str]:
     """Yield what is to be said of groups, and of the values Y (n, p) of their numbers.
 
     That is how they were made, within what, and what is proven of them.
     """
     yield from margins.notes(given)
-    yield from margins.nearer(given, Y)
+    yield from margins.note_on_nearer_values(given, Y)
     yield from given.strata.notes if given.strata else ()
     yield from by_stratum.notes(given.job, given.strata)
     yield from sampling_weights.notes(given.job, given.weights)
     yield from _notes(given, certificates)
 
 
-def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
+def _notes(given: PartitionedTable, certificates: dict[str, Certificate]) -> list[str]:
     constant = given.constant
     notes = [
         f"{name!r} has one value only: kept as it is, weight zero."
         for name, same in zip(given.job.roles.quasi_identifier, constant, strict=True)
         if same
     ]
-    grouped = proven(given.blocks, given.job)
+    grouped = partition_certificates(given.blocks, given.job)
     of_groups = {f"groups of {name}": grouped[name] for name in grouped}
     notes += [
         f"{name!r}: {certificate.solver} {certificate.status}."
-        f"{why_stopped(certificate, given.job)}"
+        f"{explain_stop(certificate, given.job)}"
         for name, certificate in (of_groups | certificates).items()
         if certificate.status in CUT_SHORT
     ]
@@ -222,7 +237,7 @@ def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
     return [*notes, *_one_group(given, constant)]
 
 
-def _index(given: Grouped) -> list[str]:
+def _index(given: PartitionedTable) -> list[str]:
     """Say that the index of a pandas table is kept, if it is."""
     if not given.table.keeps_index:
         return []
@@ -232,19 +247,19 @@ def _index(given: Grouped) -> list[str]:
     ]
 
 
-def _one_group(given: Grouped, constant: Bool) -> list[str]:
+def _one_group(given: PartitionedTable, constant: Bool) -> list[str]:
     """Say where all records have one value although the originals differ."""
     n = len(given.whole)
     if n < 2 * given.job.privacy.k:
         return [f"All {n} records form one group: there are fewer than 2k."]
     alone = given.blocks[0].groups == 1
-    why = forced(given.held, given.job.privacy) if alone else None
+    why = explain_single_group(given.held, given.job.privacy) if alone else None
     if why:
         return [f"{why.problem} To fix: {why.fix}"]
     return [
         f"{', '.join(map(repr, names))}: all {n} records form one group."
         for names, block in zip(
-            names_of(given.blocks, given.job), given.blocks, strict=True
+            partition_names(given.blocks, given.job), given.blocks, strict=True
         )
         if block.groups == 1 and not constant[list(block.columns)].all()
     ]
@@ -269,14 +284,14 @@ def _spanning(released: Table, job: Job) -> list[str]:
     columns = ((name, released.frame[name]) for name in released.frame.columns)
     text = [(name, c.cast(nw.String)) for name, c in columns if c.dtype in NAMES]
     return [
-        f"{name!r}: {many(count, 'entry', 'entries')} span several lines: of a CSV "
+        f"{name!r}: {plural(count, 'entry', 'entries')} span several lines: of a CSV "
         "file aggopt reads them only with multiline = true under [input]."
         for name, column in text
         if (count := int(column.str.contains("[\r\n]").sum()))
     ]
 
 
-def _beyond(given: Grouped, Y: Floats) -> list[str]:
+def _beyond(given: PartitionedTable, Y: Floats) -> list[str]:
     """Say which values Y (n, p) lie outside the originals' range, and how none does."""
     lowest, highest = np.fmin.reduce(given.X), np.fmax.reduce(given.X)
     counts = ((lowest > Y) | (highest < Y)).sum(axis=0)

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from aggopt.core.columns.values import each, labels_of
 from aggopt.privacy._distance import Distance
 from aggopt.privacy._metric import Metric
-from aggopt.privacy._values import each, labels_of
 
 
 def t_closeness(

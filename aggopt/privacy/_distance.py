@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, groups, is_number
+from aggopt.core.validation import Floats, check_groups, is_number
 from aggopt.errors import InfeasibleInputError, JobError
 
 LARGEST = np.iinfo(np.int64).max
@@ -71,13 +71,13 @@ class Distance(ABC):
 
     def numerators(self, labels: npt.ArrayLike) -> I64:
         """Return `sum_A w_A |n cnt_C(A) - |C| cnt(A)|` of each group C of labels."""
-        of_record = groups(labels, len(self.place))
+        of_record = check_groups(labels, len(self.place))
         places = self.place[np.lexsort((self.place, of_record))]
         return self.runs(places, starts_of(np.bincount(of_record)))
 
     def emd(self, labels: npt.ArrayLike) -> Floats:
         """Return the EMD between each group of labels (n,) and the table, 0 to 1."""
-        sizes = np.bincount(groups(labels, len(self.place)))
+        sizes = np.bincount(check_groups(labels, len(self.place)))
         if self.unit == 0:
             return np.zeros(len(sizes))
         return np.asarray(self.numerators(labels) / (float(self.unit) * sizes))

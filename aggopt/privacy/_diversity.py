@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.columns.values import each, labels_of
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, is_number
 from aggopt.errors import JobError
 from aggopt.privacy._distance import starts_of, written
-from aggopt.privacy._values import each, labels_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError
@@ -73,7 +73,7 @@ class Dominance(Requirement):
         if self.satisfied(np.zeros(self.n, np.intp)):
             return None
         return InfeasibleInputError(
-            f"One of {many(self.n, 'record')} has more than {self.share:g} of the "
+            f"One of {plural(self.n, 'record')} has more than {self.share:g} of the "
             f"weight of all by {self.attribute!r}: no group keeps that dominance.",
             fix="correct that weight, leave the record out, or allow a larger "
             "dominance under [weights].",

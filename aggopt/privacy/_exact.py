@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from aggopt.core.columns.columns import Entries, plain
+from aggopt.core.columns.values import REFUSE, each
 from aggopt.core.types import I64
 from aggopt.errors import TableError
-from aggopt.privacy._columns import Entries, plain
-from aggopt.privacy._values import REFUSE, each
 
 Near = tuple[I64, I64]  # of each value, the first and the last one near it
 

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from aggopt.core.columns.columns import columns, is_missing, is_series, plain
+from aggopt.core.columns.values import OWN, REFUSE, shown
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._columns import columns, is_missing, is_series, plain
 from aggopt.privacy._distance import Distance
-from aggopt.privacy._nested import Nested
 from aggopt.privacy._ordered import Ordered, require_bins
 from aggopt.privacy._ranked import ranked
-from aggopt.privacy._values import OWN, REFUSE, shown
+from aggopt.privacy.nested import Nested
 
 Kind = Literal["ordered", "equal", "hierarchical"]
 KINDS = get_args(Kind)

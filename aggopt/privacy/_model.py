@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from aggopt.core.own_code import Origin
+from aggopt.core.plugins.loading import Origin
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section
 from aggopt.core.types import I64

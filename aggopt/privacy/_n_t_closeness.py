@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.columns.columns import columns, is_series, is_table
+from aggopt.core.columns.values import each, groups_of
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, is_whole, matrix
+from aggopt.core.validation import Floats, check_matrix, is_whole
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.privacy._closeness import warn_of_constant
-from aggopt.privacy._columns import columns, is_series, is_table
 from aggopt.privacy._distance import Distance
 from aggopt.privacy._metric import Metric
-from aggopt.privacy._values import each, groups_of
 
 TIE = 1e-9  # groups equally far come in together, whatever rounding made of it
 
@@ -87,11 +87,11 @@ def _numbers(released: Any) -> Floats:
             '(n, d): of one column frame[["NAME"]].',
         )
     if not is_table(released):
-        return matrix(released, name="released")
+        return check_matrix(released, name="released")
     found = [values for _, values in columns(released, "released")]
     if not found:
         raise TableError("No column was passed.", fix="pass at least one attribute.")
-    return matrix(np.stack(found, axis=1), name="released")
+    return check_matrix(np.stack(found, axis=1), name="released")
 
 
 def _is_flat(released: Any) -> bool:

@@ -15,9 +15,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.columns.columns import columns, factorized, plain
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._columns import columns, factorized, plain
 from aggopt.privacy._distance import Distance, require_exact
 from aggopt.privacy._distance import threshold as threshold
 from aggopt.privacy._emd_of_parts import numerators

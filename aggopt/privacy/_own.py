@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.own_function import OwnFunction
+from aggopt.core.plugins.function import UserFunction
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import JobError
 from aggopt.privacy._requirement import Check, Requirement
 
 
 @dataclass(frozen=True)
-class OwnJudge(OwnFunction):
+class OwnJudge(UserFunction):
     """A function f(values, *, whole, **settings) of the user's.
 
     It gets the confidential values of one group, a copy, and as `whole`, if it takes

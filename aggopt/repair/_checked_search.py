@@ -8,8 +8,8 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.group_sums import group_sums
+from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.types import F64, I64, Labels
-from aggopt.core.weights import weighted
 from aggopt.partition._neighbours.neighbours import find_neighbours
 from aggopt.privacy._distance import starts_of
 from aggopt.privacy._requirement import Requirement
@@ -146,7 +146,7 @@ def search_with_checks(
     near = find_neighbours(Z, min(NEAR, len(Z) - 1))
     record_weights = np.ones(len(Z)) if weights is None else weights
     state = _SearchedGroups(Z, labels, k, requirements, record_weights)
-    min_gain = LESS * float(weighted(Z**2, weights).sum())
+    min_gain = LESS * float(multiply_by_weights(Z**2, weights).sum())
     for done in range(PASSES):
         changed = False
         for i in range(len(Z)):

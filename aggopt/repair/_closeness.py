@@ -9,7 +9,7 @@ from aggopt.core.deadline import LONGEST, Deadline
 from aggopt.core.progress import Progress
 from aggopt.core.renamed import renamed
 from aggopt.core.types import Labels
-from aggopt.core.validation import groups, is_whole, require_seed
+from aggopt.core.validation import check_groups, is_whole, require_seed
 from aggopt.errors import JobError, require_known
 from aggopt.partition._shared.result import Partition
 from aggopt.repair._bound import bound_loss
@@ -142,7 +142,7 @@ def closeness(
     options = RepairOptions(
         named_solver, _read_proposals(proposals, method, len(problem.Z)), seed
     )
-    initial_labels = groups(require_rows(labels), len(problem.Z))
+    initial_labels = check_groups(require_rows(labels), len(problem.Z))
     check_time_limit(time_limit)
     limit = _choose_limit(time_limit, method, named_solver)
     if limit is not None:

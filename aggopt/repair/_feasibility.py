@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.types import I64
-from aggopt.core.validation import Labels, group_size, is_whole
-from aggopt.core.validation import groups as checked
+from aggopt.core.validation import Labels, check_group_size, is_whole
+from aggopt.core.validation import check_groups as checked
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.privacy._ordered import Ordered
 from aggopt.repair._problem import read_ordered, require_rows
@@ -231,7 +231,7 @@ def smallest_t(
     """
     ordered = read_ordered(confidential, bins)
     n = ordered.n
-    k = group_size(k, n)
+    k = check_group_size(k, n)
     if not is_whole(groups) or groups < 1:
         raise JobError(f"groups = {groups}.", fix="pass a whole number from 1 up.")
     if groups * k > n:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.own_function import OwnFunction
+from aggopt.core.plugins.function import UserFunction
 from aggopt.core.progress import Progress
 from aggopt.core.types import F64, Bool, Labels
 from aggopt.encoding._encoded import Encoded
@@ -43,7 +43,7 @@ class RepairInput(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OwnRepair(OwnFunction):
+class OwnRepair(UserFunction):
     """A user-defined function f(X, labels, k, *, broken, progress, **settings).
 
     It receives copies of records X (n, d) and of the group of each (n,), and a function

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.group_sums import group_sse
-from aggopt.core.stacklevel import outside
+from aggopt.core.stacklevel import caller_stacklevel
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels, group_size
+from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.errors import JobError, TableError
 from aggopt.partition._constraints.state import (
     NEAR,
@@ -97,12 +97,12 @@ def create_problem(
 ) -> Problem:
     """Return the problem of records in their own units; refuse invalid input."""
     Z = np.ascontiguousarray(scale_records(X))
-    ordered = read_ordered(confidential, bins, stacklevel=outside() + 2)
+    ordered = read_ordered(confidential, bins, stacklevel=caller_stacklevel() + 2)
     if ordered.n != len(Z):
         raise TableError(
             f"There are {ordered.n} confidential values and {len(Z)} records.",
             fix="pass one confidential value per record.",
         )
-    k = group_size(k, len(Z))
+    k = check_group_size(k, len(Z))
     threshold(t)
     return Problem(Z, ordered, k, t)

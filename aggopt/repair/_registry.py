@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from aggopt.core.own_code import Origin
+from aggopt.core.plugins.loading import Origin
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section, SolverName
 from aggopt.core.types import Labels

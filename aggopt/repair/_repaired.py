@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.validation import Labels, numbered
+from aggopt.core.validation import Labels, renumber_groups
 from aggopt.errors import SolverError
 from aggopt.partition._shared.result import Partition
 from aggopt.repair._bound import raise_bound
@@ -39,7 +39,9 @@ def certify_repair(
 ) -> Partition:
     """Return the result, renumbered and with its certificate."""
     certificate = _make_certificate(problem, result, bound, clock)
-    return Partition(numbered(result.labels), certificate, merging=result.merging)
+    return Partition(
+        renumber_groups(result.labels), certificate, merging=result.merging
+    )
 
 
 def _make_certificate(

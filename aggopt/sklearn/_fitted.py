@@ -9,11 +9,11 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.core.frame import framed
+from aggopt.core.frame import to_frame
 from aggopt.core.types import I64
 from aggopt.encoding import AttributeType
 from aggopt.encoding._nearest import nearest
-from aggopt.output.release import Release
+from aggopt.release.release import Release
 from aggopt.sklearn._row_hashes import row_hashes
 
 KEY = 32  # bytes of the key under which rows are hashed
@@ -73,7 +73,7 @@ class FittedRows:
     def nearest(self, frame: nw.DataFrame[Any]) -> I64:
         """Return which published row is nearest to each record, (n,)."""
         counts = np.bincount(self.place)
-        return nearest(framed(self.published), counts, frame, self.types)
+        return nearest(to_frame(self.published), counts, frame, self.types)
 
     def at(self, place: I64, like: Any) -> Any:
         """Return published rows (n,): an array where what they are `like` is one.
@@ -82,7 +82,7 @@ class FittedRows:
         """
         if isinstance(self.published, np.ndarray):
             return self.published[place]
-        rows = framed(self.published)[place]
+        rows = to_frame(self.published)[place]
         if isinstance(like, np.ndarray):
             return rows.to_numpy()
         native = rows.to_native()

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from aggopt.core.frame import framed, require_records
+from aggopt.core.frame import require_records, to_frame
 from aggopt.errors import JobError, TableError, require_known
 from aggopt.job import Job
-from aggopt.output.release import Release
 from aggopt.pipeline.mask import mask
+from aggopt.release.release import Release
 from aggopt.sklearn._fitted import FittedRows
 
 WAYS = REFUSE, NEAREST = "refuse", "nearest"
@@ -140,7 +140,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         check_is_fitted(self)
         require_known("way with records that were not fitted", self.unseen, WAYS)
         data = self._checked(X, reset=False)
-        frame = framed(data)
+        frame = to_frame(data)
         require_records(frame)
         place = self._fitted.places(frame)
         new = np.flatnonzero(place < 0)
@@ -159,7 +159,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             delattr(self, name)
         require_known("way with records that were not fitted", self.unseen, WAYS)
         data = self._checked(X, reset=True)
-        frame = framed(data)
+        frame = to_frame(data)
         release = mask(data, self._job(frame.columns), trust=self.trust)
         self._fitted = FittedRows.of(frame, release)
         self.published_ = self._fitted.published

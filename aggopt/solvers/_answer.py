@@ -30,7 +30,7 @@ def answer_here(
         native = native_options(solver, time_limit, options)
         if solver.is_foreign:
             native.setdefault(str(solver.time_limit), LONGEST)
-        own = import_module(f"aggopt.solvers.{solver.native}")
+        own = import_module(f"aggopt.algorithms.{solver.native}")
         with heard(solver.name):
             found: Answer = own.run(data, solver, native, start)
         return found

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from aggopt.core.signals import heeded
+from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.core.validation import Floats
 from aggopt.solvers._answer import Answer, answer_here
 from aggopt.solvers._certificate import Status
@@ -28,7 +28,7 @@ def answer(
 ) -> Answer:
     """Return what `solver` finds for `data` of `model`, setting out from `start`."""
     ask = answer_apart if solver.is_foreign else answer_here
-    with heeded():
+    with reraise_interrupts():
         return ask(model, data, solver, start, time_limit, options)
 
 

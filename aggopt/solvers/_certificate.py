@@ -6,7 +6,7 @@ from enum import StrEnum
 from math import copysign, inf, isfinite
 from typing import Any
 
-from aggopt.core.html import table, titled
+from aggopt.core.html import html_section, html_table
 from aggopt.core.validation import Floats
 
 PROVEN = 1e-6  # the gap up to which a point is called optimal
@@ -143,7 +143,9 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
-        return titled("Certificate", table(("", "value"), self.to_dict().items()))
+        return html_section(
+            "Certificate", html_table(("", "value"), self.to_dict().items())
+        )
 
 
 # of a certificate, only where they are: code of the user's ran, or a solver told, or

@@ -48,5 +48,6 @@ def _modules(solver: Solver) -> tuple[str, ...]:
     """Return what is imported before the limit of time begins."""
     if solver.run is not None:
         return ("aggopt.solvers._own",)
-    name = f"_{solver.language}" if solver.language else solver.native
-    return (f"aggopt.solvers.{name}",)
+    if solver.language:
+        return (f"aggopt.solvers._{solver.language}",)
+    return (f"aggopt.algorithms.{solver.native}",)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Concatenate, Generic, Self, TypeVar
 
-from aggopt.core.worker import carry_out, forget
+from aggopt.core.worker import call_methods, drop_object
 from aggopt.solvers import _pool
 
 T = TypeVar("T")
@@ -57,13 +57,13 @@ class Kept(Generic[T]):
         if not isinstance(self._at, _pool.Session):
             return method(self._at, *arguments)
         steps, self._steps = [*self._steps, (method, arguments)], []
-        found: A = self._at.call(carry_out, self._make, steps, limit=limit)
+        found: A = self._at.call(call_methods, self._make, steps, limit=limit)
         return found
 
     def close(self) -> None:
         """Let the process forget the object."""
         if isinstance(self._at, _pool.Session):
-            self._at.close(forget)
+            self._at.close(drop_object)
 
     def __enter__(self) -> Self:
         return self

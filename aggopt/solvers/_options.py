@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
-from aggopt.core.deadline import ENDLESS, said
+from aggopt.core.deadline import ENDLESS, quote_limit
 from aggopt.core.validation import is_number
 from aggopt.errors import AggoptError, JobError, SolverError
 from aggopt.solvers._solver import Solver
@@ -146,7 +146,7 @@ def check_time_limit(seconds: object) -> None:
     if seconds is None or (is_number(seconds) and 0 < seconds < inf):  # type: ignore[operator]
         return
     raise JobError(
-        f"time_limit = {said(seconds)}.",
+        f"time_limit = {quote_limit(seconds)}.",
         fix=f"allow a positive number of seconds; {ENDLESS}.",
     )
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aggopt.core.compile_time import compile_time
-from aggopt.core.own_code import Origin
-from aggopt.core.own_function import OwnFunction
+from aggopt.core.plugins.function import UserFunction
+from aggopt.core.plugins.loading import Origin
 from aggopt.errors import JobError
 from aggopt.solvers._certificate import Claim, Status
 from aggopt.solvers._found import Answer
@@ -23,7 +23,7 @@ ABOUT = (
 
 
 @dataclass(frozen=True)
-class OwnSolving(OwnFunction):
+class OwnSolving(UserFunction):
     """A function (model, data, *, start, time_limit, options) that solves.
 
     It gets those of the last three that it takes, and returns what it read of a point,

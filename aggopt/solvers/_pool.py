@@ -23,7 +23,7 @@ from typing import Any, TextIO
 from aggopt.core import guardian
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deadline import LONGEST
-from aggopt.core.memory import available
+from aggopt.core.memory import available_memory
 from aggopt.core.worker import (
     COMPILED,
     COMPILES,
@@ -33,7 +33,7 @@ from aggopt.core.worker import (
     RETURNED,
     Request,
     inside,
-    unpack,
+    unpack_message,
 )
 from aggopt.errors import JobError, ProcessError
 from aggopt.solvers._log import is_logged, log_of, logged_here
@@ -96,7 +96,7 @@ def call(
     packed = _packed(dumps, function, arguments)
     # the folder is made here, so that it goes even if the process is killed
     with log_of(solver) as log, scratch() as folder:
-        memory = available()
+        memory = available_memory()
         request = Request(modules, packed, is_logged(), str(folder), memory)
         worker = _taken()
         try:
@@ -121,7 +121,7 @@ class Session:
 
     def __init__(self, modules: tuple[str, ...]) -> None:
         self._modules = modules
-        self._memory: int | None = available()
+        self._memory: int | None = available_memory()
         self._worker: _Worker | None = _taken()
 
     def call(self, function: Callable[..., Any], *arguments: Any, limit: float) -> Any:
@@ -339,7 +339,7 @@ class _Worker:
             kept.read(self.printed)
             raise clock.none(at_limit=False, exhausted=self._is_exhausted(kept.last))
         self.unread += received
-        while message := unpack(self.unread):
+        while message := unpack_message(self.unread):
             kind, content, end = message
             del self.unread[:end]
             yield kind, content

@@ -9,7 +9,7 @@ that of the solver.
 
 from typing import Any
 
-from aggopt.core.own_code import Origin
+from aggopt.core.plugins.loading import Origin
 from aggopt.core.registry import Registry
 from aggopt.errors import JobError
 from aggopt.solvers._own import adopted

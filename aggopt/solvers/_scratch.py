@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
 from aggopt.core import guardian
-from aggopt.core.leftovers import folder_prefix, remove_left
+from aggopt.core.stale_files import folder_prefix, remove_stale
 from aggopt.core.worker import SCRATCH
 
 _MEMORY = Path("/dev/shm")
@@ -20,7 +20,7 @@ def scratch() -> Iterator[Path]:
     Those that a killed process could not remove go before.
     """
     parent = scratch_parent()
-    remove_left(parent)
+    remove_stale(parent)
     with TemporaryDirectory(dir=parent, prefix=folder_prefix()) as name:
         guardian.tell("file", name)
         try:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from aggopt.core.deadline import LONGEST
-from aggopt.core.html import Listed
+from aggopt.core.html import HtmlFields
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.solvers._apart import run_apart
@@ -23,7 +23,7 @@ LEAST = 0.1  # seconds of a second attempt
 
 
 @dataclass(frozen=True)
-class Outcome(Listed):
+class Outcome(HtmlFields):
     """How a solve ended; the point itself stays in the problem that was solved.
 
     `bound` is proven, or None: no point does better, below it where the objective is

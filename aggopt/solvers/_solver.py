@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
-from aggopt.core.dependencies import versions_of
+from aggopt.core.dependencies import package_versions
 from aggopt.core.registry import Method
 from aggopt.core.validation import is_number
 
@@ -69,7 +69,7 @@ class Solver(Method):
     @property
     def versions(self) -> dict[str, str]:
         """The version of each package that it needs; looks, without importing."""
-        return versions_of(self.needs)
+        return package_versions(self.needs)
 
     @property
     def is_foreign(self) -> bool:

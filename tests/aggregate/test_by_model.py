@@ -10,8 +10,8 @@ import pytest
 
 from aggopt.aggregate import by_model, mean
 from aggopt.aggregate.own._by_model import own_model
-from aggopt.core.own_code import load
-from aggopt.core.trust import trusting
+from aggopt.core.plugins.loading import load_plugin
+from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.models import MODELS, covariance_mean
 from aggopt.models._own import PARTS, adopted
@@ -31,12 +31,12 @@ def capped(x, labels, sizes, *, cap=1.0):
 def in_file(text: str, folder: Path, name: str = ""):
     path = folder / "mine.py"
     path.write_text(text)
-    with trusting([path]):
+    with trust_files([path]):
         return own_model(f"{path}{name}")
 
 
 def median_mean():
-    with trusting([FILE]):
+    with trust_files([FILE]):
         return own_model(str(FILE))
 
 
@@ -348,5 +348,5 @@ def test_a_module_without_a_file_of_its_own_is_a_model_too():
 
 
 def load_origin():
-    with trusting([FILE]):
-        return load("models", str(FILE))[1]
+    with trust_files([FILE]):
+        return load_plugin("models", str(FILE))[1]

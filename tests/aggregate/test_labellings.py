@@ -7,7 +7,7 @@ import pytest
 from conftest import require_solver
 
 from aggopt.aggregate import mean, median, p3m, p3m_onesided, satisfaction
-from aggopt.core.validation import labellings
+from aggopt.core.validation import check_labellings
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.partition import in_blocks
 
@@ -142,6 +142,6 @@ def test_an_attribute_that_cannot_keep_its_variance_is_named(combine):
 
 
 def test_labels_are_copied_and_checked():
-    assert labellings(LABELS, 36, 4).dtype == np.intp
-    assert labellings([0, 1, 1], 3, 5).shape == (3,)
-    assert labellings([[0], [1]], 2, 1).shape == (2, 1)
+    assert check_labellings(LABELS, 36, 4).dtype == np.intp
+    assert check_labellings([0, 1, 1], 3, 5).shape == (3,)
+    assert check_labellings([[0], [1]], 2, 1).shape == (2, 1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aggopt.aggregate import by_model, mean, p3m
-from aggopt.core.own_code import of_object
+from aggopt.core.plugins.loading import origin_of_object
 from aggopt.errors import JobError
 from aggopt.models._own import adopted
 from aggopt.solvers import Status
@@ -96,7 +96,7 @@ def test_a_model_that_takes_no_start_is_solved_without():
         "point": len,
     }
     vars(plain).update(parts)
-    own = adopted(plain, of_object("models", plain))
+    own = adopted(plain, origin_of_object("models", plain))
     own.build(None, "cvxpy", start=np.zeros(2))
     assert seen == ["cvxpy"]
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from shift_instances import MODELS
 
 from aggopt.aggregate import mean, median, p3m, p3m_onesided, satisfaction
+from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
+from aggopt.algorithms.lagrangian.solve import solve
+from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.standardise import Scale
-from aggopt.core.weights import of_mean_one, sampling_weights
 from aggopt.errors import TableError
 from aggopt.models import p3m as model
 from aggopt.solvers import Status
-from aggopt.solvers._lagrangian.piecewise_quartics import program_of
-from aggopt.solvers._lagrangian.solve import solve
 
 SHIFTING = (p3m, p3m_onesided, satisfaction)
 rng = np.random.default_rng(0)
@@ -99,7 +99,7 @@ def test_weighted_means_are_those_by_hand() -> None:
     assert made.centroids == pytest.approx(np.array(by_hand))
     spread = np.sqrt(np.cov(X[:, 0], aweights=WEIGHTS, ddof=0))
     away = (made.values[:, 0] - X[:, 0]) / spread
-    lost = np.sum(of_mean_one(WEIGHTS) * away**2)
+    lost = np.sum(scale_to_mean_one(WEIGHTS) * away**2)
     assert made.certificates[0].objective == pytest.approx(lost)
     apart = mean(X, np.column_stack([LABELS, LABELS]), weights=WEIGHTS)
     assert apart.centroids == pytest.approx(made.centroids)
@@ -121,7 +121,7 @@ def test_a_weighted_median_is_that_of_replicated_records(pairs) -> None:
 def instance(kind):
     """Return data of a model: twelve records in three groups, with weights."""
     rng = np.random.default_rng(5)
-    weights = of_mean_one(np.exp(rng.normal(size=12)))
+    weights = scale_to_mean_one(np.exp(rng.normal(size=12)))
     x = rng.normal(size=12)[:, None]
     z = Scale.of(x, weights).standardise(x)[:, 0]
     wishes = rng.uniform(0, 1, 12), rng.uniform(0, 0.9, 12), 0.4
@@ -176,7 +176,7 @@ def test_means_keep_the_weighted_covariance(lower) -> None:
     assert moments(made.values) == pytest.approx(moments(X), rel=1e-6)
     (proof,) = made.certificates
     spread = np.sqrt(np.diag(moments(X)[2:]))
-    lost = of_mean_one(WEIGHTS) @ ((made.values - X) / spread) ** 2
+    lost = scale_to_mean_one(WEIGHTS) @ ((made.values - X) / spread) ** 2
     assert proof.objective == pytest.approx(lost.sum())
     assert proof.bound <= proof.objective + 1e-9
 
@@ -213,4 +213,4 @@ def test_data_of_a_model_refuse_weights_of_another_mean() -> None:
     for wrong in (2 * data.weights, np.where(data.weights > 1, -1.0, 1.0)):
         with pytest.raises(TableError, match="not all above 0, or their mean is not 1"):
             replace(data, weights=wrong)
-    assert sampling_weights(None, 3) is None
+    assert check_weights(None, 3) is None

@@ -8,7 +8,7 @@ import pytest
 from checks.tried import by, caught
 
 from aggopt.checks import Ending, _partitioners, report
-from aggopt.core.validation import matrix
+from aggopt.core.validation import check_matrix
 from aggopt.partition import PARTITIONERS, Partition, mdav
 from aggopt.partition._shared.evidence import certify_squares
 from aggopt.partition._shared.scaling import scale_records
@@ -57,7 +57,7 @@ def sorts_the_records(X, k):
 
 
 def by_chance(X, k):
-    n = len(matrix(X))
+    n = len(check_matrix(X))
     return np.random.permutation(np.minimum(np.arange(n) // k, n // k - 1))
 
 
@@ -66,7 +66,7 @@ def in_own_units(X, k):
 
 
 def as_they_come(X, k):
-    n = len(matrix(X))
+    n = len(check_matrix(X))
     return np.minimum(np.arange(n) // k, n // k - 1)
 
 
@@ -78,16 +78,16 @@ def along(values, k):
 
 
 def by_the_first_attribute(X, k):
-    return along(matrix(X)[:, 0], k)
+    return along(check_matrix(X)[:, 0], k)
 
 
 def by_the_count_of_attributes(X, k):
-    X = matrix(X)
+    X = check_matrix(X)
     return mdav(X, k, ending="nearest" if X.shape[1] > 3 else "3k").labels
 
 
 def one_group(X, k):
-    return np.zeros(len(matrix(X)), np.intp)
+    return np.zeros(len(check_matrix(X)), np.intp)
 
 
 def arrays_alone(X, k):
@@ -107,7 +107,7 @@ def copies_apart(X, k):
 
 
 def far_from_each_other(X, k):
-    X = matrix(X)
+    X = check_matrix(X)
     m = max(1, len(X) // k)
     labels = np.empty(len(X), np.intp)
     labels[np.argsort(X.sum(axis=1), kind="stable")] = np.arange(len(X)) % m

@@ -10,8 +10,8 @@ import pytest
 from checks.tried import by, caught
 
 from aggopt.checks import Ending, _solver_function, _solver_functions, report
-from aggopt.core.own_code import load
-from aggopt.core.trust import trusting
+from aggopt.core.plugins.loading import load_plugin
+from aggopt.core.plugins.trust import trust_files
 from aggopt.solvers import _pool
 
 STRETCH = Path(__file__).parents[2] / "examples" / "own" / "stretch.py"
@@ -161,8 +161,8 @@ def test_right_ones_break_no_law():
 
 
 def test_the_example_is_right_but_for_what_it_declares():
-    with trusting([STRETCH]):
-        stretch, _ = load("solvers", str(STRETCH))
+    with trust_files([STRETCH]):
+        stretch, _ = load_plugin("solvers", str(STRETCH))
     endings = {verdict.law.name: verdict.ending for verdict in report(stretch)}
     assert endings["known_optima_are_found"] is Ending.EXCUSED
     assert Ending.BROKEN not in endings.values(), endings

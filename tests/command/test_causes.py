@@ -10,9 +10,9 @@ from aggopt import errors
 from aggopt.command import cli, start
 from aggopt.command.causes import CAUSES, INTERNAL, code_of
 from aggopt.command.interrupt import EXIT
-from aggopt.engine import tasks
-from aggopt.output import release as release_module
-from aggopt.output import staging
+from aggopt.engine.executors import tasks
+from aggopt.release import release as release_module
+from aggopt.release.files import staging
 from aggopt.solvers import _pool
 from aggopt.solvers._solver import Solver
 
@@ -103,7 +103,7 @@ def test_a_file_that_may_not_be_read_is_3(here, aggopt, monkeypatch, name):
 
 
 def test_memory_that_is_known_to_lack_is_3(here, aggopt, monkeypatch):
-    monkeypatch.setattr("aggopt.core.memory.available", lambda: 0)
+    monkeypatch.setattr("aggopt.core.memory.available_memory", lambda: 0)
     exact = '[partition]\nmethod = "optimal"\n'
     (here / "job.toml").write_text(ROLES_AND_K + exact)
     code, _, err = aggopt(*MASK)

@@ -13,7 +13,7 @@ from test_input_contract import CASES, TABLE
 
 from aggopt import mask
 from aggopt.command.check import checked
-from aggopt.core.memory import size_in_words
+from aggopt.core.memory import format_size
 from aggopt.errors import AggoptError
 
 CHECK = ("check", "people.csv", "job.toml")
@@ -66,7 +66,7 @@ def test_names_that_cost_memory_are_noted_before_the_work(
     codes = [f"c{i % different}" for i in range(n)]
     people(n).assign(age=codes).to_csv("people.csv", index=False)
     _, out, _ = aggopt(*CHECK)
-    size = size_in_words(16 * n * different)
+    size = format_size(16 * n * different)
     note = f"each of {different} values is a coordinate of every record"
     assert (note in " ".join(out.split())) == noted
     assert (f"takes about {size}" in " ".join(out.split())) == noted

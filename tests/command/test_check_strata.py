@@ -7,7 +7,7 @@ import aggopt
 from aggopt.command.check import checked
 from aggopt.command.draft import draft
 from aggopt.command.readiness import obstacles
-from aggopt.input.files import as_written
+from aggopt.data.readers.read import read_as_text
 
 SMALL = "1 of 5 strata has fewer than k = 3 records, 2 records in all."
 
@@ -19,7 +19,7 @@ def found(folder, more, privacy=None, **sections):
     job = {"roles": ROLES, "privacy": asked, "partition": {"method": "mdav"}}
     (folder / "job.toml").write_text(tomlkit.dumps({**job, **sections}))
     read = aggopt.Job.read(folder / "job.toml")
-    table = as_written(folder / "in.csv", read.input)
+    table = read_as_text(folder / "in.csv", read.input)
     return [each.problem for each in obstacles(folder / "in.csv", table, read)]
 
 

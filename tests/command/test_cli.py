@@ -18,9 +18,10 @@ from aggopt import __version__
 from aggopt import job as job_module
 from aggopt.command import cli, show
 from aggopt.command.environment import VARIABLES
-from aggopt.output import release as release_module
-from aggopt.output import staging
-from aggopt.pipeline import audit_values, partition_step
+from aggopt.pipeline.finish import audit_values
+from aggopt.pipeline.partition import partition_table as partition_step
+from aggopt.release import release as release_module
+from aggopt.release.files import staging
 from aggopt.solvers import SOLVERS
 
 JOB = f"""{ROLES_AND_K}[aggregation]
@@ -429,7 +430,7 @@ def test_a_defect_shows_its_place_and_not_its_message(here, aggopt, monkeypatch)
     def defect(*_, **__):
         raise KeyError("Ms Secret")
 
-    monkeypatch.setattr(audit_values, "audit", defect)
+    monkeypatch.setattr(audit_values, "audit_release", defect)
     code, out, err = aggopt(*MASK)
     assert code == 5
     assert "Ms Secret" not in out + err
@@ -496,7 +497,7 @@ def lost() -> None:
     ("module", "name"),
     [
         (partition_step, "partition_blocks"),
-        (release_module, "sha256"),
+        (release_module, "sha256_of_file"),
         (staging.Staging, "write"),
     ],
 )
@@ -524,7 +525,7 @@ def test_an_interrupt_that_is_lost_on_the_way_is_heard(
 LOST_TWICE = """
 import ctypes, signal, sys
 from aggopt.command import cli
-from aggopt.output import staging
+from aggopt.release.files import staging
 
 def press(*_):
     for _ in range(2):
@@ -609,7 +610,7 @@ ENDED = """
 import hashlib, os, signal, sys, threading
 from functools import partial
 from aggopt.command import cli
-from aggopt.pipeline import partition_step
+from aggopt.pipeline.partition import partition_table as partition_step
 
 def partition_blocks(*_, **__):
     told = os.getpid(), signal.{name}

@@ -159,8 +159,8 @@ def test_what_looks_at_a_release_takes_a_job_without_the_name_of_an_engine(
     def reached(table, masked, asked, **how):
         raise TableError(f"reached {asked.engine.block}", fix="")
 
-    monkeypatch.setattr("aggopt.pipeline.reassess.review", reached)
-    monkeypatch.setattr("aggopt.pipeline.usefulness.usefulness", reached)
+    monkeypatch.setattr("aggopt.pipeline.review.review_release.review_release", reached)
+    monkeypatch.setattr("aggopt.pipeline.review.utility.measure_utility", reached)
     (here / "job.toml").write_text(f"{JOB}[engine]\nblock = 40\n")
     _, _, errors = aggopt(command, "people.csv", "masked.csv", "job.toml")
     assert "reached 40" in errors

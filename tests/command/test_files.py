@@ -9,7 +9,7 @@ import pyreadstat
 import pytest
 from tables import ROLES_AND_K, people, smallest
 
-from aggopt.input import formats
+from aggopt.data.readers import formats
 
 WRITERS = {
     ".sav": pyreadstat.write_sav,
@@ -64,7 +64,7 @@ def test_types_that_a_file_does_not_have_are_refused_before_work(
     zoned = pd.date_range("2020-01-01", periods=40, tz="UTC")
     people().assign(note=zoned).to_parquet("people.parquet")
     Path("job.toml").write_text(JOB)
-    monkeypatch.setattr("aggopt.pipeline.mask.group", None)
+    monkeypatch.setattr("aggopt.pipeline.mask.partition_table", None)
     code, _, err = aggopt("mask", "people.parquet", "job.toml", "--out", "masked.sav")
     assert code == 2
     assert "types that a .sav file does not have: 'note' (timestamp" in err

@@ -14,8 +14,8 @@ from tables import people, smallest
 
 from aggopt import Job
 from aggopt.command.draft import draft
-from aggopt.input.dialect import as_found
-from aggopt.input.look import FEW_SHARE, looks
+from aggopt.data.readers.column_profile import FEW_SHARE, profile_columns
+from aggopt.data.readers.csv_dialect import read_with_dialect
 
 INIT = ("init", "people.csv", "--out", "new.toml")
 
@@ -541,7 +541,7 @@ def test_what_a_column_looks_like(tmp_path, name):
     kind = "Int64" if name == "whole" else None
     frame = pd.DataFrame({name: pd.array(entries, kind), "id": range(len(entries))})
     frame.to_csv(path, index=False)
-    look, number = looks(*as_found(path))
+    look, number = profile_columns(*read_with_dialect(path))
     assert str(look) == says
     assert (look.constant, look.names_records) == (name in {"none", "same"}, False)
     assert number.names_records
@@ -550,6 +550,6 @@ def test_what_a_column_looks_like(tmp_path, name):
 def test_numbers_that_are_words_are_no_identifier(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("a,b\n1,A1\n2,A2\nthree,A3\n")
-    some, all_ = looks(*as_found(path))
+    some, all_ = profile_columns(*read_with_dialect(path))
     assert (some.names_records, all_.names_records) == (False, True)
     assert re.fullmatch("text, 3 different", str(some))

@@ -16,9 +16,9 @@ import pytest
 from command.real_tables import HELD_OUT, KNOWN, real_table
 
 from aggopt.command.proposal import proposals
-from aggopt.input.dialect import as_found
-from aggopt.input.look import looks
-from aggopt.input.structure import Structure
+from aggopt.data.context.structure import Structure
+from aggopt.data.readers.column_profile import profile_columns
+from aggopt.data.readers.csv_dialect import read_with_dialect
 
 HIDDEN = {
     "identifier": {"identifier", "unit", "drop"},
@@ -55,8 +55,8 @@ def test_nothing_that_tells_who_is_who_is_proposed_to_be_published(
 ) -> None:
     path = tmp_path / "table.csv"
     real_table(name).to_csv(path, index=False)
-    table, how = as_found(path)
-    made = proposals(looks(table, how), Structure.of(table))
+    table, how = read_with_dialect(path)
+    made = proposals(profile_columns(table, how), Structure.of(table))
     roles = {each.look.name: each.role for each in made}
     known = {column: role for role, names in ROLES[name].items() for column in names}
     assert known.keys() <= roles.keys()
@@ -82,8 +82,8 @@ def test_two_values_under_a_personal_name_are_a_question(
 ) -> None:
     path = tmp_path / "table.csv"
     pd.DataFrame({"email": [*two] * 20, "age": range(40)}).to_csv(path, index=False)
-    table, how = as_found(path)
-    email, _ = proposals(looks(table, how), Structure.of(table))
+    table, how = read_with_dialect(path)
+    email, _ = proposals(profile_columns(table, how), Structure.of(table))
     assert email.role is None
     assert email.reason == "its name is that of personal data, and it has two values"
 
@@ -99,8 +99,8 @@ def column(name: str, entries: list[object], path: Path) -> tuple[str | None, st
     """Return the role that is proposed for a column among others, and the question."""
     ages = [20 + i % 50 for i in range(len(entries))]
     pd.DataFrame({name: entries, "age": ages}).to_csv(path, index=False)
-    table, how = as_found(path)
-    made, _ = proposals(looks(table, how), Structure.of(table))
+    table, how = read_with_dialect(path)
+    made, _ = proposals(profile_columns(table, how), Structure.of(table))
     return made.role, made.question
 
 

@@ -108,15 +108,15 @@ DEAF = """
 import hashlib, os, signal, sys, threading
 from functools import partial
 from aggopt.command import cli
-from aggopt.pipeline import partition_step
+from aggopt.pipeline.partition import partition_table as partition_step
 
-def divided(*_, **__):
+def partition_blocks(*_, **__):
     told = os.getpid(), signal.{name}
     threading.Timer(0.1, os.kill, told).start()
     hashlib.pbkdf2_hmac("sha256", b"", b"", 10**8)
 
 cli.watched = partial(cli.watched, grace=0.2)
-partition_step.divided = divided
+partition_step.partition_blocks = partition_blocks
 sys.argv = ["aggopt", *{words!r}]
 cli.main()
 """

@@ -13,8 +13,8 @@ import tomlkit
 
 import aggopt
 from aggopt.command.readiness import obstacles
+from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError
-from aggopt.input.files import as_written
 
 Sections = dict[str, Any]
 ORDER, TREE = ["low", "middle", "high"], {"lung": ["flu"], "heart": ["attack"]}
@@ -166,7 +166,7 @@ def found(folder: Path, *names: str) -> list[str]:
     frame.to_csv(folder / "in.csv", index=False)
     (folder / "job.toml").write_text(tomlkit.dumps(job))
     path, asked = folder / "in.csv", aggopt.Job.read(folder / "job.toml")
-    table = as_written(path, asked.input)
+    table = read_as_text(path, asked.input)
     return [each.problem for each in obstacles(path, table, asked)]
 
 

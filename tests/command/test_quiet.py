@@ -9,8 +9,8 @@ import typer
 from tables import ROLES_AND_K, people
 
 from aggopt.command import cli, console, demo, sweep_files
-from aggopt.output.places import Files
-from aggopt.pipeline import exported
+from aggopt.pipeline.programs import export as exported
+from aggopt.release.files.output_paths import ReleaseFiles
 
 JOB = f'{ROLES_AND_K}[partition]\nmethod = "mdav"\n'
 MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")
@@ -72,7 +72,7 @@ def test_demo_as_json(here, aggopt, monkeypatch) -> None:
     import aggopt as package
 
     release = package.mask(people(), package.Job.read("job.toml"))
-    files = Files.beside(here / "patients.csv")
+    files = ReleaseFiles.beside(here / "patients.csv")
     compared = {"P3M": release.measures}
     shown = demo.Shown(release, compared, files, here / "it.png")
     monkeypatch.setattr(demo, "run", lambda *_, **__: shown)
@@ -100,7 +100,7 @@ def test_sweep_as_json(here, aggopt, monkeypatch) -> None:
 
 
 def test_export_as_json(here, aggopt, monkeypatch) -> None:
-    made = exported.Exported(Path("a.nl"), Path("a.nl.key.json"))
+    made = exported.ExportedProgram(Path("a.nl"), Path("a.nl.key.json"))
     monkeypatch.setattr(exported, "export", lambda *_, **__: made)
     words = ("export", "people.csv", "job.toml", "--attribute", "age", "--out", "a.nl")
     code, out, _ = aggopt(*words, "--json")

@@ -5,8 +5,8 @@ import json
 import pytest
 from tables import ROLES_AND_K, people
 
-from aggopt.output import staging
-from aggopt.report.facts import BY_BOTH, BY_MANIFEST
+from aggopt.release.files import staging
+from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST
 
 MEANS = f'{ROLES_AND_K}[partition]\nmethod = "mdav"\n'
 
@@ -34,7 +34,7 @@ def test_mask_writes_a_report_with_the_release(here, aggopt):
     assert (here / "report.html").stat().st_mode & 0o044
     page = (here / "report.html").read_text("utf-8")
     assert "It was counted on the bytes of the file" in page
-    assert staging.sha256(here / "masked.csv") in page
+    assert staging.sha256_of_file(here / "masked.csv") in page
 
 
 def test_the_files_of_json_have_the_report_where_there_is_one(here, aggopt):

@@ -11,10 +11,10 @@ from tables import job, people, promising, salaried, wide, wide_job
 import aggopt
 from aggopt.command.show_release import certificates, figures, said
 from aggopt.job import AttributeSection, Job, Mean
-from aggopt.output.places import Files
+from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.solvers import Certificate, Status
 
-FILES = Files.beside(Path("masked.csv"))
+FILES = ReleaseFiles.beside(Path("masked.csv"))
 MOST = 15
 
 

@@ -8,7 +8,7 @@ from math import inf
 import pytest
 
 from aggopt.command.watch import watched
-from aggopt.core.signals import Waiting
+from aggopt.core.deferred_signals import DeferredSignals
 
 NUMBER, LAST = signal.SIGTERM, signal.SIGHUP
 GRACE = 0.3
@@ -48,7 +48,7 @@ def test_a_signal_ends_what_does_not_hear_it(hears, known, ends) -> None:
 
 def test_a_signal_that_waits_for_files_ends_nothing() -> None:
     heard = {NUMBER: -inf, LAST: -inf}
-    assert endings_of(heard, Waiting()) == [LAST]
+    assert endings_of(heard, DeferredSignals()) == [LAST]
 
 
 def test_what_comes_at_the_end_ends_nothing_and_nothing_is_left() -> None:

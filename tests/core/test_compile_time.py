@@ -9,14 +9,15 @@ import pytest
 import aggopt
 from aggopt import aggregate
 from aggopt.aggregate import _mean, _median
-from aggopt.core.compile_time import CompileTime, compile_time
+from aggopt.algorithms import runs as _runs
+from aggopt.algorithms.lagrangian import solve as lagrangian
+from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
+from aggopt.core.compile_time import CompileClock, compile_time
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m
 from aggopt.partition import _mdav, local_search, mdav, univariate
 from aggopt.partition._local_search import search
-from aggopt.solvers import Status, _runs
-from aggopt.solvers._lagrangian import solve as lagrangian
-from aggopt.solvers._lagrangian.piecewise_quartics import program_of
+from aggopt.solvers import Status
 
 LABELS = np.arange(12) // 4
 SLOW = 0.3  # seconds that something takes to compile
@@ -38,7 +39,7 @@ ROUNDING = 1e-6  # of clocks that are subtracted
 
 
 def test_the_clock_stands_still_while_kernels_compile():
-    own = CompileTime()
+    own = CompileClock()
     outer, before = time.perf_counter(), own.now()
     with own.passing(), own.passing():
         began, within = time.perf_counter(), own.now()
@@ -118,7 +119,7 @@ def test_there_is_no_other_clock():
 
 
 def test_a_listener_hears_what_compiles_and_the_end():
-    own, heard = CompileTime(kernels=4), []
+    own, heard = CompileClock(kernels=4), []
     with own.reported_to(heard.append), own.passing():
         own.begin("outer")
         with own.passing():

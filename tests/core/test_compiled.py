@@ -16,7 +16,7 @@ import pytest
 from numba.core.errors import NumbaError
 
 import aggopt
-from aggopt.core import borrowed
+from aggopt.core import unrefcounted as borrowed
 from aggopt.core.compile_time import compile_time
 from aggopt.core.compiled import compiled
 
@@ -30,9 +30,9 @@ from functools import partial
 
 import numpy as np
 from aggopt.models import p3m
-from aggopt.solvers._lagrangian.ascent import _maximise
-from aggopt.solvers._lagrangian.piecewise_quartics import program_of
-from aggopt.solvers._lagrangian.program import implied_box
+from aggopt.algorithms.lagrangian.ascent import _maximise
+from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
+from aggopt.algorithms.lagrangian.program import implied_box
 
 x = np.array([-1.0, -1.0, 1.0, 1.0])
 program = program_of(p3m.Data(x, np.array([0, 0, 1, 1]), x * 0 + 0.1, x * 0 + 0.1, 0.5))
@@ -209,10 +209,10 @@ def test_kernels_are_found_however_they_are_called(met: set[str]) -> None:
         # of one alias for several
         "aggopt.partition._local_search.annealing_kernels.anneal",
         "aggopt.partition._optimal.subset_row_kernels.find_triples",  # handed on
-        "aggopt.solvers._lagrangian.bound.bound",  # by its name
-        "aggopt.solvers._lagrangian.sweep_line._sweep_line",  # in its own module
+        "aggopt.algorithms.lagrangian.bound.bound",  # by its name
+        "aggopt.algorithms.lagrangian.sweep_line._sweep_line",  # in its own module
     } <= met
-    assert "aggopt.solvers._lagrangian.dual_function.evaluate" not in met
+    assert "aggopt.algorithms.lagrangian.dual_function.evaluate" not in met
 
 
 def test_an_interrupt_that_waits_for_compiled_code_is_raised(forked) -> None:

@@ -30,7 +30,7 @@ def test_a_cache_that_names_a_type_that_is_gone_is_made_anew(tmp_path, forked):
 
 
 def test_a_cache_that_cannot_be_emptied_is_left_alone():
-    from aggopt.core.compiled import _forget
+    from aggopt.core.compiled import _clear_cache
 
     class Cache:
         enabled = True
@@ -42,5 +42,5 @@ def test_a_cache_that_cannot_be_emptied_is_left_alone():
             self.enabled = False
 
     made = SimpleNamespace(_cache=Cache())
-    _forget(made)
+    _clear_cache(made)
     assert not made._cache.enabled

@@ -69,8 +69,8 @@ def test_extras_count_if_they_are_installed_or_asked_for(monkeypatch):
         "absent is not installed; aggopt needs absent>=2",
         f"numpy {here} is installed; aggopt[more] needs numpy>=10000",
     ]
-    assert [*map(str, dependencies.misfits())] == expected
-    asked = dependencies.misfits("also_absent")
+    assert [*map(str, dependencies.find_misfits())] == expected
+    asked = dependencies.find_misfits("also_absent")
     expected.insert(
         1, "also-absent is not installed; aggopt[more] needs also-absent>=3"
     )
@@ -78,5 +78,5 @@ def test_extras_count_if_they_are_installed_or_asked_for(monkeypatch):
 
 
 def test_this_environment_fits():
-    assert dependencies.misfits() == []
-    assert dependencies.explanation(ImportError("no such name")) is None
+    assert dependencies.find_misfits() == []
+    assert dependencies.explain_misfits(ImportError("no such name")) is None

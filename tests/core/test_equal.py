@@ -13,7 +13,7 @@ from tables import job, people, wide, wide_job
 
 import aggopt
 from aggopt.aggregate import mean
-from aggopt.core.equal import same
+from aggopt.core.equality import are_equal
 from aggopt.partition import Partition
 
 X = np.random.default_rng(0).normal(size=(40, 2))
@@ -93,8 +93,8 @@ def test_releases_of_every_kind_of_table_can_be_compared(kind):
 
 def test_what_is_the_same():
     a = np.array([1.0, np.nan])
-    assert same((a, {"x": [a]}), (a.copy(), {"x": [a.copy()]}))
-    assert same(float("nan"), float("nan"))
+    assert are_equal((a, {"x": [a]}), (a.copy(), {"x": [a.copy()]}))
+    assert are_equal(float("nan"), float("nan"))
     for one, other in [
         (a, a[:1]),
         (a, 1.0),
@@ -105,7 +105,7 @@ def test_what_is_the_same():
         (a, np.array([1.0, 2.0])),
         (float("nan"), 1.0),
     ]:
-        assert not same(one, other)
+        assert not are_equal(one, other)
 
 
 def dataclasses_of_the_package():

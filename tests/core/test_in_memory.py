@@ -3,11 +3,11 @@
 import copy
 import pickle
 
-from aggopt.core.in_memory import InMemory
+from aggopt.core.not_pickled import NotPickled
 
 
 def test_copies_and_pickles_are_empty_and_equal() -> None:
-    held = InMemory([1.5])
+    held = NotPickled([1.5])
     for other in (pickle.loads(pickle.dumps(held)), copy.copy(held)):
         assert other.value is None
         assert other == held

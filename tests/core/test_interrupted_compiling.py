@@ -8,7 +8,7 @@ import pytest
 from tables import job, people
 
 import aggopt
-from aggopt.core.signals import heeded
+from aggopt.core.deferred_signals import reraise_interrupts
 
 CHILD = """
 import signal
@@ -64,7 +64,7 @@ def quiet(monkeypatch):
 def test_what_is_lost_is_raised_at_the_end(quiet):
     steps = []
 
-    @heeded()
+    @reraise_interrupts()
     def go_on():
         lost(signal.SIGINT)
         steps.append("went on")
@@ -75,7 +75,7 @@ def test_what_is_lost_is_raised_at_the_end(quiet):
 
 
 def test_an_interrupt_goes_before_what_fails_because_of_it(quiet):
-    @heeded()
+    @reraise_interrupts()
     def fail():
         lost(signal.SIGINT)
         raise RuntimeError
@@ -93,7 +93,11 @@ def test_an_interrupt_that_is_raised_is_raised_once():
 
     before = signal.signal(signal.SIGINT, handler)
     try:
-        with pytest.raises(KeyboardInterrupt), heeded(), heeded():
+        with (
+            pytest.raises(KeyboardInterrupt),
+            reraise_interrupts(),
+            reraise_interrupts(),
+        ):
             signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, before)
@@ -104,7 +108,7 @@ def test_a_handler_that_does_not_raise_is_called_once():
     calls = []
     before = signal.signal(signal.SIGINT, lambda *_: calls.append(1))
     try:
-        with heeded():
+        with reraise_interrupts():
             signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, before)

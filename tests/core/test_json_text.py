@@ -12,8 +12,8 @@ import pytest
 from aggopt import measure
 from aggopt.command import console
 from aggopt.core.json_text import json_text
-from aggopt.output.manifest import stated
-from aggopt.output.private_files import write_json
+from aggopt.release.files.private import write_json
+from aggopt.release.manifest import read_manifest_or_none
 
 FOUND = {"a": nan, "b": {"c": [1.5, -inf, (inf, 2)]}, "d": None, "e": True, "f": "NaN"}
 READ = {"a": None, "b": {"c": [1.5, None, [None, 2]]}, "d": None, "e": True, "f": "NaN"}
@@ -37,7 +37,11 @@ def test_so_it_is_on_the_console_and_in_a_manifest(tmp_path):
     assert strictly(printed.getvalue()) == READ
     write_json(tmp_path / "manifest.json", FOUND)
     assert strictly((tmp_path / "manifest.json").read_text()) == READ
-    assert stated(tmp_path / "manifest.json", "b", "c") == [1.5, None, [None, 2]]
+    assert read_manifest_or_none(tmp_path / "manifest.json", "b", "c") == [
+        1.5,
+        None,
+        [None, 2],
+    ]
 
 
 @pytest.mark.parametrize("found", [nan, inf, -inf])

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from aggopt.core import leftovers
-from aggopt.core.leftovers import file_prefix, folder_prefix, remove_left
+from aggopt.core import stale_files as leftovers
+from aggopt.core.stale_files import file_prefix, folder_prefix, remove_stale
 from aggopt.core.worker import SCRATCH
-from aggopt.output.staging import Staging
+from aggopt.release.files.staging import Staging
 from aggopt.solvers._scratch import scratch
 
 CHILD = """
 import sys, time
 from pathlib import Path
-from aggopt.output.staging import Staging
+from aggopt.release.files.staging import Staging
 from aggopt.solvers._scratch import scratch
 
 folder = Path(sys.argv[1])
@@ -112,12 +112,12 @@ def test_only_what_is_certainly_nobodys_goes(tmp_path):
     linked.symlink_to(tmp_path / ".aggopt.job.toml")
     folder = tmp_path / f".aggopt.{where}-{gone()}-{born}.c.csv"
     folder.mkdir()
-    remove_left(tmp_path)
+    remove_stale(tmp_path)
     assert names(tmp_path) == {*stay, linked.name, folder.name}
 
 
 def test_a_folder_that_cannot_be_read_is_no_error(tmp_path):
-    remove_left(tmp_path / "none")
+    remove_stale(tmp_path / "none")
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners are of POSIX")
@@ -126,19 +126,19 @@ def test_what_another_user_owns_stays(tmp_path, monkeypatch):
     name = f".aggopt.{where}-{gone()}-{born}.a.csv"
     (tmp_path / name).write_text("x")
     monkeypatch.setattr(os, "getuid", lambda: 12345)
-    remove_left(tmp_path)
+    remove_stale(tmp_path)
     assert names(tmp_path) == {name}
 
 
 def test_without_linux_a_process_is_known_by_the_time_it_began(monkeypatch):
     monkeypatch.setattr(leftovers, "_BOOT", Path("/none"))
-    leftovers._where.cache_clear()
+    leftovers._machine_id.cache_clear()
     try:
         whose = leftovers._NAME.match(folder_prefix())
-        assert leftovers._lives(int(whose["pid"]), whose["born"])
-        assert not leftovers._lives(gone(), whose["born"])
+        assert leftovers._is_alive(int(whose["pid"]), whose["born"])
+        assert not leftovers._is_alive(gone(), whose["born"])
     finally:
-        leftovers._where.cache_clear()
+        leftovers._machine_id.cache_clear()
 
 
 def test_who_is_not_its_owner_never_reads_what_is_aside(tmp_path):

@@ -9,9 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from aggopt.core import own_code
-from aggopt.core.own_code import Origin, load, loaded_again, names_file, of_object
-from aggopt.core.trust import trusted_files, trusting
+from aggopt.core.plugins import loading as own_code
+from aggopt.core.plugins.loading import (
+    Origin,
+    is_code_file,
+    load_plugin,
+    origin_of_object,
+    reload_plugin,
+)
+from aggopt.core.plugins.trust import trust_files, trusted_files
 from aggopt.errors import JobError, UnknownNameError, UntrustedCodeError
 
 RAN = """
@@ -38,7 +44,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_file_that_is_not_trusted_is_not_run(file, ran) -> None:
     with pytest.raises(UntrustedCodeError) as refused:
-        load("partitioners", "mine.py:split", beside=file.parent)
+        load_plugin("partitioners", "mine.py:split", beside=file.parent)
     assert ran() == 0
     assert f"--trust {file.resolve()}" in refused.value.fix
     assert isinstance(refused.value, JobError)
@@ -46,9 +52,9 @@ def test_a_file_that_is_not_trusted_is_not_run(file, ran) -> None:
 
 def test_a_trusted_file_is_run_once_and_says_what_was_run(file, ran) -> None:
     path = list(sys.path)
-    with trusting([file]):
-        split, origin = load("partitioners", "mine.py:split", beside=file.parent)
-        again, _ = load("partitioners", f"{file}:split")
+    with trust_files([file]):
+        split, origin = load_plugin("partitioners", "mine.py:split", beside=file.parent)
+        again, _ = load_plugin("partitioners", f"{file}:split")
     assert (ran(), again is split, split(3, 1)) == (1, True, 3)
     assert sys.path == path
     digest = own_code.sha256(file.read_bytes()).hexdigest()
@@ -62,7 +68,7 @@ def test_a_trusted_file_is_run_once_and_says_what_was_run(file, ran) -> None:
 
 def test_trust_ends_with_its_block_and_is_of_one_thread(file) -> None:
     seen: list[object] = []
-    with trusting([file]):
+    with trust_files([file]):
         assert [code.path for code in trusted_files()] == [file.resolve()]
         other = threading.Thread(target=lambda: seen.append(trusted_files()))
         other.start()
@@ -72,20 +78,20 @@ def test_trust_ends_with_its_block_and_is_of_one_thread(file) -> None:
 
 
 def test_a_file_that_changed_since_it_was_trusted_is_not_run(file, ran) -> None:
-    with trusting([file]):
+    with trust_files([file]):
         file.write_text(RAN + "# one line more\n")
         with pytest.raises(UntrustedCodeError, match="has changed"):
-            load("partitioners", f"{file}:split")
+            load_plugin("partitioners", f"{file}:split")
     assert ran() == 0
 
 
 def test_a_file_that_changed_since_it_ran_is_not_loaded_again(file, ran) -> None:
-    with trusting([file]):
-        split, origin = load("partitioners", f"{file}:split")
-    assert loaded_again(pickle.loads(pickle.dumps(origin))) is split
+    with trust_files([file]):
+        split, origin = load_plugin("partitioners", f"{file}:split")
+    assert reload_plugin(pickle.loads(pickle.dumps(origin))) is split
     file.write_text(RAN.replace("return X", "return k"))
     with pytest.raises(UntrustedCodeError, match="has changed"):
-        loaded_again(origin)
+        reload_plugin(origin)
     assert ran() == 1
 
 
@@ -94,12 +100,12 @@ def test_a_link_is_the_file_that_it_leads_to(file, tmp_path: Path, ran) -> None:
     other.write_text(RAN)
     link = tmp_path / "link.py"
     link.symlink_to(file)
-    with trusting([file]):
-        assert load("models", str(link))[1].file == file.resolve()
+    with trust_files([file]):
+        assert load_plugin("models", str(link))[1].file == file.resolve()
         link.unlink()
         link.symlink_to(other)
         with pytest.raises(UntrustedCodeError, match=r"other\.py"):
-            load("models", str(link))
+            load_plugin("models", str(link))
     assert ran() == 1
 
 
@@ -107,18 +113,20 @@ def test_a_path_is_never_seen_from_the_working_directory(
     file, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(file.parent)
-    with trusting(["mine.py"]):  # an argument, which is
+    with trust_files(["mine.py"]):  # an argument, which is
         with pytest.raises(JobError, match="there is none") as refused:
-            load("partitioners", "mine.py:split")
+            load_plugin("partitioners", "mine.py:split")
         assert not isinstance(refused.value, UntrustedCodeError)
-        module, origin = load("models", "mine.py", beside=Path())  # as none is written
+        module, origin = load_plugin(
+            "models", "mine.py", beside=Path()
+        )  # as none is written
         assert callable(module.split)
         assert origin.name == "mine.py"
 
 
 def test_an_object_that_is_not_there_is_refused_with_the_nearest(file) -> None:
-    with trusting([file]), pytest.raises(UnknownNameError) as refused:
-        load("partitioners", f"{file}:spilt")
+    with trust_files([file]), pytest.raises(UnknownNameError) as refused:
+        load_plugin("partitioners", f"{file}:spilt")
     assert refused.value.problem == "No object in mine.py is called 'spilt'."
     assert "did you mean 'split'" in refused.value.fix
     assert "sys" not in refused.value.fix
@@ -135,7 +143,7 @@ def test_an_object_that_is_not_there_is_refused_with_the_nearest(file) -> None:
     ],
 )
 def test_what_cannot_be_trusted_is_refused(trust, match) -> None:
-    with pytest.raises(JobError, match=match), trusting(trust):
+    with pytest.raises(JobError, match=match), trust_files(trust):
         pass
 
 
@@ -157,8 +165,8 @@ def test_an_error_of_own_code_is_told_by_type_and_line(tmp_path, text, said) -> 
     path = tmp_path / "bad.py"
     path.write_text(text)
     modules = set(sys.modules)
-    with trusting([path]), pytest.raises(JobError) as refused:
-        load("models", str(path))
+    with trust_files([path]), pytest.raises(JobError) as refused:
+        load_plugin("models", str(path))
     assert f"bad.py fails with {said};" in refused.value.problem
     assert refused.value.__context__ is refused.value.__cause__ is None
     assert "4711" not in "".join(traceback.format_exception(refused.value))
@@ -170,14 +178,14 @@ def test_an_interrupt_of_own_code_is_an_interrupt() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        of_object("measures", interrupted).run(interrupted)
+        origin_of_object("measures", interrupted).run(interrupted)
 
 
 def test_an_object_says_its_name_and_where_it_fails() -> None:
     def mine() -> None:
         raise ValueError("4711")
 
-    origin = of_object("measures", mine)
+    origin = origin_of_object("measures", mine)
     assert str(origin) == "object mine"
     assert origin.run(lambda: 3) == 3
     with pytest.raises(
@@ -185,7 +193,7 @@ def test_an_object_says_its_name_and_where_it_fails() -> None:
     ) as refused:
         origin.run(mine)
     assert "4711" not in str(refused.value)
-    assert of_object("measures", object()).name == "object"
+    assert origin_of_object("measures", object()).name == "object"
 
 
 class Distribution:
@@ -213,31 +221,31 @@ def test_an_entry_point_loads_only_if_it_is_named(monkeypatch) -> None:
     monkeypatch.setattr(
         own_code, "entry_points", lambda *, group: asked.append(group) or points
     )
-    found, origin = load("partitioners", "halves")
+    found, origin = load_plugin("partitioners", "halves")
     assert (found, [point.loads for point in points]) == ("f", [1, 0])
     assert asked == ["aggopt.partitioners"]
     assert str(origin) == "extras 1.2"
     assert origin.where == "entry point"
-    assert loaded_again(origin) == "f"
+    assert reload_plugin(origin) == "f"
     with pytest.raises(UnknownNameError, match="halvs") as refused:
-        load("partitioners", "halvs")
+        load_plugin("partitioners", "halvs")
     assert "did you mean 'halves'" in refused.value.fix
     with pytest.raises(JobError, match=r"thirds fails with an ImportError; what"):
-        load("partitioners", "thirds")
+        load_plugin("partitioners", "thirds")
 
 
 def test_two_packages_with_one_name_are_refused(monkeypatch) -> None:
     points = [Point("halves", "f"), Point("halves", "g")]
     monkeypatch.setattr(own_code, "entry_points", lambda *, group: points)
     with pytest.raises(JobError, match="both offer a measure called 'halves'"):
-        load("measures", "halves")
+        load_plugin("measures", "halves")
     points[1].value = "f"  # found on two paths: one and the same
-    assert load("measures", "halves")[0] == "f"
+    assert load_plugin("measures", "halves")[0] == "f"
 
 
 def test_an_unknown_kind_of_code_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="No kind of code is called 'model'"):
-        load("model", "x.py")
+        load_plugin("model", "x.py")
 
 
 @pytest.mark.parametrize(
@@ -245,11 +253,11 @@ def test_an_unknown_kind_of_code_is_refused() -> None:
     [("a.py", True), ("b/a.py:f", True), ("mdav", False), (".py", False), (3, False)],
 )
 def test_which_names_are_of_files(name, whether) -> None:
-    assert names_file(name) is whether
+    assert is_code_file(name) is whether
 
 
 def test_a_name_is_seen_from_the_folder_of_its_job(tmp_path: Path) -> None:
-    seen = own_code.seen_from
+    seen = own_code.resolve_code_path
     assert seen(tmp_path, "a.py:f") == f"{tmp_path.resolve() / 'a.py'}:f"
     assert seen(tmp_path, "a.py") == str(tmp_path.resolve() / "a.py")
     assert seen(tmp_path, "/x/a.py") == "/x/a.py"

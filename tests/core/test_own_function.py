@@ -11,23 +11,23 @@ import numpy.typing as npt
 import pytest
 from pydantic import Field
 
-from aggopt.core import own_code
-from aggopt.core.own_code import Origin, load, of_object
-from aggopt.core.own_function import OwnFunction
+from aggopt.core.plugins import loading as own_code
+from aggopt.core.plugins.function import UserFunction
+from aggopt.core.plugins.loading import Origin, load_plugin, origin_of_object
+from aggopt.core.plugins.trust import trust_files
 from aggopt.core.registry import Method, Registry
-from aggopt.core.trust import trusting
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.partition import PARTITIONERS, mdav
 
 
-class Halving(OwnFunction):
+class Halving(UserFunction):
     """A kind of function that only these tests have."""
 
     data = ("X", "k")
 
 
 def own(function, taken=frozenset()):
-    return Halving.of(function, of_object("partitioners", function), taken)
+    return Halving.of(function, origin_of_object("partitioners", function), taken)
 
 
 def plain(X, k, *, cap=1.0, fast=False, how="near", more=None, progress=None):
@@ -178,8 +178,8 @@ def code(tmp_path: Path) -> Path:
 
 
 def test_it_is_loaded_again_in_another_process(code) -> None:
-    with trusting([code]):
-        made = Halving.of(*load("partitioners", f"{code}:halves"), frozenset())
+    with trust_files([code]):
+        made = Halving.of(*load_plugin("partitioners", f"{code}:halves"), frozenset())
     sent = pickle.dumps(made)
     assert FILE.encode() not in sent
     here = pickle.loads(sent)
@@ -192,16 +192,19 @@ def test_it_is_loaded_again_in_another_process(code) -> None:
 
 
 def test_a_file_with_one_function_needs_no_name_of_it(code) -> None:
-    with trusting([code]):
-        assert load("partitioners", str(code))[0](1, 2) == (1, 2, 1)
+    with trust_files([code]):
+        assert load_plugin("partitioners", str(code))[0](1, 2) == (1, 2, 1)
     code.write_text(FILE + FILE.replace("halves", "thirds") + "import numpy as np\n")
-    with trusting([code]), pytest.raises(JobError) as refused:
-        load("partitioners", str(code))
+    with trust_files([code]), pytest.raises(JobError) as refused:
+        load_plugin("partitioners", str(code))
     assert refused.value.problem == "mine.py has 2 functions, and the job names none."
     assert refused.value.fix == "write mine.py:NAME, one of halves, thirds."
     code.write_text("x = 3\n")
-    with trusting([code]), pytest.raises(JobError, match=r"mine\.py has no function"):
-        load("partitioners", str(code))
+    with (
+        trust_files([code]),
+        pytest.raises(JobError, match=r"mine\.py has no function"),
+    ):
+        load_plugin("partitioners", str(code))
 
 
 def test_what_a_registry_has_is_never_shadowed(monkeypatch) -> None:
@@ -235,7 +238,7 @@ def test_a_plugin_is_a_method_under_its_name(monkeypatch) -> None:
             return plain
 
     monkeypatch.setattr(own_code, "entry_points", lambda *, group: [Plugin()])
-    monkeypatch.setattr("aggopt.core.registry.plugins", own_code.plugins)
+    monkeypatch.setattr("aggopt.core.registry.find_plugins", own_code.find_plugins)
     assert PARTITIONERS.names_own("halves")
     method = PARTITIONERS.adopted("halves")
     assert (method.name, method.origin.where) == ("halves", "entry point")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from aggopt.core.own_section import Coded
+from aggopt.core.plugins.section import PluginSection
 
 
 def test_a_section_that_does_not_say_how_its_code_is_loaded_is_not_made():
-    class Half(Coded):
+    class Half(PluginSection):
         @property
         def own_methods(self):
             return ()

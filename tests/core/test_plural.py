@@ -3,18 +3,18 @@
 import pytest
 
 from aggopt import measure
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 
 
 @pytest.mark.parametrize(
     ("count", "said"), [(0, "0 records"), (1, "1 record"), (2, "2 records")]
 )
 def test_a_count_goes_with_its_word(count, said) -> None:
-    assert many(count, "record") == said
+    assert plural(count, "record") == said
 
 
 def test_a_word_may_have_a_plural_of_its_own() -> None:
-    assert [many(n, "entry", "entries") for n in (1, 2)] == ["1 entry", "2 entries"]
+    assert [plural(n, "entry", "entries") for n in (1, 2)] == ["1 entry", "2 entries"]
 
 
 def test_one_group_is_said_as_one() -> None:

@@ -6,8 +6,8 @@ import warnings
 import joblib
 import pytest
 
-from aggopt.core.processes import results
-from aggopt.core.trust import trusting
+from aggopt.core.plugins.trust import trust_files
+from aggopt.core.processes import run_in_processes
 from aggopt.errors import UntrustedCodeError
 from aggopt.partition import PARTITIONERS
 
@@ -49,13 +49,13 @@ def called(method):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_each_part_has_its_result(monkeypatch, jobs):
     monkeypatch.setattr(joblib, "Parallel", Here)
-    assert list(results(doubled, [1, 2], jobs)) == [2, 4]
-    assert list(results(lambda part: part + 1, [1, 2], jobs)) == [2, 3]
+    assert list(run_in_processes(doubled, [1, 2], jobs)) == [2, 4]
+    assert list(run_in_processes(lambda part: part + 1, [1, 2], jobs)) == [2, 3]
 
 
 def test_whoever_stops_early_is_not_warned_of_it(monkeypatch):
     monkeypatch.setattr(joblib, "Parallel", Warns)
-    made = results(doubled, [1, 2, 3], 2)
+    made = run_in_processes(doubled, [1, 2, 3], 2)
     assert next(made) == 2
     made.close()
 
@@ -64,7 +64,7 @@ def test_whoever_stops_early_is_not_warned_of_it(monkeypatch):
 def test_processes_import_nothing_from_where_we_are(monkeypatch):
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     monkeypatch.setattr(joblib, "Parallel", Here)
-    assert list(results(safe, [1], 2)) == ["1"]
+    assert list(run_in_processes(safe, [1], 2)) == ["1"]
     assert safe(1) is None
 
 
@@ -72,16 +72,16 @@ def test_code_that_changed_is_refused_in_words(monkeypatch, tmp_path):
     monkeypatch.setattr(joblib, "Parallel", Here)
     code = tmp_path / "mine.py"
     code.write_text("def split(X, k):\n    return X\n")
-    with trusting([code]):
+    with trust_files([code]):
         method = PARTITIONERS.adopted(f"{code}:split")
-    assert list(results(called, [method], 2)) == ["mine.py:split"]
+    assert list(run_in_processes(called, [method], 2)) == ["mine.py:split"]
 
     def parts():
         yield method
         code.write_text("raise SystemExit")
         yield method
 
-    left = results(called, parts(), 2)
+    left = run_in_processes(called, parts(), 2)
     assert next(left) == "mine.py:split"
     with pytest.raises(UntrustedCodeError, match="has changed since it was trusted"):
         next(left)

@@ -61,5 +61,7 @@ def test_a_method_and_labels_to_begin_with_are_not_both_taken():
     from aggopt.errors import JobError
 
     both = {"initial": "mdav", "initial_labels": np.arange(12) // 3}
-    with pytest.raises(JobError, match="initial = 'mdav' beside initial_labels"):
+    with pytest.raises(
+        JobError, match="initial = 'mdav' and initial_labels are both set"
+    ):
         partition.local_search(X, 3, **both)

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from aggopt.core.safe_path import NAME, without_working_directory
+from aggopt.core.safe_path import NAME, exclude_working_directory
 
 
 def test_the_environment_is_as_before_afterwards(monkeypatch):
@@ -12,7 +12,7 @@ def test_the_environment_is_as_before_afterwards(monkeypatch):
         monkeypatch.delenv(NAME, raising=False)
         if before is not None:
             monkeypatch.setenv(NAME, before)
-        with without_working_directory():
+        with exclude_working_directory():
             assert os.environ[NAME] == "1"
         assert os.environ.get(NAME) == before
 
@@ -23,5 +23,5 @@ def test_a_file_beside_the_data_is_not_imported(tmp_path, monkeypatch):
     (tmp_path / "colorsys.py").write_text("raise SystemExit(7)")
     words = [sys.executable, "-S", "-c", "import colorsys"]
     assert subprocess.run(words, check=False).returncode == 7
-    with without_working_directory():
+    with exclude_working_directory():
         assert subprocess.run(words, check=False).returncode == 0

@@ -24,41 +24,41 @@ SECRET = 987654.25
 )
 def test_unusable_records_are_refused(X, message):
     with pytest.raises(TableError, match=message) as refusal:
-        validation.matrix(X)
+        validation.check_matrix(X)
     assert "To fix:" in str(refusal.value)
     assert str(SECRET) not in str(refusal.value)
 
 
 def test_frames_booleans_and_integers_become_floats():
     frame = pd.DataFrame({"a": [1, 2], "b": [True, False]})
-    assert validation.matrix(frame).tolist() == [[1.0, 1.0], [2.0, 0.0]]
+    assert validation.check_matrix(frame).tolist() == [[1.0, 1.0], [2.0, 0.0]]
 
 
 @pytest.mark.parametrize("k", [2.0, "3", True, None])
 def test_k_must_be_a_whole_number(k):
     with pytest.raises(JobError, match="k must be a whole number, not"):
-        validation.group_size(k, 9)
+        validation.check_group_size(k, 9)
 
 
 def test_a_column_in_the_place_of_k_is_one_too_early():
     with pytest.raises(JobError, match="k must be a whole number, not ndarray") as no:
-        validation.group_size(np.arange(9.0), 9)
+        validation.check_group_size(np.arange(9.0), 9)
     assert "takes a confidential attribute, that comes before k" in no.value.fix
 
 
 @pytest.mark.parametrize("k", [0, -2])
 def test_k_below_one_is_refused(k):
     with pytest.raises(JobError, match="below 1"):
-        validation.group_size(k, 9)
+        validation.check_group_size(k, 9)
 
 
 def test_k_above_n_says_which_are_possible():
     with pytest.raises(InfeasibleInputError, match=r"only 9 records\.\n.*from 1 to 9"):
-        validation.group_size(10, 9)
+        validation.check_group_size(10, 9)
 
 
 def test_numpy_integers_are_whole_numbers():
-    assert validation.group_size(np.int8(3), 9) == 3
+    assert validation.check_group_size(np.int8(3), 9) == 3
 
 
 @pytest.mark.parametrize(
@@ -74,15 +74,15 @@ def test_numpy_integers_are_whole_numbers():
 )
 def test_unusable_labels_are_refused(labels, message):
     with pytest.raises(JobError, match=message):
-        validation.groups(labels, 3)
+        validation.check_groups(labels, 3)
 
 
 @pytest.mark.parametrize("labels", [[[0], [0, 1], [1]], [0, [1], 1]])
 def test_labels_of_unequal_length_are_refused(labels):
     with pytest.raises(TableError, match="labels is not array-like"):
-        validation.groups(labels, 3)
+        validation.check_groups(labels, 3)
     with pytest.raises(TableError, match="labels is not array-like"):
-        validation.labellings(labels, 3, 2)
+        validation.check_labellings(labels, 3, 2)
 
 
 LARGE = 1_700_000_000_000_000_000
@@ -99,14 +99,14 @@ LARGE = 1_700_000_000_000_000_000
 )
 def test_values_that_floats_would_merge_are_refused(values):
     with pytest.raises(TableError, match="more digits than a float can tell apart"):
-        validation.vector(values)
+        validation.check_vector(values)
     with pytest.raises(TableError, match="subtract a base from them"):
-        validation.matrix(np.asarray(values)[:, None])
+        validation.check_matrix(np.asarray(values)[:, None])
 
 
 def test_large_values_that_floats_tell_apart_are_taken():
     large = LARGE + 10**6 * np.arange(12)
-    assert (validation.vector(large) == large.astype(float)).all()
+    assert (validation.check_vector(large) == large.astype(float)).all()
 
 
 @pytest.mark.parametrize(
@@ -126,4 +126,4 @@ def test_large_values_that_floats_tell_apart_are_taken():
 )
 def test_what_is_no_vector_of_numbers_is_refused(values, message):
     with pytest.raises(TableError, match=message):
-        validation.vector(values)
+        validation.check_vector(values)

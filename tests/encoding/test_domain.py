@@ -8,7 +8,7 @@ from encoding.walked import path_length
 
 from aggopt.encoding._domain import Domain, in_order
 from aggopt.errors import JobError
-from aggopt.privacy._nested import parents
+from aggopt.privacy.nested import parents
 
 UNEVEN = parents(
     {

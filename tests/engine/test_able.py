@@ -5,7 +5,7 @@ import pytest
 from folders import ROLES, job
 from refusals import refused
 
-from aggopt.engine.able import require_able, require_types
+from aggopt.engine.supported_settings import require_supported, require_types
 from aggopt.errors import JobError, TableError
 
 WITH_MORE = {
@@ -133,7 +133,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
         f"{fix}{'' if 'borders' in what else ELSEWHERE}.",
         JobError,
     ):
-        require_able(job(**sections))
+        require_supported(job(**sections))
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
     ],
 )
 def test_what_blocks_can_do_is_not_refused(sections):
-    require_able(job(**sections))
+    require_supported(job(**sections))
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_what_blocks_can_do_is_not_refused(sections):
 )
 def test_distances_that_may_be_kept_exactly_are_refused(asked):
     with pytest.raises(JobError, match="kept exactly"):
-        require_able(job(aggregation=P3M | asked))
+        require_supported(job(aggregation=P3M | asked))
 
 
 def test_what_is_no_category_is_refused_before_it_is_read():

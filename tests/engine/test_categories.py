@@ -12,11 +12,11 @@ from folders import ROLES, SECRET, digest, job, masked, persons, put, read
 
 import aggopt
 from aggopt.core.group_sums import group_sse
-from aggopt.core.randomness import seed_of
+from aggopt.core.randomness import derive_seed
+from aggopt.data.parsing.categories import publish_nodes
 from aggopt.encoding import Domain
-from aggopt.engine import levels
+from aggopt.engine.steps import category_levels as levels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.input.categories import published
 from aggopt.measure._typed_pair import TypedPair
 
 NAMES = ["age", "ill", "note", "school"]
@@ -166,7 +166,7 @@ def test_frequencies_are_those_of_one_program(folder, tmp_path):
             before[name].to_numpy(object),
             labels,
             slack=5,
-            seed=seed_of(SECRET, f"categories of {name}"),
+            seed=derive_seed(SECRET, f"categories of {name}"),
         )
         ours = found.certificates[name]
         assert ours.objective == whole.certificate.objective
@@ -256,9 +256,9 @@ def test_what_is_missing_is_a_level_where_a_job_says_so(tmp_path):
 def test_levels_are_counted_over_all_files():
     column = pa.chunked_array([["a", "b", None], ["b", None, "b"]])
     with pytest.raises(TableError, match="2 values are missing"):
-        levels.counted(column, aggopt.encoding.AttributeType())
+        levels.count_values(column, aggopt.encoding.AttributeType())
     how = aggopt.encoding.AttributeType(missing="own value")
-    found = levels.Levels.of(levels.counted(column, how), how)
+    found = levels.Levels.of(levels.count_values(column, how), how)
     assert found.domain.levels == ("a", "b", None)
     assert found.counts.tolist() == [1, 3, 2]
     whole = aggopt.encode(column.to_pandas().to_frame("x"), {"x": how})
@@ -305,7 +305,9 @@ def test_too_many_levels_are_refused(monkeypatch, tmp_path):
 def test_too_many_levels_of_all_files_are_refused(monkeypatch):
     monkeypatch.setattr(levels, "MOST", 2)
     how = aggopt.encoding.AttributeType()
-    parts = [levels.counted(pa.chunked_array([x]), how) for x in (["a"], ["b"], ["c"])]
+    parts = [
+        levels.count_values(pa.chunked_array([x]), how) for x in (["a"], ["b"], ["c"])
+    ]
     assert len(levels.Levels.of(pa.concat_tables(parts[:2]), how).counts) == 2
     with pytest.raises(TableError, match="more than 2 different values"):
         levels.Levels.of(pa.concat_tables(parts), how)
@@ -316,7 +318,7 @@ def test_a_level_that_no_record_of_a_block_has_is_published_in_its_type():
         nw.from_native(pa.chunked_array([pa.array(x, pa.int16())]), series_only=True)
         for x in ([1, 1], [2, 1])
     )
-    found = published(block, Domain.nominal([1, 2]), np.array([1.0, 0.0]), whole)
+    found = publish_nodes(block, Domain.nominal([1, 2]), np.array([1.0, 0.0]), whole)
     assert found.to_list() == [2, 1]
     assert found.dtype == nw.Int16
 

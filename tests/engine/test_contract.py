@@ -6,7 +6,7 @@ import pytest
 from contract_rows import rows_of
 from folders import ROLES, job, masked, persons, put
 
-from aggopt.engine import whole
+from aggopt.engine.steps import global_confidential as whole
 from aggopt.errors import AggoptError, PrivacyError
 
 CLOSE = {"t": 0.4, "distance": "equal"}

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aggopt
-from aggopt.core import leftovers
-from aggopt.engine import convert as module
-from aggopt.engine.column_text import ColumnText
+from aggopt.core import stale_files as leftovers
+from aggopt.data.parsing.infer_text_type import MISSING
+from aggopt.data.readers import csv_text
+from aggopt.data.readers.read import read_file
+from aggopt.engine.conversion import convert as module
+from aggopt.engine.conversion.column_text import ColumnText
 from aggopt.errors import AggoptError, JobError, TableError
-from aggopt.input import csv_text
-from aggopt.input.files import read
-from aggopt.input.spelling import MISSING
 from aggopt.job import Input, Job
 
 ANYHOW = Input(separator=";")
@@ -93,7 +93,7 @@ def test_a_masked_column_is_what_mask_reads(tmp_path, entries, kind):
     path = put(tmp_path, *ENTRIES[entries])
     asked = job() if kind is None else job(age={"kind": kind})
     aggopt.convert(path, tmp_path / "out", job=asked)
-    expected = read(path, asked.roles, asked.input, asked.attributes)["age"]
+    expected = read_file(path, asked.roles, asked.input, asked.attributes)["age"]
     found = parts(tmp_path / "out")["age"]
     assert found.type == expected.type
     assert found.to_pylist() == expected.to_pylist()
@@ -114,7 +114,7 @@ def test_a_masked_column_that_mask_refuses_is_refused_in_its_words(
     monkeypatch.setattr(csv_text, "BLOCK", 1024)  # a record lies in one
     path, asked = put(tmp_path, *UNREADABLE[entries]), job()
     with pytest.raises(TableError) as by_mask:
-        read(path, asked.roles, asked.input)
+        read_file(path, asked.roles, asked.input)
     with pytest.raises(TableError) as refused:
         aggopt.convert(path, tmp_path / "out", job=asked)
     assert refused.value.problem == by_mask.value.problem
@@ -281,7 +281,7 @@ def test_what_is_published_as_it_is_stays_as_mask_reads_it(tmp_path, what, role)
     asked = Job(roles=roles, privacy={"k": 3})
     aggopt.convert(path, tmp_path / "out", job=asked)
     found = parts(tmp_path / "out")["code"].to_pylist()
-    assert found == read(path, asked.roles, asked.input)["code"].to_pylist()
+    assert found == read_file(path, asked.roles, asked.input)["code"].to_pylist()
     assert found == KEPT[what]
 
 
@@ -304,7 +304,7 @@ def test_numbers_may_be_said_to_be_such(tmp_path, monkeypatch, aggopt):
 
 
 def test_what_a_killed_run_has_left_is_removed_and_nothing_else(tmp_path, monkeypatch):
-    monkeypatch.setattr(leftovers, "_lives", lambda pid, born: False)
+    monkeypatch.setattr(leftovers, "_is_alive", lambda pid, born: False)
     own = leftovers.folder_prefix()
     for name in (f"{own}1-appearing", f"{own}2"):
         (tmp_path / name).mkdir()
@@ -356,7 +356,7 @@ def test_a_full_disk_leaves_nothing_and_is_said(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     path = put(tmp_path, "1", "2")
-    monkeypatch.setattr(module, "appear", full)
+    monkeypatch.setattr(module, "write_atomically", full)
     with pytest.raises(TableError, match="out cannot be written: No space left"):
         aggopt.convert(path, tmp_path / "out")
     assert sorted(tmp_path.iterdir()) == [path]

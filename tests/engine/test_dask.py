@@ -8,8 +8,8 @@ import pytest
 from folders import digest, job, masked, persons, put
 from refusals import refused
 
-from aggopt.engine import dask_engine
-from aggopt.engine.dask_engine import _require_secure, connected
+from aggopt.engine.executors import dask_cluster as dask_engine
+from aggopt.engine.executors.dask_cluster import _require_secure, connect
 from aggopt.errors import EngineError, JobError
 from aggopt.job._engine import Engine
 
@@ -44,20 +44,20 @@ def test_dask_is_named_once():
         'set workers = 2 under [engine], or scheduler = "tls://HOST:8786".',
         JobError,
     ):
-        connected(Engine(name="dask"), None).__enter__()
+        connect(Engine(name="dask"), None).__enter__()
     with refused(
         "Dask is given as a client, and named under [engine].",
         "leave one of the two out.",
         JobError,
     ):
-        connected(Engine(name="dask", workers=1), object()).__enter__()
+        connect(Engine(name="dask", workers=1), object()).__enter__()
 
 
 def test_what_is_no_client_is_refused():
     with refused(
         "A object is no client of Dask.", "pass a distributed.Client.", JobError
     ):
-        connected(Engine(name="dask"), object()).__enter__()
+        connect(Engine(name="dask"), object()).__enter__()
 
 
 def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
@@ -68,7 +68,7 @@ def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
         "start it, or correct the address; or let workers be started here.",
         EngineError,
     ):
-        connected(engine, None).__enter__()
+        connect(engine, None).__enter__()
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_that_workers_start_is_told_before_they_do(tmp_path, monkeypatch, named,
     def begin(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(dask_engine, "connected", begin)
+    monkeypatch.setattr(dask_engine, "connect", begin)
     steps, asked = [], job(engine={"name": "dask", **named})
     with pytest.raises(KeyboardInterrupt):
         masked(tmp_path, asked, tmp_path / "out", progress=lambda *s: steps.append(s))
@@ -94,7 +94,7 @@ def test_that_workers_start_is_told_before_they_do(tmp_path, monkeypatch, named,
 def test_a_cluster_gives_the_same_bytes_though_a_worker_is_killed(tmp_path):
     folder = put(tmp_path / "in", persons(230), persons(170, seed=1))
     one = masked(folder, job(), tmp_path / "one")
-    with dask_engine._cluster(2) as client:
+    with dask_engine._start_cluster(2) as client:
         workers = client.run(os.getpid)
         assert all(worker.startswith("tcp://127.0.0.1") for worker in workers)
         assert "127.0.0.1" in client.dashboard_link
@@ -131,7 +131,7 @@ def test_names_from_this_folder_on_are_those_of_every_worker(tmp_path, monkeypat
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path)
     asked = job(engine={"name": "dask", "block": 30, "work": "work"})
-    with dask_engine._cluster(1) as client:
+    with dask_engine._start_cluster(1) as client:
         client.run(away)
         masked("in", asked, "out", client=client)
     alone = masked("in/*.parquet", job(engine={"block": 30, "work": "work"}), "alone")
@@ -146,7 +146,7 @@ def test_a_worker_says_which_folder_it_does_not_see(tmp_path, monkeypatch):
     put(tmp_path / "in", persons(60))
     monkeypatch.chdir(tmp_path)
     steps = []
-    with dask_engine._cluster(1) as client:
+    with dask_engine._start_cluster(1) as client:
         client.run(away)
         (worker,) = client.scheduler_info()["workers"]
         asked = job(engine={"name": "dask"})

@@ -15,11 +15,12 @@ import pytest
 from folders import ROLES, digest, job, masked, persons, put
 from refusals import refused
 
-from aggopt.engine import engines, tasks
-from aggopt.engine import shares as shares_module
-from aggopt.engine.engines import Here, Processes
-from aggopt.engine.tasks import carried_out
-from aggopt.engine.workspace import checker, hand_out
+from aggopt.engine.executors import local as engines
+from aggopt.engine.executors import task_progress as shares_module
+from aggopt.engine.executors import tasks
+from aggopt.engine.executors.local import ProcessExecutor, SerialExecutor
+from aggopt.engine.executors.tasks import run_task
+from aggopt.engine.storage.scratch_files import save_state, stop_on_request
 from aggopt.errors import EngineError, TableError
 from aggopt.partition._shared.result import INTERRUPTED
 
@@ -27,7 +28,7 @@ from aggopt.partition._shared.result import INTERRUPTED
 @pytest.fixture
 def known(tmp_path):
     """What tasks of these tests are told: a folder."""
-    hand_out(tmp_path / "known", tmp_path)
+    save_state(tmp_path / "known", tmp_path)
     return tmp_path / "known"
 
 
@@ -40,14 +41,14 @@ def square(number, folder):
 def test_results_come_in_the_order_of_the_numbers(known, monkeypatch):
     monkeypatch.setitem(tasks.TASKS, "square", square)
     shares = []
-    assert Here().each("square", 4, known, shares.append) == [0, 1, 4, 9]
+    assert SerialExecutor().each("square", 4, known, shares.append) == [0, 1, 4, 9]
     assert shares == [0.25, 0.5, 0.75, 1.0]
     assert len(list(known.parent.glob("asked-*"))) == 4
 
 
 def half(number, folder):
     """Do half of the work, and say so."""
-    told = checker(folder, 2)
+    told = stop_on_request(folder, 2)
     for share in (0.0, 1.0, 0.0):
         told(share)
 
@@ -55,7 +56,7 @@ def half(number, folder):
 def test_what_a_task_here_has_done_is_told(known, monkeypatch):
     monkeypatch.setitem(tasks.TASKS, "half", half)
     shares = []
-    Here().each("half", 2, known, shares.append)
+    SerialExecutor().each("half", 2, known, shares.append)
     assert shares == [0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1.0]
 
 
@@ -66,14 +67,14 @@ def test_an_error_of_who_is_told_is_raised_as_it_is(known, monkeypatch, error):
 
     monkeypatch.setitem(tasks.TASKS, "half", half)
     with pytest.raises(error, match="of the caller"):
-        Here().each("half", 2, known, told)
+        SerialExecutor().each("half", 2, known, told)
 
 
 def test_what_tasks_elsewhere_have_done_is_looked_up(known, monkeypatch):
     told, shares = Event(), []
 
     def wait(number, folder):
-        checker(folder)(0.5)
+        stop_on_request(folder)(0.5)
         assert told.wait(600)
 
     def note(share):
@@ -86,7 +87,7 @@ def test_what_tasks_elsewhere_have_done_is_looked_up(known, monkeypatch):
     monkeypatch.setattr(engines, "EVERY", 0.01)
     monkeypatch.setitem(tasks.TASKS, "wait", wait)
     (known.parent / "share-1").write_text("1.0")  # of an earlier step
-    carrier = Processes(2)
+    carrier = ProcessExecutor(2)
     carrier.each("wait", 2, known, note)
     carrier.close()
     assert set(shares) <= {0.0, 0.25, 0.5, 0.75, 1.0}
@@ -97,7 +98,7 @@ def test_what_tasks_elsewhere_have_done_is_looked_up(known, monkeypatch):
 def test_a_share_that_is_half_written_is_none(tmp_path):
     (tmp_path / "share-0").write_text("0.25")
     (tmp_path / "share-1").write_text("")
-    assert shares_module.shares_of(tmp_path, range(3)) == 0.25
+    assert shares_module.sum_shares(tmp_path, range(3)) == 0.25
 
 
 def test_a_search_that_ctrl_c_ends_ends_its_task_without_a_warning(known, monkeypatch):
@@ -107,9 +108,9 @@ def test_a_search_that_ctrl_c_ends_ends_its_task_without_a_warning(known, monkey
 
     monkeypatch.setitem(tasks.TASKS, "search", search)
     with pytest.raises(KeyboardInterrupt):
-        carried_out("search", 0, known)
+        run_task("search", 0, known)
     with pytest.warns(UserWarning, match="something else"):
-        assert carried_out("search", 1, known) == 1
+        assert run_task("search", 1, known) == 1
 
 
 def test_what_an_error_says_is_not_repeated(known, monkeypatch):
@@ -118,7 +119,7 @@ def test_what_an_error_says_is_not_repeated(known, monkeypatch):
 
     monkeypatch.setitem(tasks.TASKS, "fail", fail)
     with pytest.raises(EngineError) as error:
-        carried_out("fail", 3, known)
+        run_task("fail", 3, known)
     assert error.value.problem.startswith(
         "Step 'fail', task 3, failed with a ValueError in line "
     )
@@ -140,7 +141,7 @@ def test_a_machine_that_is_full_is_told(known, monkeypatch, raised, said):
 
     monkeypatch.setitem(tasks.TASKS, "fail", fail)
     with pytest.raises(EngineError) as error:
-        carried_out("fail", 0, known)
+        run_task("fail", 0, known)
     assert said in error.value.problem
 
 
@@ -150,7 +151,7 @@ def test_errors_of_this_package_are_told_as_they_are(known, monkeypatch):
 
     monkeypatch.setitem(tasks.TASKS, "fail", fail)
     with refused("in-1.parquet: bad.", "mend it.", TableError):
-        carried_out("fail", 0, known)
+        run_task("fail", 0, known)
 
 
 class Dying:
@@ -220,13 +221,13 @@ def test_processes_that_always_die_are_given_up(known, monkeypatch):
         "choose a smaller block under [engine], or fewer processes.",
         EngineError,
     ):
-        Processes(1).each("describe", 1, known, lambda share: None)
+        ProcessExecutor(1).each("describe", 1, known, lambda share: None)
 
 
 @pytest.mark.slow
 def test_processes_end_with_the_one_that_began_them(tmp_path):
     words = (
-        "import time\nfrom aggopt.engine.engines import Processes\n"
+        "import time\nfrom aggopt.engine.executors.local import Processes\n"
         "if __name__ == '__main__':\n"
         "    pool = Processes(1)._running()\n"
         "    pool.submit(time.sleep, 0).result()\n"

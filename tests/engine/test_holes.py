@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aggopt
-from aggopt.engine.hole_buckets import Buckets, patterns_of
-from aggopt.engine.moments import PartMoments
+from aggopt.engine.reduce.moments import PartMoments
+from aggopt.engine.steps.missing_buckets import PatternBuckets, count_patterns
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.partition._blocked import improve
 
@@ -168,7 +168,7 @@ def test_moments_of_pieces_are_those_of_the_values_that_are_there(seed, sizes):
 
 def test_each_pattern_has_leaves_of_its_own():
     patterns = np.array([[False, False], [True, False], [False, True]])
-    buckets = Buckets.of(patterns, np.array([800, 90, 5]), block=100, depth=3)
+    buckets = PatternBuckets.of(patterns, np.array([800, 90, 5]), block=100, depth=3)
     assert buckets.count == 8 + 1 + 1 + 1  # the last is of patterns that are not known
     absent = np.repeat(np.vstack([patterns, [[True, True]]]), 8, axis=0)
     leaf = np.tile(np.arange(8), 4)
@@ -176,5 +176,5 @@ def test_each_pattern_has_leaves_of_its_own():
     assert sorted(set(found.tolist())) == list(range(11))
     assert [len(set(part.tolist())) for part in np.split(found, 4)] == [8, 1, 1, 1]
     assert found[-1] == 10
-    of_all = patterns_of(absent[:24])
+    of_all = count_patterns(absent[:24])
     assert of_all["of each"].tolist() == [8, 8, 8]

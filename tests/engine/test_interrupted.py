@@ -14,8 +14,8 @@ import pytest
 from folders import ROLES, SECRET, digest, job, masked, persons, put
 
 import aggopt
-from aggopt.core import leftovers
-from aggopt.engine import dask_engine
+from aggopt.core import stale_files as leftovers
+from aggopt.engine.executors import dask_cluster as dask_engine
 
 STEPS = ["scatter", "publish", "sort", "hash"]
 JOB = f"""
@@ -29,7 +29,7 @@ block = 100
 COMMAND = """
 import os, signal, sys
 from aggopt.command import cli
-from aggopt.engine import journal
+from aggopt.engine.storage import journal
 number, step = int(sys.argv[1]), sys.argv[2]
 sys.argv[1:] = sys.argv[3:]
 note = journal.Journal.note
@@ -81,7 +81,7 @@ def two(asked=job):
 def dask(asked=job):
     """Workers of Dask."""
     pytest.importorskip("distributed", reason="pip install 'aggopt[dask]'")
-    with dask_engine._cluster(2) as client:
+    with dask_engine._start_cluster(2) as client:
         yield {"job": asked(engine={"name": "dask"}), "client": client}
 
 
@@ -142,7 +142,7 @@ def test_another_run_leaves_it_alone_and_discard_removes_it(folder, tmp_path):
 
 def test_another_machine_goes_on_with_it(folder, tmp_path, monkeypatch):
     interrupted(folder, tmp_path / "out", "group")
-    monkeypatch.setattr(leftovers, "_where", lambda: 12 * "0")
+    monkeypatch.setattr(leftovers, "_machine_id", lambda: 12 * "0")
     masked(folder, job(), tmp_path / "again")
     with pytest.raises(aggopt.errors.EngineError, match="go on with it"):
         aggopt.mask(folder, job(), out=tmp_path / "out")

@@ -12,10 +12,12 @@ from folders import digest, job, masked, persons, put
 from refusals import refused
 
 import aggopt
-from aggopt.core import leftovers
-from aggopt.engine import engines, folders, journal
-from aggopt.engine.journal import STAGE
-from aggopt.engine.workspace import STOP
+from aggopt.core import stale_files as leftovers
+from aggopt.engine.executors import local as engines
+from aggopt.engine.storage import journal
+from aggopt.engine.storage import output_folders as folders
+from aggopt.engine.storage.journal import STAGE
+from aggopt.engine.storage.scratch_files import STOP
 from aggopt.errors import EngineError
 
 STEPS = ["describe", "scatter", "group", "publish", "write", "sort", "recount", "hash"]
@@ -31,13 +33,13 @@ def folder(tmp_path):
 @pytest.fixture
 def steps(monkeypatch):
     """The steps that are carried out."""
-    found, each = [], engines.Here.each
+    found, each = [], engines.SerialExecutor.each
 
     def noted(self, step, *args):
         found.append(step)
         return each(self, step, *args)
 
-    monkeypatch.setattr(engines.Here, "each", noted)
+    monkeypatch.setattr(engines.SerialExecutor, "each", noted)
     return found
 
 
@@ -62,7 +64,7 @@ def killed(folder, out, step, work=None, **sections):
 @pytest.fixture
 def dead(monkeypatch):
     """What this process leaves counts as left by one that was killed."""
-    monkeypatch.setattr(leftovers, "_lives", lambda pid, born: False)
+    monkeypatch.setattr(leftovers, "_is_alive", lambda pid, born: False)
 
 
 def left(folder: Path) -> list[Path]:
@@ -90,7 +92,7 @@ def test_a_run_goes_on_from_the_steps_that_are_done(folder, tmp_path, steps, ste
 def test_keys_that_had_their_name_before_the_kill_are_taken_back(folder, tmp_path):
     killed(folder, tmp_path / "out", "hash")
     (stage,) = tmp_path.glob(f"*{journal.STAGE}")
-    (stage / journal.PRIVATE).rename(journal.private_of(tmp_path / "out"))
+    (stage / journal.PRIVATE).rename(journal.private_folder(tmp_path / "out"))
     found = aggopt.mask(folder, job(engine=AGAIN), out=tmp_path / "out")
     assert len([*found.private.glob("key-*")]) == 1
     assert left(tmp_path) == []
@@ -286,7 +288,7 @@ def other_input(folder, monkeypatch):
 
 def other_versions(folder, monkeypatch):
     """Have another NumPy."""
-    monkeypatch.setattr(journal, "versions_of", lambda packages: {"numpy": "0.1"})
+    monkeypatch.setattr(journal, "list_versions", lambda packages: {"numpy": "0.1"})
     return job(engine=AGAIN)
 
 
@@ -347,6 +349,6 @@ def test_what_is_half_removed_is_not_gone_on_with(folder, tmp_path):
             masked(folder, job(engine=AGAIN), tmp_path / "out", progress=stop)
     stage, work = sorted(left(tmp_path), key=lambda path: not path.name.endswith(STAGE))
     assert (work / STOP).exists()
-    assert leftovers.left_runs_in(tmp_path) == []
+    assert leftovers.find_abandoned_runs(tmp_path) == []
     assert not work.name.startswith("aggopt-run-")
     assert not stage.name.startswith("aggopt-run-")

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
 
-from aggopt.engine import keeping
-from aggopt.engine.keeping import joined
+from aggopt.engine.steps import feasible_blocks as keeping
+from aggopt.engine.steps.feasible_blocks import merge_refused
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy import distinct_l, entropy_l, p_sensitive, recursive_cl
 from aggopt.repair import _merge_until_satisfied as merging
@@ -143,20 +143,20 @@ def test_no_bound_is_worked_out_for_groups_of_a_block(tmp_path, monkeypatch):
 
 def test_a_part_that_is_refused_goes_with_its_neighbour():
     parts = [(0,), (1, 2), (3,)]
-    assert joined(parts, []) == parts
-    assert joined(parts, [(0,)]) == [(0, 1, 2), (3,)]
-    assert joined(parts, [(1, 2)]) == [(0,), (1, 2, 3)]
-    assert joined(parts, [(3,)]) == [(0,), (1, 2, 3)]
-    assert joined(parts, [(0,), (3,)]) == [(0, 1, 2, 3)]
-    assert joined(parts, parts) == [(0, 1, 2, 3)]
-    assert joined(parts[:1], parts) == [(0,)]
+    assert merge_refused(parts, []) == parts
+    assert merge_refused(parts, [(0,)]) == [(0, 1, 2), (3,)]
+    assert merge_refused(parts, [(1, 2)]) == [(0,), (1, 2, 3)]
+    assert merge_refused(parts, [(3,)]) == [(0,), (1, 2, 3)]
+    assert merge_refused(parts, [(0,), (3,)]) == [(0, 1, 2, 3)]
+    assert merge_refused(parts, parts) == [(0, 1, 2, 3)]
+    assert merge_refused(parts[:1], parts) == [(0,)]
 
 
 @given(st.lists(st.booleans(), min_size=2, max_size=9))
 def test_parts_keep_their_order_and_none_that_is_refused_stays_alone(refused):
     parts = [(place,) for place in range(len(refused))]
     wrong = [part for part, no in zip(parts, refused, strict=True) if no]
-    found = joined(parts, wrong)
+    found = merge_refused(parts, wrong)
     assert sum(found, ()) == tuple(range(len(parts)))
     assert not set(found) & set(wrong)
     assert len(found) >= len(parts) - len(wrong)

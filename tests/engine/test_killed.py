@@ -12,7 +12,8 @@ import pytest
 from folders import ROLES, digest, masked, persons, put
 
 import aggopt
-from aggopt.engine import dask_engine, passes_out
+from aggopt.engine.executors import dask_cluster as dask_engine
+from aggopt.engine.steps import write as passes_out
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +29,7 @@ ASKED = {
 DRIVER = f"""
 import json, os, signal, sys
 import aggopt
-from aggopt.engine import passes_out
+from aggopt.engine.steps import write as passes_out
 folder, out, step, asked = sys.argv[1:]
 passes_out.PER_FILE = {PER_FILE}
 def end(now, share):
@@ -100,7 +101,7 @@ def test_a_process_killed_in_each_step_changes_no_byte(folder, whole, tmp_path):
 @pytest.mark.alone
 def test_a_worker_killed_in_each_step_changes_no_byte(folder, whole, tmp_path):
     pytest.importorskip("distributed", reason="pip install 'aggopt[dask]'")
-    with dask_engine._cluster(2) as client:
+    with dask_engine._start_cluster(2) as client:
         nannies = client.cluster.workers.values()
         killer = Killer(lambda: [nanny.pid for nanny in nannies if nanny.pid])
         how = {"client": client, "progress": killer}

@@ -7,9 +7,9 @@ import pytest
 from folders import QUASI, job, linked, masked, persons, put, read
 
 import aggopt
-from aggopt.engine.counted import _both
+from aggopt.engine.reduce.partial_audit import _both
 from aggopt.errors import JobError, TableError
-from aggopt.output.within import found_within
+from aggopt.release.audit.bounds import check_bounds
 
 LIMITS = {"income": {"lower": 0}, "age": {"lower": 18, "upper": 90, "integer": True}}
 
@@ -95,7 +95,7 @@ def test_what_is_found_in_parts_adds_up():
         attributes={"x": {"lower": 0, "integer": True}},
     ).attributes
     parts = [
-        found_within(
+        check_bounds(
             nw.from_native(pd.DataFrame({"x": x}), eager_only=True), limits, "."
         )
         for x in ([-1.0, 0.5], [1.0, -2.5])

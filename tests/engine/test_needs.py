@@ -12,9 +12,10 @@ from folders import job, masked, persons, put
 from refusals import refused
 
 from aggopt.core import memory
-from aggopt.engine import needs, passes_out
-from aggopt.engine.needs import largest_block, require_room, task_bytes
-from aggopt.engine.pieces import InputParts, Piece
+from aggopt.engine import resource_check as needs
+from aggopt.engine.resource_check import largest_block, require_resources, task_bytes
+from aggopt.engine.steps import write as passes_out
+from aggopt.engine.storage.input_parts import InputFolder, InputPart
 from aggopt.errors import EngineError, InfeasibleInputError
 
 MIB = 1 << 20
@@ -33,7 +34,7 @@ def parts(tmp_path):
     names = ["age", "height", "income"]
     table = pd.DataFrame(rng.normal(size=(1000, 3)), columns=names)
     more = table.assign(ill=np.int8(1), note="a", name="b")
-    return InputParts.of(put(tmp_path / "in", more, rows=600))
+    return InputFolder.of(put(tmp_path / "in", more, rows=600))
 
 
 def test_the_largest_block_is_not_larger_than_the_table():
@@ -69,16 +70,16 @@ def test_what_is_reckoned_is_what_was_measured(n, block, d, files, most):
     names = [f"x{j}" for j in range(d)]
     fields = [(name, pa.float64()) for name in names]
     schema = pa.schema([*fields, ("ill", pa.int8()), ("other", pa.int64())])
-    pieces = [Piece(Path("in"), (0,), j, n // files, (0, 0)) for j in range(files)]
+    pieces = [InputPart(Path("in"), (0,), j, n // files, (0, 0)) for j in range(files)]
     roles = {"quasi-identifier": names, "confidential": ["ill"], "other": ["other"]}
     asked = job(5, roles=roles, engine={"block": block})
-    reckoned = needs.PROCESS + task_bytes(InputParts(schema, tuple(pieces)), asked)
+    reckoned = needs.PROCESS + task_bytes(InputFolder(schema, tuple(pieces)), asked)
     assert reckoned / MIB == pytest.approx(most, rel=0.08)
 
 
 def test_more_memory_than_is_left_is_refused(parts, tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 400 * MIB)
-    require_room(parts, job(), tmp_path / "out")
+    monkeypatch.setattr(memory, "available_memory", lambda: 400 * MIB)
+    require_resources(parts, job(), tmp_path / "out")
     with refused(
         "A run of 2 processes, in blocks of 175 records and pieces of files of 1000, "
         "needs about 601 MiB of memory, and 400 MiB are left.",
@@ -86,15 +87,15 @@ def test_more_memory_than_is_left_is_refused(parts, tmp_path, monkeypatch):
         "smaller row groups.",
         InfeasibleInputError,
     ):
-        require_room(parts, job(engine={"jobs": 2}), tmp_path / "out")
+        require_resources(parts, job(engine={"jobs": 2}), tmp_path / "out")
 
 
 def test_memory_of_a_cluster_is_not_that_of_this_machine(parts, tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 0)
-    require_room(parts, job(engine={"name": "dask"}), tmp_path / "out")
+    monkeypatch.setattr(memory, "available_memory", lambda: 0)
+    require_resources(parts, job(engine={"name": "dask"}), tmp_path / "out")
     asked = job(engine={"name": "dask", "workers": 1})
     with pytest.raises(InfeasibleInputError, match="A run of 1 process, in"):
-        require_room(parts, asked, tmp_path / "out")
+        require_resources(parts, asked, tmp_path / "out")
 
 
 def test_less_room_than_files_in_between_take_is_refused(parts, tmp_path, monkeypatch):
@@ -105,14 +106,16 @@ def test_less_room_than_files_in_between_take_is_refused(parts, tmp_path, monkey
         return SimpleNamespace(**room)
 
     monkeypatch.setattr(needs.shutil, "disk_usage", usage)
-    require_room(parts, job(), tmp_path / "out")
-    require_room(parts, job(engine={"borders": True, "resume": True}), tmp_path / "out")
+    require_resources(parts, job(), tmp_path / "out")
+    require_resources(
+        parts, job(engine={"borders": True, "resume": True}), tmp_path / "out"
+    )
     with refused(
         f"Files in between take 96.7 KiB or more, and in {tmp_path} 64.5 KiB are free.",
         "make room, or name another folder: [engine] work.",
         EngineError,
     ):
-        require_room(parts, job(engine={"borders": True}), tmp_path / "out")
+        require_resources(parts, job(engine={"borders": True}), tmp_path / "out")
 
 
 @pytest.mark.parametrize("file", [0, 3, 8, 14])

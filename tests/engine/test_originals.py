@@ -6,7 +6,7 @@ import pytest
 from folders import linked, masked, put, read
 
 import aggopt
-from aggopt.engine.reported import reported_folder
+from aggopt.engine.report_data import read_folder_report
 
 NAMES = ["age", "children", "sex"]
 POLICIES = ("refuse", "patterns", "fill")
@@ -69,7 +69,7 @@ def test_values_unchanged_or_filled_in_equal_a_recount_by_the_key(seed, tmp_path
     holes = release.audit.missing
     assert (holes.imputed_in if holes else {}) == made[made > 0].to_dict()
     assert bool(made.any()) == (POLICIES[seed % 3] == "fill")
-    stated = reported_folder(release.path)
+    stated = read_folder_report(release.path)
     assert stated.unchanged == found.records
     assert stated.filled == made[made > 0].to_dict()
     said = f"{found.records} of {len(before)} records "

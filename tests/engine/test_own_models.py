@@ -7,7 +7,7 @@ import pytest
 from folders import QUASI, job, masked, persons, put, read
 from refusals import refused
 
-from aggopt.engine import whole
+from aggopt.engine.steps import global_confidential as whole
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.privacy import dissimilarity, epsilon_m
 

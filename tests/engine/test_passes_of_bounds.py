@@ -7,8 +7,8 @@ from folders import QUASI, ROLES, digest, job, linked, masked, persons, put, rea
 from refusals import refused
 
 import aggopt
-from aggopt.engine import tasks
-from aggopt.engine.passes_of_shifts import ShiftEnd
+from aggopt.engine.executors import tasks
+from aggopt.engine.steps.p3m import ShiftEnd
 from aggopt.errors import InfeasibleInputError
 from aggopt.solvers import Status
 

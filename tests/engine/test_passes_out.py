@@ -8,10 +8,10 @@ from folders import job, persons, put
 from refusals import refused
 
 import aggopt
-from aggopt.engine import passes_out
-from aggopt.engine.passes_out import mixed_of
+from aggopt.engine.steps import write as passes_out
+from aggopt.engine.steps.write import hash_rows
 from aggopt.errors import EngineError, PrivacyError, TableError
-from aggopt.output.table_file import write_table
+from aggopt.release.files.write_table import write_table
 
 ROW = {"a": True, "b": 3, "c": 0.5, "d": "x"}
 
@@ -20,7 +20,7 @@ ROW = {"a": True, "b": 3, "c": 0.5, "d": "x"}
 def test_equal_rows_go_to_one_place_whatever_is_missing_beside_them(missing):
     whole = pa.Table.from_pylist([ROW, {**ROW, "b": 4}])
     holed = pa.Table.from_pylist([ROW, {**ROW, missing: None}], whole.schema)
-    one, other = mixed_of(whole), mixed_of(holed)
+    one, other = hash_rows(whole), hash_rows(holed)
     assert one[0] == other[0]
     assert len({*one.tolist(), *other.tolist()}) == 3
 
@@ -28,7 +28,7 @@ def test_equal_rows_go_to_one_place_whatever_is_missing_beside_them(missing):
 def test_dictionaries_and_zeros_are_what_they_say():
     coded = pa.table({"a": pa.array(["y", "x"]).dictionary_encode(), "b": [0.0, 1.0]})
     plain = pa.table({"a": ["x", "y"], "b": [1.0, -0.0]})
-    assert mixed_of(coded).tolist() == mixed_of(plain)[::-1].tolist()
+    assert hash_rows(coded).tolist() == hash_rows(plain)[::-1].tolist()
 
 
 def test_rows_that_miss_the_same_are_one_group_over_several_files(

@@ -11,9 +11,9 @@ import pytest
 from folders import ROLES, digest, job, masked, persons, put
 from refusals import refused
 
-from aggopt.engine import pieces
-from aggopt.engine.file_schemas import common_type
-from aggopt.engine.pieces import InputParts, files_of, firsts_of
+from aggopt.engine.storage import input_parts as pieces
+from aggopt.engine.storage.file_schemas import common_type
+from aggopt.engine.storage.input_parts import InputFolder, first_records, list_files
 from aggopt.errors import TableError
 
 
@@ -21,7 +21,7 @@ def test_all_records_are_in_one_piece_each_in_the_order_of_names(tmp_path, monke
     monkeypatch.setattr(pieces, "PIECE", 25)
     tables = persons(60), persons(7, seed=1)
     folder = put(tmp_path / "in", *tables, rows=10)
-    parts = InputParts.of(folder)
+    parts = InputFolder.of(folder)
     assert parts.records == 67
     assert [piece.records for piece in parts.pieces] == [20, 20, 20, 7]
     assert [piece.first for piece in parts.pieces] == [0, 20, 40, 60]
@@ -32,7 +32,7 @@ def test_all_records_are_in_one_piece_each_in_the_order_of_names(tmp_path, monke
 def test_a_pattern_and_its_folder_name_the_same_files(tmp_path):
     folder = put(tmp_path / "in", persons(5), persons(5))
     (folder / "notes.txt").write_text("")
-    assert files_of(folder) == files_of(f"{folder}/*.parquet")
+    assert list_files(folder) == list_files(f"{folder}/*.parquet")
 
 
 def test_files_may_say_that_a_column_is_complete(tmp_path):
@@ -51,12 +51,12 @@ def test_a_column_that_is_there_twice_is_refused_and_its_file_named(tmp_path, nu
     twice = pa.table([[1], [2]], names=["age", "age"])
     pq.write_table(twice, folder / f"in-{number}.parquet")
     with pytest.raises(TableError, match=rf"in-{number}\.parquet: .*'age'"):
-        InputParts.of(folder)
+        InputFolder.of(folder)
 
 
 def test_an_empty_part_is_no_piece(tmp_path):
     folder = put(tmp_path / "in", persons(0), persons(5))
-    assert [piece.path.name for piece in InputParts.of(folder).pieces] == [
+    assert [piece.path.name for piece in InputFolder.of(folder).pieces] == [
         "in-1.parquet"
     ]
 
@@ -68,7 +68,7 @@ def test_an_empty_folder_is_refused(tmp_path):
         "`aggopt convert` makes them of CSV files.",
         TableError,
     ):
-        InputParts.of(tmp_path)
+        InputFolder.of(tmp_path)
 
 
 def test_a_table_without_records_is_refused(tmp_path):
@@ -78,7 +78,7 @@ def test_a_table_without_records_is_refused(tmp_path):
         "name the folder of a table that has some.",
         TableError,
     ):
-        InputParts.of(folder)
+        InputFolder.of(folder)
 
 
 def test_other_kinds_of_files_are_refused(tmp_path):
@@ -90,7 +90,7 @@ def test_other_kinds_of_files_are_refused(tmp_path):
         "files.",
         TableError,
     ):
-        files_of(f"{folder}/*")
+        list_files(f"{folder}/*")
 
 
 def test_what_is_no_parquet_file_is_refused_without_quoting_it(tmp_path):
@@ -100,12 +100,12 @@ def test_what_is_no_parquet_file_is_refused_without_quoting_it(tmp_path):
         "check that it may be read, is what its ending says, and not damaged.",
         TableError,
     ):
-        InputParts.of(tmp_path)
+        InputFolder.of(tmp_path)
 
 
 def test_a_file_that_is_damaged_later_is_refused_without_quoting_it(tmp_path):
     folder = put(tmp_path / "in", persons(5))
-    piece = InputParts.of(folder).pieces[0]
+    piece = InputFolder.of(folder).pieces[0]
     piece.path.write_text("Mary,42")
     with pytest.raises(TableError, match=r"in-0\.parquet has changed since") as error:
         piece.read(["age"])
@@ -137,7 +137,7 @@ def test_parts_with_other_columns_are_refused_by_name(tmp_path, said):
         FIX,
         TableError,
     ):
-        InputParts.of(folder)
+        InputFolder.of(folder)
 
 
 def test_every_file_that_differs_is_named_with_its_types(tmp_path):
@@ -151,7 +151,7 @@ def test_every_file_that_differs_is_named_with_its_types(tmp_path):
         FIX,
         TableError,
     ):
-        InputParts.of(folder)
+        InputFolder.of(folder)
 
 
 def narrow(table):
@@ -185,7 +185,7 @@ def test_an_order_that_others_lack_is_not_dropped_silently(tmp_path):
     ranked = pd.Categorical(["a", "b"] * 5, ordered=True)
     tables = persons(10), persons(10).assign(note=ranked)
     with pytest.raises(TableError, match="ordered=1> of 'note' for"):
-        InputParts.of(put(tmp_path / "in", *tables))
+        InputFolder.of(put(tmp_path / "in", *tables))
 
 
 @pytest.mark.parametrize(
@@ -214,29 +214,29 @@ def test_a_row_group_that_no_task_can_read_is_refused(tmp_path, monkeypatch):
         "write the file anew with smaller row groups, of 250,000 records.",
         TableError,
     ):
-        InputParts.of(folder)
+        InputFolder.of(folder)
 
 
 def test_a_row_group_of_the_largest_size_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "LARGEST", 5)
-    parts = InputParts.of(put(tmp_path / "in", persons(5)))
+    parts = InputFolder.of(put(tmp_path / "in", persons(5)))
     assert np.isfinite(parts.pieces[0].read(["income"])["income"].to_numpy()).all()
 
 
 def test_files_of_one_name_in_several_folders_are_told_apart(tmp_path):
     for number, name in enumerate(["x", "y"]):
         put(tmp_path / name, persons(5 + number), persons(3))
-    several = InputParts.of(f"{tmp_path}/*/*.parquet").pieces
+    several = InputFolder.of(f"{tmp_path}/*/*.parquet").pieces
     names = ["x/in-0.parquet", "x/in-1.parquet", "y/in-0.parquet", "y/in-1.parquet"]
-    assert firsts_of(several) == dict(zip(names, [0, 5, 8, 14], strict=True))
-    alone = InputParts.of(tmp_path / "y").pieces
-    assert firsts_of(alone) == {"in-0.parquet": 0, "in-1.parquet": 6}
+    assert first_records(several) == dict(zip(names, [0, 5, 8, 14], strict=True))
+    alone = InputFolder.of(tmp_path / "y").pieces
+    assert first_records(alone) == {"in-0.parquet": 0, "in-1.parquet": 6}
 
 
 def test_a_file_is_named_once_for_all_its_pieces(tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "PIECE", 10)
     folder = put(tmp_path / "in", persons(30), persons(7), rows=10)
-    assert firsts_of(InputParts.of(folder).pieces) == {
+    assert first_records(InputFolder.of(folder).pieces) == {
         "in-0.parquet": 0,
         "in-1.parquet": 30,
     }

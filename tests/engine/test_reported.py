@@ -9,14 +9,14 @@ from folders import QUASI, job, masked, persons, put
 from reading import Reader, table
 from refusals import refused
 
-from aggopt.engine import reported
-from aggopt.engine.reported import reported_folder
+from aggopt.engine import report_data as reported
+from aggopt.engine.report_data import read_folder_report
 from aggopt.errors import JobError, TableError
-from aggopt.output.staging import sha256
 from aggopt.privacy._requirement import Check
-from aggopt.report.facts import BY_BOTH, BY_MANIFEST
-from aggopt.report.verdict import verdict
-from aggopt.report.words import share
+from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST
+from aggopt.release.report.verdict import verdict
+from aggopt.release.report.words import share
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def edit(folder, change, *, signed=True):
     change(stated)
     manifest.write_text(json.dumps(stated))
     if signed:
-        found = f"{sha256(manifest)}  manifest.json\n"
+        found = f"{sha256_of_file(manifest)}  manifest.json\n"
         manifest.with_name("manifest.json.sha256").write_text(found)
 
 
@@ -72,20 +72,20 @@ def test_the_page_says_what_the_files_hold(made, tmp_path):
 
 
 def test_what_is_counted_is_counted_in_the_files(copied, made):
-    found = reported_folder(copied)
+    found = read_folder_report(copied)
     assert found.audit.whole == made.audit.whole
     assert list(found.groups.values()) == [made.certificates["groups"]]
     edit(copied, lambda stated: stated["job"]["privacy"].update(k=100))
-    assert not reported_folder(copied).audit.holds
+    assert not read_folder_report(copied).audit.holds
 
 
 def test_a_job_beside_the_manifest_must_promise_the_same(copied, tmp_path):
     (tmp_path / "job.toml").write_text(job().to_toml())
     there = {"asked": tmp_path / "job.toml"}
-    assert reported_folder(copied, **there).promised_by == BY_BOTH
+    assert read_folder_report(copied, **there).promised_by == BY_BOTH
     edit(copied, lambda stated: stated["job"]["privacy"].update(k=2))
     with pytest.raises(JobError, match=r"differ in what is promised: \[privacy\]"):
-        reported_folder(copied, **there)
+        read_folder_report(copied, **there)
 
 
 @pytest.mark.parametrize("change", ["lost", "other", "more"])
@@ -103,12 +103,12 @@ def test_files_that_the_manifest_does_not_describe_are_refused(copied, change):
         "bring together the two folders of one and the same run.",
         TableError,
     ):
-        reported_folder(copied)
+        read_folder_report(copied)
 
 
 def test_a_folder_without_its_manifest_is_refused(tmp_path):
     with pytest.raises(TableError, match=r"manifest\.json is not there"):
-        reported_folder(tmp_path)
+        read_folder_report(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_folder_without_its_manifest_is_refused(tmp_path):
 def test_an_edited_manifest_is_refused(copied, key, value):
     edit(copied, lambda stated: stated.update({key: value}))
     with pytest.raises(JobError, match="states no"):
-        reported_folder(copied)
+        read_folder_report(copied)
 
 
 def test_a_release_that_is_too_large_for_a_page_is_refused(made, monkeypatch):
@@ -128,7 +128,7 @@ def test_a_release_that_is_too_large_for_a_page_is_refused(made, monkeypatch):
         "folder.",
         JobError,
     ):
-        reported_folder(made.path)
+        read_folder_report(made.path)
 
 
 def test_a_manifest_that_was_edited_is_refused(copied):
@@ -137,16 +137,16 @@ def test_a_manifest_that_was_edited_is_refused(copied):
     fix = "bring both files as they were written with the release."
     edit(copied, lambda stated: stated["certificates"].pop("age"), signed=False)
     with refused(f"{manifest} is not as it was written: {beside}", fix, TableError):
-        reported_folder(copied)
+        read_folder_report(copied)
     manifest.with_name("manifest.json.sha256").unlink()
     with refused(f"{manifest} has no digest beside it: {beside}", fix, TableError):
-        reported_folder(copied)
+        read_folder_report(copied)
 
 
 def test_a_job_without_the_name_of_an_engine_is_compared(copied, tmp_path):
     said = job().to_toml().replace('name = "local"', "")
     (tmp_path / "job.toml").write_text(said)
-    found = reported_folder(copied, asked=tmp_path / "job.toml")
+    found = read_folder_report(copied, asked=tmp_path / "job.toml")
     assert found.promised_by == BY_BOTH
 
 
@@ -166,7 +166,7 @@ def weigh(*checks):
 
 def test_dominance_of_weights_is_what_the_manifest_says_and_the_page_says_so(copied):
     edit(copied, weigh(KEPT))
-    says = verdict(reported_folder(copied), None).checks
+    says = verdict(read_folder_report(copied), None).checks
     assert says == (
         "dominance <= 0.6 holds for 'note': the worst group, of 4 records, has 0.55. "
         "So its manifest says: it is of the weights that originals had, which no "
@@ -182,7 +182,7 @@ def test_dominance_of_weights_is_what_the_manifest_says_and_the_page_says_so(cop
 def test_dominance_that_a_manifest_does_not_have_is_refused(copied, checks):
     edit(copied, weigh(*checks))
     with pytest.raises(JobError, match="states no audit that a release writes"):
-        reported_folder(copied)
+        read_folder_report(copied)
 
 
 def test_the_command_takes_a_folder_and_no_originals(made, tmp_path, aggopt):

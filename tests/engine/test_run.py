@@ -305,7 +305,7 @@ def test_options_of_the_command_are_arguments(tmp_path, monkeypatch, named, sect
     def reached(asked, *_):
         raise Reached(asked.engine)
 
-    monkeypatch.setattr("aggopt.engine.mask._carrier", reached)
+    monkeypatch.setattr("aggopt.engine.mask._open_executor", reached)
     asked = Job(roles=ROLES, privacy={"k": 4})
     with pytest.raises(Reached) as found:
         aggopt.mask(tmp_path, asked, out=tmp_path / "out", **named)

@@ -19,8 +19,8 @@ from folders import (
 from refusals import refused
 
 import aggopt
-from aggopt.engine.run import with_partition
-from aggopt.engine.weights import beside, without
+from aggopt.engine.run import set_block_partition
+from aggopt.engine.steps.weights import append_weights, remove_weights
 from aggopt.errors import InfeasibleInputError
 
 NUMBERS = ["age", "height", "income"]
@@ -171,7 +171,9 @@ def test_who_decides_nothing_of_an_attribute_has_no_weight_in_it(policy):
     config = SimpleNamespace(job=job(roles=WEIGHED, missing={"policy": policy}))
     rows = pa.table({"age": [1.0, 2.0]})
     kept = np.array([[True, False, True], [True, True, False]])
-    found = without(beside(rows, np.array([3.0, 5.0]), kept, config), config)
+    found = remove_weights(
+        append_weights(rows, np.array([3.0, 5.0]), kept, config), config
+    )
     assert found[0].equals(rows)
     assert found[1].tolist() == [[3, 0, 3], [5, 5, 0]]
 
@@ -200,7 +202,7 @@ def test_one_block_of_strata_is_the_table(folders, tmp_path):
     how = {"missing": {"policy": "patterns"}, "engine": {"block": 1000}}
     asked = job(roles={**WITHIN, **quasi}, **how)
     found = masked(folders[True], asked, tmp_path / "out")
-    plain = with_partition(aggopt.Job(**{**dict(asked), "engine": {}}))
+    plain = set_block_partition(aggopt.Job(**{**dict(asked), "engine": {}}))
     whole = aggopt.mask(read(folders[True]), plain, secret=SECRET)
     of_groups = whole.blocks[0].certificate.objective
     assert found.certificates["groups"].objective == pytest.approx(of_groups, rel=1e-9)

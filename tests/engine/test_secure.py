@@ -9,7 +9,7 @@ import pytest
 from folders import digest, job, masked, persons, put
 from refusals import refused
 
-from aggopt.engine import dask_engine
+from aggopt.engine.executors import dask_cluster as dask_engine
 from aggopt.errors import EngineError, JobError
 
 distributed = pytest.importorskip(
@@ -101,12 +101,12 @@ def test_who_has_no_certificate_gets_no_answer(certified):
         )
         said = f"Dask knows no certificates for {address}.", fix, EngineError
         with dask.config.set(dict.fromkeys(certified)), refused(*said):
-            dask_engine._at(address, False).__enter__()
+            dask_engine._connect_to(address, False).__enter__()
 
 
 def test_a_cluster_of_its_own_listens_on_this_machine_alone():
     before = listening()
-    with dask_engine._cluster(1) as client:
+    with dask_engine._start_cluster(1) as client:
         assert client.dashboard_link.startswith("http://127.0.0.1:")
         assert listening() - before <= {"127.0.0.1"}
         assert listening() >= {"127.0.0.1"}

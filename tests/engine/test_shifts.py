@@ -8,8 +8,8 @@ from folders import QUASI, SECRET, job, masked, persons, put, read
 import aggopt
 from aggopt.aggregate._margin import margins
 from aggopt.core.standardise import Scale
-from aggopt.engine import tasks
-from aggopt.engine.passes_of_shifts import ShiftEnd
+from aggopt.engine.executors import tasks
+from aggopt.engine.steps.p3m import ShiftEnd
 from aggopt.errors import SolverError
 from aggopt.solvers import Status
 

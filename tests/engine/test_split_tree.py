@@ -6,7 +6,7 @@ from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggopt.engine.split_tree import UNEVEN, SplitTree, blocks_of, hashed
+from aggopt.engine.steps.split_tree import UNEVEN, SplitTree, hash_to_unit, merge_leaves
 
 
 def leaves(Z: np.ndarray, levels: int) -> np.ndarray:
@@ -85,7 +85,9 @@ def test_a_tree_of_few_records_still_has_all_its_leaves():
 
 def test_hashes_are_uniform_and_differ_between_nodes():
     numbers = np.arange(10_000, dtype=np.uint64)
-    first, second = (hashed(numbers, np.full(10_000, v, np.uint64)) for v in (0, 1))
+    first, second = (
+        hash_to_unit(numbers, np.full(10_000, v, np.uint64)) for v in (0, 1)
+    )
     for chance in (first, second):
         assert 0 <= chance.min() < chance.max() < 1
         assert chance.mean() == pytest.approx(0.5, abs=0.02)
@@ -95,7 +97,7 @@ def test_hashes_are_uniform_and_differ_between_nodes():
 @examples(50)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=12), st.integers(1, 8))
 def test_blocks_hold_each_leaf_once_and_enough_records(sizes, least):
-    found = blocks_of(np.array(sizes), least)
+    found = merge_leaves(np.array(sizes), least)
     assert [leaf for block in found for leaf in block] == list(range(len(sizes)))
     if sum(sizes) >= least:
         assert all(sum(sizes[leaf] for leaf in block) >= least for block in found)

@@ -8,8 +8,8 @@ import pytest
 from folders import QUASI, ROLES, job, masked, persons, put, read
 from refusals import refused
 
-from aggopt.engine import strata
-from aggopt.engine.strata import TableStrata
+from aggopt.engine.steps import strata
+from aggopt.engine.steps.strata import TableStrata
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.privacy import t_closeness
 
@@ -155,13 +155,15 @@ def test_small_blocks_of_several_strata_go_together():
     sizes = np.array([30, 15, 15, 0, 0, 40, 10, 95, 5])
     parts = [(0,), (1, 2), (5,), (6,), (7,), (8,)]
     within = SimpleNamespace(job=job(engine={"block": 100}), strata="there")
-    found = strata.shared(parts, sizes, within)
+    found = strata.assign_parts_to_blocks(parts, sizes, within)
     assert found == [[(0,), (1, 2), (5,)], [(6,)], [(7,), (8,)]]
     whole = SimpleNamespace(strata=None)
-    assert strata.shared(parts, sizes, whole) == [[part] for part in parts]
+    assert strata.assign_parts_to_blocks(parts, sizes, whole) == [
+        [part] for part in parts
+    ]
 
 
 def test_groups_of_each_stratum_are_numbered_one_after_the_other():
     of = np.array([1, 0, 1, 1, 0, 0, 1])
-    labels = strata.within(of, lambda own: np.arange(len(own)) // 2)
+    labels = strata.apply_within_strata(of, lambda own: np.arange(len(own)) // 2)
     assert labels.tolist() == [2, 0, 2, 3, 0, 1, 3]

@@ -7,7 +7,7 @@ from folders import QUASI, ROLES, job, linked, masked, persons, put, read
 from refusals import refused
 
 import aggopt
-from aggopt.engine import strata_merged
+from aggopt.engine.steps import merge_small_strata as strata_merged
 from aggopt.errors import InfeasibleInputError
 
 KEYS = ["region", "note"]

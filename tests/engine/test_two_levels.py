@@ -7,15 +7,17 @@ from folders import digest, job, masked, persons, put
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggopt.engine import engines, passes_out, two_levels
-from aggopt.engine.sources import Deal
-from aggopt.engine.two_levels import Spread
+from aggopt.engine.executors import local as engines
+from aggopt.engine.steps import write as passes_out
+from aggopt.engine.storage import shuffle as two_levels
+from aggopt.engine.storage.bucket_refs import ShuffleRegion
+from aggopt.engine.storage.shuffle import Shuffle
 
 
 def test_few_fragments_are_written_at_once():
-    assert Spread("sorted", 1000, 200).width == 1
-    assert Spread("sorted", 1000, 201).width == 2
-    assert Spread("scattered", 4000, 8192).regions == 50
+    assert Shuffle("sorted", 1000, 200).width == 1
+    assert Shuffle("sorted", 1000, 201).width == 2
+    assert Shuffle("scattered", 4000, 8192).regions == 50
 
 
 @given(st.integers(1, 50), st.integers(1, 50), st.integers(0, 1), st.integers(1, 60))
@@ -23,7 +25,7 @@ def test_few_fragments_are_written_at_once():
 def test_regions_hold_each_bucket_once(files, buckets, alone, most):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(two_levels, "MOST", most)
-        spread = Spread("x", files, buckets + alone, alone)
+        spread = Shuffle("x", files, buckets + alone, alone)
         regions = spread._region(np.arange(buckets + alone))
         assert np.unique(regions).tolist() == list(range(spread.regions))
         assert np.bincount(regions).max() <= spread.width
@@ -33,14 +35,14 @@ def test_regions_hold_each_bucket_once(files, buckets, alone, most):
 def test_tasks_of_a_second_step_read_no_more_than_a_piece(monkeypatch):
     monkeypatch.setattr(two_levels, "MOST", 9)
     monkeypatch.setattr(two_levels, "PIECE", 10)
-    spread = Spread("x", 3, 7, alone=1)  # three buckets to a region
+    spread = Shuffle("x", 3, 7, alone=1)  # three buckets to a region
     sizes = np.array([[5, 6, 0], [5, 4, 20], [5, 1, 1]])
     assert spread.deals(sizes) == (
-        Deal(1, 0, 2, 1, 3),
-        Deal(1, 2, 3, 1, 3),
-        Deal(2, 0, 1, 4, 3),
-        Deal(2, 1, 2, 4, 3),
-        Deal(2, 2, 3, 4, 3),
+        ShuffleRegion(1, 0, 2, 1, 3),
+        ShuffleRegion(1, 2, 3, 1, 3),
+        ShuffleRegion(2, 0, 1, 4, 3),
+        ShuffleRegion(2, 1, 2, 4, 3),
+        ShuffleRegion(2, 2, 3, 4, 3),
     )
 
 
@@ -49,13 +51,13 @@ def test_two_steps_give_the_bytes_of_one(tmp_path, monkeypatch):
     monkeypatch.setattr(passes_out, "PER_FILE", 90)
     asked = job(engine={"block": 40, "borders": True})
     one = masked(folder, asked, tmp_path / "one")
-    steps, each = [], engines.Here.each
+    steps, each = [], engines.SerialExecutor.each
 
     def noted(self, step, *args):
         steps.append(step)
         return each(self, step, *args)
 
-    monkeypatch.setattr(engines.Here, "each", noted)
+    monkeypatch.setattr(engines.SerialExecutor, "each", noted)
     monkeypatch.setattr(two_levels, "MOST", 4)
     monkeypatch.setattr(two_levels, "PIECE", 60)
     two = masked(folder, asked, tmp_path / "two")

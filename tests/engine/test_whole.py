@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 from folders import QUASI, job, masked, persons, put, read
 
-from aggopt.engine import run, whole
-from aggopt.engine.able import require_able
-from aggopt.engine.split_tree import blocks_of
+from aggopt.engine import run
+from aggopt.engine.steps import global_confidential as whole
+from aggopt.engine.steps.split_tree import merge_leaves
+from aggopt.engine.supported_settings import require_supported
 from aggopt.errors import PrivacyError
 from aggopt.privacy import distinct_l, t_closeness
 from aggopt.privacy._levels import levels_of
@@ -101,14 +102,16 @@ def test_leaves_go_together_until_they_keep_what_is_asked():
     def keep(leaves):
         return sum(leaf in (0, 5) for leaf in leaves) % 2 == 0
 
-    assert blocks_of(sizes, 4, keep) == [(0, 1, 2, 3, 4, 5)]
-    assert blocks_of(sizes[:5], 8, lambda leaves: 0 not in leaves or 3 in leaves) == [
-        (0, 1, 2, 3, 4)
-    ]
-    assert blocks_of(sizes, 8, lambda leaves: True) == [(0, 1), (2, 3), (4, 5)]
+    assert merge_leaves(sizes, 4, keep) == [(0, 1, 2, 3, 4, 5)]
+    assert merge_leaves(
+        sizes[:5], 8, lambda leaves: 0 not in leaves or 3 in leaves
+    ) == [(0, 1, 2, 3, 4)]
+    assert merge_leaves(sizes, 8, lambda leaves: True) == [(0, 1), (2, 3), (4, 5)]
 
 
 def test_nothing_of_all_records_is_asked_of_values_that_groups_count():
-    assert not whole.asks_all(job(privacy={"l": 2, "p": 2, "repair": "merge"}))
-    assert whole.asks_all(job(privacy=CLOSE))
-    require_able(job(privacy=CLOSE))
+    assert not whole.needs_global_values(
+        job(privacy={"l": 2, "p": 2, "repair": "merge"})
+    )
+    assert whole.needs_global_values(job(privacy=CLOSE))
+    require_supported(job(privacy=CLOSE))

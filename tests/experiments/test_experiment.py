@@ -19,7 +19,7 @@ import pytest
 from tables import ROLES, job, people, put_partitioner, wide
 
 from aggopt import experiment, mask
-from aggopt.core.randomness import seeded
+from aggopt.core.randomness import secret_from_seed
 from aggopt.errors import (
     AggoptError,
     JobError,
@@ -51,7 +51,7 @@ def test_a_row_says_what_the_release_says():
     grid = {"k": 3, "aggregation": [P3M, "mean"], "partition": "mdav"}
     rows = iter(found(grid, seeds=[7]))
     for how in (P3M, {"method": "mean"}):
-        release = mask(FRAME, job(aggregation=how), secret=seeded(7))
+        release = mask(FRAME, job(aggregation=how), secret=secret_from_seed(7))
         measures = release.measures.to_dict()
         for name, certificate in release.certificates.items():
             row = next(rows)
@@ -528,7 +528,7 @@ def test_what_anything_else_would_find_is_sought_anew(tmp_path, change):
 def test_another_version_is_sought_anew(tmp_path, monkeypatch):
     grid = {"k": 3, "partition": "mdav"}
     found(grid, cache=tmp_path)
-    monkeypatch.setattr(_cache, "versions_of", lambda names: {"aggopt": "99"})
+    monkeypatch.setattr(_cache, "list_versions", lambda names: {"aggopt": "99"})
     found(grid, cache=tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
 

@@ -14,7 +14,7 @@ from encoding.mixed import TYPES, table
 from measure.test_types import CATEGORIES, released
 
 from aggopt import encode, measure
-from aggopt.core.html import lines
+from aggopt.core.html import html_lines
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.measure import (
     WHOLE,
@@ -256,7 +256,7 @@ def test_plain_values_have_a_map_for_each_attribute() -> None:
 
 def test_prints_a_row_for_each_attribute_and_each_figure_once() -> None:
     assert str(assess(*BY_HAND)).splitlines() == SHOWN
-    assert FOUND._repr_html_() == lines(str(FOUND))
+    assert FOUND._repr_html_() == html_lines(str(FOUND))
     more = assess(*BY_HAND).table([("seen", 0.25, "by all")])
     assert "75 % by chance\n  seen            25.00 %  by all\n\nLoss" not in more
     assert "  seen            25.00 %  by all\n\nLoss" in more

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aggopt import measure
-from aggopt.core.html import lines
+from aggopt.core.html import html_lines
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.measure import (
     MEASURES,
@@ -195,7 +195,7 @@ def test_within_a_twentieth_of_a_standard_deviation_unless_said_otherwise(
 
 def test_a_notebook_shows_the_same_table() -> None:
     found = measure.assess(X, Y)
-    assert found._repr_html_() == lines(str(found))
+    assert found._repr_html_() == html_lines(str(found))
 
 
 def test_prints_risks_that_others_measured_below_its_own() -> None:

@@ -7,7 +7,7 @@ import pytest
 import aggopt
 from aggopt import measure
 from aggopt.errors import AggoptError, TableError
-from aggopt.pipeline.reassess import review
+from aggopt.pipeline.review.review_release import review_release
 from tests.measure.recounted import attacks, attribution
 
 NAMES = ["a", "b", "c"]
@@ -148,7 +148,9 @@ def test_a_written_release_is_attacked_as_it_was_in_memory(tmp_path) -> None:
     job = aggopt.Job(roles=roles, privacy={"k": 3}, **sections)
     release = aggopt.mask(tmp_path / "people.csv", job)
     release.write(tmp_path / "masked.csv")
-    again = review(tmp_path / "people.csv", tmp_path / "masked.csv", job).measures
+    again = review_release(
+        tmp_path / "people.csv", tmp_path / "masked.csv", job
+    ).measures
     assert again is not None
     for name in ("linkage", "linkage_limit", "dld", "dr", "si"):
         assert getattr(again, name) == pytest.approx(getattr(release.measures, name))

@@ -404,10 +404,10 @@ def test_whole(of: Callable[..., object], whole: object, complaint: str) -> None
 
 
 def test_an_assignment_that_does_not_fit_into_memory_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr(memory, "available", lambda: 399)
+    monkeypatch.setattr(memory, "available_memory", lambda: 399)
     said = refusal(InfeasibleInputError, lambda: measure.linkage(X, Y))
     assert said.startswith("The assignment of 5 records needs about 0.4 KiB of memory")
-    monkeypatch.setattr(memory, "available", lambda: 400)
+    monkeypatch.setattr(memory, "available_memory", lambda: 400)
     assert measure.linkage(X, Y).blocks == 1
 
 

@@ -10,7 +10,7 @@ from tables import job, people
 
 import aggopt
 from aggopt import Job
-from aggopt.core.trust import trusting
+from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import JobError, UnknownNameError, UntrustedCodeError
 from aggopt.measure import MEASURES, assess
 from aggopt.measure._own import OwnMeasure
@@ -195,7 +195,7 @@ def test_a_job_file_names_it_from_where_it_lies(code, tmp_path) -> None:
     read = Job.read(tmp_path / "job.toml")
     assert read.measures.extra == (f"{code}:gap",)
     assert read.measures.own == {}
-    with trusting([code]):
+    with trust_files([code]):
         assert list(read.loaded().measures.own) == ["mine.py:gap"]
 
 

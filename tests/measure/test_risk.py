@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from aggopt.core.weights import each_weight
+from aggopt.core.record_weights import weight_of_each
 from aggopt.errors import AggoptError
 from aggopt.measure import risk
 from aggopt.measure.risk._suda import MOST, checked_size
@@ -277,8 +277,8 @@ def test_dominance_is_the_share_of_the_heaviest_record() -> None:
 
 
 def test_weights_are_one_each_where_none_are_given() -> None:
-    assert each_weight(None, 3).tolist() == [1.0, 1.0, 1.0]
-    assert each_weight([1, 2, 3], 3).tolist() == [1.0, 2.0, 3.0]
+    assert weight_of_each(None, 3).tolist() == [1.0, 1.0, 1.0]
+    assert weight_of_each([1, 2, 3], 3).tolist() == [1.0, 2.0, 3.0]
 
 
 # --- refusals, in full

@@ -10,23 +10,31 @@ import pytest
 
 from aggopt.aggregate import AGGREGATORS, Aggregation
 from aggopt.aggregate._margin import margins
+from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import InfeasibleInputError
-from aggopt.input.strata import Stratified
 from aggopt.job import Job, Privacy
 from aggopt.partition._shared.result import Block, Partition
-from aggopt.pipeline import aggregate_step, audit_values, observed
-from aggopt.pipeline.aggregate_step import (
+from aggopt.pipeline.aggregate import aggregate_table as aggregate_step
+from aggopt.pipeline.aggregate import missing_values as observed
+from aggopt.pipeline.aggregate.aggregate_table import (
     _notes,
     _roots,
-    aggregated,
-    categories,
-    placed,
+    aggregate_categories,
+    aggregate_table,
+    assemble_columns,
 )
-from aggopt.pipeline.audit_values import audit_of
-from aggopt.pipeline.covariance import in_columns
-from aggopt.pipeline.grouped import Grouped
-from aggopt.pipeline.margins import ASKED, NOTE, _steps, notes, program
-from aggopt.pipeline.observed import combined, nodes_of
+from aggopt.pipeline.aggregate.margins import (
+    ASKED,
+    NOTE,
+    _steps,
+    margin_arguments,
+    notes,
+)
+from aggopt.pipeline.aggregate.missing_values import aggregate_observed, published_nodes
+from aggopt.pipeline.finish import audit_values
+from aggopt.pipeline.finish.audit_values import audit_before_writing
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.validate.moments import keep_by_column
 from aggopt.solvers import Certificate, Status
 
 SECRET = "3" * 32
@@ -50,7 +58,7 @@ def grouped(*columns, labels=THIRDS, importance=1.0, delta=0.1, kept=None, **how
         privacy={"k": 3},
         aggregation={"method": "p3m", **how},
     )
-    return Grouped(
+    return PartitionedTable(
         job=job,
         table=SimpleNamespace(
             domains={},
@@ -72,35 +80,35 @@ def test_distances_get_the_margins_of_the_secret():
     given = grouped(WHOLE, importance=0.1, margin=0.2)
     asked, none = given.asked["delta"], np.zeros(1)
     added = margins(THIRDS, asked, 0.2, SECRET, none)
-    assert program(given)["delta"] == pytest.approx(asked + added)
+    assert margin_arguments(given)["delta"] == pytest.approx(asked + added)
     other = np.full(asked.shape, 0.7)
     added = margins(THIRDS, other, 0.2, SECRET, none)
-    assert program(given, other)["delta"] == pytest.approx(other + added)
+    assert margin_arguments(given, other)["delta"] == pytest.approx(other + added)
 
 
 def test_another_alpha_is_as_if_the_job_had_it():
     soft, hard = (grouped(WHOLE, importance=0.5, alpha=a) for a in (0.1, 1.0))
-    told = program(soft, alpha=1.0)["delta"]
-    assert told == pytest.approx(program(hard)["delta"])
-    assert told != pytest.approx(program(soft)["delta"])
-    assert program(grouped(WHOLE, method="mean")) == {}
+    told = margin_arguments(soft, alpha=1.0)["delta"]
+    assert told == pytest.approx(margin_arguments(hard)["delta"])
+    assert told != pytest.approx(margin_arguments(soft)["delta"])
+    assert margin_arguments(grouped(WHOLE, method="mean")) == {}
 
 
 @pytest.mark.parametrize("margin", [0.1, 1, None])
 def test_demands_that_a_margin_parts_are_refused(margin):
     given = grouped(WHOLE, importance=DEMANDS, delta=AGREE, margin=margin)
     with pytest.raises(InfeasibleInputError, match=r"Demands \(importance 1\) within"):
-        program(given)
+        margin_arguments(given)
     open_to_all = grouped(WHOLE, importance=DEMANDS, delta=AGREE, margin=0)
-    assert program(open_to_all)["delta"] == pytest.approx(AGREE)
+    assert margin_arguments(open_to_all)["delta"] == pytest.approx(AGREE)
 
 
 def test_demands_that_a_margin_parts_are_refused_where_all_are_demands():
     exact = np.tile([[AGREE], [0.0], [AGREE]], (3, 1))
     open_to_all = grouped(WHOLE, delta=exact, margin=0)
-    assert program(open_to_all)["delta"] == pytest.approx(exact)
+    assert margin_arguments(open_to_all)["delta"] == pytest.approx(exact)
     with pytest.raises(InfeasibleInputError, match=r"Demands \(importance 1\) within"):
-        program(grouped(WHOLE, delta=exact, margin=0.1))
+        margin_arguments(grouped(WHOLE, delta=exact, margin=0.1))
 
 
 def test_a_margin_spans_steps_of_the_attributes_whose_wishes_can_be_exact():
@@ -128,14 +136,14 @@ def test_names_in_what_is_kept_become_columns():
     keep = {"covariance": [["c", "a"], ["b"]]}
     given = grouped(WHOLE, WHOLE, WHOLE, method="mean", keep=keep)
     settings = given.job.aggregation.settings
-    assert in_columns(given, {**settings, "other": 1}) == {
+    assert keep_by_column(given, {**settings, "other": 1}) == {
         **settings,
         "keep": {"covariance": [[2, 0], [1]]},
         "other": 1,
     }
     keep = {"variance": ["b", "a"], "mean": ["c"]}
     given = grouped(WHOLE, WHOLE, WHOLE, method="mean", keep=keep)
-    found = in_columns(given, given.job.aggregation.settings)["keep"]
+    found = keep_by_column(given, given.job.aggregation.settings)["keep"]
     assert found == {"variance": [1, 0], "mean": [2]}
 
 
@@ -143,7 +151,7 @@ def test_each_number_is_aggregated_by_the_records_that_have_it():
     kept = np.ones((9, 2), bool)
     kept[:3, 0] = kept[4, 1] = False
     given = grouped(WHOLE, WHOLE**2, kept=kept, method="mean", keep="variance")
-    found = combined(given, given.job.aggregation.settings)
+    found = aggregate_observed(given, given.job.aggregation.settings)
     mean = AGGREGATORS["mean"].function
     alone = [
         mean(x[own, None], labels[own], keep="variance").centroids[:, 0].tolist()
@@ -167,7 +175,7 @@ def test_each_number_with_holes_has_groups_of_its_own():
     kept = np.ones((9, 2), bool)
     kept[0] = False
     given = replace(grouped(WHOLE, WHOLE, kept=kept, method="mean"), blocks=blocks)
-    found = combined(given, given.job.aggregation.settings)
+    found = aggregate_observed(given, given.job.aggregation.settings)
     assert found.centroids[:, 0].tolist() == [3.0, 12.0, 22.0]
     assert found.centroids[:2, 1].tolist() == [7.0, 20.0]
     assert np.isnan(found.centroids[2, 1])
@@ -180,14 +188,14 @@ def test_each_number_with_holes_is_told_what_is_said_of_its_records(monkeypatch)
         heard.append((settings["of"].tolist(), strata.labels.tolist()))
         return Aggregation(np.zeros((labels.max() + 1, 1)), labels, (PROVEN,))
 
-    monkeypatch.setattr(observed, "_made", made)
-    monkeypatch.setattr(observed, "each_by_itself", lambda job: True)
+    monkeypatch.setattr(observed, "_aggregate_columns", made)
+    monkeypatch.setattr(observed, "is_aggregated_by_stratum", lambda job: True)
     kept = np.ones((9, 2), bool)
     kept[0, 0] = False
-    strata = Stratified(np.repeat([0, 1, 2], [1, 4, 4]))
+    strata = RecordStrata(np.repeat([0, 1, 2], [1, 4, 4]))
     given = replace(grouped(WHOLE, WHOLE, kept=kept, method="mean"), strata=strata)
     of = np.arange(18.0).reshape(9, 2)
-    combined(given, {"of": of})
+    aggregate_observed(given, {"of": of})
     assert heard == [
         (of[1:, [0]].tolist(), [0] * 4 + [1] * 4),
         (of[:, [1]].tolist(), strata.labels.tolist()),
@@ -196,19 +204,23 @@ def test_each_number_with_holes_is_told_what_is_said_of_its_records(monkeypatch)
 
 def test_numbers_of_strata_are_aggregated_in_each_where_it_matters(monkeypatch):
     heard = []
-    monkeypatch.setattr(observed, "by_stratum", lambda *of: heard.append(of) or "made")
-    monkeypatch.setattr(observed, "each_by_itself", lambda job: job.privacy.k == 3)
+    monkeypatch.setattr(
+        observed, "aggregate_by_stratum", lambda *of: heard.append(of) or "made"
+    )
+    monkeypatch.setattr(
+        observed, "is_aggregated_by_stratum", lambda job: job.privacy.k == 3
+    )
     given = grouped(WHOLE, method="mean", keep="variance")
     settings = given.job.aggregation.settings
-    assert combined(given, settings) != "made"
+    assert aggregate_observed(given, settings) != "made"
     within = replace(given, strata="strata")
-    assert combined(within, settings) == "made"
+    assert aggregate_observed(within, settings) == "made"
     ((combine, X, labels, told, strata, jobs),) = heard
     assert combine is AGGREGATORS["mean"].function
     assert (X is given.X, labels.tolist()) == (True, THIRDS.tolist())
     assert (told, strata, jobs) == (settings, "strata", 1)
     other = given.job.model_copy(update={"privacy": Privacy(k=2)})
-    assert combined(replace(within, job=other), settings) != "made"
+    assert aggregate_observed(replace(within, job=other), settings) != "made"
 
 
 def test_an_error_names_the_number_that_has_holes():
@@ -217,7 +229,7 @@ def test_an_error_names_the_number_that_has_holes():
     given = grouped(WHOLE, WHOLE, kept=kept)
     settings = {**given.job.aggregation.settings, "alpha": 0.5}
     with pytest.raises(InfeasibleInputError, match=r"^'b': .*one group"):
-        combined(given, settings)
+        aggregate_observed(given, settings)
 
 
 def chosen(proof, tied=0, ties=None):
@@ -285,24 +297,24 @@ def test_categories_are_chosen_in_turn_and_an_error_names_those_it_is_of(monkeyp
         assert of[:2] == (given, how)
         return [f"made of {name}" for name in of[2]]
 
-    monkeypatch.setattr(aggregate_step, "_chosen", choose)
-    found = categories(given, lambda *of: heard.append(of))
+    monkeypatch.setattr(aggregate_step, "_choose_levels", choose)
+    found = aggregate_categories(given, lambda *of: heard.append(of))
     assert list(found.items()) == [(name, f"made of {name}") for name in "tsu"]
     assert heard == [("categories", 0.0), ("categories", 0.5)]
 
     def refuse(*_):
         raise InfeasibleInputError("There is none.", fix="ask for less.")
 
-    monkeypatch.setattr(aggregate_step, "_chosen", refuse)
+    monkeypatch.setattr(aggregate_step, "_choose_levels", refuse)
     with pytest.raises(InfeasibleInputError, match=r"^'s', 't': There is none\."):
-        categories(given, lambda *_: None)
+        aggregate_categories(given, lambda *_: None)
 
 
 def test_what_is_said_of_categories_goes_with_them():
     given = grouped(WHOLE)
     made = {"a": chosen(PROVEN, 1, PROVEN)}
     table = SimpleNamespace(domains={"a": None}, numeric=(), places=[])
-    masked = placed(replace(given, table=table), None, made)
+    masked = assemble_columns(replace(given, table=table), None, made)
     assert masked.values.dtype == float
     assert masked.values[:, 0].tolist() == [1, 1, 1, 0, 0, 0, 1, 1, 1]
     assert masked.notes == _notes(made) != ()
@@ -315,7 +327,7 @@ def test_nodes_are_numbers_with_and_without_holes():
     for held, labels in ((None, THIRDS), (kept, THIRDS)):
         made = chosen(PROVEN)
         made.choice = made.choice if held is None else made.choice[1:]
-        nodes = nodes_of(grouped(WHOLE, labels=labels, kept=held), "a", made)
+        nodes = published_nodes(grouped(WHOLE, labels=labels, kept=held), "a", made)
         assert nodes.dtype == float
         assert nodes[3:].tolist() == [0, 0, 0, 1, 1, 1]
         assert np.isnan(nodes[:3]).all() == (held is not None)
@@ -330,12 +342,12 @@ def test_categories_alone_need_no_numbers(monkeypatch):
     def numbers(*_):
         raise AssertionError
 
-    monkeypatch.setattr(aggregate_step, "_numbers", numbers)
-    monkeypatch.setattr(aggregate_step, "placed", lambda *parts: parts)
+    monkeypatch.setattr(aggregate_step, "_aggregate_numbers", numbers)
+    monkeypatch.setattr(aggregate_step, "assemble_columns", lambda *parts: parts)
     given = SimpleNamespace(
         names=(), job=SimpleNamespace(aggregation=SimpleNamespace(categories=None))
     )
-    assert aggregated(given, lambda *_: None) == (given, None, {})
+    assert aggregate_table(given, lambda *_: None) == (given, None, {})
 
 
 @pytest.mark.parametrize("compatible", [False, True])
@@ -343,10 +355,12 @@ def test_what_holes_are_compatible_with_is_counted_where_the_job_says_so(
     compatible, monkeypatch
 ):
     heard = {}
-    monkeypatch.setattr(audit_values, "audit", lambda *_, **how: heard.update(how))
+    monkeypatch.setattr(
+        audit_values, "audit_release", lambda *_, **how: heard.update(how)
+    )
     missing = {"policy": "patterns", "report_compatible": compatible}
     job = Job(roles={"quasi-identifier": ["a"]}, privacy={"k": 3}, missing=missing)
-    audit_of(
+    audit_before_writing(
         replace(grouped(WHOLE), job=job),
         SimpleNamespace(frame=SimpleNamespace(to_native=lambda: None)),
     )

@@ -5,26 +5,32 @@ import pytest
 from asked import FRAME, ONE, XY, job, table
 from refusals import refused
 
+from aggopt.data.context.confidential import Confidential
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.context.weights import read_sampling_weights
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
-from aggopt.input.confidential import Confidential
-from aggopt.input.strata import Stratified
-from aggopt.input.weights import weights_in
-from aggopt.pipeline.guarantees import require_guarantees, with_search
-from aggopt.pipeline.holes import require_values
-from aggopt.pipeline.partition_step import require_solved
-from aggopt.pipeline.sampling_weights import require_weighed, with_dominance
-from aggopt.pipeline.strata import (
+from aggopt.pipeline.partition.missing_patterns import require_values
+from aggopt.pipeline.partition.partition_table import require_solved
+from aggopt.pipeline.partition.strata import (
     LESS,
     require_kept,
-    require_there,
-    require_twice,
+    require_two_groups_per_stratum,
+    require_values_in_strata,
     require_within,
 )
-from aggopt.pipeline.wishes import require_all_read, wishes_of
+from aggopt.pipeline.validate.distance_requests import read_requests, require_all_read
+from aggopt.pipeline.validate.privacy_guarantees import (
+    add_repair_for_search,
+    require_guarantees,
+)
+from aggopt.pipeline.validate.sampling_weights import (
+    add_dominance_repair,
+    require_weighed,
+)
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.solvers import Certificate, Status, _log
 
-SIX = Stratified(np.zeros(6, np.intp))
+SIX = RecordStrata(np.zeros(6, np.intp))
 VARIANCE = {"method": "mean", "keep": "variance"}
 NAMED = ('set repair = "merge" or "search" under [privacy].', JobError)
 
@@ -39,17 +45,19 @@ def test_strata_whose_variance_is_kept_have_records_of_two_groups() -> None:
     fix = 'set keep = "overall" under [strata], which keeps the variance of all '
     fix += "records together; or choose a smaller k, fewer columns as stratum, or "
     fix += "aggregate by the mean as it is."
-    require_twice(job(k=3, aggregation=VARIANCE, **within), None)
-    require_twice(job(k=3, **within), XY)
+    require_two_groups_per_stratum(job(k=3, aggregation=VARIANCE, **within), None)
+    require_two_groups_per_stratum(job(k=3, **within), XY)
     together = {"strata": {"keep": "overall"}}
-    require_twice(job(k=3, aggregation=VARIANCE, **within, **together), XY)
-    require_twice(job(k=3, aggregation=VARIANCE, **within), SIX)
+    require_two_groups_per_stratum(
+        job(k=3, aggregation=VARIANCE, **within, **together), XY
+    )
+    require_two_groups_per_stratum(job(k=3, aggregation=VARIANCE, **within), SIX)
     with refused(says.format("1 of 2 strata has", 4, 3), fix, InfeasibleInputError):
-        require_twice(job(k=2, aggregation=VARIANCE, **within), XY)
+        require_two_groups_per_stratum(job(k=2, aggregation=VARIANCE, **within), XY)
     with refused(says.format("2 of 2 strata have", 6, 7), fix, InfeasibleInputError):
-        require_twice(job(k=3, aggregation=VARIANCE, **within), XY)
+        require_two_groups_per_stratum(job(k=3, aggregation=VARIANCE, **within), XY)
     with refused(says.format("1 of 1 stratum has", 8, 7), fix, InfeasibleInputError):
-        require_twice(job(k=4, aggregation=VARIANCE, **within), ONE)
+        require_two_groups_per_stratum(job(k=4, aggregation=VARIANCE, **within), ONE)
 
 
 def test_a_stratum_alone_is_called_one() -> None:
@@ -70,7 +78,7 @@ def test_a_stratum_alone_is_called_one() -> None:
         "drop it, as identifier, choose a smaller k, or fewer columns as stratum.",
         InfeasibleInputError,
     ):
-        require_there(own, own.matrix(), asked, ONE)
+        require_values_in_strata(own, own.matrix(), asked, ONE)
 
 
 def test_what_looks_at_all_records_is_not_made_within_strata(tmp_path) -> None:
@@ -135,13 +143,13 @@ def test_weights_are_such_as_groups_are_made_with() -> None:
 
 
 def test_groups_that_one_record_would_dominate_are_merged_apart_or_not() -> None:
-    sampling = weights_in(table(weighted()))
+    sampling = read_sampling_weights(table(weighted()))
     for method, apart in (("mdav", False), ("local_search", True)):
         asked = weighted(partition={"method": method})
-        found, (why,) = with_dominance(asked, sampling, apart=apart)
+        found, (why,) = add_dominance_repair(asked, sampling, apart=apart)
         assert found.privacy.repair.method == "merge"
         assert ("within patterns of missing values" in why) == apart
-    assert with_dominance(asked, sampling, apart=False) == (asked, ())
+    assert add_dominance_repair(asked, sampling, apart=False) == (asked, ())
 
 
 # --- what is confidential
@@ -163,8 +171,8 @@ def test_promises_need_confidential_attributes_and_a_search_gets_a_repair() -> N
         job(privacy={"l": 2, "repair": "merge"}, **search),
     )
     for each in left:
-        assert with_search(each) == (each, ())
-    found, why = with_search(job(privacy={"l": 2}, **search))
+        assert add_repair_for_search(each) == (each, ())
+    found, why = add_repair_for_search(job(privacy={"l": 2}, **search))
     assert found == job(privacy={"l": 2, "repair": "search"}, **search)
     assert why == (
         "l = 2 is promised, and no repair is named: the groups of "
@@ -193,7 +201,7 @@ def test_columns_of_wishes_are_read_by_what_the_job_shifts() -> None:
     with pytest.raises(JobError, match="far"):
         require_all_read(job(roles=roles))
     asked = job(roles=roles, **shifts)
-    found = wishes_of(table(asked), table(asked).matrix(), asked)
+    found = read_requests(table(asked), table(asked).matrix(), asked)
     assert found["delta"].tolist() == [[0.1, 0.1]] * 7
 
 
@@ -205,13 +213,13 @@ def test_columns_of_wishes_are_read_by_what_the_job_says_of_categories() -> None
         require_all_read(asked)
         own = table(asked)
         if "budget" in solved:
-            assert wishes_of(own, own.matrix(), asked) == {}
+            assert read_requests(own, own.matrix(), asked) == {}
             continue
         with pytest.raises(JobError, match=r"^'s': All records ask for the same"):
-            wishes_of(own, own.matrix(), asked)
+            read_requests(own, own.matrix(), asked)
     how = {"method": "mean", "categories": {**alike, "delta": 2.0, "budget": 1.5}}
     with pytest.raises(JobError, match=r"^'s': delta is out of reach in 7 records"):
-        wishes_of(own, own.matrix(), job(roles=roles, aggregation=how))
+        read_requests(own, own.matrix(), job(roles=roles, aggregation=how))
 
 
 def test_what_failed_is_named_with_its_solver() -> None:

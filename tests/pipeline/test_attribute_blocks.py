@@ -29,9 +29,9 @@ from aggopt.errors import JobError, PrivacyError, SolverError
 from aggopt.experiments.compare_solvers import compare
 from aggopt.experiments.sweep import sweep
 from aggopt.job import Privacy
-from aggopt.output.audit import audit
-from aggopt.pipeline.attribute_blocks import blocks_of
-from aggopt.pipeline.reassess import review
+from aggopt.pipeline.prepare.attribute_blocks import find_blocks
+from aggopt.pipeline.review.review_release import review_release
+from aggopt.release.audit.audit import audit_release
 from aggopt.solvers import Certificate, Status
 
 AGGREGATIONS = [
@@ -260,7 +260,7 @@ def test_the_audit_counts_blocks_and_the_combination():
     table = wide(6).assign(age=[1, 1, 1, 2, 2, 2], height=[3, 4, 3, 4, 3, 4])
     table = table.assign(weight=0, income=0, debt=0)
     blocks = [["age"], ["height", "weight"], ["income", "debt"]]
-    found = audit(table, ROLES, BLOCKWISE, blocks)
+    found = audit_release(table, ROLES, BLOCKWISE, blocks)
     assert (found.smallest, found.combination, found.unique) == (3, 1, 2)
     assert [c.rarest for c in found.blocks] == [3, 3, 6]
     assert found.holds
@@ -273,7 +273,7 @@ def test_the_audit_counts_blocks_and_the_combination():
         "k = 3 holds on the masked attributes, in each of 3 blocks of attributes, but "
         "2 of 6 records are unique with all 5 masked columns: 6 rec"
     )
-    strict = audit(table, ROLES, Privacy(k=3), blocks)
+    strict = audit_release(table, ROLES, Privacy(k=3), blocks)
     assert (strict.smallest, strict.holds, strict.warning) == (1, False, None)
     assert "k = 3 DOES NOT HOLD on the masked attributes: 6 records" in str(strict)
 
@@ -281,7 +281,7 @@ def test_the_audit_counts_blocks_and_the_combination():
 def test_a_block_that_breaks_the_promise_is_named():
     table = wide(6).assign(**{name: 0 for name in WIDE})
     table = table.assign(height=[3, 3, 3, 3, 3, 4])
-    found = audit(table, ROLES, BLOCKWISE, PAIRS)
+    found = audit_release(table, ROLES, BLOCKWISE, PAIRS)
     assert (found.smallest, found.holds) == (1, False)
     with pytest.raises(PrivacyError, match=r"block 'height', 'weight' stands in 1 rec"):
         found.require()
@@ -289,7 +289,9 @@ def test_a_block_that_breaks_the_promise_is_named():
 
 def test_the_audit_leaves_out_no_quasi_identifier():
     with pytest.raises(JobError, match="leave out 'age'"):
-        audit(wide(), ROLES, BLOCKWISE, [["height", "weight"], ["income", "debt"]])
+        audit_release(
+            wide(), ROLES, BLOCKWISE, [["height", "weight"], ["income", "debt"]]
+        )
 
 
 def test_a_partitioner_that_breaks_a_block_is_caught_on_the_values(monkeypatch):
@@ -317,7 +319,7 @@ def test_a_second_look_finds_what_the_first_found(tmp_path, how, blocks):
     asked = wide_job(partition=how)
     release = aggopt.mask(tmp_path / "wide.csv", asked)
     release.write(tmp_path / "masked.csv")
-    again = review(tmp_path / "wide.csv", tmp_path / "masked.csv", asked)
+    again = review_release(tmp_path / "wide.csv", tmp_path / "masked.csv", asked)
     assert again.audit == release.audit
     assert again.measures.dld == release.measures.dld
 
@@ -325,9 +327,9 @@ def test_a_second_look_finds_what_the_first_found(tmp_path, how, blocks):
 def test_blocks_are_those_of_the_job_in_its_order():
     X = wide()[list(WIDE)].to_numpy(float)
     asked = wide_job(partition={"method": "mdav", "attributes": PAIRS})
-    assert blocks_of(asked, X) == ((1, 2), (3, 4), (0,))
+    assert find_blocks(asked, X) == ((1, 2), (3, 4), (0,))
     asked = wide_job(partition={"method": "mdav", "attributes": {"correlation": 0.8}})
-    assert blocks_of(asked, X) == ((0,), (1, 2), (3, 4))
+    assert find_blocks(asked, X) == ((0,), (1, 2), (3, 4))
 
 
 # --- the other readers of a partition

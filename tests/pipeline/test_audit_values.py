@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 
 from aggopt import Job
+from aggopt.data.table import Table
 from aggopt.errors import TableError
-from aggopt.input.table import Table
 from aggopt.job import Output
-from aggopt.output.originals import GRID
 from aggopt.partition import Partition
 from aggopt.partition._shared.result import Block
-from aggopt.pipeline import audit_values
-from aggopt.pipeline.audit_values import audit_of
-from aggopt.pipeline.compared import compared
+from aggopt.pipeline.finish import audit_values
+from aggopt.pipeline.finish.audit_values import audit_before_writing
+from aggopt.pipeline.finish.original_comparison import compare_originals
+from aggopt.release.audit.originals import GRID
 from aggopt.solvers import Certificate, Status
 
 ROLES = {"quasi-identifier": ["age"], "confidential": ["pay"]}
@@ -35,7 +35,7 @@ def tried(**how):
     given = SimpleNamespace(
         job=job, blocks=(block,), units=None, weights_of_values=None
     )
-    return audit_of(given, Table.of(FRAME, job.roles))
+    return audit_before_writing(given, Table.of(FRAME, job.roles))
 
 
 def test_numbers_among_text_have_the_decimal_point_of_the_job() -> None:
@@ -53,7 +53,7 @@ def test_blocks_are_counted_by_name() -> None:
     blocks = Block((1,), groups_of(labels)), Block((0,), groups_of(labels))
     frame = FRAME.assign(pay=[1.5, 3, 1.5, 3])
     given = SimpleNamespace(job=job, blocks=blocks, units=None, weights_of_values=None)
-    found = audit_of(given, Table.of(frame, job.roles))
+    found = audit_before_writing(given, Table.of(frame, job.roles))
     assert [count.attributes for count in found.blocks] == [("pay",), ("age",)]
     assert (found.smallest, found.combination, found.unchanged) == (2, 1, None)
 
@@ -63,15 +63,17 @@ def test_units_and_weights_that_are_dropped_are_what_the_job_says(
     monkeypatch, of_records
 ) -> None:
     heard = {}
-    monkeypatch.setattr(audit_values, "audit", lambda *_, **how: heard.update(how))
+    monkeypatch.setattr(
+        audit_values, "audit_release", lambda *_, **how: heard.update(how)
+    )
     roles = {**ROLES, "weight": "w"}
     job = Job(roles=roles, privacy={"k": 2}, weights={"published": "drop"})
     units = SimpleNamespace(of="units", records="records" if of_records else None)
     given = SimpleNamespace(job=job, blocks=(), units=units, weights_of_values=None)
-    audit_of(given, Table.of(FRAME.assign(w=1.0), job.roles))
+    audit_before_writing(given, Table.of(FRAME.assign(w=1.0), job.roles))
     assert heard["units"] == (None if of_records else "units")
     assert heard["dropped"] == ("w",)
-    audit_of(
+    audit_before_writing(
         SimpleNamespace(job=job, blocks=(), units=None, weights_of_values=None),
         Table.of(FRAME.assign(w=1.0), job.roles),
     )
@@ -88,7 +90,7 @@ def test_units_and_weights_that_are_dropped_are_what_the_job_says(
 )
 def test_the_step_of_rounding_is_half_of_the_grid(output, steps) -> None:
     before = np.array([[0.0, 0, 7], [0, 0, 7], [2, 400, 7], [2, 400, 7]])
-    found = compared(before, before + 1, output)
+    found = compare_originals(before, before + 1, output)
     assert found.step == pytest.approx(steps)
     assert (found.after == before + 1).all()
     assert found.before is before
@@ -100,11 +102,11 @@ def test_the_step_of_dates_is_half_of_their_unit() -> None:
     roles = {"quasi-identifier": ["stay", "age", "born"]}
     job = Job(roles=roles, privacy={"k": 2}, output={"decimals": 1})
     table = Table.of(frame.assign(age=["a", "a", "b", "b"]), job.roles)
-    found = compared(table.matrix(), table.matrix(), job.output, table)
+    found = compare_originals(table.matrix(), table.matrix(), job.output, table)
     assert found.step.tolist() == [0.5, 0.0, 0.5]
     assert (found.numeric, found.dates, found.durations) == ((0, 2), (2,), (0,))
     numbers = Table.of(frame, job.roles)
-    found = compared(numbers.matrix(), numbers.matrix(), job.output, numbers)
+    found = compare_originals(numbers.matrix(), numbers.matrix(), job.output, numbers)
     assert found.step.tolist() == [0.5, 0.05, 0.5]
     assert found.numeric == (0, 1, 2)
 
@@ -118,5 +120,5 @@ def test_with_the_originals_it_is_said_what_is_unchanged() -> None:
         weights_of_values=None,
     )
     tried = Table.of(FRAME[["age"]], job.roles)
-    both = compared(tried.matrix(), tried.matrix(), job.output)
-    assert audit_of(given, tried, both).unchanged.records == 4
+    both = compare_originals(tried.matrix(), tried.matrix(), job.output)
+    assert audit_before_writing(given, tried, both).unchanged.records == 4

@@ -9,14 +9,18 @@ from refusals import refused
 from tables import MDAV
 
 import aggopt
+from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.input.table import Table
-from aggopt.pipeline import before_work as checks
-from aggopt.pipeline.attribute_blocks import require_one_at_a_time
-from aggopt.pipeline.category_job import require_numbers, with_categories
-from aggopt.pipeline.grouped import constant_in
-from aggopt.pipeline.holes import require_covered, require_patterns, require_values
-from aggopt.pipeline.observed import require_alone
+from aggopt.pipeline.aggregate.missing_values import require_alone
+from aggopt.pipeline.partition.missing_patterns import (
+    require_covered,
+    require_patterns,
+    require_values,
+)
+from aggopt.pipeline.partition.partitioned_table import find_constant
+from aggopt.pipeline.prepare.attribute_blocks import require_one_at_a_time
+from aggopt.pipeline.validate import preflight_checks as checks
+from aggopt.pipeline.validate.categories import require_numbers, set_category_method
 
 FRAME = pd.DataFrame(
     {
@@ -75,7 +79,7 @@ def test_all_checks_are_made_in_turn_of_what_they_look_at(monkeypatch) -> None:
     strata, units = object(), object()
     made = [
         (check(), check.args)
-        for check in checks.before_work(table, whole, job, columns, strata, units)
+        for check in checks.preflight_checks(table, whole, job, columns, strata, units)
     ]
     how = job.aggregation
     X = whole[:, [1, 3]].tolist()
@@ -84,12 +88,12 @@ def test_all_checks_are_made_in_turn_of_what_they_look_at(monkeypatch) -> None:
     assert (seen.tolist(), places) == (X, ((1,), (0,)))
     for check in (
         ("require_within", (job,)),
-        ("require_said", (job, table)),
+        ("require_units_declared", (job, table)),
         ("require_units", (job, columns, units, strata)),
         ("require_linkable", (job, units, strata)),
-        ("require_twice", (job, strata)),
+        ("require_two_groups_per_stratum", (job, strata)),
         ("require_values", (table, whole, job)),
-        ("require_there", (table, whole, job, strata)),
+        ("require_values_in_strata", (table, whole, job, strata)),
         ("require_covered", (table, whole, job)),
         ("require_patterns", (whole, job)),
         ("require_alone", (job, table, whole, columns)),
@@ -120,7 +124,7 @@ def test_a_solver_is_chosen_for_the_program_that_it_is_to_solve(monkeypatch) -> 
     stated = {"program": "capped", "arguments": {"cap": 1}, "solver": "clarabel"}
     for name, value in stated.items():
         monkeypatch.setattr(checks.ByModel, name, value, raising=False)
-    checks.chosen_solver(how)
+    checks.choose_solver(how)
     assert heard == [("capped", {"cap": 1}, "clarabel")]
 
 
@@ -147,9 +151,9 @@ def test_what_has_one_value_is_told_of_numbers_and_of_names() -> None:
     frame = holed(s=7, b=7).assign(t=["u"] * 8)
     frame["b"] = frame["b"].where(frame["b"].isna(), 5.0)
     table = table_of(job, frame)
-    assert constant_in(table, table.matrix()).tolist() == [False, False, True, True]
+    assert find_constant(table, table.matrix()).tolist() == [False, False, True, True]
     falling = table_of(job, frame.assign(s=list("yxxxxxxx")))
-    assert not constant_in(falling, falling.matrix())[0]
+    assert not find_constant(falling, falling.matrix())[0]
 
 
 @pytest.mark.parametrize(("k", "enough"), [(4, True), (5, False)])
@@ -259,14 +263,14 @@ def test_categories_are_published_of_tables_that_have_some() -> None:
         "[attributes.b].",
         JobError,
     ):
-        with_categories(job, table_of(job))
+        set_category_method(job, table_of(job))
     plain = asked("a", "b")
-    assert with_categories(plain, table_of(plain)) is plain
+    assert set_category_method(plain, table_of(plain)) is plain
 
 
 def test_numbers_are_published_of_tables_that_have_some() -> None:
     names = asked("s", "t")
-    made = with_categories(names, table_of(names))
+    made = set_category_method(names, table_of(names))
     assert made.aggregation.categories.method == "plurality"
     job = asked("s", "t", aggregation={"method": "median"})
     with refused(
@@ -276,7 +280,7 @@ def test_numbers_are_published_of_tables_that_have_some() -> None:
         "under [aggregation.categories].",
         JobError,
     ):
-        with_categories(job, table_of(job))
+        set_category_method(job, table_of(job))
 
 
 # --- values that are missing

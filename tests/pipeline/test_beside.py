@@ -13,10 +13,10 @@ import pytest
 import aggopt
 from aggopt.aggregate.categories._beside import values_of
 from aggopt.command.readiness import refused
+from aggopt.data.readers.read import read_file
+from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError
-from aggopt.input.files import read
-from aggopt.input.table import Table
-from aggopt.pipeline.beside import beside_of
+from aggopt.pipeline.validate.cross_table_columns import read_cross_table_columns
 
 N = 60
 DRAWN = np.random.default_rng(1)
@@ -88,8 +88,10 @@ def test_a_file_has_the_levels_of_the_table_in_memory(what, tmp_path) -> None:
     job, codes = asked(decimal), []
     for source in sources(persons(column), tmp_path, decimal):
         if isinstance(source, Path):
-            source = read(source, job.roles, job.input, job.attributes)
-        beside = beside_of(Table.of(source, job.roles, job.attributes), job)
+            source = read_file(source, job.roles, job.input, job.attributes)
+        beside = read_cross_table_columns(
+            Table.of(source, job.roles, job.attributes), job
+        )
         assert beside.columns == ["oth"]
         codes += values_of(beside.to_native(), N)
     expected = codes[0] if levels is None else pd.factorize(levels)[0]

@@ -7,8 +7,8 @@ import pytest
 
 from aggopt.job import Job
 from aggopt.partition._shared.result import Block, Partition
-from aggopt.pipeline import guarantees
-from aggopt.pipeline.guarantees import _bound_of_start, repaired
+from aggopt.pipeline.validate import privacy_guarantees as guarantees
+from aggopt.pipeline.validate.privacy_guarantees import _bound_of_start, repair_block
 from aggopt.solvers import Certificate, Status
 
 X = np.array([[0.0], [1.0], [5.0], [6.0]])
@@ -47,9 +47,14 @@ def test_a_repair_hears_of_the_bound(monkeypatch):
     method = SimpleNamespace(function=lambda given, *_: heard.append(given))
     monkeypatch.setattr(guarantees, "REPAIRS", SimpleNamespace(of=lambda _: method))
     start = block()
-    assert repaired(start, X, job(), (), None) is start
+    assert repair_block(start, X, job(), (), None) is start
     assert [given.bound for given in heard] == [0.75]
-    assert repaired(block(), X, job("mdav"), (), None).labels.tolist() == [0, 0, 1, 1]
+    assert repair_block(block(), X, job("mdav"), (), None).labels.tolist() == [
+        0,
+        0,
+        1,
+        1,
+    ]
     assert heard[1].bound is None
 
 
@@ -59,4 +64,4 @@ def test_groups_are_left_alone_without_a_repair_and_after_an_interrupt(monkeypat
         (block(), job(repair=None)),
         (block(Status.INTERRUPTED), job()),
     ):
-        assert repaired(start, X, asked, (), None) is start
+        assert repair_block(start, X, asked, (), None) is start

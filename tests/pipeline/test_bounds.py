@@ -12,15 +12,15 @@ from tables import MDAV
 
 import aggopt
 from aggopt.command.readiness import obstacles
+from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.experiments.compare_solvers import compare
-from aggopt.input.files import as_written
 from aggopt.job import AttributeSection
-from aggopt.output.audit import Audit
-from aggopt.output.counts import Count
-from aggopt.output.within import Within, found_within
-from aggopt.pipeline.grid import inner
-from aggopt.pipeline.reassess import review
+from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.validate.published_grid import decimals_within
+from aggopt.release.audit.audit import Audit
+from aggopt.release.audit.bounds import BoundsCheck, check_bounds
+from aggopt.release.audit.counts import Count
 
 ROLES = {"identifier": ["id"], "quasi-identifier": ["visits", "income"]}
 P3M = {"method": "p3m"}
@@ -63,7 +63,7 @@ def test_published_values_stay_within_and_the_audit_says_so(tmp_path) -> None:
     assert free.audit.within == ()
     release = masked({"lower": 0, "upper": 60}, aggregation=P3M)
     assert release.table["visits"].min() == 0
-    found = Within("visits", 0.0, 60.0, integer=False, beyond=0, broken=0)
+    found = BoundsCheck("visits", 0.0, 60.0, integer=False, beyond=0, broken=0)
     assert release.audit.within == (found,)
     assert release.audit.verdict.endswith("'visits': lower = 0, upper = 60 holds.")
     files = release.write(tmp_path / "masked.csv")
@@ -134,8 +134,10 @@ def test_rounding_stays_within_the_bounds() -> None:
     ],
 )
 def test_decimals_within_bounds(ends, place, found) -> None:
-    assert inner(*ends, place) == found
-    assert "-0.0" not in repr(inner(-0.5, 5.0, 0))  # as which a file would have it
+    assert decimals_within(*ends, place) == found
+    assert "-0.0" not in repr(
+        decimals_within(-0.5, 5.0, 0)
+    )  # as which a file would have it
 
 
 def test_a_value_beyond_what_rounding_explains_is_not_moved() -> None:
@@ -213,7 +215,7 @@ def test_whole_numbers_of_a_column_of_floats_stay_floats(tmp_path) -> None:
 def found_within_csv(text, said):
     frame = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
     section = AttributeSection(**said)
-    return found_within(nw.from_native(frame), {"visits": section}, ".")
+    return check_bounds(nw.from_native(frame), {"visits": section}, ".")
 
 
 def test_whole_numbers_have_whole_bounds() -> None:
@@ -238,7 +240,7 @@ def test_whole_numbers_of_large_spread_keep_the_digits_asked_for() -> None:
 
 def counted(values, **said):
     frame = nw.from_native(pd.DataFrame({"visits": values}))
-    (found,) = found_within(frame, {"visits": AttributeSection(**said)}, ",")
+    (found,) = check_bounds(frame, {"visits": AttributeSection(**said)}, ",")
     return found.beyond, found.broken
 
 
@@ -257,7 +259,7 @@ def test_values_beyond_and_values_that_are_not_whole_are_counted() -> None:
 def audit_of(**found):
     plain = {"lower": None, "upper": None, "integer": False, "beyond": 0, "broken": 0}
     one = Count(("visits",), 1, 3, 0, 0)
-    within = (Within("visits", **{**plain, **found}),)
+    within = (BoundsCheck("visits", **{**plain, **found}),)
     return Audit(3, 2, "combination", one, (one,), (), within=within)
 
 
@@ -284,7 +286,7 @@ def test_a_release_that_was_edited_is_found_out(tmp_path) -> None:
     edited["visits"] = edited["visits"].replace(0.0, -1.0)
     edited.to_csv(files.table, index=False)
     files.manifest.unlink()
-    found = review(tmp_path / "people.csv", files.table, asked).audit
+    found = review_release(tmp_path / "people.csv", files.table, asked).audit
     assert found.within[0].beyond > 0
     assert not found.holds
 
@@ -349,7 +351,7 @@ def test_groups_that_cannot_reach_the_variance_are_refused_before_work(
         assert says.startswith("'visits': No 2 centroids within the bounds")
     frame.to_csv(tmp_path / "people.csv", index=False)
     asked = job({"lower": 0}, aggregation=P3M)
-    text = as_written(tmp_path / "people.csv", asked.input)
+    text = read_as_text(tmp_path / "people.csv", asked.input)
     found = obstacles(tmp_path / "people.csv", text, asked)
     assert ["No 2 centroids within the bounds" in str(each) for each in found] == [True]
     few = pd.concat([frame[:5], frame[-1:]])

@@ -6,9 +6,13 @@ from refusals import refused
 from tables import MDAV
 
 import aggopt
+from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.input.table import Table
-from aggopt.pipeline.bounds import _kept_of, bounded_together, require_bounds
+from aggopt.pipeline.validate.bounds import (
+    _kept_of,
+    are_bounded_jointly,
+    require_bounds,
+)
 
 FRAME = pd.DataFrame(
     {"a": [0.0, 0.2, 0.4, 0.6, 0.8, 9.0], "b": [1.0, 2, 3, 4, 5, 6], "s": [*"xxyyzz"]}
@@ -155,7 +159,7 @@ def test_bounded_attributes_of_a_covariance_are_solved_together(keep, together) 
             attributes={"a": sides},
             aggregation={"method": "p3m", "keep": keep},
         )
-        assert bounded_together(job) == (together and "lower" in sides)
+        assert are_bounded_jointly(job) == (together and "lower" in sides)
 
 
 def test_a_solver_that_keeps_no_bounds_is_refused_before_any_work() -> None:

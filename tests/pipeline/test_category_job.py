@@ -8,13 +8,14 @@ import pytest
 from holed import KEEP
 
 import aggopt
-from aggopt.core.randomness import seed_of
+from aggopt.core.randomness import derive_seed
+from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
-from aggopt.input.table import Table
-from aggopt.pipeline import aggregate_step, category_job
-from aggopt.pipeline.aggregate_step import _chosen, require_chosen
-from aggopt.pipeline.beside import require_beside
-from aggopt.pipeline.category_job import widest, with_categories
+from aggopt.pipeline.aggregate import aggregate_table as aggregate_step
+from aggopt.pipeline.aggregate.aggregate_table import _choose_levels, require_chosen
+from aggopt.pipeline.validate import categories as category_job
+from aggopt.pipeline.validate.categories import count_widest_block, set_category_method
+from aggopt.pipeline.validate.cross_table_columns import require_cross_table_columns
 from aggopt.solvers import Certificate, Status
 
 TREE = {"care": ["doctor", "nurse"], "craft": ["smith"]}
@@ -46,7 +47,7 @@ def asked(names, attributes=None, frame=FRAME, missing=None, k=4, **categories):
 def checked(names, attributes=None, frame=FRAME, **categories):
     job = asked(names, attributes, frame, **categories)
     table = Table.of(frame, job.roles, job.attributes, missing=job.missing)
-    return with_categories(job, table)
+    return set_category_method(job, table)
 
 
 def refused(kind, *of, **how):
@@ -157,19 +158,19 @@ def test_a_category_has_two_coordinates_at_least():
     rng = np.random.default_rng(0)
     two = pd.DataFrame({"a": rng.normal(size=6), "c": list("xyxyxy")})
     three = two.assign(b=two["a"] ** 2, e=two["a"] ** 3)
-    assert widest(aggopt.encode(two[["c"]]), ((0,),)) == 2
-    assert widest(aggopt.encode(two), ((0,), (1,))) == 2
-    assert widest(aggopt.encode(two), ((0,),)) == 1
-    assert widest(aggopt.encode(three[["a", "b", "e"]]), ((0, 1, 2),)) == 3
-    assert widest(np.ones((6, 2)), ((0,), (1,))) == 1
+    assert count_widest_block(aggopt.encode(two[["c"]]), ((0,),)) == 2
+    assert count_widest_block(aggopt.encode(two), ((0,), (1,))) == 2
+    assert count_widest_block(aggopt.encode(two), ((0,),)) == 1
+    assert count_widest_block(aggopt.encode(three[["a", "b", "e"]]), ((0, 1, 2),)) == 3
+    assert count_widest_block(np.ones((6, 2)), ((0,), (1,))) == 1
     order = {"c": {"order": ["x", "y"]}}  # one coordinate, and no number
     assert aggopt.encode(two[["c"]], order).shape == (6, 1)
-    assert widest(aggopt.encode(two[["c"]], order), ((0,),)) == 2
+    assert count_widest_block(aggopt.encode(two[["c"]], order), ((0,),)) == 2
 
 
 def beside(*names, frame=FRAME, quasi=("age", "town")):
     job = asked(list(quasi), frame=frame, method="frequencies", **{"with": names})
-    require_beside(job, Table.of(frame, job.roles, job.attributes))
+    require_cross_table_columns(job, Table.of(frame, job.roles, job.attributes))
 
 
 def test_what_is_kept_with_categories_is_named_once_and_published_as_it_is():
@@ -231,7 +232,7 @@ def test_only_records_that_have_a_category_are_asked_what_they_wish(
     )
     columns = ["age", "town", "m"]
     table = Table.of(frame[columns], job.roles, job.attributes, missing=job.missing)
-    asked = category_job.wishes_of_categories(job, table)
+    asked = category_job.category_requests(job, table)
     assert asked["town"]["importance"].tolist() == frame["m"].tolist()
     ((domain, far, much, budget),) = heard
     assert (domain, budget) == (table.domains["town"], None)
@@ -267,7 +268,7 @@ def told(monkeypatch):
             secret="1" * 32,
             weights=None,
         )
-        _chosen(given, job.aggregation.categories, only or names)
+        _choose_levels(given, job.aggregation.categories, only or names)
         ((whom, settings),) = heard
         return whom, settings
 
@@ -277,10 +278,10 @@ def told(monkeypatch):
 def test_a_method_is_told_its_seed_by_name(told):
     whom, settings = told("town", method="plurality")
     assert whom == "town"
-    assert settings["seed"] == seed_of("1" * 32, "categories of town")
+    assert settings["seed"] == derive_seed("1" * 32, "categories of town")
     whom, settings = told("town", "sex", method="frequencies")
     assert whom == ("town", "sex")
-    assert settings["seed"] == seed_of("1" * 32, "categories of town, sex")
+    assert settings["seed"] == derive_seed("1" * 32, "categories of town, sex")
 
 
 def test_a_method_is_told_what_records_wish_and_what_stands_beside(told):

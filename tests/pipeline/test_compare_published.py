@@ -12,14 +12,14 @@ from tables import people
 import aggopt
 from aggopt.errors import AggoptError
 from aggopt.job._roles import Roles
-from aggopt.pipeline.compare_published import (
-    PublishedCompared,
-    _joined,
+from aggopt.pipeline.review.compare_public import (
+    PublicComparison,
+    _join_people,
     _of_joined,
     _people,
     compare_published,
 )
-from aggopt.pipeline.compare_releases import compare_releases
+from aggopt.pipeline.review.compare_with_keys import compare_releases
 
 ROLES = {
     "identifier": ["name"],
@@ -171,11 +171,13 @@ def test_where_none_is_published_alike_all_are_alike() -> None:
     by, found = _people(frames, [JOB, kept])
     assert by == ()
     assert [own.tolist() for own in found] == [[0] * 3, [0] * 2]
-    assert _joined(found).tolist() == []
+    assert _join_people(found).tolist() == []
 
 
 def test_who_stands_once_in_each_is_joined() -> None:
-    found = _joined([np.array(own) for own in ([5, 2, 2, 1, 0], [0, 1, 1, 5], [5, 0])])
+    found = _join_people(
+        [np.array(own) for own in ([5, 2, 2, 1, 0], [0, 1, 1, 5], [5, 0])]
+    )
     assert found.tolist() == [0, 5]
 
 
@@ -186,7 +188,7 @@ def test_groups_of_those_who_are_joined_are_in_their_order() -> None:
 
 
 def test_one_person_is_said_to_be_one() -> None:
-    found = PublishedCompared((), ("sex",), (3, 2), 1, None, 3)
+    found = PublicComparison((), ("sex",), (3, 2), 1, None, 3)
     assert found.verdict.endswith(
         "cannot be counted. By 'sex', which all publish as they are, 1 person of 3 and "
         "2 records can be put together by anybody."

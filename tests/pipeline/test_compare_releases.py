@@ -15,15 +15,15 @@ from tables import people
 
 import aggopt
 from aggopt.errors import AggoptError
-from aggopt.output.counts import Count
-from aggopt.output.places import Files
-from aggopt.pipeline.compare_releases import (
+from aggopt.pipeline.review.compare_with_keys import (
     _counted,
     _groups,
     _in_any,
     compare_releases,
 )
-from aggopt.pipeline.releases_compared import Figures, ReleasesCompared
+from aggopt.pipeline.review.comparison import ReleaseComparison, ReleaseFigures
+from aggopt.release.audit.counts import Count
+from aggopt.release.files.output_paths import ReleaseFiles
 
 ROLES = {
     "identifier": ["name"],
@@ -146,20 +146,20 @@ def test_a_person_key_that_all_publish_is_named(folder) -> None:
 
 
 def test_of_each_figure_the_better_is_marked() -> None:
-    one = Figures("a.csv", 3, 3, 0.1, 0.2, 0.5, 0.2, None)
-    two = Figures("b.csv", 5, 5, 0.3, 0.2, None, 0.1, 0.01)
+    one = ReleaseFigures("a.csv", 3, 3, 0.1, 0.2, 0.5, 0.2, None)
+    two = ReleaseFigures("b.csv", 5, 5, 0.3, 0.2, None, 0.1, 0.01)
     count = Count(("x",), 2, 5, 0, 0)
-    found = ReleasesCompared((one, two), count, 3, ())
+    found = ReleaseComparison((one, two), count, 3, ())
     assert found.best == {"k": ["b.csv"], "il": ["a.csv"], "pmse_tree": ["b.csv"]}
     three = replace(one, file="c.csv", gap=0.02)
     near = replace(two, il=one.il * (1 + 1e-12), pmse_tree=one.pmse_tree)
-    assert set(ReleasesCompared((one, near), count, 3, ()).best) == {"k"}
-    more = ReleasesCompared((one, two, three), count, 3, ())
+    assert set(ReleaseComparison((one, near), count, 3, ()).best) == {"k"}
+    more = ReleaseComparison((one, two, three), count, 3, ())
     assert more.best["il"] == ["a.csv", "c.csv"]
     assert more.best["gap"] == ["b.csv"]
     assert more.holds
-    assert not ReleasesCompared((one, two), replace(count, rarest=2), 3, ()).holds
-    assert ReleasesCompared((one, two), replace(count, rarest=3), 3, ()).holds
+    assert not ReleaseComparison((one, two), replace(count, rarest=2), 3, ()).holds
+    assert ReleaseComparison((one, two), replace(count, rarest=3), 3, ()).holds
 
 
 def test_one_table_and_one_release_too_few_are_refused(folder) -> None:
@@ -385,7 +385,10 @@ def test_a_release_that_lacks_a_column_is_refused(copied) -> None:
 
 
 def test_all_columns_that_a_release_lacks_are_named() -> None:
-    frame, files = nw.from_native(pa.table({"x": [1]})), Files.beside(Path("b.csv"))
+    frame, files = (
+        nw.from_native(pa.table({"x": [1]})),
+        ReleaseFiles.beside(Path("b.csv")),
+    )
     fix = "bring together the files of one and the same run."
     with refused("b.csv lacks 'age', 'income', which its manifest says it has.", fix):
         _groups(frame, job(), Path("people.csv"), files)

@@ -14,17 +14,17 @@ from refusals import refused
 
 import aggopt
 from aggopt.errors import TableError
-from aggopt.pipeline import compare_releases as steps
-from aggopt.pipeline.compare_releases import (
+from aggopt.pipeline.review import compare_with_keys as steps
+from aggopt.pipeline.review.compare_with_keys import (
     _keys,
     _manifest,
     _require_one_table,
     _units,
     compare_releases,
-    figures_of,
-    job_in,
+    job_of_manifest,
+    release_figures,
 )
-from aggopt.pipeline.releases_compared import Figures
+from aggopt.pipeline.review.comparison import ReleaseFigures
 
 PRIVACY = {"k": 3, "scope": "blocks"}
 WHOLE = {"job": {"privacy": PRIVACY}, "input": {}, "audit": {}, "certificates": {}}
@@ -45,9 +45,11 @@ def test_of_a_job_that_is_kept_which_says_how_tables_are_read_and_counted() -> N
         "output": {"digits": 3},
     }
     private = {"privacy": {**PRIVACY, "l": 2}, "partition": {"method": "nobody's"}}
-    assert job_in({**stated, **private}) == aggopt.Job(**stated, privacy=PRIVACY)
+    assert job_of_manifest({**stated, **private}) == aggopt.Job(
+        **stated, privacy=PRIVACY
+    )
     roles = {"roles": {"quasi-identifier": ["a"]}}
-    assert job_in({**roles, **private}) == aggopt.Job(**roles, privacy=PRIVACY)
+    assert job_of_manifest({**roles, **private}) == aggopt.Job(**roles, privacy=PRIVACY)
 
 
 @pytest.mark.parametrize(
@@ -98,20 +100,20 @@ def figures(certificates=(), partition=(), ratio=None, **stated):
     }
     propensity = None if ratio is None else SimpleNamespace(ratio=ratio)
     found = SimpleNamespace(propensity=propensity, tree=0.25)
-    return figures_of(SimpleNamespace(name="a.csv"), of, found)
+    return release_figures(SimpleNamespace(name="a.csv"), of, found)
 
 
 def test_figures_are_those_that_are_stated_and_found() -> None:
     measures = {"il": 0.5, "linkage": 0.125}
     whole = figures([0.1, 0.2], [0.3, 0.0], ratio=1.5, measures=measures)
-    assert whole == Figures("a.csv", 3, 4, 0.5, 0.125, 1.5, 0.25, 0.3)
-    none = Figures("a.csv", 3, 4, None, None, None, 0.25, None)
+    assert whole == ReleaseFigures("a.csv", 3, 4, 0.5, 0.125, 1.5, 0.25, 0.3)
+    none = ReleaseFigures("a.csv", 3, 4, None, None, None, 0.25, None)
     assert figures() == figures(measures=None) == none
     assert figures([0.1], [None]) == figures([None], [0.1]) == none
     bare = {"job": {"privacy": PRIVACY}, "audit": {"smallest": 4}}
     unseen = {**bare, "certificates": {}, "partition": []}
     table = SimpleNamespace(name="a.csv")
-    assert figures_of(table, unseen, None) == replace(none, pmse_tree=None)
+    assert release_figures(table, unseen, None) == replace(none, pmse_tree=None)
 
 
 def test_keys_are_columns_that_all_publish_and_that_tell_records_apart() -> None:
@@ -153,16 +155,16 @@ def compared(monkeypatch):
 
     def compare(*groups, person=None, originals=Path("in.csv")):
         left = iter(map(np.array, groups))
-        noting("manifests_of", [{"job": name} for name in "ab"])
-        noting("job_in", ALONE)
+        noting("read_manifests", [{"job": name} for name in "ab"])
+        noting("job_of_manifest", ALONE)
         noting("_require_one_table", None)
-        noting("as_released", pa.table({"x": [1]}))
+        noting("read_release_as_text", pa.table({"x": [1]}))
         noting("_groups", lambda *of: next(left))
-        noting("usefulness", lambda *of: ("useful", *of))
-        noting("figures_of", lambda table, *_: table.name)
+        noting("measure_utility", lambda *of: ("useful", *of))
+        noting("release_figures", lambda table, *_: table.name)
         noting("_units", [None])
         noting("_keys", ("key",))
-        noting("Waves", SimpleNamespace(united=lambda groups: groups[::-1]))
+        noting("LinkedTables", SimpleNamespace(united=lambda groups: groups[::-1]))
         return compare_releases(TABLES, originals, MANIFESTS, person=person), said
 
     return compare
@@ -171,7 +173,7 @@ def compared(monkeypatch):
 def test_figures_of_each_release_are_of_its_own_files(compared) -> None:
     found, said = compared([0, 0, 1, 1], [1, 1, 0, 0])
     before = Path("in.csv")
-    assert said["figures_of"] == [
+    assert said["release_figures"] == [
         (table, {"job": name}, ("useful", before, table, ALONE))
         for table, name in zip(TABLES, "ab", strict=True)
     ]
@@ -188,8 +190,8 @@ def test_records_that_some_releases_leave_out_are_counted_apart(compared) -> Non
 
 
 def test_units_are_read_once_for_each_role(monkeypatch) -> None:
-    monkeypatch.setattr(steps, "tables_of", lambda *of: (of, None))
-    monkeypatch.setattr(steps, "members_of", lambda of: of)
+    monkeypatch.setattr(steps, "read_original_and_release", lambda *of: (of, None))
+    monkeypatch.setattr(steps, "read_units", lambda of: of)
     jobs = [SimpleNamespace(roles=SimpleNamespace(unit=n)) for n in ("h", "h", "m")]
     found = _units(["o"] * 3, ["a", "b", "c"], jobs)
     assert found == [("o", "b", jobs[1]), ("o", "c", jobs[2])]

@@ -7,20 +7,22 @@ import pandas as pd
 import pytest
 
 import aggopt
-from aggopt.input.strata import Stratified
-from aggopt.input.table import Table
-from aggopt.input.units import Members
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.context.units import RecordUnits
+from aggopt.data.table import Table
 from aggopt.partition._shared.result import Block, Partition
-from aggopt.pipeline.aggregate_step import Masked
-from aggopt.pipeline.copied_back import copied_back
-from aggopt.pipeline.grouped import Grouped
+from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable
+from aggopt.pipeline.aggregate.unit_values import copy_to_records
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.solvers import Certificate, Status
 
 PROVEN = Certificate(Status.LOCAL, 1.0, None, 0.0, "somebody", 0.0)
 OF = np.array([0, 1, 1, 0, 2])
 JOB = aggopt.Job(roles={"quasi-identifier": ["a", "b"]}, privacy={"k": 2})
 RECORDS = pd.DataFrame({"a": OF + 0.5, "b": OF * 2.0})
-MASKED = Masked(np.array([[1.0, 2], [3, 4], [5, 6]]), {"a": PROVEN}, ("a note",))
+MASKED = AggregatedTable(
+    np.array([[1.0, 2], [3, 4], [5, 6]]), {"a": PROVEN}, ("a note",)
+)
 
 
 def given(units, **others):
@@ -32,22 +34,22 @@ def given(units, **others):
     )
     X, asked = table.matrix(), {"delta": np.arange(6.0).reshape(3, 2)}
     of = (JOB, table, SimpleNamespace(), X, X, blocks, asked)
-    return Grouped(*of, units=units, **others)
+    return PartitionedTable(*of, units=units, **others)
 
 
-@pytest.mark.parametrize("units", [None, Members(OF)])
+@pytest.mark.parametrize("units", [None, RecordUnits(OF)])
 def test_what_is_masked_of_records_stays_as_it_is(units) -> None:
     table = given(units)
-    found, masked = copied_back(table, MASKED)
+    found, masked = copy_to_records(table, MASKED)
     assert (found is table, masked is MASKED) == (True, True)
 
 
 def test_what_is_masked_of_units_is_that_of_each_of_their_records() -> None:
     records = Table.of(RECORDS, JOB.roles)
     kept = np.array([[True, True], [False, True], [True, False]])
-    strata = Stratified(np.array([0, 0, 1]), small=2, records=3)
-    table = given(Members(OF, records), kept=kept, strata=strata)
-    found, masked = copied_back(table, MASKED)
+    strata = RecordStrata(np.array([0, 0, 1]), small=2, records=3)
+    table = given(RecordUnits(OF, records), kept=kept, strata=strata)
+    found, masked = copy_to_records(table, MASKED)
     assert found.table is records
     assert found.whole.tolist() == RECORDS.to_numpy().tolist()
     assert found.labels.tolist() == table.labels[OF].tolist()
@@ -64,5 +66,5 @@ def test_what_is_masked_of_units_is_that_of_each_of_their_records() -> None:
 
 def test_units_need_no_strata_and_no_holes() -> None:
     records = Table.of(RECORDS, JOB.roles)
-    found, _ = copied_back(given(Members(OF, records)), MASKED)
+    found, _ = copy_to_records(given(RecordUnits(OF, records)), MASKED)
     assert (found.kept, found.strata) == (None, None)

@@ -11,7 +11,7 @@ from tables import ROLES, job, people
 
 import aggopt
 from aggopt.errors import JobError
-from aggopt.pipeline.declared import declared_of, judged
+from aggopt.pipeline.programs.declare import declare_program, judge_centroids
 from aggopt.solvers import Status, solve
 
 P3M = {"method": "p3m", "delta": 0.3}
@@ -172,7 +172,7 @@ def test_values_of_another_shape_or_complex_are_refused(model):
 
 @pytest.fixture(scope="module")
 def stated():
-    return declared_of(people(), job(aggregation=P3M), "age", "cvxpy", ())[1]
+    return declare_program(people(), job(aggregation=P3M), "age", "cvxpy", ())[1]
 
 
 @pytest.mark.parametrize("wrong", [np.zeros(3), np.zeros(13, complex), ["x"] * 13])
@@ -184,7 +184,7 @@ def test_centroids_are_one_real_number_for_each_group(stated, wrong):
         "groups.",
         "bring one real number for each group.",
     ):
-        judged(stated, wrong, by="hand")
+        judge_centroids(stated, wrong, by="hand")
 
 
 def judged_by(stated, reading, missed=0.0):
@@ -196,7 +196,7 @@ def judged_by(stated, reading, missed=0.0):
         judge=None,
     )
     made = replace(stated, model=model)
-    return judged(made, reading, by="hand")
+    return judge_centroids(made, reading, by="hand")
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float32, np.float64])
@@ -266,11 +266,11 @@ def test_a_program_is_of_the_groups_and_the_price_of_its_attribute():
     blocks = {"k": 3, "scope": "blocks"}
     for name in ("age", "income"):
         asked = job(partition=apart, privacy=blocks, aggregation=P3M)
-        made = declared_of(people(), asked, name, "cvxpy", ())[1]
+        made = declare_program(people(), asked, name, "cvxpy", ())[1]
         alone = aggopt.partition.mdav(people()[[name]], 3).labels
         assert made.labels.tolist() == alone.tolist()
     dear = job(aggregation={"method": "satisfaction", "price": 0.125})
-    assert declared_of(people(), dear, "age", "cvxpy", ())[1].data.price == 0.125
+    assert declare_program(people(), dear, "age", "cvxpy", ())[1].data.price == 0.125
 
 
 def test_a_model_is_told_bounds_where_there_are_some_and_it_takes_them():
@@ -284,7 +284,7 @@ def test_a_model_is_told_bounds_where_there_are_some_and_it_takes_them():
     def declared(**sections):
         seen.clear()
         asked = job(aggregation={"model": above}, **sections)
-        declared_of(people(), asked, "age", "cvxpy", ())
+        declare_program(people(), asked, "age", "cvxpy", ())
 
     declared()
     assert set(seen) == {-9.0}
@@ -300,7 +300,7 @@ def test_a_program_is_by_weight():
         roles={**ROLES, "weight": "w"},
         weights={"dominance": 1.0},
     )
-    made = declared_of(people().assign(w=w), asked, "age", "cvxpy", ())[1]
+    made = declare_program(people().assign(w=w), asked, "age", "cvxpy", ())[1]
     assert made.data.weights == pytest.approx(w / w.mean())
     ages = people()["age"].to_numpy(float)
     assert made.scale.spread[0] == pytest.approx(
@@ -312,7 +312,7 @@ def test_the_secret_of_the_margins_makes_the_same_program_again():
     asked, known = job(aggregation={**P3M, "margin": 0.1}), "ab" * 16
 
     def asks(known=None):
-        made = declared_of(people(), asked, "age", "cvxpy", (), known)
+        made = declare_program(people(), asked, "age", "cvxpy", (), known)
         return made[1].data.delta.tolist(), made[2]
 
     assert asks(known) == asks(known)

@@ -6,11 +6,11 @@ import pytest
 from tables import people
 
 import aggopt
+from aggopt.data.table import Table
 from aggopt.errors import AggoptError
-from aggopt.input.table import Table
 from aggopt.partition._kept_groups import keep_groups
-from aggopt.pipeline.compare_releases import compare_releases
-from aggopt.pipeline.earlier_groups import with_earlier_groups
+from aggopt.pipeline.review.compare_with_keys import compare_releases
+from aggopt.pipeline.waves.earlier_groups import add_earlier_groups
 
 ROLES = {
     "identifier": ["name"],
@@ -94,7 +94,7 @@ def test_one_record_of_the_first_group_may_be_all_that_is_left(first) -> None:
     stays = int(np.flatnonzero(groups(first) == 0)[0])
     later = people().assign(name=[f"Other {i}" for i in range(40)])
     later.loc[7, "name"] = f"Person {stays}"
-    found = with_earlier_groups(how, Table.of(later, how.roles)).partition
+    found = add_earlier_groups(how, Table.of(later, how.roles)).partition
     assert found.settings["labels"].tolist() == [-1] * 7 + [0] + [-1] * 32
 
 
@@ -143,7 +143,7 @@ def test_paths_are_seen_from_the_job_file(first) -> None:
 
 def test_a_job_that_makes_its_groups_is_as_it_was() -> None:
     asked = job()
-    assert with_earlier_groups(asked, None) is asked
+    assert add_earlier_groups(asked, None) is asked
 
 
 def kept_but_for(folder, last, **more):
@@ -255,7 +255,9 @@ def test_it_is_refused_before_any_work(first, case, monkeypatch) -> None:
     people(39).to_csv(first / "short.csv", index=False)
     people().drop(columns="name").to_csv(first / "nameless.csv", index=False)
     make, problem, fix = REFUSED[case]
-    monkeypatch.setattr("aggopt.pipeline.partition_step.partition_blocks", None)
+    monkeypatch.setattr(
+        "aggopt.pipeline.partition.partition_table.partition_blocks", None
+    )
     data, asked = make(first)
     with pytest.raises(AggoptError) as error:
         aggopt.mask(data, asked)

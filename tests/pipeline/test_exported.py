@@ -14,9 +14,14 @@ from tables import job, people
 
 import aggopt
 from aggopt.errors import JobError, TableError, UnknownNameError
-from aggopt.pipeline import exported
-from aggopt.pipeline.declared import declared_of
-from aggopt.pipeline.exported import _unheard, _write, export, import_solution
+from aggopt.pipeline.programs import export as exported
+from aggopt.pipeline.programs.declare import declare_program
+from aggopt.pipeline.programs.export import (
+    _silence_pyomo,
+    _write,
+    export,
+    import_solution,
+)
 from aggopt.solvers import Status
 
 P3M = {"method": "p3m", "delta": 0.3}
@@ -45,7 +50,7 @@ def files(tmp_path):
 def solved(folder, asked, change=0.0):
     """Write a solution: the renormalised means, moved by `change`."""
     secret = json.loads((folder / "age.nl.key.json").read_text())["secret"]
-    _, made, _ = declared_of(TABLE, asked, "age", "pyomo", (), secret)
+    _, made, _ = declare_program(TABLE, asked, "age", "pyomo", (), secret)
     problem = made.model.build(made.data, "pyomo", start=made.data.renormalised)
     names = _write(problem, folder / "again.nl", "nl")
     (folder / "age.sol").write_text(solution_of(problem, names, change))
@@ -131,11 +136,11 @@ def test_what_is_no_solution_is_refused_and_nothing_is_left_behind(files, monkey
     import_solution(TABLE, asked, "age", sol)
 
     def without_values(*of):
-        problem, made, secret = declared_of(*of)
+        problem, made, secret = declare_program(*of)
         model = replace(made.model, reader=lambda *_: None)
         return problem, replace(made, model=model), secret
 
-    monkeypatch.setattr(exported, "declared_of", without_values)
+    monkeypatch.setattr(exported, "declare_program", without_values)
     with refused(*NONE):
         import_solution(TABLE, asked, "age", sol)
     assert not list(here.iterdir())
@@ -232,7 +237,7 @@ def test_what_can_be_known_before_is_refused_before_work(tmp_path):
 
 
 def test_what_pyomo_says_is_heard_nowhere(capsys, caplog, monkeypatch):
-    with _unheard():
+    with _silence_pyomo():
         logging.getLogger("pyomo.core").error("4711")
     assert not caplog.records
     assert "4711" not in "".join(capsys.readouterr())
@@ -240,7 +245,7 @@ def test_what_pyomo_says_is_heard_nowhere(capsys, caplog, monkeypatch):
     own.emit = heard.append
     for name in ("pyomo", "aggopt.other"):
         monkeypatch.setattr(logging.getLogger(name), "handlers", [own])
-    with _unheard():
+    with _silence_pyomo():
         logging.getLogger("pyomo.core").error("4711")
         logging.getLogger("aggopt.other").error("4712")
     assert [record.msg for record in heard] == ["4712"]

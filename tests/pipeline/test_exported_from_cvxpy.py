@@ -12,8 +12,8 @@ from tables import job, people
 
 from aggopt.aggregate import by_model
 from aggopt.errors import JobError
-from aggopt.pipeline.declared import declare
-from aggopt.pipeline.exported import export, import_solution
+from aggopt.pipeline.programs.declare import declare
+from aggopt.pipeline.programs.export import export, import_solution
 from aggopt.solvers import Status, solve
 from aggopt.solvers._cvxpy_file import write_program
 

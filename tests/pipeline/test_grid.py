@@ -7,8 +7,14 @@ import pandas as pd
 import pytest
 
 import aggopt
-from aggopt.input.table import Table
-from aggopt.pipeline.grid import as_held, bounds_of, inner, is_whole, published_ends
+from aggopt.data.table import Table
+from aggopt.pipeline.validate.published_grid import (
+    decimals_within,
+    is_whole,
+    published_ends,
+    read_bounds,
+    round_to_type,
+)
 
 FRAME = pd.DataFrame({"n": [1, 2, 3], "x": [0.5, 1.5, 2.5]})
 
@@ -36,12 +42,12 @@ def test_ends_are_what_the_type_of_a_column_holds() -> None:
     _, job = stated({"n": {"lower": 0.1, "upper": 0.3}})
     half = Table.of(FRAME.astype({"n": np.float32}), job.roles, job.attributes)
     held = (float(np.float32(0.1)), float(np.float32(0.3)))
-    assert as_held(half, "n", (0.1, 0.3)) == held != (0.1, 0.3)
-    assert as_held(half, "x", (0.1, 0.3)) == (0.1, 0.3)
-    found = bounds_of(half, job, ["x", "n"])
+    assert round_to_type(half, "n", (0.1, 0.3)) == held != (0.1, 0.3)
+    assert round_to_type(half, "x", (0.1, 0.3)) == (0.1, 0.3)
+    found = read_bounds(half, job, ["x", "n"])
     assert found.lower.tolist() == [-inf, held[0]]
     assert found.upper.tolist() == [inf, held[1]]
-    assert bounds_of(half, job, []).lower.shape == (0,)
+    assert read_bounds(half, job, []).lower.shape == (0,)
 
 
 def test_ends_are_rounded_inwards_to_what_is_published() -> None:
@@ -55,6 +61,6 @@ def test_ends_are_rounded_inwards_to_what_is_published() -> None:
         ("n", -1, (-20.0, 30.0)),
     ):
         assert published_ends(table, job, name, place) == ends
-    assert inner(-inf, inf, 2) == (-inf, inf)
+    assert decimals_within(-inf, inf, 2) == (-inf, inf)
     open_to_all = stated()
     assert published_ends(*open_to_all, "x", None) == (-inf, inf)

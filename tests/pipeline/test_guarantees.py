@@ -22,8 +22,8 @@ from aggopt.errors import (
     UnknownNameError,
 )
 from aggopt.job import Privacy
-from aggopt.output.audit import audit
-from aggopt.pipeline.reassess import review
+from aggopt.pipeline.review.review_release import review_release
+from aggopt.release.audit.audit import audit_release
 from aggopt.solvers import Certificate, Status
 
 QIS = ["age", "income"]
@@ -105,7 +105,7 @@ def test_a_second_look_finds_what_the_first_found(tmp_path, name, asked):
     frame.to_csv(tmp_path / "people.csv", index=False)
     release = aggopt.mask(tmp_path / "people.csv", job)
     files = release.write(tmp_path / "masked.csv")
-    again = review(tmp_path / "people.csv", files.table, job)
+    again = review_release(tmp_path / "people.csv", files.table, job)
     assert again.audit == release.audit
 
 
@@ -305,16 +305,19 @@ def test_the_audit_trusts_no_labels():
     roles = promising().roles.model_copy(
         update={"identifier": (), "other": (), "confidential": ("salary",)}
     )
-    found = audit(table, roles, Privacy(k=2, t=0.3, l=2))
+    found = audit_release(table, roles, Privacy(k=2, t=0.3, l=2))
     l_kept, t_kept = found.promises
     assert (l_kept.holds, l_kept.found, t_kept.holds) == (True, 2, False)
     assert t_kept.found == pytest.approx(1 / 3)
     assert (t_kept.broken, t_kept.groups, t_kept.worst) == (2, 2, 2)
     assert not found.holds
     assert str(found).splitlines()[0].startswith("k = 2 holds")
-    assert audit(table, roles, Privacy(k=2, t=0.34)).holds
+    assert audit_release(table, roles, Privacy(k=2, t=0.34)).holds
     turned = table.rename(columns={"age": "income", "income": "age"})
-    assert audit(turned, roles, Privacy(k=2, t=0.3, l=2)).promises == found.promises
+    assert (
+        audit_release(turned, roles, Privacy(k=2, t=0.3, l=2)).promises
+        == found.promises
+    )
     assert found.to_dict()["promises"][1]["holds"] is False
 
 

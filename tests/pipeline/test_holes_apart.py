@@ -8,7 +8,10 @@ from holed import FILL, asked, persons
 import aggopt
 from aggopt.errors import InfeasibleInputError
 from aggopt.partition._shared.result import Block, Partition
-from aggopt.pipeline.holes import apart, certified
+from aggopt.pipeline.partition.missing_patterns import (
+    certify_observed_loss,
+    separate_patterns,
+)
 from aggopt.solvers import Certificate, Status
 
 RECORDS = aggopt.encode(
@@ -18,7 +21,7 @@ KEPT = np.array([[True, True], [True, False], [False, True], [False, False]])
 
 
 def test_a_hole_is_farther_away_than_any_two_records():
-    found = apart(RECORDS, KEPT)
+    found = separate_patterns(RECORDS, KEPT)
     x = RECORDS.coordinates
     widest = np.linalg.norm(x.max(axis=0) - x.min(axis=0))
     assert np.array_equal(found.coordinates[:, :2], x)
@@ -32,7 +35,7 @@ def test_a_hole_is_farther_away_than_any_two_records():
 def test_what_values_lose_that_are_kept_has_no_bound_and_is_nobodys_optimum(had, has):
     proof = Certificate(had, 5.0, 5.0, 0.25, "solver", 7.5)
     block = Block((0, 1), Partition(np.array([0, 0, 1, 1]), proof))
-    found = certified(block, RECORDS, KEPT)
+    found = certify_observed_loss(block, RECORDS, KEPT)
     a = RECORDS.coordinates[:, 0]
     lost = ((a[:2] - a[:2].mean()) ** 2).sum()  # of b one value a group is kept
     assert found.columns == (0, 1)

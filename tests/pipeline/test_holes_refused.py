@@ -11,8 +11,8 @@ import aggopt
 from aggopt.errors import InfeasibleInputError, JobError, PrivacyError, TableError
 from aggopt.job import Privacy
 from aggopt.job._roles import Roles
-from aggopt.output.audit import audit
-from aggopt.output.originals import Originals
+from aggopt.release.audit.audit import audit_release
+from aggopt.release.audit.originals import Originals
 
 
 def test_a_single_value_is_refused_never_published():
@@ -73,12 +73,14 @@ def test_a_release_with_fewer_values_behind_one_than_k_is_refused():
 
     both = Originals(before, released.to_numpy(), np.zeros(2))
     roles = Roles(quasi_identifier=("a", "b"))
-    found = audit(released, roles, Privacy(k=4), originals=both)
+    found = audit_release(released, roles, Privacy(k=4), originals=both)
     assert (found.missing.least, found.missing.imputed, found.holds) == (1, 3, False)
     assert "DOES NOT HOLD" in found.verdict
     with pytest.raises(PrivacyError, match="made from 1 record: the others"):
         found.require()
-    assert audit(released, roles, Privacy(k=4)).holds  # nothing says so without them
+    assert audit_release(
+        released, roles, Privacy(k=4)
+    ).holds  # nothing says so without them
 
 
 def test_a_column_that_refuses_what_is_missing_does_so_beside_the_policy():

@@ -9,22 +9,27 @@ import pandas as pd
 import pytest
 from holed import FILL, asked
 
+from aggopt.data.context.strata import RecordStrata
 from aggopt.encoding._incomplete import encode_observed
 from aggopt.errors import InfeasibleInputError, JobError
-from aggopt.input.strata import Stratified
 from aggopt.missing._observed import Observed
 from aggopt.partition import mdav
-from aggopt.pipeline import fill, holes, parts
-from aggopt.pipeline.fill import by_imputed, by_policy
-from aggopt.pipeline.holes import (
-    Holed,
-    by_patterns,
-    joined_within,
-    repaired_across,
-    require_published,
-    with_means,
+from aggopt.pipeline.aggregate.missing_values import PresentRows, _only
+from aggopt.pipeline.partition import missing_imputed as fill
+from aggopt.pipeline.partition import missing_patterns as holes
+from aggopt.pipeline.partition import subsets as parts
+from aggopt.pipeline.partition.missing_imputed import (
+    partition_imputed,
+    partition_incomplete,
 )
-from aggopt.pipeline.observed import Having, _only
+from aggopt.pipeline.partition.missing_patterns import (
+    IncompletePartition,
+    impute_means,
+    join_patterns_within_strata,
+    partition_by_patterns,
+    repair_across_patterns,
+    require_published,
+)
 from aggopt.solvers import Certificate, Status
 
 NUMBERS = ["age", "income"]
@@ -57,10 +62,14 @@ def nothing(share):
 
 def test_patterns_tell_their_share_of_the_records_of_each_block():
     shares = []
-    by_patterns(encoded(HOLED), 2, APART, (in_half, {}, shares.append), NUMBERS)
+    partition_by_patterns(
+        encoded(HOLED), 2, APART, (in_half, {}, shares.append), NUMBERS
+    )
     assert shares == pytest.approx([0.0, 0.15, 0.3, 0.5, 0.7, 0.9, 1.0])
     shares.clear()
-    by_patterns(encoded(HOLED), 2, TOGETHER, (in_half, {}, shares.append), NUMBERS)
+    partition_by_patterns(
+        encoded(HOLED), 2, TOGETHER, (in_half, {}, shares.append), NUMBERS
+    )
     assert shares == pytest.approx([0.0, 0.3, 0.6, 0.6, 0.7, 0.8, 1.0])
 
 
@@ -74,7 +83,7 @@ def shared(monkeypatch):
         heard.append((len(of), jobs))
         return [task(part) for part in of]
 
-    monkeypatch.setattr(parts, "each_in_processes", each)
+    monkeypatch.setattr(parts, "map_in_processes", each)
     return heard
 
 
@@ -82,9 +91,9 @@ def shared(monkeypatch):
 def test_processes_share_the_patterns_of_a_block(shared, rows, sent):
     told, known = [], encoded(HOLED[:rows])
     how = mdav, {}, told.append
-    one = by_patterns(known, 2, TOGETHER, how, NUMBERS)
+    one = partition_by_patterns(known, 2, TOGETHER, how, NUMBERS)
     assert shared == []
-    two = by_patterns(known, 2, TOGETHER, how, NUMBERS, jobs=2)
+    two = partition_by_patterns(known, 2, TOGETHER, how, NUMBERS, jobs=2)
     assert shared == sent
     assert (0.25 in told) == bool(sent)
     (block,), (other,) = one.blocks, two.blocks
@@ -95,9 +104,9 @@ def test_processes_share_the_patterns_of_a_block(shared, rows, sent):
         == len(other.partition.evidence)
         == {6: 1, 8: 2, 10: 3}[rows]
     )
-    of = [parts.Parts(np.arange(rows) // 3 % 2, np.ones((rows, 2), bool))]
+    of = [parts.Subsets(np.arange(rows) // 3 % 2, np.ones((rows, 2), bool))]
     full = encoded(HOLED[:rows].fillna(2.0))
-    parts.divided_within(full, TOGETHER, of, 2, how, NUMBERS)
+    parts.partition_within(full, TOGETHER, of, 2, how, NUMBERS)
     assert shared == sent
 
 
@@ -105,7 +114,9 @@ def test_processes_share_the_patterns_of_a_block(shared, rows, sent):
 def test_an_error_names_the_attributes_that_a_pattern_has(rows, named):
     divide = refused if rows == 6 else only_wide_ones
     with pytest.raises(JobError, match=f"^Attributes? {named}: No"):
-        by_patterns(encoded(HOLED[:rows]), 2, TOGETHER, (divide, {}, nothing), NUMBERS)
+        partition_by_patterns(
+            encoded(HOLED[:rows]), 2, TOGETHER, (divide, {}, nothing), NUMBERS
+        )
 
 
 def only_wide_ones(X, k, *, progress):
@@ -113,7 +124,9 @@ def only_wide_ones(X, k, *, progress):
 
 
 def test_where_nothing_is_published_nothing_is_lost():
-    found = by_patterns(encoded(HOLED), 2, TOGETHER, (in_half, {}, nothing), NUMBERS)
+    found = partition_by_patterns(
+        encoded(HOLED), 2, TOGETHER, (in_half, {}, nothing), NUMBERS
+    )
     proofs = found.blocks[0].partition.evidence
     none = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "nothing published", 0.0)
     assert [proof.certificate for proof in proofs][-1] == none
@@ -121,7 +134,9 @@ def test_where_nothing_is_published_nothing_is_lost():
 
 
 def test_a_pattern_of_one_record_is_a_group_where_k_is_one():
-    found = by_patterns(encoded(HOLED[:7]), 1, TOGETHER, (mdav, {}, nothing), NUMBERS)
+    found = partition_by_patterns(
+        encoded(HOLED[:7]), 1, TOGETHER, (mdav, {}, nothing), NUMBERS
+    )
     assert found.blocks[0].groups == 7
     assert found.kept.tolist() == HOLED[:7].notna().to_numpy().tolist()
 
@@ -140,18 +155,22 @@ def test_all_of_an_attribute_suppressed_is_refused_in_full():
 
 def test_imputed_blocks_tell_their_share():
     shares = []
-    by_imputed(encoded(HOLED), APART, (in_half, {}, shares.append), JOB, (), None)
+    partition_imputed(
+        encoded(HOLED), APART, (in_half, {}, shares.append), JOB, (), None
+    )
     assert shares == pytest.approx([0.0, 0.25, 0.5, 0.5, 0.75, 1.0])
 
 
 def test_an_error_on_imputed_values_names_the_attributes():
     with pytest.raises(JobError, match=r"^Attributes 'age', 'income': No"):
-        by_imputed(encoded(HOLED), TOGETHER, (refused, {}, nothing), JOB, (), None)
+        partition_imputed(
+            encoded(HOLED), TOGETHER, (refused, {}, nothing), JOB, (), None
+        )
 
 
 def test_what_is_merged_for_values_is_feasible_and_has_no_bound():
     how = (in_half, {}, nothing)
-    (block,) = by_imputed(encoded(HOLED), TOGETHER, how, JOB, (), None).blocks
+    (block,) = partition_imputed(encoded(HOLED), TOGETHER, how, JOB, (), None).blocks
     proof = block.certificate
     assert (proof.status, proof.bound) == (Status.HEURISTIC, None)
     assert proof.violation == 0.0
@@ -166,9 +185,9 @@ def test_values_of_one_s_own_are_asked_for_beside_what_a_repair_keeps(monkeypatc
         given.append((told, [(each.attribute, each.least) for each in more]))
         return block
 
-    monkeypatch.setattr(fill, "repaired", repaired)
+    monkeypatch.setattr(fill, "repair_block", repaired)
     how = (in_half, {}, nothing)
-    found = by_policy(encoded(HOLED), TOGETHER, how, JOB, (), nothing)
+    found = partition_incomplete(encoded(HOLED), TOGETHER, how, JOB, (), nothing)
     assert given == [(nothing, [("age", 2), ("income", 2)])]
     labels = found.blocks[0].labels
     behind = HOLED.notna().groupby(labels).sum()
@@ -180,26 +199,26 @@ def test_a_repair_across_patterns_hears_progress(monkeypatch):
 
     def across(block, kept, incomplete, job, held, told, strata, weights):
         given.append((told, strata, weights))
-        return fill.Holed((block,), kept)
+        return fill.IncompletePartition((block,), kept)
 
-    monkeypatch.setattr(fill, "repaired_across", across)
+    monkeypatch.setattr(fill, "repair_across_patterns", across)
     how, job = (in_half, {}, nothing), asked(2, NUMBERS)
-    by_policy(encoded(HOLED), TOGETHER, how, job, (), nothing)
-    strata = Stratified(np.zeros(len(HOLED), int))
-    by_policy(encoded(HOLED), TOGETHER, how, job, (), nothing, strata)
+    partition_incomplete(encoded(HOLED), TOGETHER, how, job, (), nothing)
+    strata = RecordStrata(np.zeros(len(HOLED), int))
+    partition_incomplete(encoded(HOLED), TOGETHER, how, job, (), nothing, strata)
     assert given == [(nothing, None, None), (nothing, strata, None)]
 
 
 def test_a_repair_of_imputed_values_hears_of_strata(monkeypatch):
-    given, strata = [], Stratified(np.array([0, 1] * 5))
+    given, strata = [], RecordStrata(np.array([0, 1] * 5))
     monkeypatch.setattr(
-        fill, "strata_apart", lambda records, of: given.append(of) or records
+        fill, "separate_strata", lambda records, of: given.append(of) or records
     )
-    monkeypatch.setattr(fill, "repaired", lambda block, *_: block)
+    monkeypatch.setattr(fill, "repair_block", lambda block, *_: block)
     frame = HOLED[NUMBERS].fillna(2.0)
     frame.loc[0, "age"] = None
     how = (in_half, {}, nothing)
-    by_imputed(encoded(frame), TOGETHER, how, JOB, (), nothing, strata)
+    partition_imputed(encoded(frame), TOGETHER, how, JOB, (), nothing, strata)
     assert given[:1] == [strata]
 
 
@@ -211,7 +230,7 @@ def test_what_is_counted_bears_the_attribute_s_name():
 
 
 def test_settings_are_of_records_or_of_groups():
-    own = Having(np.array([0, 4]), np.array([2]), np.array([0, 0]))
+    own = PresentRows(np.array([0, 4]), np.array([2]), np.array([0, 0]))
     of_groups = np.arange(6.0).reshape(3, 2)
     of_records = np.arange(10.0).reshape(5, 2)
     assert _only(of_groups, 5, own, 1).tolist() == [[5.0]]
@@ -224,14 +243,14 @@ def test_a_hole_has_the_mean_of_its_own_attribute():
     x = known.coordinates + np.array([0, 7])
     known = replace(known, coordinates=x)
     expected = np.where(np.isnan(x), np.nanmean(x, axis=0), x)
-    assert with_means(known).coordinates == pytest.approx(expected)
+    assert impute_means(known).coordinates == pytest.approx(expected)
 
 
 def test_an_attribute_of_one_value_or_none_has_that_or_0():
     known = encoded(HOLED)
     x = np.full(known.shape, np.nan)
     x[3, 0] = 5.0
-    found = with_means(replace(known, coordinates=x)).coordinates
+    found = impute_means(replace(known, coordinates=x)).coordinates
     assert found.tolist() == [[5.0, 0.0]] * 10
 
 
@@ -243,40 +262,42 @@ def test_what_is_kept_is_looked_at_before_groups_and_after_repairs():
 
     job = asked(2, NUMBERS)
     given = encoded(HOLED), TOGETHER, (mdav, {}, nothing), job, (), nothing
-    found = by_policy(*given, require=look)
+    found = partition_incomplete(*given, require=look)
     names = job.roles.quasi_identifier
     assert heard == [(found.kept.tolist(), names)] * 2
 
 
 def test_attributes_that_a_repair_suppresses_are_named(monkeypatch):
     def nothing_kept(block, kept, *_):
-        return Holed((block,), kept & [False, True])
+        return IncompletePartition((block,), kept & [False, True])
 
-    monkeypatch.setattr(fill, "repaired_across", nothing_kept)
+    monkeypatch.setattr(fill, "repair_across_patterns", nothing_kept)
     how, job = (mdav, {}, nothing), asked(2, NUMBERS)
     with pytest.raises(InfeasibleInputError, match="Every value of 'age' would be"):
-        by_policy(encoded(HOLED), TOGETHER, how, job, (), nothing)
+        partition_incomplete(encoded(HOLED), TOGETHER, how, job, (), nothing)
 
 
 def test_patterns_of_strata_are_apart_and_lose_what_is_nearest():
-    strata = Stratified(np.array([0, 1] * 5))
+    strata = RecordStrata(np.array([0, 1] * 5))
     a, b = [0.0, 1, 10, 2, 20, 3, 30, 4, 29, 5], [1.0, 2.0] * 5
     frame = pd.DataFrame({"a": a, "b": b, "c": np.arange(10.0)})
     frame.loc[8, "b"] = frame.loc[1, "c"] = None
     known = encoded(frame)
-    found = joined_within(known, frame.isna().to_numpy(), 2, (0, 1), strata)
+    found = join_patterns_within_strata(
+        known, frame.isna().to_numpy(), 2, (0, 1), strata
+    )
     assert found.labels.tolist() == [0, 1, 0, 1, 0, 1, 2, 1, 2, 1]
     assert np.argwhere(found.suppressed).tolist() == [[6, 1]]
 
 
 def test_a_repair_across_patterns_keeps_strata_apart(monkeypatch):
     heard = []
-    monkeypatch.setattr(holes, "repaired", lambda *of: heard.append(of) or of[0])
-    for name in ("strata_apart", "apart", "with_means"):
+    monkeypatch.setattr(holes, "repair_block", lambda *of: heard.append(of) or of[0])
+    for name in ("separate_strata", "separate_patterns", "impute_means"):
         monkeypatch.setattr(holes, name, lambda *of: of)
     strata = SimpleNamespace(labels=np.array([0, 0, 1]))
     of = ("block", "kept", "records", "job", "held", "told", strata, "weights")
-    assert repaired_across(*of) == (("block",), "kept")
+    assert repair_across_patterns(*of) == (("block",), "kept")
     ((block, near, *told, more, weights),) = heard
     assert (block, told, weights) == ("block", ["job", "held", "told"], "weights")
     assert near == ((("records",), "kept"), strata)
@@ -286,13 +307,19 @@ def test_a_repair_across_patterns_keeps_strata_apart(monkeypatch):
 
 def test_groups_across_patterns_publish_what_all_of_them_have(monkeypatch):
     made = SimpleNamespace(labels=np.array([0, 0, 1]))
-    monkeypatch.setattr(holes, "repaired", lambda *of: made)
-    monkeypatch.setattr(holes, "strata_apart", lambda records, strata: records)
-    for name in ("apart", "with_means", "certified"):
+    monkeypatch.setattr(holes, "repair_block", lambda *of: made)
+    monkeypatch.setattr(holes, "separate_strata", lambda records, strata: records)
+    for name in ("separate_patterns", "impute_means", "certify_observed_loss"):
         monkeypatch.setattr(holes, name, lambda *of, _name=name: (_name, *of))
     kept = np.array([[True, True], [False, True], [True, False]])
     of = ("block", kept, "records", "job", "held", "told")
-    found = repaired_across(*of, weights="weights")
+    found = repair_across_patterns(*of, weights="weights")
     assert found.kept.tolist() == [[False, True], [False, True], [True, False]]
     (told,) = found.blocks
-    assert told == ("certified", made, ("with_means", "records"), found.kept, "weights")
+    assert told == (
+        "certify_observed_loss",
+        made,
+        ("impute_means", "records"),
+        found.kept,
+        "weights",
+    )

@@ -6,8 +6,8 @@ import pytest
 from holed import of_numbers, persons
 
 import aggopt
-from aggopt.pipeline.partition_step import group
-from aggopt.pipeline.parts import share_of
+from aggopt.pipeline.partition.partition_table import partition_table
+from aggopt.pipeline.partition.subsets import report_share
 
 
 def test_a_limit_of_time_is_shared_out_by_records(monkeypatch):
@@ -19,12 +19,12 @@ def test_a_limit_of_time_is_shared_out_by_records(monkeypatch):
         return plain(X, k, effort="fast")
 
     monkeypatch.setattr(
-        "aggopt.pipeline.partition_step.partitioner", lambda *_: watched
+        "aggopt.pipeline.partition.partition_table.make_partitioner", lambda *_: watched
     )
     frame = pd.DataFrame({"a": np.arange(40.0), "b": np.arange(40.0) ** 2})
     frame.loc[:9, "b"] = np.nan
     how = {"method": "local_search", "time_limit": 8.0}
-    group(frame, of_numbers(["a", "b"], 4, partition=how), None)
+    partition_table(frame, of_numbers(["a", "b"], 4, partition=how), None)
     assert sorted(asked) == [(10, 2.0), (30, 6.0)]
 
 
@@ -35,12 +35,14 @@ def test_progress_goes_from_start_to_end():
         if step == "group":
             seen.append(share)
 
-    group(persons(60)[["age", "income"]], of_numbers(["age", "income"], 4), told)
+    partition_table(
+        persons(60)[["age", "income"]], of_numbers(["age", "income"], 4), told
+    )
     assert seen == sorted(seen)
     assert (seen[0], seen[-1]) == (0.0, 1.0)
 
 
 def test_a_part_tells_its_share_of_the_whole():
     seen = []
-    share_of(seen.append, 3, 8, 0.5)
+    report_share(seen.append, 3, 8, 0.5)
     assert seen == [pytest.approx(3.5 / 8)]

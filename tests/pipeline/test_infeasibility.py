@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from aggopt.job import Privacy
-from aggopt.pipeline import infeasibility
-from aggopt.pipeline.infeasibility import forced
+from aggopt.pipeline.validate import infeasibility
+from aggopt.pipeline.validate.infeasibility import explain_single_group
 from aggopt.privacy._ordered import Ordered
 
 
@@ -26,7 +26,7 @@ def two(monkeypatch):
         assert (k, groups) == (3, 2)
         return reach[next(e.attribute for e in held if e.distance is distance)]
 
-    monkeypatch.setattr(infeasibility, "requirements_of", lambda held: held)
+    monkeypatch.setattr(infeasibility, "list_requirements", lambda held: held)
     monkeypatch.setattr(infeasibility, "Closeness", SimpleNamespace)
     monkeypatch.setattr("aggopt.repair._feasibility.find_reachable", reachable)
     reach["pay"] = SimpleNamespace(t=0.25, bound=0.0)
@@ -36,14 +36,14 @@ def two(monkeypatch):
 
 def test_the_attribute_that_needs_most_is_named(two):
     held, reach = two
-    found = forced(held, Privacy(k=3, t=0.1, l=2, repair="merge"))
+    found = explain_single_group(held, Privacy(k=3, t=0.1, l=2, repair="merge"))
     assert found.problem == (
         "To keep t = 0.1 and l = 2, all records form one group. Two groups of 3 "
         "records or more are at t = 0.25 for 'pay' (aggopt.repair.smallest_t)."
     )
     assert found.fix == "promise a larger t under [privacy], above 0.25."
     reach["debt"] = SimpleNamespace(t=0.5, bound=0.5)
-    found = forced(held, Privacy(k=3, t=0.1, repair="merge"))
+    found = explain_single_group(held, Privacy(k=3, t=0.1, repair="merge"))
     assert found.problem == (
         "To keep t = 0.1, all records form one group. At the least, two groups of 3 "
         "records or more are at t = 0.5 for 'debt' (aggopt.repair.smallest_t)."
@@ -54,9 +54,11 @@ def test_the_attribute_that_needs_most_is_named(two):
 def test_another_repair_is_named_where_one_attribute_has_two_such_groups(two):
     held, _ = two
     enough = Privacy(k=3, t=0.25, repair="merge")
-    assert forced(held[:1], enough).fix == (
+    assert explain_single_group(held[:1], enough).fix == (
         'try repair = "sweep" under [privacy], or promise a larger t under [privacy].'
     )
-    assert forced(held, enough).fix == "promise a larger t under [privacy]."
+    assert (
+        explain_single_group(held, enough).fix == "promise a larger t under [privacy]."
+    )
     held[0].trivial = held[1].trivial = True
-    assert forced(held, enough) is None
+    assert explain_single_group(held, enough) is None

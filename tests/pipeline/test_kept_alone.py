@@ -6,7 +6,7 @@ from asked import FRAME, NUMBERS, ONE, XY, job, table
 from refusals import refused
 
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
-from aggopt.pipeline.covariance import require_covariance
+from aggopt.pipeline.validate.moments import require_covariance
 
 VARIANCE = {"method": "mean", "keep": "variance"}
 

@@ -9,7 +9,7 @@ from holed import KEEP
 
 import aggopt
 from aggopt.core.standardise import Scale
-from aggopt.pipeline.margins import _kept_distances, nearer
+from aggopt.pipeline.aggregate.margins import _kept_distances, note_on_nearer_values
 
 X = np.array([[0.0, 7.0, 1.0], [2.0, 7.0, np.nan], [4.0, 7.0, 1.5], [6.0, 7.0, 2.5]])
 AFTER = np.array(
@@ -68,11 +68,11 @@ def test_most_values_nearer_than_asked_are_said(moved, said):
         f"{said} of the values lie nearer to their originals than asked: raise alpha "
         'or importance, or take method = "satisfaction".'
     )
-    assert nearer(table, after) == ([] if said is None else [words])
+    assert note_on_nearer_values(table, after) == ([] if said is None else [words])
 
 
 @pytest.mark.parametrize("holes", [0, 2])
-def test_numbers_that_do_not_vary_are_moved_by_no_wish(holes):
+def test_numbers_that_do_not_vary_areby_no_wish(holes):
     frame = pd.DataFrame({"a": [1.0] * 8, "s": list("xxyyxxyy")})
     frame.loc[: holes - 1, "a"] = None
     assert _kept_distances(given(frame[["a"]].to_numpy(), 0.5), None) == 1.0

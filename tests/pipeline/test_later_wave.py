@@ -11,9 +11,9 @@ from tables import people
 
 import aggopt
 from aggopt.errors import AggoptError, PrivacyError
-from aggopt.pipeline.compare_releases import compare_releases
-from aggopt.pipeline.reassess import review
-from aggopt.pipeline.repeat import repeat
+from aggopt.pipeline.review.compare_with_keys import compare_releases
+from aggopt.pipeline.review.repeat import repeat
+from aggopt.pipeline.review.review_release import review_release
 
 ROLES = {
     "identifier": ["name"],
@@ -80,7 +80,7 @@ def test_held_back_records_are_in_the_key_and_no_file_else(folder, changes) -> N
     assert stated["held_back"] == release.wave.held
     assert stated["changes"]["holds"]
     assert any("are held back" in note for note in release.notes[: release.urgent])
-    found = review(folder / "two.csv", folder / "b.csv", asked)
+    found = review_release(folder / "two.csv", folder / "b.csv", asked)
     assert found.audit.holds
     assert found.measures.il == pytest.approx(release.measures.il)
     again = repeat(folder / "b.manifest.json", folder / "two.csv", folder / "c.csv")

@@ -6,8 +6,8 @@ import pytest
 
 import aggopt
 from aggopt.job import Job
-from aggopt.pipeline.margins import ASKED, NOTE, WARNING, program
-from aggopt.pipeline.partition_step import group
+from aggopt.pipeline.aggregate.margins import ASKED, NOTE, WARNING, margin_arguments
+from aggopt.pipeline.partition.partition_table import partition_table
 
 N, K, DELTA = 100, 5, 0.3
 RNG = np.random.default_rng(2)
@@ -48,8 +48,8 @@ def said(release) -> list[str]:
 
 def width(name, how) -> float:
     """The widest margin that is added, in standard deviations."""
-    given = group(FRAME[[name]], stated(name, how), print, known="0" * 32)
-    return float((program(given)["delta"] - how["delta"]).max())
+    given = partition_table(FRAME[[name]], stated(name, how), print, known="0" * 32)
+    return float((margin_arguments(given)["delta"] - how["delta"]).max())
 
 
 def single(name, release, wide) -> tuple[int, int]:
@@ -144,11 +144,13 @@ def test_only_attributes_that_are_at_risk_are_named() -> None:
 
 
 def test_a_sweep_widens_margins_by_its_own_alpha() -> None:
-    given = group(
+    given = partition_table(
         FRAME[["children"]],
         stated("children", {"method": "p3m"}),
         print,
         known="0" * 32,
     )
-    soft, exact = (program(given, alpha=alpha)["delta"].max() for alpha in (0.5, 0.9))
+    soft, exact = (
+        margin_arguments(given, alpha=alpha)["delta"].max() for alpha in (0.5, 0.9)
+    )
     assert soft <= 0.2 < 0.9 < exact

@@ -15,8 +15,8 @@ from aggopt.experiments.sweep import sweep
 from aggopt.job import Job
 from aggopt.measure import sl
 from aggopt.partition import mdav
-from aggopt.pipeline.margins import NOTE, WARNING, program
-from aggopt.pipeline.partition_step import group
+from aggopt.pipeline.aggregate.margins import NOTE, WARNING, margin_arguments
+from aggopt.pipeline.partition.partition_table import partition_table
 
 N, K, DELTA = 100, 5, 0.3
 ROLES = {"quasi-identifier": ["income"], "wish": ["insist"]}
@@ -102,9 +102,11 @@ def two() -> pd.DataFrame:
 @pytest.mark.parametrize("method", ["p3m", "p3m_onesided", "satisfaction"])
 @pytest.mark.parametrize("delta", [0.1, 1.0, {"relative": 0.4}, {"column": "insist"}])
 def test_margins_are_of_a_group_and_no_wider_than_said(method, delta) -> None:
-    given = group(two(), stated(two(), {"method": method, "delta": delta}), print)
+    given = partition_table(
+        two(), stated(two(), {"method": method, "delta": delta}), print
+    )
     asked = given.asked["delta"]
-    added = program(given)["delta"] - asked
+    added = margin_arguments(given)["delta"] - asked
     for j in np.unique(given.labels):
         own, of = added[given.labels == j], asked[given.labels == j]
         for attribute in (0, 1):
@@ -134,8 +136,8 @@ def test_wishes_are_measured_as_asked_and_satisfied() -> None:
 
 def test_a_margin_of_its_own_width() -> None:
     how = {"method": "p3m", "delta": 0.1, "margin": 0.7}
-    given = group(two(), stated(two(), how), print)
-    added = program(given)["delta"] - 0.1
+    given = partition_table(two(), stated(two(), how), print)
+    added = margin_arguments(given)["delta"] - 0.1
     assert 0.6 < added.max() <= 0.7
     with pytest.raises(JobError, match="margin"):
         stated(two(), {**how, "margin": -0.1})
@@ -148,8 +150,8 @@ def test_each_block_has_margins_of_its_own_groups() -> None:
     asked = stated(two(), how).model_dump(by_alias=True)
     asked["privacy"]["scope"] = "blocks"
     asked["partition"]["attributes"] = "one by one"
-    given = group(two(), Job(**asked), print)
-    added = program(given)["delta"] - 0.1
+    given = partition_table(two(), Job(**asked), print)
+    added = margin_arguments(given)["delta"] - 0.1
     for j in (0, 1):
         of = pd.Series(added[:, j]).groupby(given.labels[:, j])
         assert (of.nunique() == 1).all()

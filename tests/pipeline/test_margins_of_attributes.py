@@ -9,7 +9,7 @@ from aggopt.aggregate._margin import LEAST, in_spreads
 from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
-from aggopt.pipeline.margins import _few, _require_agreement, _steps, _warned
+from aggopt.pipeline.aggregate.margins import _few, _require_agreement, _steps, _warned
 
 PLAIN = np.zeros(9, int)
 THIRDS = np.repeat([0, 1, 2], 3)

@@ -17,6 +17,7 @@ from tables import ROLES, job, people, put_partitioner, smallest
 
 import aggopt
 from aggopt.aggregate import AGGREGATORS
+from aggopt.data.readers.read import read_as_text
 from aggopt.errors import (
     InfeasibleInputError,
     JobError,
@@ -25,11 +26,10 @@ from aggopt.errors import (
     TableError,
     UnknownNameError,
 )
-from aggopt.input.files import as_written
 from aggopt.job import Input
-from aggopt.output import release as release_module
-from aggopt.output.audit import audit
 from aggopt.pipeline import mask
+from aggopt.release import release as release_module
+from aggopt.release.audit.audit import audit_release
 from aggopt.solvers import Certificate, Status
 
 METHODS = [
@@ -181,7 +181,7 @@ def test_the_audit_looks_at_the_originals_too():
     assert aggopt.mask(people(), job()).audit.unchanged is not None
 
 
-def test_what_rounding_moved_is_a_note():
+def test_what_roundingis_a_note():
     notes = aggopt.mask(people(), job(output={"digits": 2})).notes
     assert sum("Published values are rounded (2 digits" in note for note in notes) == 1
 
@@ -344,7 +344,7 @@ def test_csv_text_is_repeated_letter_by_letter(tmp_path):
     how = {"separator": ";", "decimal": ","}
     release = aggopt.mask(table, job(input=how, output={"shuffle": False}))
     files = release.write(tmp_path / "masked.csv")
-    original, written = (as_written(p, Input(**how)) for p in (table, files.table))
+    original, written = (read_as_text(p, Input(**how)) for p in (table, files.table))
     for name in ("note", "illness"):
         assert written[name].to_pylist() == original[name].to_pylist()
     assert "," in written["income"][0].as_py()
@@ -490,9 +490,9 @@ def test_categories_that_no_record_has_are_not_written(tmp_path):
 def test_text_with_bare_carriage_returns_survives(tmp_path):
     frame = people().assign(note="a\rb")
     files = aggopt.mask(frame, job()).write(tmp_path / "m.csv")
-    assert set(as_written(files.table, Input(multiline=True))["note"].to_pylist()) == {
-        "a\rb"
-    }
+    assert set(
+        read_as_text(files.table, Input(multiline=True))["note"].to_pylist()
+    ) == {"a\rb"}
 
 
 def test_columns_that_a_file_would_garble_are_refused(tmp_path):
@@ -554,7 +554,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, release, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(release_module, "sha256", interrupted)
+    monkeypatch.setattr(release_module, "sha256_of_file", interrupted)
     with pytest.raises(KeyboardInterrupt):
         release.write(tmp_path / "masked.csv")
     assert list(tmp_path.iterdir()) == []
@@ -562,13 +562,13 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, release, monkeypatch):
 
 def test_the_audit_finds_identifiers_and_rare_combinations():
     frame = people(6).assign(age=[1, 1, 1, 2, 2, 2], income=[5.0] * 5 + [6.0])
-    found = audit(frame, job().roles, job().privacy)
+    found = audit_release(frame, job().roles, job().privacy)
     assert (found.groups, found.smallest, found.holds) == (3, 1, False)
     assert found.identifiers == ("name",)
     with pytest.raises(PrivacyError, match="still has identifiers: name"):
         found.require()
     with pytest.raises(PrivacyError, match="rarest combination"):
-        audit(frame.drop(columns="name"), job().roles, job().privacy).require()
+        audit_release(frame.drop(columns="name"), job().roles, job().privacy).require()
 
 
 def test_wishes_in_columns_are_heard_and_dropped():

@@ -13,15 +13,19 @@ import pytest
 from tables import people
 
 import aggopt
+from aggopt.data.table import Table
 from aggopt.errors import TableError
-from aggopt.input.table import Table
 from aggopt.job import AttributeSection, Missing
 from aggopt.job._roles import Roles
 from aggopt.measure import assess, sl
-from aggopt.output.release import Release
-from aggopt.output.risk import as_counted
-from aggopt.pipeline.measured import _without_holes, measured, measured_if_any
-from aggopt.pipeline.reassess import Review, review
+from aggopt.pipeline.finish.measures import (
+    _without_holes,
+    measure_if_varying,
+    measure_release,
+)
+from aggopt.pipeline.review.review_release import Review, review_release
+from aggopt.release.audit.counted_risk import replace_counted_risks
+from aggopt.release.release import Release
 
 TYPES = {
     "school": {"order": ["low", "middle", "high"]},
@@ -65,13 +69,15 @@ def tables(frame: pd.DataFrame, masked: Any, **types: Any) -> tuple[Table, Table
 
 
 def test_losses_and_distances_are_by_weight(monkeypatch) -> None:
-    monkeypatch.setattr("aggopt.pipeline.measured.assess", lambda *of, **how: how)
+    monkeypatch.setattr(
+        "aggopt.pipeline.finish.measures.assess", lambda *of, **how: how
+    )
     frame = pd.DataFrame({"a": [0.0, 2.0, 4.0, 6.0], "w": [1.0, 199.0, 199.0, 1.0]})
     weighed = Roles(**{"quasi-identifier": ["a"], "weight": ["w"]})
     asked = {"delta": np.ones((4, 1)), "importance": np.zeros((4, 1))}
     for roles in (weighed, Roles(**{"quasi-identifier": ["a"], "other": ["w"]})):
         table = Table.of(frame, roles)
-        found = measured(table, table, asked, whole=7)
+        found = measure_release(table, table, asked, whole=7)
         assert (found["whole"], found["importance"]) == (7, 1.0)
         if roles is weighed:
             assert found["weights"].tolist() == [0.01, 1.99, 1.99, 0.01]
@@ -83,7 +89,9 @@ def test_losses_and_distances_are_by_weight(monkeypatch) -> None:
 
 def test_distances_by_weight_are_of_numbers_alone(monkeypatch) -> None:
     """Of names beside them there is no standard deviation."""
-    monkeypatch.setattr("aggopt.pipeline.measured.assess", lambda *of, **how: how)
+    monkeypatch.setattr(
+        "aggopt.pipeline.finish.measures.assess", lambda *of, **how: how
+    )
     frame = pd.DataFrame(
         {"s": [*"xyyx"], "a": [0.0, 2.0, 4.0, 6.0], "w": [1.0, 199.0, 199.0, 1.0]}
     )
@@ -92,7 +100,7 @@ def test_distances_by_weight_are_of_numbers_alone(monkeypatch) -> None:
     for names in (["s", "a"], ["a"]):
         roles = Roles(**{"quasi-identifier": names, "weight": ["w"]})
         table = Table.of(frame[[*names, "w"]], roles)
-        found.append(measured(table, table, asked)["delta"].tolist())
+        found.append(measure_release(table, table, asked)["delta"].tolist())
     assert found[0] == found[1] != asked["delta"].tolist()
 
 
@@ -165,7 +173,9 @@ def test_weights_of_the_job_are_not_those_of_the_measures() -> None:
     first = pd.DataFrame({"x": [1.0, 2.0, 3.0, 9.0], "y": list("aabb")})
     after = first.assign(x=[1.5, 1.5, 6.0, 6.0], y=list("abbb"))
     plain, heavy = {"kind": "nominal"}, {"kind": "nominal", "weight": 9.0}
-    found = [measured(*tables(first, after, y=how), {}) for how in (plain, heavy)]
+    found = [
+        measure_release(*tables(first, after, y=how), {}) for how in (plain, heavy)
+    ]
     assert found[0] == found[1] == assess(first, after, {"y": plain})
     assert found[0] != assess(first, after, {"y": heavy})
 
@@ -179,13 +189,13 @@ def test_the_measures_of_a_release_take_what_the_records_ask_for() -> None:
     both = tables(
         pd.DataFrame(X, columns=["a", "b"]), pd.DataFrame(Y, columns=["a", "b"])
     )
-    assert measured(*both, asked).sl == of(importance=ranks) != of()
-    assert measured(*both, asked | {"importance": 0 * ranks}).sl == of()
+    assert measure_release(*both, asked).sl == of(importance=ranks) != of()
+    assert measure_release(*both, asked | {"importance": 0 * ranks}).sl == of()
     assert of() != of(delta=0.1)  # which is the measure's own
-    assert measured(*both, asked, whole=20).linkage_blocks == 2
-    assert measured(*both, {}, whole=20).linkage_blocks == 2
-    assert measured(*both, {}) == measured_if_any(*both, {}) == assess(X, Y)
-    assert measured_if_any(*both, asked).sl == of(importance=ranks)
+    assert measure_release(*both, asked, whole=20).linkage_blocks == 2
+    assert measure_release(*both, {}, whole=20).linkage_blocks == 2
+    assert measure_release(*both, {}) == measure_if_varying(*both, {}) == assess(X, Y)
+    assert measure_if_varying(*both, asked).sl == of(importance=ranks)
 
 
 def test_numbers_beside_categories_are_asked_for_their_distances() -> None:
@@ -195,7 +205,7 @@ def test_numbers_beside_categories_are_asked_for_their_distances() -> None:
         "delta": np.full((4, 1), 0.2),
         "importance": np.array([[1], [2], [3], [4]]),
     }
-    found = measured(*tables(frame, after), asked)
+    found = measure_release(*tables(frame, after), asked)
     assert found.sl == sl(
         frame[["x"]], after[["x"]], delta=0.2, importance=[[1], [2], [3], [4]]
     )
@@ -287,7 +297,7 @@ def test_measures_of_the_users_are_found_beside_the_others() -> None:
     frame = pd.DataFrame({"a": [1.0, 3.0, 5.0]})
     extra = {"first": lambda original, released: original[0, 0] - released[0, 0]}
     one, other = tables(frame, frame + 0.5)
-    found = measured_if_any(one, other, {}, extra)
+    found = measure_if_varying(one, other, {}, extra)
     assert found.own == (("first", -0.5),)
 
 
@@ -305,7 +315,7 @@ def written(
 
 
 def test_a_second_look_finds_the_same(release, tmp_path) -> None:
-    found = review(*written(release, tmp_path), job())
+    found = review_release(*written(release, tmp_path), job())
     assert found.measures == release.measures
     assert (found.warning, found.unmeasured) == (None, None)
     assert found.to_dict()["measures"] == release.measures.to_dict()
@@ -317,7 +327,7 @@ def test_what_no_original_has_is_said_and_the_audit_stands(release, tmp_path) ->
     table["work"] = table["work"].replace("smith", "SECRET")
     changed = int((table["work"] == "SECRET").sum())
     table.to_csv(masked, index=False)
-    found = review(original, masked, job())
+    found = review_release(original, masked, job())
     assert found.measures is None
     assert found.audit.holds
     assert found.warning == found.unmeasured
@@ -378,11 +388,11 @@ def test_a_review_without_measures_has_no_such_warning() -> None:
 def test_a_table_of_which_nothing_varies_is_refused_where_it_is_asked_for() -> None:
     flat = pd.DataFrame({"s": list("aaaa")})
     both = tables(flat, flat)
-    assert measured_if_any(*both, {}) is None
+    assert measure_if_varying(*both, {}) is None
     with pytest.raises(
         TableError, match=r"No attribute of the original varies \(4 rec"
     ):
-        measured(*both, {})
+        measure_release(*both, {})
 
 
 def test_groups_are_those_that_the_audit_counted(release) -> None:
@@ -393,8 +403,11 @@ def test_groups_are_those_that_the_audit_counted(release) -> None:
         assert risks == counted
     whole = SimpleNamespace(total=48, average_risk=3 / 48)
     shifted = SimpleNamespace(combination=9, groups=3, whole=whole)
-    again = as_counted(found, shifted)  # type: ignore[arg-type]
+    again = replace_counted_risks(found, shifted)  # type: ignore[arg-type]
     for figures in (again, again.types):
         risks = figures.highest_risk, figures.average_risk, figures.reidentifications
         assert risks == (1 / 9, 3 / 48, 3)
-    assert as_counted(assess([[1.0], [2.0]], [[1.0], [2.0]]), shifted).types is None  # type: ignore[arg-type]
+    assert (
+        replace_counted_risks(assess([[1.0], [2.0]], [[1.0], [2.0]]), shifted).types
+        is None
+    )  # type: ignore[arg-type]

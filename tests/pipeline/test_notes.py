@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 
 import aggopt
+from aggopt.data.table import Table
 from aggopt.encoding._clock import Clock
-from aggopt.input.table import Table
 from aggopt.job import Output
-from aggopt.output.originals import GRID
 from aggopt.pipeline import mask
-from aggopt.pipeline.compared import compared
-from aggopt.pipeline.grouped import there
+from aggopt.pipeline.finish.original_comparison import compare_originals
+from aggopt.pipeline.partition.partitioned_table import present_values
+from aggopt.release.audit.originals import GRID
 
 
 def asked(names=("a", "b"), other=(), k=2, **sections):
@@ -64,7 +64,7 @@ def masked(frame, **sections):
 
 
 def test_an_index_is_said_to_be_kept_and_groups_to_be_one(monkeypatch):
-    monkeypatch.setattr(mask, "proven", lambda *_: {})
+    monkeypatch.setattr(mask, "partition_certificates", lambda *_: {})
     given = SimpleNamespace(
         whole=np.zeros((8, 2)),
         job=asked(("a", "b")),
@@ -110,9 +110,9 @@ def test_a_constant_does_not_differ():
 
 def test_values_that_are_there():
     x = np.array([1.0, np.nan, 3.0])
-    assert there(x).tolist() == [1.0, 3.0]
+    assert present_values(x).tolist() == [1.0, 3.0]
     whole = np.array([1.0, 2.0])
-    assert there(whole) is whole  # no copy of a large column
+    assert present_values(whole) is whole  # no copy of a large column
 
 
 @pytest.mark.parametrize("clocked", [False, True])
@@ -127,8 +127,8 @@ def test_a_date_may_move_by_half_of_its_step(clocked):
             places=[0], clocks={"a": clock}, roles=table.roles, types={}, domains={}
         )
     output = Output(digits=2)
-    steps = compared(x, x, output, table).step
+    steps = compare_originals(x, x, output, table).step
     assert steps[0] == 500.0  # half a second
-    assert compared(x, x, Output(digits="full"), table).step == pytest.approx(
+    assert compare_originals(x, x, Output(digits="full"), table).step == pytest.approx(
         max(0.5 * clocked, GRID * x.std())
     )

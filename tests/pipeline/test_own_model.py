@@ -15,8 +15,8 @@ from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCode
 from aggopt.experiments._solver_step import solved_by
 from aggopt.experiments.compare_solvers import compare
 from aggopt.experiments.sweep import sweep
-from aggopt.pipeline.before_work import model_of
-from aggopt.pipeline.partition_step import job_of
+from aggopt.pipeline.partition.partition_table import load_job
+from aggopt.pipeline.validate.preflight_checks import find_model
 
 MINE = """
 import cvxpy as cp
@@ -258,11 +258,11 @@ def test_a_job_with_a_model_survives_a_dump_and_goes_by_name(file):
     read = Job.read(path)
     assert Job(**read.model_dump(by_alias=True)) == read
     assert "cap = 9.0" in read.to_toml()
-    loaded = job_of(path, [code])
-    assert model_of(loaded.aggregation).name == "mine.py:capped"
-    assert hash(loaded) == hash(job_of(path, [code]))
+    loaded = load_job(path, [code])
+    assert find_model(loaded.aggregation).name == "mine.py:capped"
+    assert hash(loaded) == hash(load_job(path, [code]))
     assert loaded.aggregation.solver.name == "mine.py:means"
-    assert job_of(loaded).aggregation == loaded.aggregation
+    assert load_job(loaded).aggregation == loaded.aggregation
     object_ = job(aggregation={"model": capped, "solver": people})
     assert object_.model_dump()["aggregation"]["solver"] == "people"
 

@@ -8,8 +8,8 @@ from tables import job, people
 
 import aggopt
 from aggopt.errors import SolverError
-from aggopt.pipeline.own_model_words import remedy, why_stopped
-from aggopt.pipeline.partition_step import require_solved
+from aggopt.pipeline.partition.partition_table import require_solved
+from aggopt.pipeline.programs.user_model_messages import explain_stop, suggest_remedy
 from aggopt.solvers import Certificate, Status
 
 OURS = Certificate(Status.INFEASIBLE, 1.0, None, 0.0, "highs", 0.1)
@@ -33,14 +33,14 @@ def whole(x, labels, sizes, *, reach=0):
 
 
 def test_wishes_are_spoken_of_where_a_model_of_ours_fails() -> None:
-    assert remedy([OURS]) == remedy([OWN, OURS]) == WISHES
-    assert remedy([OWN]) == f"no values satisfy all its constraints: {SETTINGS}"
+    assert suggest_remedy([OURS]) == suggest_remedy([OWN, OURS]) == WISHES
+    assert suggest_remedy([OWN]) == f"no values satisfy all its constraints: {SETTINGS}"
     failed = replace(OWN, status=Status.FAILED)
     more = f"name another solver in the job, allow it more time, or {SETTINGS}"
-    assert remedy([failed]) == remedy([failed, OWN]) == more
+    assert suggest_remedy([failed]) == suggest_remedy([failed, OWN]) == more
 
 
-@pytest.mark.parametrize(("by", "fix"), [(OURS, WISHES), (OWN, remedy([OWN]))])
+@pytest.mark.parametrize(("by", "fix"), [(OURS, WISHES), (OWN, suggest_remedy([OWN]))])
 def test_a_refusal_says_it(by, fix) -> None:
     with pytest.raises(SolverError, match="'age': infeasible") as refused:
         require_solved({"age": by, "pay": replace(OURS, status=Status.OPTIMAL)})
@@ -50,13 +50,13 @@ def test_a_refusal_says_it(by, fix) -> None:
 def test_a_limit_that_nobody_named_is_explained() -> None:
     stopped = replace(OWN, status=Status.LIMIT)
     own = job(aggregation={"model": whole})
-    assert why_stopped(stopped, own) == WHY
-    assert why_stopped(stopped, job()) == WHY
-    assert why_stopped(replace(OURS, status=Status.LIMIT), own) == ""
-    assert why_stopped(replace(OWN, status=Status.GAP), own) == ""
+    assert explain_stop(stopped, own) == WHY
+    assert explain_stop(stopped, job()) == WHY
+    assert explain_stop(replace(OURS, status=Status.LIMIT), own) == ""
+    assert explain_stop(replace(OWN, status=Status.GAP), own) == ""
     for named in ({"time_limit": 9.0}, {"options": {"mip_rel_gap": 0.1}}):
         limited = job(aggregation={"model": whole, "solver": "highs", **named})
-        assert why_stopped(stopped, limited) == ""
+        assert explain_stop(stopped, limited) == ""
 
 
 def test_a_release_by_an_integer_program_says_why_it_is_not_shown_best() -> None:

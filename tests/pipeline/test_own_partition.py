@@ -11,8 +11,8 @@ from tables import ROLES, job, people
 
 import aggopt
 from aggopt import Job
-from aggopt.core.own_code import sha256
-from aggopt.core.trust import trusting
+from aggopt.core.plugins.loading import sha256
+from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import (
     JobError,
     PrivacyError,
@@ -23,9 +23,9 @@ from aggopt.errors import (
 from aggopt.experiments.compare_solvers import compare
 from aggopt.experiments.sweep import sweep
 from aggopt.job._own import renamed
-from aggopt.output import manifest as manifest_module
 from aggopt.partition import Partition
-from aggopt.pipeline.stated_code import with_trusted_code
+from aggopt.pipeline.review.trusted_code import attach_trusted_code
+from aggopt.release import manifest as manifest_module
 from aggopt.solvers import Certificate, Claim, Status
 
 FILE = """
@@ -300,7 +300,7 @@ def test_two_files_of_one_name_and_kind_are_refused_before_work(tmp_path) -> Non
     match = r"The job names two files for mine\.py:f, a solver"
     with pytest.raises(JobError, match=match):
         aggopt.mask(None, by(*paths[:2]), trust=paths)
-    with trusting(paths):
+    with trust_files(paths):
         same = by(paths[0], paths[2]).loaded()
     assert len(same.code) == 2
 
@@ -344,7 +344,7 @@ STATED |= {"kind": "solvers"}
 def test_edited_code_of_a_manifest_is_refused(entry) -> None:
     for stated in ([entry], entry or 3):
         with pytest.raises(JobError) as refused:
-            with_trusted_code({}, stated)
+            attach_trusted_code({}, stated)
         assert refused.value.problem == (
             "The manifest states no code that a release writes: it may have been "
             "edited."
@@ -358,7 +358,7 @@ def test_a_manifest_without_code_has_the_job_as_it_is() -> None:
     stated = {"partition": {"method": "x"}}
     point = {"name": "x", "where": "entry point"}
     for code in (None, [], [point]):
-        assert with_trusted_code(stated, code) == stated
+        assert attach_trusted_code(stated, code) == stated
 
 
 def test_the_version_of_a_plugin_stands_in_the_manifest(monkeypatch) -> None:

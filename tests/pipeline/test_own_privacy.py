@@ -12,6 +12,7 @@ from tables import people
 
 import aggopt
 from aggopt import Job
+from aggopt.data.context.confidential import read_confidential_attributes
 from aggopt.errors import (
     InfeasibleInputError,
     JobError,
@@ -20,9 +21,8 @@ from aggopt.errors import (
     UnknownNameError,
     UntrustedCodeError,
 )
-from aggopt.input.confidential import confidential_of
 from aggopt.job._own import renamed
-from aggopt.output.audit import audit
+from aggopt.release.audit.audit import audit_release
 
 CODE = """
 def several(values, *, least=2):
@@ -211,7 +211,7 @@ def of_column(values, **treatment):
 
     asked = job(own=look, repair="merge", confidential={"illness": treatment})
     table = nw.from_native(pd.DataFrame({"illness": values}))
-    (held,) = confidential_of(table, asked.roles, asked.privacy, ".")
+    (held,) = read_confidential_attributes(table, asked.roles, asked.privacy, ".")
     held.requirements[0].broken(np.arange(len(values)), np.array([0, len(values)]))
     return seen[0]
 
@@ -239,16 +239,16 @@ def test_values_are_numbers_where_all_of_them_are() -> None:
 def test_a_release_that_was_written_is_counted_again() -> None:
     asked = job(own={"method": several, "least": 3})
     table = people().assign(age=1, income=2)
-    assert audit(table, asked.roles, asked.privacy).holds
+    assert audit_release(table, asked.roles, asked.privacy).holds
     broken = table.assign(age=np.arange(40) // 4)
-    found = audit(broken, asked.roles, asked.privacy)
+    found = audit_release(broken, asked.roles, asked.privacy)
     assert not found.promises[0].holds
 
 
 def test_an_audit_does_not_do_without_what_is_not_loaded(file) -> None:
     asked = Job.read(file)
     with pytest.raises(UntrustedCodeError):
-        audit(people(), asked.roles, asked.privacy)
+        audit_release(people(), asked.roles, asked.privacy)
 
 
 def test_names_are_changed_within_lists_of_sections_too() -> None:

@@ -11,7 +11,7 @@ from aggopt.experiments.compare_solvers import compare
 from aggopt.models import set_partition
 from aggopt.partition import optimal
 from aggopt.partition._optimal.restricted_ip import _solve_program
-from aggopt.pipeline.guarantees import require_guarantees
+from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers._answer import answer_here
 

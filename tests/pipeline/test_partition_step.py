@@ -10,30 +10,33 @@ import pytest
 from refusals import refused
 
 import aggopt
+from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError
-from aggopt.input.table import Table
 from aggopt.job import Privacy
 from aggopt.partition._shared.result import INTERRUPTED, Block, Partition
-from aggopt.pipeline import before_work, completed_job, partition_step, wishes
-from aggopt.pipeline.before_work import require_variance
-from aggopt.pipeline.grouped import Blocks
-from aggopt.pipeline.infeasibility import Forced
-from aggopt.pipeline.partition_step import (
+from aggopt.pipeline.partition import partition_table as partition_step
+from aggopt.pipeline.partition.partition_table import (
     _by_policy,
-    _interrupts_left_to_mask,
-    group,
-    job_of,
+    _leave_interrupts_to_mask,
+    load_job,
+    partition_table,
     progress_or_noop,
     read_table,
 )
-from aggopt.pipeline.prepared import PreparedTable
-from aggopt.pipeline.wishes import wishes_of_numbers
+from aggopt.pipeline.partition.partitioned_table import Partitions
+from aggopt.pipeline.prepare import defaults as completed_job
+from aggopt.pipeline.prepare.prepared_table import PreparedTable
+from aggopt.pipeline.validate import distance_requests as wishes
+from aggopt.pipeline.validate import preflight_checks as before_work
+from aggopt.pipeline.validate.distance_requests import number_requests
+from aggopt.pipeline.validate.infeasibility import SingleGroupReason
+from aggopt.pipeline.validate.preflight_checks import require_variance
 from aggopt.solvers import Certificate, Status
 
 
 def test_who_is_told_of_progress_can_be_called() -> None:
     assert progress_or_noop(print) is print
-    assert progress_or_noop(None)("read", 0.5) is None
+    assert progress_or_noop(None)("read_file", 0.5) is None
     with refused(
         "progress is of type int, which cannot be called.",
         "pass a function of the step and the share of it that is done, such as print, "
@@ -49,13 +52,13 @@ def test_what_is_no_job_is_refused_by_its_type() -> None:
         "pass a Job(...), or the path of a TOML file.",
         JobError,
     ):
-        job_of(0.5)
+        load_job(0.5)
 
 
 def test_an_interrupted_search_does_not_warn_and_all_else_does() -> None:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        with _interrupts_left_to_mask():
+        with _leave_interrupts_to_mask():
             warnings.warn(f"{INTERRUPTED} so far", UserWarning, stacklevel=1)
             warnings.warn("something else", UserWarning, stacklevel=1)
         warnings.warn(INTERRUPTED, UserWarning, stacklevel=1)
@@ -64,8 +67,12 @@ def test_an_interrupted_search_does_not_warn_and_all_else_does() -> None:
 
 def test_one_group_that_t_made_cannot_keep_the_variance(monkeypatch) -> None:
     heard, held = [], (object(),)
-    why = Forced("To keep t = 0.1, all records form one group.", "promise a larger t.")
-    monkeypatch.setattr(before_work, "forced", lambda *of: heard.append(of) or why)
+    why = SingleGroupReason(
+        "To keep t = 0.1, all records form one group.", "promise a larger t."
+    )
+    monkeypatch.setattr(
+        before_work, "explain_single_group", lambda *of: heard.append(of) or why
+    )
 
     def job(*keeps):
         keeping = SimpleNamespace(keeps=keeps)
@@ -84,7 +91,7 @@ def test_one_group_that_t_made_cannot_keep_the_variance(monkeypatch) -> None:
     ):
         require_variance(kept, held, one)
     assert heard == [(held, kept.privacy)]
-    monkeypatch.setattr(before_work, "forced", lambda *_: None)
+    monkeypatch.setattr(before_work, "explain_single_group", lambda *_: None)
     require_variance(kept, held, one)
 
 
@@ -95,7 +102,9 @@ def test_a_table_is_read_as_the_job_says_and_its_file_is_known(
     frame, heard = pd.DataFrame({"a": [1, 2], "code": [7, 8]}), []
     path = tmp_path / "people.csv"
     frame.to_csv(path, index=False)
-    monkeypatch.setattr(partition_step, "read", lambda *of: heard.append(of) or frame)
+    monkeypatch.setattr(
+        partition_step, "read_file", lambda *of: heard.append(of) or frame
+    )
     job = aggopt.Job(
         roles={"quasi-identifier": ["a", "code"]},
         privacy={"k": 2},
@@ -125,7 +134,7 @@ def wished(**how):
         aggregation={"method": "p3m", **how},
     )
     table = Table.of(HOLED, job.roles, job.attributes, missing=job.missing)
-    return wishes_of_numbers(table, table.matrix(), job)
+    return number_requests(table, table.matrix(), job)
 
 
 def test_nothing_is_asked_for_of_what_is_missing() -> None:
@@ -172,7 +181,7 @@ def test_groups_are_asked_for_by_weight(monkeypatch, method, w) -> None:
     monkeypatch.setattr(
         partition_step,
         "_by_policy",
-        lambda *of: heard.append(of) or Blocks((groups,), None),
+        lambda *of: heard.append(of) or Partitions((groups,), None),
     )
     job = aggopt.Job(
         roles={"quasi-identifier": ["a"], "weight": "w"},
@@ -181,7 +190,7 @@ def test_groups_are_asked_for_by_weight(monkeypatch, method, w) -> None:
         **({} if method is None else {"partition": {"method": method}}),
     )
     frame = pd.DataFrame({"a": np.arange(12.0), "w": w})
-    made = group(frame, job, None, known="ab" * 16)
+    made = partition_table(frame, job, None, known="ab" * 16)
     ((given, _, how, asked, held, mended),) = heard
     known = given.weights
     assert (given.holes, given.strata) == (None, None)
@@ -210,9 +219,9 @@ def test_a_repair_is_by_weight(monkeypatch, within) -> None:
         privacy=SimpleNamespace(k=3),
         strata=SimpleNamespace(jobs=1),
     )
-    for name in ("partition_blocks", "within_strata"):
+    for name in ("partition_blocks", "partition_within_strata"):
         monkeypatch.setattr(partition_step, name, lambda *of: ("block",))
-    for name in ("repaired", "repaired_within"):
+    for name in ("repair_block", "repair_within_strata"):
         monkeypatch.setattr(
             partition_step,
             name,
@@ -225,10 +234,10 @@ def test_a_repair_is_by_weight(monkeypatch, within) -> None:
     assert made == ((one,), None)
     if within:
         of = "block", "records", "strata", job, "held", "mended", "weights"
-        assert heard == [("repaired_within", of, {})]
+        assert heard == [("repair_within_strata", of, {})]
     else:
         of = "block", "records", job, "held", "mended"
-        assert heard == [("repaired", of, {"weights": "weights"})]
+        assert heard == [("repair_block", of, {"weights": "weights"})]
 
 
 def test_wishes_are_in_weighted_deviations(monkeypatch) -> None:
@@ -241,7 +250,7 @@ def test_wishes_are_in_weighted_deviations(monkeypatch) -> None:
         aggregation={"method": "p3m", "delta": {"relative": 1.0}},
     )
     table = Table.of(pd.DataFrame({"a": x, "w": w}), job.roles)
-    found = wishes_of_numbers(table, table.matrix(), job)
+    found = number_requests(table, table.matrix(), job)
     away = np.abs(x - 3) / 1.04**0.5
     assert found["delta"][:, 0] == pytest.approx(away)
     ((delta, z, k, names, known),) = heard

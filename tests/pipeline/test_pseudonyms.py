@@ -11,9 +11,9 @@ from households import OF_RECORDS, OF_UNITS, members, of
 import aggopt
 from aggopt import Job
 from aggopt.errors import AggoptError, PrivacyError
-from aggopt.output.audit import audit
-from aggopt.output.composition import linked
-from aggopt.pipeline.reassess import review
+from aggopt.pipeline.review.review_release import review_release
+from aggopt.release.audit.audit import audit_release
+from aggopt.release.audit.unit_compositions import count_linked_units
 
 SECRET = "0123456789abcdef" * 2
 UNITS = {"attributes": OF_UNITS, "published": "pseudonym"}
@@ -99,7 +99,7 @@ def test_a_written_release_is_recounted_and_made_again(tmp_path):
     assert stated["job"]["units"]["published"] == "pseudonym"
     counted = stated["output"]["recounted"]["linked"]
     assert counted["rarest"] == made.audit.linked.rarest
-    found = review(tmp_path / "people.csv", files.table, made.job)
+    found = review_release(tmp_path / "people.csv", files.table, made.job)
     assert found.audit.linked == made.audit.linked
     again = aggopt.repeat(
         files.manifest, tmp_path / "people.csv", tmp_path / "again.csv"
@@ -141,7 +141,7 @@ def test_units_of_one_record_each_need_no_stratum():
 
 def test_units_are_compared_by_how_often_they_have_what():
     published = np.array([0, 0, 1, 1, 0, 0])
-    found = linked(("age",), published, np.array([5, 5, 3, 3, 9, 7]), 2)
+    found = count_linked_units(("age",), published, np.array([5, 5, 3, 3, 9, 7]), 2)
     assert (found.rarest, found.rare, found.unique, found.total) == (1, 2, 2, 4)
     assert (found.combinations, found.attributes) == (3, ("age",))
 
@@ -152,7 +152,7 @@ def test_pseudonyms_that_tell_units_apart_are_found_in_a_file(k, holds):
         {"age": [1] * 6 + [2] * 6, "pseudonym": [*"aabbcd", *"efghij"]}
     )
     roles = Job(roles={"quasi-identifier": ["age"]}, privacy={"k": k})
-    found = audit(table, roles.roles, roles.privacy, pseudonym="pseudonym")
+    found = audit_release(table, roles.roles, roles.privacy, pseudonym="pseudonym")
     assert found.smallest == 6
     assert found.linked.rarest == 2
     assert found.holds is holds
@@ -176,9 +176,9 @@ def test_one_unit_that_is_alone_is_said_of_one():
     )
     roles = {"quasi-identifier": ["age"], "other": ["sex"]}
     asked = Job(roles=roles, privacy={"k": 2})
-    found = audit(table, asked.roles, asked.privacy, pseudonym="pseudonym")
+    found = audit_release(table, asked.roles, asked.privacy, pseudonym="pseudonym")
     assert found.seal.heading == "k = 2 holds, but 1 of 5 records is unique with 'sex'"
-    alike = audit(
+    alike = audit_release(
         table.assign(sex="f"), asked.roles, asked.privacy, pseudonym="pseudonym"
     )
     assert alike.seal.state == "green"

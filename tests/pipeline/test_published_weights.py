@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from aggopt import Job
-from aggopt.input.table import Table
-from aggopt.pipeline.published_weights import with_weights
+from aggopt.data.table import Table
+from aggopt.pipeline.finish.published_weights import add_weights
 
 JOB = Job(roles={"quasi-identifier": ["age"], "weight": "w"}, privacy={"k": 2})
 BOOKS = {"age": "of age", "w": "of w"}
@@ -28,7 +28,7 @@ def published(how, sampling=True):
         labels=np.array([0, 0, 1, 1]),
     )
     made = replace(Table.of(FRAME, JOB.roles), codebooks=BOOKS)
-    return made, with_weights(given, made), job
+    return made, add_weights(given, made), job
 
 
 @pytest.mark.parametrize(("how", "sampling"), [("as is", True), ("group mean", False)])

@@ -8,8 +8,11 @@ import pytest
 
 import aggopt
 from aggopt.errors import TableError
-from aggopt.pipeline import reassess
-from aggopt.pipeline.reassess import review, tables_of
+from aggopt.pipeline.review import review_release as reassess
+from aggopt.pipeline.review.review_release import (
+    read_original_and_release,
+    review_release,
+)
 
 FRAME = pd.DataFrame(
     {
@@ -36,7 +39,7 @@ def files(tmp_path):
 
 
 def test_the_original_is_read_with_its_types_and_without_small_strata(files) -> None:
-    first, second = tables_of(*files, JOB)
+    first, second = read_original_and_release(*files, JOB)
     assert len(first.frame) == len(second.frame) == 12
     for table in (first, second):
         assert table.frame["code"].to_list() == ["007", "7"] * 6
@@ -45,12 +48,12 @@ def test_the_original_is_read_with_its_types_and_without_small_strata(files) -> 
 
 def test_a_release_in_the_place_of_its_original_is_refused(files) -> None:
     original, released = files
-    digest = aggopt.output.staging.sha256(original)
+    digest = aggopt.release.files.staging.sha256_of_file(original)
     manifest = f'{{"input": {{"sha256": "{digest}"}}}}'
     released.with_name("masked.manifest.json").write_text(manifest)
-    tables_of(original, released, JOB)
+    read_original_and_release(original, released, JOB)
     with pytest.raises(TableError, match=r"masked\.csv is the release, made from peo"):
-        tables_of(released, original, JOB)
+        read_original_and_release(released, original, JOB)
 
 
 def test_weights_that_were_to_be_dropped_are_found_whatever_is_measured(
@@ -59,12 +62,12 @@ def test_weights_that_were_to_be_dropped_are_found_whatever_is_measured(
     def refuse(*of):
         raise TableError("There is nothing to measure.", fix="none.")
 
-    monkeypatch.setattr(reassess, "measured_if_any", refuse)
+    monkeypatch.setattr(reassess, "measure_if_varying", refuse)
     for path in files:
         pd.read_csv(path, dtype=str).assign(w=1.0).to_csv(path, index=False)
     weights = {"roles": {**ROLES, "weight": "w"}, "weights": {"published": "drop"}}
     job = aggopt.Job(**SECTIONS, **weights)
-    found = review(*files, job, same_order=True)
+    found = review_release(*files, job, same_order=True)
     assert found.audit.identifiers == ("w",)
     assert (found.measures, found.same_order) == (None, True)
     assert found.warning == (
@@ -84,7 +87,7 @@ def test_what_was_written_is_recounted_as_the_job_says(files, monkeypatch) -> No
 
         monkeypatch.setattr(reassess, name, heeded)
 
-    for name in ("audit", "compared", "wishes_of"):
+    for name in ("audit_release", "compare_originals", "read_requests"):
         overhear(name)
     for path in files:
         columns = pd.read_csv(path, dtype={"code": str})
@@ -92,13 +95,13 @@ def test_what_was_written_is_recounted_as_the_job_says(files, monkeypatch) -> No
     read = {"separator": ";", "decimal": ","}
     asked = {"policy": "patterns", "report_compatible": True}
     job = aggopt.Job(roles=ROLES, **SECTIONS, input=read, missing=asked)
-    review(*files, job, same_order=True)
-    first, whole, _ = heard["wishes_of"][0]
+    review_release(*files, job, same_order=True)
+    first, whole, _ = heard["read_requests"][0]
     assert whole.tolist() == first.matrix().tolist()
-    X, released, output, original = heard["compared"][0]
+    X, released, output, original = heard["compare_originals"][0]
     assert X.tolist() == released.tolist() == whole.tolist()
     assert (output, original) == (job.output, first)
-    named = heard["audit"][1]
+    named = heard["audit_release"][1]
     assert (named["decimal"], named["compatible"]) == (",", True)
 
 
@@ -115,10 +118,12 @@ def test_own_measures_and_risks_are_those_that_the_job_asks_for(
             else "risks"
         )
 
-    monkeypatch.setattr(reassess, "measured_if_any", told)
-    monkeypatch.setattr(reassess, "risks_of", told)
-    monkeypatch.setattr(reassess, "as_counted", lambda measures, audit: measures)
-    found = review(*files, JOB, same_order=True)
+    monkeypatch.setattr(reassess, "measure_if_varying", told)
+    monkeypatch.setattr(reassess, "measure_risks", told)
+    monkeypatch.setattr(
+        reassess, "replace_counted_risks", lambda measures, audit: measures
+    )
+    found = review_release(*files, JOB, same_order=True)
     (first, beside, asked, own), of_risks = heard
     assert first.matrix()[:, 1].tolist() == beside.matrix()[:, 1].tolist()
     assert (asked, own) == ({}, JOB.measures.own)

@@ -7,9 +7,9 @@ import pytest
 import aggopt
 from aggopt.errors import JobError
 from aggopt.models import MODELS
-from aggopt.pipeline import guarantees
-from aggopt.pipeline.attribute_blocks import require_scope
-from aggopt.pipeline.guarantees import require_guarantees
+from aggopt.pipeline.prepare.attribute_blocks import require_scope
+from aggopt.pipeline.validate import privacy_guarantees as guarantees
+from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 
 MERGE = (
     'set repair = "merge" under [privacy], which keeps every promise, or "search", '

@@ -17,18 +17,18 @@ from tables import ROLES, TREE, job, people
 import aggopt
 from aggopt.errors import JobError, TableError
 from aggopt.job import AttributeSection
-from aggopt.pipeline.reported import (
+from aggopt.pipeline.review.report_data import (
     MEASURED,
     _leveled,
     _of_groups,
     _read,
     _require_countable,
-    reported,
+    read_report_data,
     require_promised,
 )
-from aggopt.report.facts import BY_BOTH, BY_JOB, BY_MANIFEST
-from aggopt.report.html import report_html
-from aggopt.report.of_release import facts_of
+from aggopt.release.report.facts import BY_BOTH, BY_JOB, BY_MANIFEST
+from aggopt.release.report.html import report_html
+from aggopt.release.report.of_release import facts_of
 from aggopt.solvers import Status
 from aggopt.solvers._certificate import Claim
 
@@ -57,14 +57,14 @@ def html_of_mask(found):
 
 
 def test_what_is_read_again_is_what_was_written_with_the_release(here):
-    found = reported(here / "masked.csv", original=here / "people.csv")
+    found = read_report_data(here / "masked.csv", original=here / "people.csv")
     assert found.promised_by == BY_MANIFEST
     assert html_of_mask(found) == (here / "report.html").read_text("utf-8")
     assert found.private is None
 
 
 def test_without_the_originals_nothing_is_compared(here):
-    found = reported(here / "masked.csv")
+    found = read_report_data(here / "masked.csv")
     assert found.original is None
     assert found.audit.holds
     assert found.audit.smallest == 3
@@ -73,7 +73,9 @@ def test_without_the_originals_nothing_is_compared(here):
 
 
 def test_the_office_sees_what_the_manifest_states(here):
-    found = reported(here / "masked.csv", original=here / "people.csv", private=True)
+    found = read_report_data(
+        here / "masked.csv", original=here / "people.csv", private=True
+    )
     stated = json.loads((here / "masked.manifest.json").read_text())
     assert found.private.notes == tuple(stated["notes"])
     assert found.private.made == {
@@ -83,14 +85,14 @@ def test_the_office_sees_what_the_manifest_states(here):
     }
     assert found.private.rows is None
     edit(lambda stated: stated.update(notes=None))
-    assert reported(here / "masked.csv", private=True).private.notes == ()
+    assert read_report_data(here / "masked.csv", private=True).private.notes == ()
 
 
 def test_the_files_may_lie_in_a_folder_of_their_own(here):
     (here / "own").mkdir()
     for name in ("masked.manifest.json", "masked.private.csv"):
         (here / name).rename(here / "own" / name)
-    found = reported(
+    found = read_report_data(
         here / "masked.csv", original=here / "people.csv", folder=here / "own"
     )
     assert html_of_mask(found) == (here / "report.html").read_text("utf-8")
@@ -100,9 +102,9 @@ def test_the_files_may_lie_in_a_folder_of_their_own(here):
     )
     manifest = here / "masked.manifest.json"
     with refused(f"{manifest} is not there.", fix, TableError):
-        reported(here / "masked.csv")
+        read_report_data(here / "masked.csv")
     with refused(f"{here / 'other.csv'} is not there.", fix, TableError):
-        reported(here / "other.csv", folder=here / "own")
+        read_report_data(here / "other.csv", folder=here / "own")
 
 
 def test_a_manifest_of_another_table_is_refused(here):
@@ -113,7 +115,7 @@ def test_a_manifest_of_another_table_is_refused(here):
         "bring together the files of one and the same run.",
         TableError,
     ):
-        reported(here / "masked.csv")
+        read_report_data(here / "masked.csv")
 
 
 @pytest.mark.parametrize("name", ["masked.csv", "masked.manifest.json"])
@@ -121,19 +123,19 @@ def test_a_device_is_not_read(here, name):
     (here / name).unlink()
     (here / name).symlink_to("/dev/zero")
     with pytest.raises(TableError, match=name):
-        reported(here / "masked.csv")
+        read_report_data(here / "masked.csv")
 
 
 def test_what_does_not_hold_is_found_in_the_file(here):
     edit(lambda stated: stated["job"]["privacy"].update(k=30))
-    found = reported(here / "masked.csv")
+    found = read_report_data(here / "masked.csv")
     assert not found.audit.holds
     assert found.audit.smallest == 3
 
 
 def test_a_job_that_promises_the_same_is_said(here):
     (here / "job.toml").write_text(job().to_toml())
-    found = reported(here / "masked.csv", asked=here / "job.toml")
+    found = read_report_data(here / "masked.csv", asked=here / "job.toml")
     assert found.promised_by == BY_BOTH
     assert f"What was promised is stated by {BY_BOTH}." in report_html(found)
 
@@ -141,14 +143,14 @@ def test_a_job_that_promises_the_same_is_said(here):
 def test_a_manifest_that_promises_less_than_the_job_is_refused(here):
     (here / "job.toml").write_text(job().to_toml())
     edit(lambda stated: stated["job"]["privacy"].update(k=2))
-    assert reported(here / "masked.csv").audit.holds
+    assert read_report_data(here / "masked.csv").audit.holds
     with refused(
         "masked.manifest.json and job.toml differ in what is promised: [privacy].",
         "name the job that the release was made by; if this is it, the manifest has "
         "been edited: mask the table again.",
         JobError,
     ):
-        reported(here / "masked.csv", asked=here / "job.toml")
+        read_report_data(here / "masked.csv", asked=here / "job.toml")
 
 
 STRATA = {**ROLES, "other": [], "stratum": ["note"]}
@@ -190,11 +192,11 @@ def test_how_it_is_kept_is_no_promise(tmp_path, code):
 def test_an_identifier_that_came_back_is_found_in_the_file(here):
     masked = pd.read_csv("masked.csv")
     masked.assign(name="Jo").to_csv("masked.csv", index=False)
-    from aggopt.output.staging import sha256
+    from aggopt.release.files.staging import sha256_of_file
 
-    digest = sha256(here / "masked.csv")
+    digest = sha256_of_file(here / "masked.csv")
     edit(lambda stated: stated["output"].update(sha256=digest))
-    assert reported(here / "masked.csv").audit.identifiers == ("name",)
+    assert read_report_data(here / "masked.csv").audit.identifiers == ("name",)
 
 
 EDITED = [
@@ -236,12 +238,12 @@ def test_measures_that_are_no_numbers_are_refused(here):
 
 def test_a_release_of_which_nothing_was_measured_has_a_report(here):
     edit(lambda stated: stated.update(measures=None))
-    assert reported(here / "masked.csv").measures is None
+    assert read_report_data(here / "masked.csv").measures is None
 
 
 def test_a_bound_that_is_not_known_is_none(here):
     edit(lambda stated: stated["certificates"]["age"].update(bound=None))
-    assert reported(here / "masked.csv").certificates["age"].bound is None
+    assert read_report_data(here / "masked.csv").certificates["age"].bound is None
 
 
 def require_refused(here, key):
@@ -251,13 +253,13 @@ def require_refused(here, key):
         "bring the manifest as it was written with the release.",
         JobError,
     ):
-        reported(here / "masked.csv")
+        read_report_data(here / "masked.csv")
 
 
 def test_certificates_come_back_as_they_were(here):
     release = aggopt.mask("people.csv", job(aggregation={"method": "p3m"}))
     release.write("other.csv")
-    found = reported(here / "other.csv")
+    found = read_report_data(here / "other.csv")
     for name, own in release.certificates.items():
         assert found.certificates[name] == replace(own, multipliers=None)
     assert list(found.groups) == ["age, income"]
@@ -267,21 +269,23 @@ def test_certificates_come_back_as_they_were(here):
         lambda stated: stated["certificates"]["age"].update(claimed=claim),
         "other.manifest.json",
     )
-    assert reported(here / "other.csv").certificates["age"].claimed == Claim(**claim)
+    assert read_report_data(here / "other.csv").certificates["age"].claimed == Claim(
+        **claim
+    )
 
 
 def test_units_are_counted_with_the_originals_alone(tmp_path):
     members().to_csv(tmp_path / "people.csv", index=False)
     release = aggopt.mask(tmp_path / "people.csv", of(OF_RECORDS))
     release.write(tmp_path / "masked.csv")
-    found = reported(tmp_path / "masked.csv", original=tmp_path / "people.csv")
+    found = read_report_data(tmp_path / "masked.csv", original=tmp_path / "people.csv")
     assert found.audit.whole == release.audit.whole
     with refused(
         "k counts units (household), which no release has.",
         "name the table that was masked: --original TABLE, or --private TABLE.",
         TableError,
     ):
-        reported(tmp_path / "masked.csv")
+        read_report_data(tmp_path / "masked.csv")
 
 
 def test_dominance_is_counted_with_the_originals_alone(tmp_path):
@@ -297,14 +301,14 @@ def test_dominance_is_counted_with_the_originals_alone(tmp_path):
     )
     release = aggopt.mask(tmp_path / "people.csv", asked)
     release.write(tmp_path / "masked.csv")
-    found = reported(tmp_path / "masked.csv", original=tmp_path / "people.csv")
+    found = read_report_data(tmp_path / "masked.csv", original=tmp_path / "people.csv")
     assert found.audit.promises == release.audit.promises != ()
     with refused(
         "dominance is of the sampling weights of the originals, which no release has.",
         "name the table that was masked: --original TABLE, or --private TABLE.",
         TableError,
     ):
-        reported(tmp_path / "masked.csv")
+        read_report_data(tmp_path / "masked.csv")
 
 
 def test_rows_are_numbered_as_in_the_table_that_came(tmp_path):
@@ -314,7 +318,7 @@ def test_rows_are_numbered_as_in_the_table_that_came(tmp_path):
     release = aggopt.mask(tmp_path / "people.csv", asked)
     release.write(tmp_path / "masked.csv")
     there = {"original": tmp_path / "people.csv", "private": True}
-    found = reported(tmp_path / "masked.csv", **there)
+    found = read_report_data(tmp_path / "masked.csv", **there)
     assert (
         found.private.rows.tolist() == np.flatnonzero(frame["region"] != "m").tolist()
     )
@@ -336,7 +340,9 @@ def test_levels_of_a_release_are_read_as_names(tmp_path):
     )
     release = aggopt.mask(frame, asked)
     release.write(tmp_path / "masked.csv")
-    assert "illness: share of records" in report_html(reported(tmp_path / "masked.csv"))
+    assert "illness: share of records" in report_html(
+        read_report_data(tmp_path / "masked.csv")
+    )
 
 
 # --- what the file alone tells
@@ -408,6 +414,6 @@ def test_a_file_is_recounted_by_the_blocks_that_are_stated(here):
         stated["partition"] = parts
 
     edit(apart)
-    facts = reported(here / "masked.csv")
+    facts = read_report_data(here / "masked.csv")
     assert list(facts.groups) == ["age", "income"]
     assert [count.attributes for count in facts.audit.blocks] == [("age",), ("income",)]

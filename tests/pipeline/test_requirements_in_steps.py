@@ -7,22 +7,31 @@ import pandas as pd
 import pytest
 from refusals import refused
 
+from aggopt.data.context.confidential import Confidential
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, TableError, UnknownNameError
-from aggopt.input.confidential import Confidential
-from aggopt.input.strata import Stratified
-from aggopt.input.table import Table
 from aggopt.job import Job, Repairing
 from aggopt.job._roles import Roles
 from aggopt.partition._registry import ConfidentialUse
-from aggopt.pipeline import guarantees, partition_step
-from aggopt.pipeline.earlier_groups import require_earlier_groups, with_earlier_groups
-from aggopt.pipeline.guarantees import partitioner, require_guarantees
-from aggopt.pipeline.partition_step import _by_policy
-from aggopt.pipeline.strata import LESS, require_kept, require_there
-from aggopt.pipeline.units import of_units
+from aggopt.pipeline.partition.strata import (
+    LESS,
+    require_kept,
+    require_values_in_strata,
+)
+from aggopt.pipeline.validate import privacy_guarantees as guarantees
+from aggopt.pipeline.validate.privacy_guarantees import (
+    make_partitioner,
+    require_guarantees,
+)
+from aggopt.pipeline.validate.units import unit_requirements
+from aggopt.pipeline.waves.earlier_groups import (
+    add_earlier_groups,
+    require_earlier_groups,
+)
 from aggopt.privacy._models.l_diversity import Diversity
 
-STRATA = Stratified(np.array([0, 0, 1, 1, 1]))
+STRATA = RecordStrata(np.array([0, 0, 1, 1, 1]))
 
 
 def test_whole_strata_keep_what_groups_within_them_are_to_keep() -> None:
@@ -65,16 +74,18 @@ def test_strata_have_as_many_values_as_they_need(case) -> None:
         **({"aggregation": how} if how else {}),
     )
     table = SimpleNamespace(domains=dict.fromkeys([*names, "b"]))
-    require_there(table, HOLED, job, None)
-    require_there(table, np.nan_to_num(HOLED[:, 1:]).repeat(2, 1), job, STRATA)
+    require_values_in_strata(table, HOLED, job, None)
+    require_values_in_strata(
+        table, np.nan_to_num(HOLED[:, 1:]).repeat(2, 1), job, STRATA
+    )
     if said is None:
-        return require_there(table, HOLED, job, STRATA)
+        return require_values_in_strata(table, HOLED, job, STRATA)
     with pytest.raises(InfeasibleInputError, match=f"^'a' has fewer than {said}"):
-        require_there(table, HOLED, job, STRATA)
+        require_values_in_strata(table, HOLED, job, STRATA)
 
 
 def test_an_attribute_that_a_stratum_has_nowhere_is_not_asked_of_it() -> None:
-    strata = Stratified(np.array([0, 0, 0, 0, 1, 1, 1, 1]))
+    strata = RecordStrata(np.array([0, 0, 0, 0, 1, 1, 1, 1]))
     job = Job(
         roles={"quasi-identifier": ["a"], "stratum": ["s"]},
         privacy={"k": 2},
@@ -82,18 +93,18 @@ def test_an_attribute_that_a_stratum_has_nowhere_is_not_asked_of_it() -> None:
         aggregation=VARIANCE,
     )
     whole = np.array([1.0, 2, 3, 4, *[np.nan] * 4])[:, None]
-    require_there(SimpleNamespace(domains={}), whole, job, strata)
+    require_values_in_strata(SimpleNamespace(domains={}), whole, job, strata)
     whole[4] = 1.0
     with pytest.raises(InfeasibleInputError, match=r"^'a' has fewer than 4 values"):
-        require_there(SimpleNamespace(domains={}), whole, job, strata)
+        require_values_in_strata(SimpleNamespace(domains={}), whole, job, strata)
 
 
 def test_what_k_counts_is_asked_of_records_as_diversity() -> None:
     job = SimpleNamespace(privacy=SimpleNamespace(k=3))
     units = SimpleNamespace(of=np.array([0, 1, 1], np.intp), records=None)
-    assert of_units(job, None) == ()
-    assert of_units(job, SimpleNamespace(of=units.of, records="records")) == ()
-    (found,) = of_units(job, units)
+    assert unit_requirements(job, None) == ()
+    assert unit_requirements(job, SimpleNamespace(of=units.of, records="records")) == ()
+    (found,) = unit_requirements(job, units)
     (asked,) = found.requirements
     assert (found.name, asked.attribute, asked.asked) == ("unit", "unit", 3)
     assert found.codes.tolist() == [0, 1, 1]
@@ -110,14 +121,16 @@ def test_a_method_is_told_what_is_confidential(monkeypatch) -> None:
     method = SimpleNamespace(confides=ConfidentialUse.NONE, function=divide)
     known = SimpleNamespace(of=lambda how: method)
     monkeypatch.setattr(guarantees, "PARTITIONERS", known)
-    monkeypatch.setattr(guarantees, "_confided", lambda *of: {"secret": of})
+    monkeypatch.setattr(
+        guarantees, "_confidential_arguments", lambda *of: {"secret": of}
+    )
     how = SimpleNamespace(function="name", own=None)
     job = SimpleNamespace(partition=how, privacy="privacy")
-    assert partitioner(job, "held") == "name"
+    assert make_partitioner(job, "held") == "name"
     how.own = method
-    assert partitioner(job, "held") is divide
+    assert make_partitioner(job, "held") is divide
     method.confides = None
-    found = partitioner(job, "held")
+    found = make_partitioner(job, "held")
     assert found("X", 3, progress="told", limit=5) == "groups"
     assert heard == [("X", 3, "told", 5, (method, "privacy", "held"))]
 
@@ -147,37 +160,6 @@ def test_what_is_said_of_an_attribute_that_is_not_confidential_is_refused() -> N
                 partition={"method": "diverse_vmdav"},
             )
         )
-
-
-@pytest.mark.parametrize("mended", [None, "mended"])
-@pytest.mark.parametrize("strata", [None, "strata"])
-def test_groups_are_mended_only_where_that_is_asked_for(
-    monkeypatch, strata, mended
-) -> None:
-    heard = []
-    one = SimpleNamespace(partition=SimpleNamespace(interrupted=False))
-
-    def made(name):
-        return lambda *of: heard.append((name, *of)) or (one,)
-
-    for name in ("partition_blocks", "within_strata", "_repaired"):
-        monkeypatch.setattr(partition_step, name, made(name))
-    job = SimpleNamespace(
-        roles=SimpleNamespace(quasi_identifier="names"),
-        privacy=SimpleNamespace(k=3),
-        strata=SimpleNamespace(jobs=4),
-    )
-    how = "divide", {}, "told"
-    given = SimpleNamespace(records="records", holes=None, strata=strata, weights=None)
-    found = _by_policy(given, "columns", how, job, (), mended)
-    assert found == ((one,), None)
-    first, *rest = heard
-    if strata:
-        expected = ("records", "strata", "columns", 3, how, "names", 4)
-        assert first == ("within_strata", *expected)
-    else:
-        assert first == ("partition_blocks", "records", 3, "columns", *how, "names")
-    assert [name for name, *_ in rest] == (["_repaired"] if mended else [])
 
 
 # --- groups of an earlier release
@@ -211,11 +193,11 @@ def of_wave():
 
 def test_units_have_the_earlier_group_of_their_records(kept) -> None:
     table, units = of_wave()
-    made = with_earlier_groups(kept([1, 1, 0, 0, 1]), table, None, units)
+    made = add_earlier_groups(kept([1, 1, 0, 0, 1]), table, None, units)
     assert made.partition.settings["labels"].tolist() == [0, 1, 1]
     several = kept([1, 0, 0, 0, 1])
     for look in (
-        lambda: with_earlier_groups(several, table, None, units),
+        lambda: add_earlier_groups(several, table, None, units),
         lambda: require_earlier_groups(table, several, None, units),
     ):
         with refused(
@@ -231,7 +213,7 @@ def test_records_of_units_have_their_own_earlier_groups(kept) -> None:
     table = Table.of(WAVE, WHO)
     units = SimpleNamespace(of=np.array([1, 1, 0, 0, 2]), count=3, records=None)
     for given in (None, units):
-        made = with_earlier_groups(kept([1, 0, 0, 1, 1]), table, None, given)
+        made = add_earlier_groups(kept([1, 0, 0, 1, 1]), table, None, given)
         assert made.partition.settings["labels"].tolist() == [1, 0, 0, 1, 1]
 
 
@@ -243,7 +225,7 @@ def test_earlier_groups_are_merged_and_otherwise_left_together(kept) -> None:
         asked = job.privacy.model_copy(update={"repair": Repairing(method=how)})
         return job.model_copy(update={"privacy": asked})
 
-    made = with_earlier_groups(mended("merge"), table)
+    made = add_earlier_groups(mended("merge"), table)
     assert made.partition.settings["labels"].tolist() == [0, 0, 1, 1, 1]
     with refused(
         "The repair 'search' takes records out of the groups that [partition] "
@@ -251,13 +233,13 @@ def test_earlier_groups_are_merged_and_otherwise_left_together(kept) -> None:
         'set repair = "merge" under [privacy], which keeps them together.',
         JobError,
     ):
-        with_earlier_groups(mended("search"), table)
+        add_earlier_groups(mended("search"), table)
 
 
 def test_records_of_strata_that_were_dropped_have_no_earlier_group(kept) -> None:
     table = Table.of(WAVE.iloc[:4], WHO)
-    strata = Stratified(np.zeros(4, np.intp), kept=np.array([1, 1, 0, 1, 1], bool))
-    made = with_earlier_groups(kept([0, 1, 5, 1, 0]), table, strata)
+    strata = RecordStrata(np.zeros(4, np.intp), kept=np.array([1, 1, 0, 1, 1], bool))
+    made = add_earlier_groups(kept([0, 1, 5, 1, 0]), table, strata)
     assert made.partition.settings["labels"].tolist() == [0, 1, 1, 0]
-    same = with_earlier_groups(kept([0, 1, 1, 0]), table, strata)
+    same = add_earlier_groups(kept([0, 1, 1, 0]), table, strata)
     assert same.partition.settings["labels"].tolist() == [0, 1, 1, 0]

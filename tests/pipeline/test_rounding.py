@@ -13,7 +13,7 @@ import aggopt
 from aggopt.errors import JobError
 from aggopt.experiments.compare_solvers import compare
 from aggopt.job import Output
-from aggopt.pipeline.rounding import on_grid, place_of
+from aggopt.pipeline.finish.rounding import choose_decimals, round_to_grid
 
 ONE = {"quasi-identifier": ["x"]}
 
@@ -56,17 +56,17 @@ def test_values_far_from_zero_keep_what_tells_them_apart(far) -> None:
 
 
 def test_a_value_on_the_grid_is_the_float_of_its_decimal() -> None:
-    values = on_grid(np.array([12.3456789, 0.1 + 0.2, -1e-9, 1234.5]), 4)
+    values = round_to_grid(np.array([12.3456789, 0.1 + 0.2, -1e-9, 1234.5]), 4)
     assert [repr(v) for v in values.tolist()] == ["12.3457", "0.3", "0.0", "1234.5"]
-    assert on_grid(np.array([1234.5, 1250.0]), -2).tolist() == [1200.0, 1200.0]
-    assert on_grid(np.array([1e300]), 15).tolist() == [1e300]
+    assert round_to_grid(np.array([1234.5, 1250.0]), -2).tolist() == [1200.0, 1200.0]
+    assert round_to_grid(np.array([1e300]), 15).tolist() == [1e300]
 
 
 def test_the_step_changes_where_the_spread_has_a_digit_more() -> None:
-    places = [place_of(s, Output()) for s in (0.999, 1.0, 9.99, 10.0, 1e6)]
+    places = [choose_decimals(s, Output()) for s in (0.999, 1.0, 9.99, 10.0, 1e6)]
     assert places == [6, 5, 5, 4, -1]
-    assert place_of(7.0, Output(decimals=-2)) == -2
-    assert place_of(7.0, Output(digits="full")) is None
+    assert choose_decimals(7.0, Output(decimals=-2)) == -2
+    assert choose_decimals(7.0, Output(digits="full")) is None
 
 
 def test_rounding_is_before_the_audit_and_the_measures(tmp_path) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from aggopt.encoding._clock import Clock
 from aggopt.job import Output
-from aggopt.output.drift import Drift
-from aggopt.pipeline import rounding
+from aggopt.pipeline.finish import rounding
+from aggopt.release.drift import Drift
 
 TENTH = Output(decimals=1)
 APART = [0.0, 0.0, 2.0, 2.0]  # standard deviation 1
@@ -48,7 +48,7 @@ def matrix(*columns):
 
 
 def said(table, before, after):
-    moved = rounding.drifts(table, before, after)
+    moved = rounding.rounding_drifts(table, before, after)
     return rounding.notes(table, before, after, moved)
 
 
@@ -84,7 +84,8 @@ def test_dates_are_rounded_to_the_units_of_their_clocks() -> None:
     after = rounding._rounded(table, before)
     assert after.tolist() == matrix([0, 0, 2, 2], [0, 0, 2, 2], before[:, 2]).tolist()
     assert {
-        n: each.step for n, each in rounding.drifts(table, before, after).items()
+        n: each.step
+        for n, each in rounding.rounding_drifts(table, before, after).items()
     } == {
         "a": 60.0,
         "b": 1e-3,
@@ -95,7 +96,7 @@ def test_dates_are_rounded_to_the_units_of_their_clocks() -> None:
         "Published values are rounded (decimals = 1, 'a' to minutes, 'b' to "
         "milliseconds): means"
     )
-    still = rounding.drifts(table, after, after)
+    still = rounding.rounding_drifts(table, after, after)
     assert {name: each.mean for name, each in still.items()} == dict.fromkeys("abc", 0)
 
 
@@ -113,27 +114,31 @@ def test_only_the_column_of_a_date_is_rounded_to_its_clock() -> None:
 def test_drift_is_of_each_attribute_that_varies() -> None:
     constant = [5.0] * 4
     before = matrix(constant, [0.04, 0.04, 2.0, 2.0])
-    found = rounding.drifts(given(constant, APART), before, matrix(constant, APART))
+    found = rounding.rounding_drifts(
+        given(constant, APART), before, matrix(constant, APART)
+    )
     assert found == {
         "b": Drift(0.1, pytest.approx(0.02), pytest.approx(1 / 0.98**2 - 1))
     }
-    one = rounding.drifts(given(APART), matrix([1.04] * 4), matrix([1.0] * 4))
+    one = rounding.rounding_drifts(given(APART), matrix([1.04] * 4), matrix([1.0] * 4))
     assert one == {"a": Drift(0.1, pytest.approx(0.04), 0.0)}
 
 
 def test_drift_counts_in_standard_deviations_and_without_sign() -> None:
     table = given([0.0, 0.0, 8.0, 8.0], output=Output(decimals=0))
     before = matrix([0.4, 0.4, 7.6, 7.6])
-    found = rounding.drifts(table, before, before + 0.4)["a"]
+    found = rounding.rounding_drifts(table, before, before + 0.4)["a"]
     assert (found.step, found.mean) == (1.0, pytest.approx(0.1))
-    wide = rounding.drifts(table, matrix([0, 0, 8, 8]), matrix([1, 1, 7, 7]))["a"]
+    wide = rounding.rounding_drifts(table, matrix([0, 0, 8, 8]), matrix([1, 1, 7, 7]))[
+        "a"
+    ]
     assert wide.variance == pytest.approx(1 - 9 / 16)
 
 
 def test_drift_far_from_zero_is_exact() -> None:
     far = 1e12 + np.array(APART)
     moved = matrix(far) + 2.0**-13  # the least that floats of this size show
-    found = rounding.drifts(given(far), matrix(far), moved)["a"]
+    found = rounding.rounding_drifts(given(far), matrix(far), moved)["a"]
     assert (found.mean, found.variance) == (2.0**-13, 0.0)
 
 
@@ -161,11 +166,11 @@ def test_whole_numbers_are_rounded_once_to_their_type() -> None:
         (Output(digits="full", round_integers=True), None),
     ):
         table = given(APART, output=output, whole=True)
-        assert rounding.drifts(table, before, after)["a"].step == step
+        assert rounding.rounding_drifts(table, before, after)["a"].step == step
     floats = given(APART, output=Output(decimals=1, round_integers=True))
-    assert rounding.drifts(floats, before, after)["a"].step == 0.1
+    assert rounding.rounding_drifts(floats, before, after)["a"].step == 0.1
     full = given(APART, output=Output(digits="full"), whole=True)
-    assert rounding.drifts(full, after, after) == {}
+    assert rounding.rounding_drifts(full, after, after) == {}
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -249,7 +254,7 @@ def test_groups_that_publish_what_another_does_are_counted_in_each_block() -> No
         (0.0, "0"),
     ],
 )
-def test_what_moved_at_most_is_rounded_up(moved, said):
+def test_whatat_most_is_rounded_up(moved, said):
     moves = {"a": Drift(0.1, moved, 0.5), "b": Drift(0.1, 0.0, moved)}
     note = rounding.notes(given(APART), *[np.array([APART]).T] * 2, moves)[0]
     assert f"moved by at most {said} standard deviations" in note

@@ -7,17 +7,17 @@ import pandas as pd
 import pytest
 
 import aggopt
-from aggopt.input.table import Table
+from aggopt.data.table import Table
 from aggopt.partition._shared.result import Block, Partition
-from aggopt.pipeline.grouped import Grouped
-from aggopt.pipeline.rounding import (
+from aggopt.pipeline.finish.rounding import (
     _asked,
     _inside,
     _on_grid,
     _steps,
-    place_for,
-    released,
+    decimals_of_attribute,
+    round_release,
 )
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.solvers import Certificate, Status
 
 PROVEN = Certificate(Status.LOCAL, 1.0, None, 0.0, "somebody", 0.0)
@@ -43,7 +43,7 @@ def given(attributes=None, **output):
     table = Table.of(FRAME, job.roles, job.attributes)
     X = table.matrix()
     blocks = (Block((0, 1, 2, 3), Partition(PAIRS, PROVEN)),)
-    return Grouped(job, table, None, X, X, blocks, {})
+    return PartitionedTable(job, table, None, X, X, blocks, {})
 
 
 def test_a_table_is_told_what_is_whole_and_in_which_steps(monkeypatch) -> None:
@@ -55,7 +55,7 @@ def test_a_table_is_told_what_is_whole_and_in_which_steps(monkeypatch) -> None:
 
     monkeypatch.setattr(Table, "masked", masked)
     table = given({"n": WHOLE}, round_integers=True)
-    released(table, table.X)
+    round_release(table, table.X)
     (how,) = heard
     assert how == {
         "round_integers": True,
@@ -125,7 +125,7 @@ def test_it_is_said_how_each_number_is_rounded(attributes, output, said) -> None
 )
 def test_the_decimals_of_an_attribute(name, spread, attributes, output, place) -> None:
     table = given(attributes, **output)
-    assert place_for(table.table, table.job, name, spread) == place
+    assert decimals_of_attribute(table.table, table.job, name, spread) == place
 
 
 def test_what_rounding_took_out_of_the_bounds_is_put_on_the_nearest_within() -> None:
@@ -150,11 +150,13 @@ def test_what_rounding_took_out_of_the_bounds_is_put_on_the_nearest_within() -> 
 
 def test_what_is_released_is_rounded_within_its_bounds_and_whole_where_asked() -> None:
     values = np.repeat([0.5, 2.5], 4)[:, None] * np.ones(4)
-    found = released(given({"n": WHOLE, "f": {"lower": 0, "upper": 7}}), values).frame
+    found = round_release(
+        given({"n": WHOLE, "f": {"lower": 0, "upper": 7}}), values
+    ).frame
     kinds = [str(found[name].dtype) for name in ("a", "n", "f")]
     assert kinds == ["Float64", "Int64", "Float64"]
     table = given({"f": {"lower": 0.75, "upper": 7}}, decimals=0)
-    cut = released(table, values)
+    cut = round_release(table, values)
     assert cut.frame["f"].to_list() == [1.0] * 4 + [2.0] * 4
     assert cut.frame["a"].to_list() == [0.0] * 4 + [2.0] * 4
 

@@ -13,11 +13,11 @@ from surveys import QUASI, ROLES, heavy, largest_share, masked, sample, survey
 
 import aggopt
 from aggopt import Job
-from aggopt.core.weights import of_mean_one
+from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.measure import il
-from aggopt.output.audit import audit
-from aggopt.pipeline.reassess import review
+from aggopt.pipeline.review.review_release import review_release
+from aggopt.release.audit.audit import audit_release
 
 WORDS = tomllib.loads(Path(__file__).with_name("weights.toml").read_text("utf-8"))
 P3M = {"method": "p3m", "delta": 0.2}
@@ -45,7 +45,7 @@ def test_groups_publish_weighted_means(release) -> None:
 
 def test_the_certificate_of_groups_is_of_the_weighted_loss(release) -> None:
     frame = sample()
-    w = of_mean_one(frame["w"].to_numpy())
+    w = scale_to_mean_one(frame["w"].to_numpy())
     X = frame[QUASI].to_numpy()
     spread = np.sqrt(np.cov(X.T, aweights=w, ddof=0).diagonal())
     away = (release.table[QUASI].to_numpy() - X) / spread
@@ -192,7 +192,7 @@ def test_weights_can_be_dropped(tmp_path) -> None:
 
 def test_weights_that_were_to_be_dropped_are_found() -> None:
     job = survey(weights={"published": "drop"})
-    found = audit(sample(), job.roles, job.privacy, dropped=job.dropped)
+    found = audit_release(sample(), job.roles, job.privacy, dropped=job.dropped)
     assert found.identifiers == ("w",)
     assert survey().dropped == ()
 
@@ -250,7 +250,7 @@ def test_groups_that_cannot_be_dominated_are_left_alone(release) -> None:
 
 def test_a_release_that_one_record_dominates_is_refused(monkeypatch) -> None:
     monkeypatch.setattr(
-        "aggopt.pipeline.completed_job.with_dominance",
+        "aggopt.pipeline.prepare.defaults.add_dominance_repair",
         lambda job, _, *, apart: (job, ()),
     )
     with pytest.raises(PrivacyError, match=r"dominance <= 0\.6 DOES NOT HOLD"):
@@ -261,10 +261,10 @@ def test_a_recount_holds_a_file_against_the_weights(tmp_path) -> None:
     frame, job = heavy(), survey(output={"shuffle": True})
     frame.to_csv(tmp_path / "people.csv", index=False)
     files = aggopt.mask(tmp_path / "people.csv", job).write(tmp_path / "masked.csv")
-    found = review(tmp_path / "people.csv", files.table, job)
+    found = review_release(tmp_path / "people.csv", files.table, job)
     assert found.audit.holds
     strict = survey(weights={"dominance": 0.45})
-    again = review(tmp_path / "people.csv", files.table, strict)
+    again = review_release(tmp_path / "people.csv", files.table, strict)
     assert not again.audit.holds
     assert found.measures.il == pytest.approx(again.measures.il)
     assert found.risks.totals["population"] == frame["w"].sum()

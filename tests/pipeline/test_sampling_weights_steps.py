@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from surveys import survey
 
-from aggopt.input.weights import SamplingWeights
-from aggopt.pipeline.sampling_weights import (
-    by_weight,
+from aggopt.data.context.weights import SamplingWeights
+from aggopt.pipeline.validate.sampling_weights import (
+    add_dominance_repair,
+    dominance_requirements,
     notes,
-    of_weights,
-    with_dominance,
+    weight_arguments,
 )
 
 SPREAD, ALIKE = np.r_[np.full(7, 1.0), 9.0], np.ones(8)
@@ -27,7 +27,9 @@ def test_groups_are_merged_where_the_method_does_not_see_to_it(case) -> None:
     method, each, share, merged = MERGES[case]
     job = survey(partition={"method": method}, weights={"dominance": share})
     known = None if each is ALIKE else each / 2
-    found, why = with_dominance(job, SamplingWeights("w", each, known), apart=False)
+    found, why = add_dominance_repair(
+        job, SamplingWeights("w", each, known), apart=False
+    )
     if not merged:
         assert (found, why) == (job, ())
         return
@@ -37,7 +39,7 @@ def test_groups_are_merged_where_the_method_does_not_see_to_it(case) -> None:
         f"{method!r} does not look at: groups are merged until none has, by repair = "
         '"merge".',
     )
-    again = with_dominance(found, SamplingWeights("w", each, known), apart=False)
+    again = add_dominance_repair(found, SamplingWeights("w", each, known), apart=False)
     assert again == (found, ())
 
 
@@ -46,17 +48,17 @@ def test_a_partition_is_told_what_it_takes() -> None:
         survey(partition={"method": name}, weights={"dominance": 0.7})
         for name in ("local_search", "mdav")
     )
-    assert by_weight(looks, None) == {}
-    assert by_weight(looks, SPREAD) == {"weights": SPREAD, "dominance": 0.7}
-    assert by_weight(does_not, SPREAD) == {"weights": SPREAD}
+    assert weight_arguments(looks, None) == {}
+    assert weight_arguments(looks, SPREAD) == {"weights": SPREAD, "dominance": 0.7}
+    assert weight_arguments(does_not, SPREAD) == {"weights": SPREAD}
 
 
 def test_what_is_required_of_weights_is_of_their_column() -> None:
     each = np.array([2.0, 1.0, 2.0, 5.0])
     sampling = SamplingWeights("w", each, each / 2.5)
-    assert of_weights(survey(), None) == ()
-    assert of_weights(survey(weights={"dominance": 1.0}), sampling) == ()
-    (found,) = of_weights(survey(weights={"dominance": 0.7}), sampling)
+    assert dominance_requirements(survey(), None) == ()
+    assert dominance_requirements(survey(weights={"dominance": 1.0}), sampling) == ()
+    (found,) = dominance_requirements(survey(weights={"dominance": 0.7}), sampling)
     assert (found.name, found.codes.tolist()) == ("w", [1, 0, 1, 2])
     assert found.codes.dtype == np.int64
     (asked,) = found.requirements

@@ -9,9 +9,9 @@ from refusals import refused
 from tables import job, people
 
 from aggopt.errors import JobError
-from aggopt.pipeline.declared import declared_of
-from aggopt.pipeline.exported import _write, export, import_solution
-from aggopt.pipeline.solution_files import put, solution_in
+from aggopt.pipeline.programs.declare import declare_program
+from aggopt.pipeline.programs.export import _write, export, import_solution
+from aggopt.pipeline.programs.solution_files import parse_solution, set_pyomo_values
 from aggopt.solvers import Status
 
 P3M = {"method": "p3m", "delta": 0.3}
@@ -100,7 +100,7 @@ def test_highs_solves_what_is_exported_and_its_file_is_read_by_name(
 def renormalised(folder, asked, format):
     """Return the values of the feasible point of P3M by the names in the file."""
     secret = json.loads((folder / f"age.{format}.key.json").read_text())["secret"]
-    _, made, _ = declared_of(TABLE, asked, "age", "pyomo", (), secret)
+    _, made, _ = declare_program(TABLE, asked, "age", "pyomo", (), secret)
     problem = made.model.build(made.data, "pyomo", start=made.data.renormalised)
     names = _write(problem, folder / f"again.{format}", format)
     known = problem.solutions.symbol_map[names].bySymbol
@@ -142,24 +142,28 @@ def test_a_file_of_scip_leaves_out_what_is_zero(tmp_path):
 )
 def test_what_is_no_solution_file_is_refused(said):
     with pytest.raises((ValueError, LookupError)):
-        solution_in(said)
+        parse_solution(said)
 
 
 def test_a_solution_of_other_variables_is_refused():
     problem = pyo.ConcreteModel()
     problem.x = pyo.Var([0, 1])
     both = {"x1": problem.x[0], "x2": problem.x[1]}
-    part = solution_in("# Primal solution values\n# Columns 1\nx1 4711\n# Rows 0")
-    other = solution_in("objective value: 3\ny 4711\n")
+    part = parse_solution("# Primal solution values\n# Columns 1\nx1 4711\n# Rows 0")
+    other = parse_solution("objective value: 3\ny 4711\n")
     for wrong in (part, other):
         with pytest.raises(ValueError) as refused:  # noqa: PT011  # it has no words
-            put(wrong, both)
+            set_pyomo_values(wrong, both)
         assert str(refused.value) == ""
     assert problem.x[0].value is None
-    put(solution_in("objective value: 3\n\n# said\nx2 0.5 (obj:1)"), both)
+    set_pyomo_values(
+        parse_solution("objective value: 3\n\n# said\nx2 0.5 (obj:1)"), both
+    )
     assert (problem.x[0].value, problem.x[1].value) == (0.0, 0.5)
     problem.y = pyo.Var(domain=pyo.Binary)  # whose value is judged, and not refused
-    put(solution_in("solution status: optimal\ny 0.9999"), {"y": problem.y})
+    set_pyomo_values(
+        parse_solution("solution status: optimal\ny 0.9999"), {"y": problem.y}
+    )
     assert problem.y.value == 0.9999
 
 

@@ -14,10 +14,10 @@ from tables import smallest
 import aggopt
 from aggopt.aggregate import mean, p3m
 from aggopt.core.standardise import Scale
+from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import AggoptError, InfeasibleInputError
-from aggopt.input.strata import Stratified
 from aggopt.partition import mdav
-from aggopt.pipeline.strata import Inside, kept_within
+from aggopt.pipeline.partition.strata import SingleStratumPerGroup, stratum_requirements
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 from aggopt.solvers import Status
@@ -117,7 +117,7 @@ def test_names_are_grouped_within_strata_too():
 
 
 def test_what_is_dropped_has_nothing_in_the_key_and_is_assessed_without(tmp_path):
-    from aggopt.pipeline.reassess import review
+    from aggopt.pipeline.review.review_release import review_release
 
     frame, job = residents(m_f=2), within(strata=DROP, output={"shuffle": True})
     frame.to_csv(tmp_path / "people.csv", index=False)
@@ -129,7 +129,7 @@ def test_what_is_dropped_has_nothing_in_the_key_and_is_assessed_without(tmp_path
     masked = pd.read_csv(files.table)
     place = key["released_record"].dropna().astype(int)
     assert (masked["ill"].to_numpy()[place] == frame.loc[~gone, "ill"]).all()
-    again = review(tmp_path / "people.csv", files.table, job)
+    again = review_release(tmp_path / "people.csv", files.table, job)
     assert again.audit == release.audit
     assert again.measures.il == release.measures.il
     assert release.manifest()["strata"]["dropped"] == 2
@@ -297,14 +297,17 @@ def test_merging_within_a_stratum_goes_before_one_step_across() -> None:
 
 
 def test_what_merging_does_not_find_within_strata_is_refused() -> None:
-    strata, one = Stratified(np.array([0, 0, 1])), np.zeros(3, int)
-    with pytest.raises(InfeasibleInputError) as error, kept_within(strata) as more:
+    strata, one = RecordStrata(np.array([0, 0, 1])), np.zeros(3, int)
+    with (
+        pytest.raises(InfeasibleInputError) as error,
+        stratum_requirements(strata) as more,
+    ):
         merge_until_satisfied(np.zeros((3, 1)), one, more)
     assert error.value.problem == (
         "Within strata no groups were found that keep what is promised."
     )
     assert error.value.fix == LESS
-    with kept_within(None) as more:
+    with stratum_requirements(None) as more:
         assert more == ()
 
 
@@ -312,14 +315,14 @@ def test_a_group_whose_stratum_is_taken_waits_and_is_not_merged_with_another() -
     groups = np.repeat([0, 1, 2, 3], 2)
     ill = np.array([0, 0, 0, 0, 0, 1, 0, 1])
     X = np.repeat([[0.0], [1.0], [2.0], [100.0]], 2, axis=0)
-    strata = Stratified(np.array([0, 0, 0, 0, 0, 0, 1, 1]))
-    with kept_within(strata) as more:
+    strata = RecordStrata(np.array([0, 0, 0, 0, 0, 0, 1, 1]))
+    with stratum_requirements(strata) as more:
         made = merge_until_satisfied(X, groups, (Diversity("ill", ill, 2), *more))
     assert made.tolist() == strata.labels.tolist()
 
 
 def test_a_group_of_several_strata_falls_shorter_than_anything_else_does() -> None:
-    inside = Inside(np.array([0, 0, 1, 1, 2]))
+    inside = SingleStratumPerGroup(np.array([0, 0, 1, 1, 2]))
     records, starts = np.array([0, 1, 2, 3, 1, 4, 2]), np.array([0, 2, 4, 7])
     found = inside.found(records, starts)
     assert (found.tolist(), found.dtype) == ([1, 1, 3], np.float64)
@@ -421,7 +424,7 @@ def test_the_rank_of_a_covariance_is_that_of_each_stratum():
 
 
 def test_a_program_is_declared_of_all_records_only():
-    from aggopt.pipeline.declared import declare
+    from aggopt.pipeline.programs.declare import declare
 
     how = {"method": "p3m"}
     with pytest.raises(AggoptError) as error:

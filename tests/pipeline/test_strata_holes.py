@@ -8,10 +8,10 @@ from stratified import KEYS, residents, within
 import aggopt
 from aggopt.aggregate import p3m
 from aggopt.command.policies import _suppressed
+from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import AggoptError, InfeasibleInputError
-from aggopt.input.strata import Stratified
 from aggopt.missing import patterns
-from aggopt.pipeline.strata import require_none_of
+from aggopt.pipeline.partition.strata import require_none_of
 
 QUASI = ["age", "income"]
 KEEP, FILL = ({"missing": {"policy": policy}} for policy in ("patterns", "fill"))
@@ -109,7 +109,7 @@ def test_small_strata_are_merged_whatever_is_missing():
 
 
 def test_strata_of_some_records_are_numbered_anew():
-    strata = Stratified(np.array([0, 2, 1, 2, 0]))
+    strata = RecordStrata(np.array([0, 2, 1, 2, 0]))
     assert strata.of_rows(np.array([1, 3, 4])).labels.tolist() == [1, 1, 0]
 
 

@@ -11,7 +11,7 @@ from stratified import ROLES, residents, within
 import aggopt
 from aggopt import Job
 from aggopt.errors import JobError
-from aggopt.pipeline import processes
+from aggopt.pipeline.partition import subset_processes as processes
 from aggopt.solvers._log import logged
 
 SECRET = "0123456789abcdef" * 2
@@ -31,7 +31,7 @@ def sent(monkeypatch):
             own, part = pickle.loads(each)
             yield pickle.loads(pickle.dumps(own(part)))
 
-    monkeypatch.setattr(processes, "results", results)
+    monkeypatch.setattr(processes, "run_in_processes", results)
     return tasks
 
 

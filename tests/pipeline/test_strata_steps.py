@@ -14,11 +14,19 @@ from aggopt.aggregate import Aggregation
 from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError
 from aggopt.models._shift import FARTHEST
-from aggopt.pipeline import by_stratum as steps
-from aggopt.pipeline import strata
-from aggopt.pipeline.by_stratum import _added, _in_own, by_stratum
-from aggopt.pipeline.by_stratum import notes as by_stratum_notes
-from aggopt.pipeline.strata import repaired_within, strata_apart, within_strata
+from aggopt.pipeline.aggregate import by_stratum as steps
+from aggopt.pipeline.aggregate.by_stratum import (
+    _rescale_distances,
+    _sum_certificates,
+    aggregate_by_stratum,
+)
+from aggopt.pipeline.aggregate.by_stratum import notes as by_stratum_notes
+from aggopt.pipeline.partition import strata
+from aggopt.pipeline.partition.strata import (
+    partition_within_strata,
+    repair_within_strata,
+    separate_strata,
+)
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import summed
 
@@ -26,19 +34,19 @@ from aggopt.solvers._certificate import summed
 def test_strata_are_farther_apart_than_any_two_records() -> None:
     whole = aggopt.encode(pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, 4.0, 2.0]}))
     records = replace(whole, coordinates=np.array([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]]))
-    assert strata_apart(records, None) is records
+    assert separate_strata(records, None) is records
     parts = SimpleNamespace(labels=np.array([0, 2, 1]))
-    found = strata_apart(records, parts).coordinates
+    found = separate_strata(records, parts).coordinates
     assert found.tolist() == [[0.0, 0.0, 0.0], [3.0, 4.0, 12.0], [1.0, 1.0, 6.0]]
 
 
 def test_a_repair_within_strata_tells_how_far_it_is(monkeypatch) -> None:
     made, heard = object(), []
-    monkeypatch.setattr(strata, "repaired", lambda *of: heard.append(of) or made)
-    monkeypatch.setattr(strata, "strata_apart", lambda *of: of)
+    monkeypatch.setattr(strata, "repair_block", lambda *of: heard.append(of) or made)
+    monkeypatch.setattr(strata, "separate_strata", lambda *of: of)
     parts = SimpleNamespace(labels=np.array([0, 0, 1]))
     of = ("block", "records", parts, "job", "held", "told", "weights")
-    assert repaired_within(*of) is made
+    assert repair_within_strata(*of) is made
     ((*of, more, weights),) = heard
     assert of == ["block", ("records", parts), "job", "held", "told"]
     assert weights == "weights"
@@ -49,29 +57,33 @@ def test_a_repair_within_strata_tells_how_far_it_is(monkeypatch) -> None:
 def test_distances_are_told_in_deviations_of_the_stratum() -> None:
     own = np.array([[0.0, 5.0, 0.0], [1.0, 5.0, 6.0]])  # deviations of 1/2, 0 and 3
     delta = np.array([[0.5, 0.25, 1.0], [0.0, 0.5, 0.5]])
-    found = _in_own(delta, np.array([2.0, 2.0, 2.0]), own)
+    found = _rescale_distances(delta, np.array([2.0, 2.0, 2.0]), own)
     expected = [[2.0, 0.25, 2 / 3], [0.0, 0.5, 1 / 3]]
     assert found.ravel() == pytest.approx(np.ravel(expected))
-    far = _in_own(np.array([[FARTHEST], [2 * FARTHEST]]), np.array([2.0]), own[:, :1])
+    far = _rescale_distances(
+        np.array([[FARTHEST], [2 * FARTHEST]]), np.array([2.0]), own[:, :1]
+    )
     assert far.tolist() == [[FARTHEST], [2 * FARTHEST]]
     one, weights = np.array([[0.0], [1.0]]), np.array([0.5, 1.5])  # 3 / 16 apart
-    found = _in_own(delta[:, :1], np.array([2.0]), one, weights)
+    found = _rescale_distances(delta[:, :1], np.array([2.0]), one, weights)
     assert found[:, 0] == pytest.approx([4 / 3**0.5, 0.0])
 
 
 def test_strata_are_parts_of_which_every_value_is_there(monkeypatch) -> None:
     heard = []
-    monkeypatch.setattr(strata, "divided_within", lambda *of: heard.append(of))
+    monkeypatch.setattr(strata, "partition_within", lambda *of: heard.append(of))
     parts = SimpleNamespace(labels=np.array([0, 1, 0]))
     columns = ((0, 2), (1,))
-    within_strata(["one", "two", "three"], parts, columns, 3, "how", "names", 2)
+    partition_within_strata(
+        ["one", "two", "three"], parts, columns, 3, "how", "names", 2
+    )
     ((records, seen, made, k, how, names, jobs),) = heard
     assert (records, seen, k) == (["one", "two", "three"], columns, 3)
     assert (how, names, jobs) == ("how", "names", 2)
     assert [part.held.tolist() for part in made] == [[[True] * 2] * 3, [[True]] * 3]
     assert {part.held.dtype for part in made} == {np.dtype(bool)}
     assert all(part.labels is parts.labels for part in made)
-    within_strata(["one"], parts, columns, 3, "how", "names")
+    partition_within_strata(["one"], parts, columns, 3, "how", "names")
     assert heard[1][-1] == 1
 
 
@@ -122,7 +134,7 @@ def test_each_stratum_is_aggregated_as_a_table_of_its_own(combine) -> None:
         "alpha": 0.5,
         "progress": shares.append,
     }
-    made = by_stratum(combine, X, LABELS, settings, STRATA)
+    made = aggregate_by_stratum(combine, X, LABELS, settings, STRATA)
     assert shares == pytest.approx([1.5 / 6, 4 / 6, 5.5 / 6])
     for (own, labels, told), rows, group, limit in zip(
         combine.heard, ROWS, (2, 0, 1), (6.0, 4.0, 2.0), strict=True
@@ -133,7 +145,7 @@ def test_each_stratum_is_aggregated_as_a_table_of_its_own(combine) -> None:
         assert told["start"].tolist() == settings["start"][[group]].tolist()
         assert (told["lower"].tolist(), told["upper"].tolist()) == ([0, 1], [8, 9])
         assert (told["time_limit"], told["alpha"]) == (pytest.approx(limit), 0.5)
-        in_own = _in_own(settings["delta"][rows], X.std(axis=0), X[rows])
+        in_own = _rescale_distances(settings["delta"][rows], X.std(axis=0), X[rows])
         assert told["delta"] == pytest.approx(in_own)
     assert made.centroids.tolist() == [[9.0, 2], [5, 5], [0, 1]]
     assert made.centroids.dtype == np.float64
@@ -154,29 +166,29 @@ def test_several_processes_share_the_strata(monkeypatch) -> None:
         heard.append((len(parts), jobs, told))
         return [task(part) for part in parts]
 
-    monkeypatch.setattr(steps, "each_in_processes", shared)
+    monkeypatch.setattr(steps, "map_in_processes", shared)
     shares = []
     for more in ({"progress": shares.append}, {}):
-        made = by_stratum(first, X, LABELS, {"alpha": 0.5, **more}, STRATA, 2)
+        made = aggregate_by_stratum(first, X, LABELS, {"alpha": 0.5, **more}, STRATA, 2)
         assert made.centroids.tolist() == [[9.0, 2], [5, 5], [0, 1]]
     (*of, told), (*_, silent) = heard
     assert (of, told) == ([3, 2], shares.append)
     assert silent(0.5) is None
     one = SimpleNamespace(members=[np.arange(6)])
-    by_stratum(first, X, LABELS, {"alpha": 0.5}, one, 2)
-    by_stratum(first, X, LABELS, {"alpha": 0.5}, STRATA)
+    aggregate_by_stratum(first, X, LABELS, {"alpha": 0.5}, one, 2)
+    aggregate_by_stratum(first, X, LABELS, {"alpha": 0.5}, STRATA)
     assert len(heard) == 2
 
 
 def test_deviations_of_table_and_stratum_are_by_weight(combine) -> None:
     w, delta = np.array([0.5, 0.5, 2, 1, 1, 1]), np.full((6, 2), 0.25)
     settings = {"delta": delta, "weights": w, "progress": lambda share: None}
-    by_stratum(combine, X, LABELS, settings, STRATA)
+    aggregate_by_stratum(combine, X, LABELS, settings, STRATA)
     spread = Scale.of(X, w).spread
     for (own, _, told), rows in zip(combine.heard, ROWS, strict=True):
         assert told["weights"].tolist() == w[rows].tolist()
         assert told["delta"] == pytest.approx(
-            _in_own(delta[rows], spread, own, w[rows])
+            _rescale_distances(delta[rows], spread, own, w[rows])
         )
 
 
@@ -193,7 +205,7 @@ def test_each_attribute_of_a_stratum_has_groups_of_its_own(combine) -> None:
             centroids[: len(there), j] = X[there, j]
         return Aggregation(centroids, labels, (PROOF, PROOF))
 
-    made = by_stratum(first, X, labels, {"start": start}, STRATA)
+    made = aggregate_by_stratum(first, X, labels, {"start": start}, STRATA)
     (own, told), *_ = combine.heard
     assert own.tolist() == [[0, 0], [0, 1], [0, 0]]
     assert told.ravel() == pytest.approx([4.0, 5.0, np.nan, 7.0], nan_ok=True)
@@ -206,7 +218,7 @@ def test_an_error_of_a_stratum_says_that_it_is_of_one() -> None:
         raise InfeasibleInputError("There are too few.", fix="ask for less.")
 
     with refused("In one stratum: There are too few.", "ask for less."):
-        by_stratum(refuse, X, LABELS, {}, STRATA)
+        aggregate_by_stratum(refuse, X, LABELS, {}, STRATA)
 
 
 def test_certificates_are_of_all_attributes_where_strata_differ() -> None:
@@ -214,7 +226,7 @@ def test_certificates_are_of_all_attributes_where_strata_differ() -> None:
         return Aggregation(X[:1], LABELS, (PROOF,) * count, together)
 
     alone = made((), 2), made(((0,), (1,)), 2)
-    assert _added(alone, 2) == (((0,), (1,)), (summed([PROOF] * 2),) * 2)
+    assert _sum_certificates(alone, 2) == (((0,), (1,)), (summed([PROOF] * 2),) * 2)
     both = made(((0, 1),), 1)
-    assert _added([both, both], 2) == (((0, 1),), (summed([PROOF] * 2),))
-    assert _added([*alone, both], 2) == (((0, 1),), (summed([PROOF] * 5),))
+    assert _sum_certificates([both, both], 2) == (((0, 1),), (summed([PROOF] * 2),))
+    assert _sum_certificates([*alone, both], 2) == (((0, 1),), (summed([PROOF] * 5),))

@@ -7,7 +7,7 @@ from households import OF_RECORDS, OF_UNITS, members, of
 
 import aggopt
 from aggopt.errors import AggoptError
-from aggopt.pipeline.reassess import review
+from aggopt.pipeline.review.review_release import review_release
 
 
 def units_behind(table, frame, names):
@@ -67,7 +67,7 @@ def test_a_written_release_is_counted_in_units_again(quasi, tmp_path):
     job = of(quasi, output={"shuffle": True})
     release = aggopt.mask(tmp_path / "people.csv", job)
     files = release.write(tmp_path / "masked.csv")
-    again = review(tmp_path / "people.csv", files.table, job)
+    again = review_release(tmp_path / "people.csv", files.table, job)
     assert again.audit == release.audit
     assert again.measures.highest_risk == 1 / release.audit.smallest
     assert again.measures.average_risk == release.measures.average_risk
@@ -85,7 +85,7 @@ def test_a_written_release_that_has_fewer_units_is_seen(household, tmp_path):
     one = members()["household"] == 103  # all four records of a household
     table.loc[one, OF_UNITS] = 1e9
     table.to_csv(files.table, index=False)
-    found = review(tmp_path / "people.csv", files.table, of(OF_UNITS)).audit
+    found = review_release(tmp_path / "people.csv", files.table, of(OF_UNITS)).audit
     assert (found.smallest, found.holds) == (1, False)
 
 
@@ -97,11 +97,11 @@ def test_the_verdict_counts_units(household):
 
 
 def test_unit_numbers_are_named_if_a_release_has_them(household):
-    from aggopt.output.audit import audit
+    from aggopt.release.audit.audit import audit_release
 
     job, frame = of(OF_UNITS), members()
     table = household.table.assign(household=frame["household"])
-    assert audit(table, job.roles, job.privacy).identifiers == ("household",)
+    assert audit_release(table, job.roles, job.privacy).identifiers == ("household",)
 
 
 def test_units_lie_within_strata():
@@ -112,7 +112,7 @@ def test_units_lie_within_strata():
         assert release.table["region"].tolist() == frame["region"].tolist()
 
 
-def test_values_of_units_are_moved_as_they_ask():
+def test_values_of_units_areas_they_ask():
     frame = members()
     how = {"method": "p3m", "delta": 0.3}
     release = aggopt.mask(frame, of(OF_UNITS, aggregation=how))

@@ -5,14 +5,18 @@ import pytest
 from asked import FRAME, NUMBERS, job, table
 from refusals import refused
 
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.context.units import RecordUnits
 from aggopt.errors import JobError
-from aggopt.input.strata import Stratified
-from aggopt.input.units import Members
-from aggopt.pipeline.attribute_blocks import blocks_of
-from aggopt.pipeline.partition_step import _require_one_kind
-from aggopt.pipeline.prepared import prepared
-from aggopt.pipeline.pseudonyms import require_linkable
-from aggopt.pipeline.units import require_said, require_units, with_repair
+from aggopt.pipeline.finish.pseudonyms import require_linkable
+from aggopt.pipeline.partition.partition_table import _require_one_kind
+from aggopt.pipeline.prepare.attribute_blocks import find_blocks
+from aggopt.pipeline.prepare.prepared_table import prepare_table
+from aggopt.pipeline.validate.units import (
+    add_repair_for_units,
+    require_units,
+    require_units_declared,
+)
 
 
 def of_units(**sections):
@@ -21,20 +25,23 @@ def of_units(**sections):
 
 
 def test_groups_of_k_units_are_made_by_a_repair() -> None:
-    units = Members(np.array([0, 0, 1, 1, 2, 2, 3]))
+    units = RecordUnits(np.array([0, 0, 1, 1, 2, 2, 3]))
     asked = of_units()
-    assert with_repair(asked, None) == (asked, ())
-    assert with_repair(asked, Members(units.of, table(asked))) == (asked, ())
+    assert add_repair_for_units(asked, None) == (asked, ())
+    assert add_repair_for_units(asked, RecordUnits(units.of, table(asked))) == (
+        asked,
+        (),
+    )
     secret = {"privacy": {"l": 2, "repair": "merge"}, "roles": {"confidential": ["s"]}}
     merged = of_units(**secret)
-    assert with_repair(merged, units) == (merged, ())
+    assert add_repair_for_units(merged, units) == (merged, ())
     said = "k counts units: groups are merged until each has records of k units, "
-    found, why = with_repair(asked, units)
+    found, why = add_repair_for_units(asked, units)
     assert found.privacy.repair.method == "search"
     assert found.model_copy(update={"privacy": asked.privacy}) == asked
     assert why == (f'{said}then searched further, by repair = "search".',)
     kept = of_units(partition={"method": "keep_groups", "keep_groups": "earlier.csv"})
-    found, why = with_repair(kept, units)
+    found, why = add_repair_for_units(kept, units)
     assert found.privacy.repair.method == "merge"
     assert why == (f'{said}by repair = "merge".',)
 
@@ -42,14 +49,14 @@ def test_groups_of_k_units_are_made_by_a_repair() -> None:
 def test_numbers_of_units_that_nobody_named_are_refused_from_2k_on() -> None:
     frame = FRAME.assign(a=FRAME["h"] * 2.0, b=FRAME["h"] % 3)
     roles = {"other": ["h"]}
-    require_said(job(k=3, roles=roles), table(job(roles=roles), frame))
+    require_units_declared(job(k=3, roles=roles), table(job(roles=roles), frame))
     with pytest.raises(JobError, match=r"^3 values of 'h' are of several records each"):
-        require_said(job(roles=roles), table(job(roles=roles), frame))
+        require_units_declared(job(roles=roles), table(job(roles=roles), frame))
 
 
 def test_blocks_are_of_units_alone_or_of_records_alone() -> None:
     blocks = [[0], [1]]
-    units = Members(np.array([0, 0, 1, 1, 2, 2, 3]))
+    units = RecordUnits(np.array([0, 0, 1, 1, 2, 2, 3]))
     asked = of_units(roles={"quasi-identifier": NUMBERS})
     with pytest.raises(JobError, match="are grouped in 2 blocks"):
         require_units(asked, blocks, units, None)
@@ -58,18 +65,18 @@ def test_blocks_are_of_units_alone_or_of_records_alone() -> None:
 
 
 def test_pseudonyms_are_of_units_that_nothing_tells_apart() -> None:
-    pairs = Members(np.array([0, 0, 1, 1, 2, 2]))
-    alone = Members(np.arange(7))
+    pairs = RecordUnits(np.array([0, 0, 1, 1, 2, 2]))
+    alone = RecordUnits(np.arange(7))
     asked = of_units(units={"attributes": NUMBERS, "published": "pseudonym"})
     require_linkable(of_units(), pairs, None)
     require_linkable(asked, None, None)
     require_linkable(asked, alone, None)
     with pytest.raises(JobError, match="records of a unit are masked each by itself"):
         require_linkable(asked, pairs, None)
-    require_linkable(asked, Members(pairs.of, table(asked)), None)
-    sizes = Members(np.array([0, 0, 1, 2, 2, 3]), table(asked))
-    require_linkable(asked, sizes, Stratified(np.array([0, 1, 0, 1])))
-    for strata in (None, Stratified(np.array([0, 0, 1, 1]))):
+    require_linkable(asked, RecordUnits(pairs.of, table(asked)), None)
+    sizes = RecordUnits(np.array([0, 0, 1, 2, 2, 3]), table(asked))
+    require_linkable(asked, sizes, RecordStrata(np.array([0, 1, 0, 1])))
+    for strata in (None, RecordStrata(np.array([0, 0, 1, 1]))):
         with pytest.raises(JobError, match="4 units have 2 different numbers of rec"):
             require_linkable(asked, sizes, strata)
 
@@ -77,9 +84,9 @@ def test_pseudonyms_are_of_units_that_nothing_tells_apart() -> None:
 def test_attributes_of_units_and_of_records_are_blocks_and_grouped_by_mask_alone():
     apart = of_units(units={"attributes": ["b"]}, privacy={"scope": "blocks"})
     X = FRAME[NUMBERS].to_numpy()
-    assert blocks_of(apart, X) == ((1,), (0,))
+    assert find_blocks(apart, X) == ((1,), (0,))
     whole = of_units(units={"attributes": NUMBERS})
-    assert blocks_of(whole, X) == blocks_of(of_units(), X) == ((0, 1),)
+    assert find_blocks(whole, X) == find_blocks(of_units(), X) == ((0, 1),)
     _require_one_kind(whole)
     with refused(
         "Some quasi-identifiers are of units, and others of records: such a job is "
@@ -92,6 +99,6 @@ def test_attributes_of_units_and_of_records_are_blocks_and_grouped_by_mask_alone
 
 def test_patterns_are_apart_only_where_something_is_missing() -> None:
     asked = job(missing={"policy": "patterns"})
-    assert prepared(table(asked), asked).apart is False
+    assert prepare_table(table(asked), asked).apart is False
     holed = FRAME.assign(a=FRAME["a"].where(FRAME.index > 1))
-    assert prepared(table(asked, holed), asked).apart is True
+    assert prepare_table(table(asked, holed), asked).apart is True

@@ -7,9 +7,9 @@ from households import OF_RECORDS, OF_UNITS, members, of
 
 import aggopt
 from aggopt.command.readiness import obstacles, refused
+from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError
-from aggopt.input.files import as_written
-from aggopt.pipeline.reassess import review
+from aggopt.pipeline.review.review_release import review_release
 
 QUASI = ["age", "income", "height", "rooms"]  # of both kinds, mixed
 BOTH = {"units": {"attributes": OF_UNITS}, "privacy": {"k": 3, "scope": "blocks"}}
@@ -51,7 +51,7 @@ def test_k_counts_units_in_each_kind(release, tmp_path):
     key = pd.read_csv(files.private)
     assert {"group_1", "group_2"} <= set(key.columns)
     frame.to_csv(tmp_path / "in.csv", index=False)
-    again = review(tmp_path / "in.csv", files.table, both())
+    again = review_release(tmp_path / "in.csv", files.table, both())
     assert again.audit.holds
     assert again.audit.smallest == release.audit.smallest
     assert [each.attributes for each in again.audit.blocks] == [
@@ -177,7 +177,7 @@ def test_what_varies_within_a_unit_is_refused_and_checked(tmp_path):
     assert refused(path, both()) is None
     varying().to_csv(path, index=False)
     assert refused(path, both()).problem == error.value.problem
-    found = obstacles(path, as_written(path, both().input), both())
+    found = obstacles(path, read_as_text(path, both().input), both())
     assert error.value.problem in [each.problem for each in found]
 
 

@@ -9,10 +9,15 @@ from refusals import refused
 
 from aggopt.errors import JobError
 from aggopt.partition._shared.result import Block
-from aggopt.pipeline import units_and_records as steps
-from aggopt.pipeline.aggregate_step import Masked
-from aggopt.pipeline.grouped import Grouped
-from aggopt.pipeline.units_and_records import _joined, _of, of_both, require_plain
+from aggopt.pipeline.aggregate import units_and_records as steps
+from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable
+from aggopt.pipeline.aggregate.units_and_records import (
+    _join_parts,
+    _of,
+    mask_units_and_records,
+    require_plain,
+)
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 
 HOUSEHOLD = "household"
 QUASI = ["age", "income", "height", "rooms"]
@@ -70,18 +75,18 @@ def test_each_kind_is_masked_with_a_secret_of_its_own(monkeypatch, known) -> Non
             steps, name, lambda *of, **more: heard.append((of, more)) or made(*of)
         )
 
-    monkeypatch.setattr(steps, "secret", lambda: "ab" * 16)
+    monkeypatch.setattr(steps, "make_secret", lambda: "ab" * 16)
     monkeypatch.setattr(steps, "read_table", lambda *of: (("table", *of), None))
     kinds = {("job", ("table", "data", "job")): ("units", "records")}
-    monkeypatch.setattr(steps, "parts_of", lambda *of: kinds[of])
+    monkeypatch.setattr(steps, "split_job", lambda *of: kinds[of])
     monkeypatch.setattr(
-        steps, "seed_of", lambda own, what: int(what[5:]) + int(own, 16)
+        steps, "derive_seed", lambda own, what: int(what[5:]) + int(own, 16)
     )
-    noting("group", lambda data, part, told: f"groups of {part}")
-    noting("aggregated", lambda given, told: f"means in {given}")
-    noting("copied_back", lambda given, masked: masked)
-    monkeypatch.setattr(steps, "_joined", lambda *of: of)
-    table, of, own, parts = of_both("data", job, "told", known)
+    noting("partition_table", lambda data, part, told: f"groups of {part}")
+    noting("aggregate_table", lambda given, told: f"means in {given}")
+    noting("copy_to_records", lambda given, masked: masked)
+    monkeypatch.setattr(steps, "_join_parts", lambda *of: of)
+    table, of, own, parts = mask_units_and_records("data", job, "told", known)
     assert (table, of, own) == (("table", "data", "job"), "job", known or "ab" * 16)
     assert parts == ["means in groups of units", "means in groups of records"]
     secrets = [own, f"{own[:-1]}{int(own[-1], 16) + 1:x}"]
@@ -99,13 +104,15 @@ def test_each_kind_is_masked_with_a_secret_of_its_own(monkeypatch, known) -> Non
 def test_a_secret_of_a_kind_has_all_of_its_digits(monkeypatch) -> None:
     heard = []
     monkeypatch.setattr(steps, "read_table", lambda *of: (None, None))
-    monkeypatch.setattr(steps, "parts_of", lambda *of: ("units",))
-    monkeypatch.setattr(steps, "seed_of", lambda own, what: heard.append(own) or 10)
-    monkeypatch.setattr(steps, "group", lambda *of, known: heard.append(known))
-    monkeypatch.setattr(steps, "aggregated", lambda *of: None)
-    monkeypatch.setattr(steps, "copied_back", lambda *of: of)
-    monkeypatch.setattr(steps, "_joined", lambda *of: of)
-    of_both(None, both(), None, "ef" * 16)
+    monkeypatch.setattr(steps, "split_job", lambda *of: ("units",))
+    monkeypatch.setattr(steps, "derive_seed", lambda own, what: heard.append(own) or 10)
+    monkeypatch.setattr(
+        steps, "partition_table", lambda *of, known: heard.append(known)
+    )
+    monkeypatch.setattr(steps, "aggregate_table", lambda *of: None)
+    monkeypatch.setattr(steps, "copy_to_records", lambda *of: of)
+    monkeypatch.setattr(steps, "_join_parts", lambda *of: of)
+    mask_units_and_records(None, both(), None, "ef" * 16)
     assert heard == ["ef" * 16, "a".rjust(32, "0")]
 
 
@@ -115,10 +122,10 @@ def part(names, numbers, blocks, asked, *, source, reasons, values, proofs, kept
     table = SimpleNamespace(numeric=numbers)
     asked = {name: np.array(each) for name, each in asked.items()}
     kept = None if kept is None else np.array(kept)
-    given = Grouped(
+    given = PartitionedTable(
         job, table, source, None, None, blocks, asked, reasons=reasons, kept=kept
     )
-    return given, Masked(np.array(values), proofs, (f"of {source}",))
+    return given, AggregatedTable(np.array(values), proofs, (f"of {source}",))
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -147,8 +154,8 @@ def test_kinds_are_put_together_in_the_order_of_the_job(whole) -> None:
     matrix = np.zeros((2, 4))
     table = SimpleNamespace(numeric=("x", "b", "d"), matrix=lambda: matrix)
     job = SimpleNamespace(roles=SimpleNamespace(quasi_identifier=["x", "b", "c", "d"]))
-    made, masked = _joined(table, job, "secret", [one, other])
-    assert (made.job, made.table, made.secret) == (job, table, "secret")
+    made, masked = _join_parts(table, job, "make_secret", [one, other])
+    assert (made.job, made.table, made.secret) == (job, table, "make_secret")
     assert made.source == "records"
     assert made.whole is matrix
     assert made.records is matrix

@@ -6,10 +6,10 @@ import pytest
 from tables import people
 
 import aggopt
+from aggopt.data.table import Table
 from aggopt.errors import AggoptError
-from aggopt.input.table import Table
 from aggopt.measure import utility
-from aggopt.pipeline.usefulness import _as_it_is, _text, usefulness
+from aggopt.pipeline.review.utility import _as_it_is, _text, measure_utility
 
 EXTRA = "needs the extra stats: pip install '.[stats]'"
 ROLES = {
@@ -50,7 +50,7 @@ def test_what_is_no_number_everywhere_is_text() -> None:
 
 
 def found(folder, **how):
-    return usefulness(folder / "people.csv", folder / "masked.csv", JOB, **how)
+    return measure_utility(folder / "people.csv", folder / "masked.csv", JOB, **how)
 
 
 def tables(folder):
@@ -94,7 +94,7 @@ def test_entries_that_are_read_as_one_number_are_text(tmp_path) -> None:
     asked = aggopt.Job(roles=roles, privacy={"k": 3}, partition={"method": "mdav"})
     aggopt.mask(tmp_path / "people.csv", asked).write(tmp_path / "masked.csv")
     both = tmp_path / "people.csv", tmp_path / "masked.csv"
-    seen = usefulness(*both, asked, strata=["note"])
+    seen = measure_utility(*both, asked, strata=["note"])
     assert seen.totals.before.shape == (2, 2)
 
 
@@ -102,7 +102,7 @@ def test_strata_of_the_job_are_those_of_totals(folder, tmp_path) -> None:
     roles = {**ROLES, "stratum": ["illness"], "confidential": ["cost"]}
     asked = aggopt.Job(roles=roles, privacy={"k": 3}, partition={"method": "mdav"})
     aggopt.mask(folder / "people.csv", asked).write(tmp_path / "masked.csv")
-    seen = usefulness(folder / "people.csv", tmp_path / "masked.csv", asked)
+    seen = measure_utility(folder / "people.csv", tmp_path / "masked.csv", asked)
     assert seen.totals.before.shape == (3, 2)
     assert set(seen.contingency) == {("town", "illness"), ("town", "cost")}
 

@@ -7,8 +7,8 @@ from pipeline.two_files import fewest, groups_in_common, known, of_release
 
 import aggopt
 from aggopt.errors import PrivacyError
-from aggopt.output.changes import changes_between
-from aggopt.pipeline.compare_releases import compare_releases
+from aggopt.pipeline.review.compare_with_keys import compare_releases
+from aggopt.release.audit.changes import changes_between
 
 K = 4
 ROLES = {"identifier": ["name"], "quasi-identifier": ["age", "income"]}

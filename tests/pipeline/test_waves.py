@@ -9,8 +9,8 @@ from tables import people
 
 import aggopt
 from aggopt.errors import AggoptError
-from aggopt.pipeline.compare_releases import compare_releases
-from aggopt.pipeline.waves import Waves
+from aggopt.pipeline.review.compare_with_keys import compare_releases
+from aggopt.pipeline.waves.linked_tables import LinkedTables
 
 ROLES = {
     "identifier": ["name"],
@@ -245,7 +245,7 @@ def test_the_table_of_another_release_is_refused(folder) -> None:
 
 def test_who_is_not_in_a_table_has_no_group_there() -> None:
     who = SimpleNamespace(at={"x": 0, "y": 1, "z": 2}, people=[["y", "x"], ["z"]])
-    found = Waves.united(who, [np.array([5, 6]), np.array([7])])
+    found = LinkedTables.united(who, [np.array([5, 6]), np.array([7])])
     assert [labels.tolist() for labels in found] == [[6, 5, -1], [-1, -1, 7]]
 
 
@@ -261,6 +261,6 @@ def test_a_key_that_all_waves_publish_is_refused(published, key) -> None:
     jobs = [SimpleNamespace(roles=SimpleNamespace(as_they_are=n)) for n in published]
     waves = SimpleNamespace(_tells=lambda name: name in ("b", "c"))
     if key is None:
-        return Waves._require_no_key(waves, jobs)
+        return LinkedTables._require_no_key(waves, jobs)
     with pytest.raises(AggoptError, match=f"^'{key}' is published in all waves"):
-        Waves._require_no_key(waves, jobs)
+        LinkedTables._require_no_key(waves, jobs)

@@ -11,29 +11,32 @@ from surveys import survey
 
 from aggopt.aggregate import Aggregation
 from aggopt.aggregate.categories._frequencies import Frequencies
+from aggopt.data.context.confidential import Confidential
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError
-from aggopt.input.confidential import Confidential
-from aggopt.input.strata import Stratified
-from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.job._roles import Roles
 from aggopt.missing._observed import Observed
 from aggopt.partition import mdav
-from aggopt.pipeline import (
-    aggregate_step,
-    audit_values,
-    category_job,
-    fill,
-    measured,
-    observed,
-    partition_step,
-    reassess,
+from aggopt.pipeline.aggregate import aggregate_table as aggregate_step
+from aggopt.pipeline.aggregate import missing_values as observed
+from aggopt.pipeline.aggregate.aggregate_table import (
+    _choose_levels,
+    _notes,
+    assemble_columns,
+    require_chosen,
 )
-from aggopt.pipeline.aggregate_step import _chosen, _notes, placed, require_chosen
-from aggopt.pipeline.fill import _observed, by_imputed
-from aggopt.pipeline.grouped import Grouped
-from aggopt.pipeline.holes import observed_sse
-from aggopt.pipeline.sampling_weights import _not_weighed, merging
+from aggopt.pipeline.finish import audit_values
+from aggopt.pipeline.finish import measures as measured
+from aggopt.pipeline.partition import missing_imputed as fill
+from aggopt.pipeline.partition import partition_table as partition_step
+from aggopt.pipeline.partition.missing_imputed import _observed, partition_imputed
+from aggopt.pipeline.partition.missing_patterns import observed_sse
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.review import review_release as reassess
+from aggopt.pipeline.validate import categories as category_job
+from aggopt.pipeline.validate.sampling_weights import _not_weighed, merge_for_dominance
 from aggopt.privacy._dominance import Dominance
 from aggopt.solvers import Certificate, Status
 
@@ -58,7 +61,9 @@ def numbers(kept=None, **how):
     job = survey(aggregation={"method": "mean", **how})
     table = SimpleNamespace(domains={}, numeric=("age", "income"), places=[0, 1])
     block = SimpleNamespace(columns=(0, 1), labels=np.zeros(3, np.intp))
-    return Grouped(job, table, None, X, X, (block,), {}, kept=kept, sampling=SAMPLING)
+    return PartitionedTable(
+        job, table, None, X, X, (block,), {}, kept=kept, sampling=SAMPLING
+    )
 
 
 # --- numbers
@@ -79,17 +84,17 @@ def test_numbers_are_combined_by_the_weights_of_those_that_have_them(
     monkeypatch,
 ) -> None:
     made = Aggregation(np.zeros((1, 1)), np.zeros(3, np.intp), (PROOF,))
-    heard = noting(monkeypatch, observed, "_made", made)
-    monkeypatch.setattr(observed, "in_columns", lambda of, told: {**told, "of": of})
-    monkeypatch.setattr(observed, "asked", lambda given: {})
+    heard = noting(monkeypatch, observed, "_make_groups", made)
+    monkeypatch.setattr(observed, "keep_by_column", lambda of, told: {**told, "of": of})
+    monkeypatch.setattr(observed, "bound_arguments", lambda given: {})
     whole = numbers()
-    assert observed.combined(whole, {"more": 1}) is made
+    assert observed.aggregate_observed(whole, {"more": 1}) is made
     ((*_, settings, within, jobs), _) = heard.pop()
     assert settings["weights"].tolist() == [1.5, 0.5, 1.0]
     assert (settings["of"], settings["more"]) == (whole, 1)
     assert (within, jobs) == (None, whole.job.strata.jobs)
     assert list(settings) == ["more", "of", "weights"]
-    observed.combined(numbers(SOME), {})
+    observed.aggregate_observed(numbers(SOME), {})
     told = [(each["weights"].tolist(), jobs) for (*_, each, _, jobs), _ in heard]
     assert told == [([1.5, 1.0], 1), ([1.5, 0.5, 1.0], 1)]
     assert all("XXweightsXX" not in each for (*_, each, _, _), _ in heard)
@@ -127,7 +132,7 @@ def test_imputed_groups_are_mended_and_merged_by_weight(monkeypatch) -> None:
     heard = {}
 
     def repaired(block, near, job, held, told, more, weights):
-        heard["repaired"] = weights
+        heard["repair_block"] = weights
         return block
 
     def merged(near, labels, asked, *, weights):
@@ -138,14 +143,14 @@ def test_imputed_groups_are_mended_and_merged_by_weight(monkeypatch) -> None:
         heard["jobs"] = jobs
         return fill.partition_blocks(records, k, columns, *of, names)
 
-    monkeypatch.setattr(fill, "repaired", repaired)
+    monkeypatch.setattr(fill, "repair_block", repaired)
     monkeypatch.setattr(fill, "merge_until_satisfied", merged)
-    monkeypatch.setattr(fill, "within_strata", within)
+    monkeypatch.setattr(fill, "partition_within_strata", within)
     lost = noting(monkeypatch, fill, "observed_sse", 0.0)
-    strata = Stratified(np.zeros(6, np.intp))
+    strata = RecordStrata(np.zeros(6, np.intp))
     how = mdav, {}, lambda share: None
-    by_imputed(encoded(), ((0, 1),), how, JOB, (), print, strata, weights)
-    assert heard["repaired"] is heard["merged"] is lost[0][0][3] is weights
+    partition_imputed(encoded(), ((0, 1),), how, JOB, (), print, strata, weights)
+    assert heard["repair_block"] is heard["merged"] is lost[0][0][3] is weights
     assert heard["jobs"] == 3
 
 
@@ -177,7 +182,7 @@ def test_categories_are_chosen_by_the_weights_of_those_that_are_there(
 
     method = SimpleNamespace(function=choose, nodes=False, together=None)
     monkeypatch.setattr(aggregate_step, "CATEGORY_AGGREGATORS", {"some": method})
-    monkeypatch.setattr(aggregate_step, "wishes_of_categories", lambda *_: {})
+    monkeypatch.setattr(aggregate_step, "category_requests", lambda *_: {})
     looked = noting(monkeypatch, aggregate_step, "require_chosen")
     attribute = SimpleNamespace(rows=lambda rows: rows.tolist())
     given = SimpleNamespace(
@@ -190,14 +195,14 @@ def test_categories_are_chosen_by_the_weights_of_those_that_are_there(
         table=None,
     )
     how = SimpleNamespace(method="some", settings={})
-    assert _chosen(given, how, ["s"]) == ("made",)
+    assert _choose_levels(given, how, ["s"]) == ("made",)
     ((rows, labels, settings),) = heard
     assert (rows, labels, list(settings)) == ([0, 2], [0, 0], ["weights"])
     assert settings["weights"].tolist() == [3.0, 2.0]
     (((made, weights), _),) = looked
     assert (made, weights.tolist()) == ("made", [3.0, 2.0])
     given.weights = None
-    _chosen(given, how, ["s"])
+    _choose_levels(given, how, ["s"])
     assert heard[1][2] == {}
     assert looked[1] == (("made", None), {})
 
@@ -224,8 +229,8 @@ def test_ties_are_said_in_weighted_counts() -> None:
     assert _notes(made, weighted=True) == (said.format("weighted counts"),)
     given, alike = numbers(), numbers()
     object.__setattr__(alike, "sampling", SimpleNamespace(each=W, known=None))
-    assert placed(given, None, made).notes == _notes(made, weighted=True)
-    assert placed(alike, None, made).notes == _notes(made)
+    assert assemble_columns(given, None, made).notes == _notes(made, weighted=True)
+    assert assemble_columns(alike, None, made).notes == _notes(made)
 
 
 def test_a_slack_is_in_records_of_mean_weight() -> None:
@@ -244,10 +249,10 @@ def test_a_slack_is_in_records_of_mean_weight() -> None:
 @pytest.mark.parametrize("known", [None, W])
 def test_a_slack_of_sums_of_weights_is_looked_at_as_such(monkeypatch, known) -> None:
     sampling = SimpleNamespace(known=known)
-    monkeypatch.setattr(category_job, "weights_in", lambda table: sampling)
+    monkeypatch.setattr(category_job, "read_sampling_weights", lambda table: sampling)
     near = noting(monkeypatch, category_job, "require_near")
     possible = noting(monkeypatch, category_job, "require_possible")
-    monkeypatch.setattr(category_job, "codes_in", lambda *_: np.array([0, 0, 1]))
+    monkeypatch.setattr(category_job, "find_nodes", lambda *_: np.array([0, 0, 1]))
     how = SimpleNamespace(categories=Frequencies(method="frequencies", slack=1))
     job = SimpleNamespace(aggregation=how, privacy=SimpleNamespace(k=2))
     table = SimpleNamespace(domains={"s": None}, frame={"s": None}, kept=())
@@ -281,15 +286,15 @@ def test_groups_are_merged_within_patterns_only_where_that_is_said() -> None:
         ({}, ""),
         ({"apart": True}, " within patterns of missing values"),
     ):
-        made, (reason,) = merging(job, **told)
+        made, (reason,) = merge_for_dominance(job, **told)
         assert made.privacy.repair.method == "merge"
         assert f"'local_search' does not look at{within}: groups are" in reason
 
 
 def test_the_audit_is_told_of_pseudonyms_and_dominance(monkeypatch) -> None:
-    heard = noting(monkeypatch, audit_values, "audit", "found")
-    monkeypatch.setattr(audit_values, "dominance_of", lambda *of: of)
-    monkeypatch.setattr(audit_values, "names_of", lambda *of: of)
+    heard = noting(monkeypatch, audit_values, "audit_release", "found")
+    monkeypatch.setattr(audit_values, "dominance_requirement", lambda *of: of)
+    monkeypatch.setattr(audit_values, "partition_names", lambda *of: of)
     job = SimpleNamespace(
         roles="roles",
         privacy="privacy",
@@ -301,7 +306,7 @@ def test_the_audit_is_told_of_pseudonyms_and_dominance(monkeypatch) -> None:
     )
     given = SimpleNamespace(job=job, blocks=(), units=None, weights_of_values=W)
     tried = SimpleNamespace(frame=SimpleNamespace(to_native=lambda: "table"))
-    assert audit_values.audit_of(given, tried, "both") == "found"
+    assert audit_values.audit_before_writing(given, tried, "both") == "found"
     (((table, *of), more),) = heard
     assert (table, of) == ("table", ["roles", "privacy", ((), job)])
     told, weights = more.pop("dominance")
@@ -322,19 +327,19 @@ def test_measures_of_names_are_by_weight(monkeypatch) -> None:
     frame = pd.DataFrame({"a": list("xyx"), "w": W})
     for role in ("weight", "other"):
         table = Table.of(frame, Roles(**{"quasi-identifier": ["a"], role: ["w"]}))
-        measured.measured(table, table, {})
+        measured.measure_release(table, table, {})
     one, other = (more["weights"] for _, more in heard)
     assert (one.tolist(), other) == ([1.5, 0.5, 1.0], None)
 
 
 def test_each_block_is_mended_by_its_own_columns(monkeypatch) -> None:
-    heard = noting(monkeypatch, partition_step, "repaired", "mended")
+    heard = noting(monkeypatch, partition_step, "repair_block", "mended")
     monkeypatch.setattr(partition_step, "select_attributes", lambda *of: of)
     one, two = SimpleNamespace(columns=(0,)), SimpleNamespace(columns=(1, 2))
     given = SimpleNamespace(records="records", strata=None, weights=W)
     of = given, "job", "held", "told"
-    assert partition_step._repaired((one,), *of) == ("mended",)
-    assert partition_step._repaired((one, two), *of) == ("mended", "mended")
+    assert partition_step._repair_blocks((one,), *of) == ("mended",)
+    assert partition_step._repair_blocks((one, two), *of) == ("mended", "mended")
     near = [(block, records) for (block, records, *_), _ in heard]
     assert near == [
         (one, "records"),
@@ -363,16 +368,16 @@ def test_a_second_look_is_by_weights_units_and_pseudonyms(
     )
     known = []
     monkeypatch.setattr(Table, "encoded", lambda self, *of: known.append(of))
-    heard, audit = [], reassess.audit
+    heard, audit = [], reassess.audit_release
 
     def noted(*of, **more):
         heard.append((of, more))
         return audit(*of, **more)
 
-    monkeypatch.setattr(reassess, "audit", noted)
-    for name in ("measured_if_any", "risks_of"):
+    monkeypatch.setattr(reassess, "audit_release", noted)
+    for name in ("measure_if_varying", "measure_risks"):
         noting(monkeypatch, reassess, name)
-    reassess.review(tmp_path / "people.csv", tmp_path / "masked.csv", job)
+    reassess.review_release(tmp_path / "people.csv", tmp_path / "masked.csv", job)
     ((of_distances, weights),) = known
     assert (of_distances, weights.tolist()) == ("variance", [0.5, 1.0, 1.5, 1.0])
     ((_, more),) = heard

@@ -6,9 +6,9 @@ import pytest
 from surveys import QUASI, ROLES, heavy, largest_share, masked, sample
 
 import aggopt
-from aggopt.core.weights import of_mean_one
+from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.errors import AggoptError, InfeasibleInputError, PrivacyError
-from aggopt.pipeline.reassess import review
+from aggopt.pipeline.review.review_release import review_release
 
 SEXED = {**ROLES, "quasi-identifier": [*QUASI, "sex"]}
 BLOCKS = {
@@ -35,7 +35,7 @@ def in_groups(labels):
 
 def test_the_category_of_most_weight_is_published():
     made = masked(typed(), roles=SEXED, attributes=LIGHT)
-    own = of_mean_one(W)
+    own = scale_to_mean_one(W)
     unlike = 0.0
     for rows in in_groups(made.labels):
         (level,) = set(made.table["sex"][rows])
@@ -49,7 +49,7 @@ def test_the_category_of_most_weight_is_published():
 
 def test_losses_of_groups_with_categories_are_by_weight():
     of_types = masked(typed(), roles=SEXED)
-    own, frame = of_mean_one(W), typed()
+    own, frame = scale_to_mean_one(W), typed()
     encoded = aggopt.encode(frame[[*QUASI, "sex"]], sampling_weights=W)
     points = np.asarray(encoded)
     means = np.empty_like(points)
@@ -67,7 +67,7 @@ def test_losses_of_groups_with_categories_are_by_weight():
 def test_sums_of_weights_of_categories_are_kept():
     kept = {"categories": {"method": "frequencies", "slack": 2}}
     made = masked(typed(), roles=SEXED, aggregation={"method": "mean", **kept})
-    own = of_mean_one(W)
+    own = scale_to_mean_one(W)
     off = own @ (made.table["sex"] == "f") - own @ (SEX == "f")
     assert abs(off) <= 2 + 1e-6
 
@@ -83,7 +83,7 @@ def test_a_slack_that_leaves_no_choice_is_said_in_records_of_mean_weight():
             aggregation={"method": "mean", **kept},
         )
     labels = masked(frame, roles=SEXED, privacy={"k": 20}).labels
-    own = of_mean_one(frame["w"].to_numpy())
+    own = scale_to_mean_one(frame["w"].to_numpy())
     largest = int(np.ceil(max(own[rows].sum() for rows in in_groups(labels))))
     assert f"slack = {largest}, which always" in refused.value.fix
 
@@ -122,7 +122,7 @@ def holed(**columns):
 def test_groups_publish_weighted_means_of_values_that_are_there(policy, method):
     frame = holed()
     made = masked(frame, missing={"policy": policy}, partition={"method": method})
-    lost, own = 0.0, of_mean_one(W)
+    lost, own = 0.0, scale_to_mean_one(W)
     for name in QUASI:
         x, y = frame[name].to_numpy(), made.table[name].to_numpy()
         there = ~np.isnan(x)
@@ -209,7 +209,7 @@ def test_blocks_publish_weighted_means_of_their_own_groups(tmp_path):
 
 def test_a_block_that_one_record_dominates_is_refused(monkeypatch):
     monkeypatch.setattr(
-        "aggopt.pipeline.completed_job.with_dominance",
+        "aggopt.pipeline.prepare.defaults.add_dominance_repair",
         lambda job, _, *, apart: (job, ()),
     )
     with pytest.raises(PrivacyError, match=r"dominance <= 0\.6 DOES NOT HOLD"):
@@ -233,7 +233,7 @@ def test_a_recount_with_the_originals_sees_which_values_count(tmp_path):
     sections = {"missing": {"policy": "fill"}, "weights": {"dominance": 0.8}}
     made = masked(tmp_path / "people.csv", **sections, output={"shuffle": True})
     files = made.write(tmp_path / "masked.csv")
-    found = review(tmp_path / "people.csv", files.table, made.job)
+    found = review_release(tmp_path / "people.csv", files.table, made.job)
     (one,), (other,) = found.audit.promises, made.audit.promises
     assert (one.found, one.groups) == (pytest.approx(other.found), other.groups)
     there = frame[QUASI].notna().to_numpy()

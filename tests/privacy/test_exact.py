@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from aggopt.core.columns.columns import columns
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.privacy import (
     distinct_l,
@@ -20,12 +21,11 @@ from aggopt.privacy import (
     recursive_cl,
     t_closeness,
 )
-from aggopt.privacy._columns import columns
 from aggopt.privacy._distance import require_exact, written
 from aggopt.privacy._levels import levels_of
-from aggopt.privacy._nested import Nested, parents
 from aggopt.privacy._ordered import Ordered
 from aggopt.privacy._ranked import ranked
+from aggopt.privacy.nested import Nested, parents
 
 LARGE = 2**53
 

@@ -10,7 +10,7 @@ from aggopt.core.section import Section
 from aggopt.errors import JobError
 from aggopt.privacy._exact import Numbers
 from aggopt.privacy._model import REQUIREMENTS, PrivacyModel, require_apart
-from aggopt.privacy._nested import Nested
+from aggopt.privacy.nested import Nested
 
 CODES = np.array([0, 1, 2, 3, 0])
 

@@ -13,10 +13,10 @@ from aggopt.privacy._levels import equally_filled, levels_of
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.privacy._models.p_sensitive import Sensitivity
 from aggopt.privacy._models.t_closeness import Closeness
-from aggopt.privacy._nested import Nested
 from aggopt.privacy._of_part import OfPart
 from aggopt.privacy._ordered import Ordered
 from aggopt.privacy._requirement import members
+from aggopt.privacy.nested import Nested
 
 NAMES = ["v", "w", "x", "y", "z"]
 TREE = {"a": ["v", "w"], "b": {"c": ["x", "y"]}, "d": ["z"]}

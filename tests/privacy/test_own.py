@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from aggopt.core.own_code import Origin
+from aggopt.core.plugins.loading import Origin
 from aggopt.errors import JobError
 from aggopt.privacy._model import OWN_MODELS, REQUIREMENTS, OwnPrivacyModel
 from aggopt.privacy._of_part import OfPart

@@ -15,9 +15,9 @@ from aggopt.privacy._distance import starts_of
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.privacy._models.p_sensitive import Sensitivity
 from aggopt.privacy._models.t_closeness import Closeness
-from aggopt.privacy._nested import Nested
 from aggopt.privacy._ordered import Ordered
 from aggopt.privacy._requirement import LEAST, Check, broken_by
+from aggopt.privacy.nested import Nested
 
 #        group 0     group 1     group 2
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2])

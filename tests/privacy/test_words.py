@@ -28,8 +28,8 @@ from aggopt.privacy._models.epsilon_m import Proximity
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.privacy._models.p_sensitive import Sensitivity
 from aggopt.privacy._near import of_attribute
-from aggopt.privacy._nested import parents
 from aggopt.privacy._ordered import Ordered
+from aggopt.privacy.nested import parents
 
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 G, V = [0, 0, 1], [1, 2, 3]

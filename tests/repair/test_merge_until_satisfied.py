@@ -10,8 +10,8 @@ from aggopt import partition, privacy
 from aggopt.measure import il
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.privacy._models.t_closeness import Closeness
-from aggopt.privacy._nested import Nested
 from aggopt.privacy._ordered import Ordered
+from aggopt.privacy.nested import Nested
 from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 
 

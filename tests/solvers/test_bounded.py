@@ -9,15 +9,15 @@ from joint_instances import instance as joint
 from shift_instances import MODELS as SHIFTS
 from shift_instances import instance
 
+from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
+from aggopt.algorithms.lagrangian.solve import solve
+from aggopt.algorithms.reduced import Reduced
+from aggopt.algorithms.reduced_joint import JointReduced
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import MODELS, p3m
 from aggopt.solvers import SOLVERS, Status, choose
 from aggopt.solvers._answer import answer_here
 from aggopt.solvers._choose import able_for
-from aggopt.solvers._lagrangian.piecewise_quartics import program_of
-from aggopt.solvers._lagrangian.solve import solve
-from aggopt.solvers._reduced import Reduced
-from aggopt.solvers._reduced_joint import JointReduced
 
 ANGLES = 800
 

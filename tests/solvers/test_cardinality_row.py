@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from aggopt.algorithms.lagrangian.cardinality_row import ends_of_levels
+from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
 from aggopt.models import p3m
-from aggopt.solvers._lagrangian.cardinality_row import ends_of_levels
-from aggopt.solvers._lagrangian.piecewise_quartics import program_of
 
 BELOW, ABOVE = np.nextafter(0.5, 0), np.nextafter(0.5, 1)
 

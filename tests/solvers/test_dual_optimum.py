@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from aggopt.algorithms.lagrangian import dual_optimum as module
+from aggopt.algorithms.lagrangian.ascent import DualOptimum, maximise
+from aggopt.algorithms.lagrangian.bound import bound
+from aggopt.algorithms.lagrangian.cardinality_row import with_cardinality_row
+from aggopt.algorithms.lagrangian.dual_optimum import dual_optimum
+from aggopt.algorithms.lagrangian.ellipsoid import climb
+from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
+from aggopt.algorithms.lagrangian.program import implied_box
+from aggopt.algorithms.lagrangian.solve import solve
 from aggopt.models import p3m, p3m_onesided, satisfaction
 from aggopt.solvers import Status
-from aggopt.solvers._lagrangian import dual_optimum as module
-from aggopt.solvers._lagrangian.ascent import DualOptimum, maximise
-from aggopt.solvers._lagrangian.bound import bound
-from aggopt.solvers._lagrangian.cardinality_row import with_cardinality_row
-from aggopt.solvers._lagrangian.dual_optimum import dual_optimum
-from aggopt.solvers._lagrangian.ellipsoid import climb
-from aggopt.solvers._lagrangian.piecewise_quartics import program_of
-from aggopt.solvers._lagrangian.program import implied_box
-from aggopt.solvers._lagrangian.solve import solve
 
 ENOUGH = 1e-9
 

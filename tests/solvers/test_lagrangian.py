@@ -7,13 +7,13 @@ import pytest
 from from_python import from_python
 from scipy.optimize import minimize
 
+from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
+from aggopt.algorithms.lagrangian.program import Box, implied_box
+from aggopt.algorithms.lagrangian.solve import solve
 from aggopt.errors import JobError
 from aggopt.models import p3m, p3m_onesided, satisfaction
 from aggopt.models._shift import renormalised
 from aggopt.solvers import SOLVERS, Status
-from aggopt.solvers._lagrangian.piecewise_quartics import program_of
-from aggopt.solvers._lagrangian.program import Box, implied_box
-from aggopt.solvers._lagrangian.solve import solve
 
 MODELS = (p3m, p3m_onesided, satisfaction)
 ULP = 1e-12
@@ -189,10 +189,10 @@ def test_no_choice_of_sides_is_better(seed, kinds):
 
 @pytest.mark.parametrize("seed", [0, 2, 3, 4])
 def test_what_is_handed_on_bounds_the_cardinalities_beyond(seed):
-    from aggopt.solvers._lagrangian.ascent import maximise
-    from aggopt.solvers._lagrangian.branch_and_bound import BoxNode, BranchAndBound
-    from aggopt.solvers._lagrangian.dual_optimum import MOST_EVALUATIONS
-    from aggopt.solvers._lagrangian.solve import upper_bound
+    from aggopt.algorithms.lagrangian.ascent import maximise
+    from aggopt.algorithms.lagrangian.branch_and_bound import BoxNode, BranchAndBound
+    from aggopt.algorithms.lagrangian.dual_optimum import MOST_EVALUATIONS
+    from aggopt.algorithms.lagrangian.solve import upper_bound
 
     rng = np.random.default_rng(seed)
     x = standard(np.repeat(rng.normal(size=80), 3) + 0.01 * rng.normal(size=240))
@@ -220,7 +220,7 @@ def test_what_is_handed_on_bounds_the_cardinalities_beyond(seed):
 
 
 def dual_value(program, box, y):
-    from aggopt.solvers._lagrangian.bound import bound
+    from aggopt.algorithms.lagrangian.bound import bound
 
     return bound(program, box, y)
 
@@ -234,7 +234,7 @@ def test_where_one_interval_ends_and_another_begins_nobody_is_near():
 
 
 def test_points_that_miss_the_rows_are_not_called_restored():
-    from aggopt.solvers._lagrangian.restore import restored
+    from aggopt.algorithms.lagrangian.restore import restored
 
     x = standard(np.random.default_rng(0).normal(size=30))
     w = np.zeros(30)
@@ -249,7 +249,7 @@ def test_points_that_miss_the_rows_are_not_called_restored():
 
 def kernels_of_minima():
     """Return what kernels alone call, to be called from here."""
-    from aggopt.solvers._lagrangian import local_minima as kernels
+    from aggopt.algorithms.lagrangian import local_minima as kernels
 
     names = ("local_minima", "lowest", "workspace")
     return [from_python(getattr(kernels, name)) for name in names]
@@ -461,7 +461,7 @@ def test_no_group_can_be_outside_the_implied_box():
 
 
 def test_a_box_that_misses_a_group_is_empty():
-    from aggopt.solvers._lagrangian.program import meets_every_group
+    from aggopt.algorithms.lagrangian.program import meets_every_group
 
     data = instance(p3m, 3, n=30, m=5)
     program = program_of(data)
@@ -471,7 +471,7 @@ def test_a_box_that_misses_a_group_is_empty():
 
 
 def test_an_option_that_it_does_not_have_is_refused():
-    from aggopt.solvers import _lagrangian
+    from aggopt.algorithms import lagrangian as _lagrangian
 
     data = instance(p3m, 3)
     own = SOLVERS["lagrangian"]

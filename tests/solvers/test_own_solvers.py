@@ -11,8 +11,8 @@ import pytest
 
 import aggopt
 from aggopt.aggregate import AGGREGATORS, by_model, p3m
-from aggopt.core import own_code
-from aggopt.core.trust import trusting
+from aggopt.core.plugins import loading as own_code
+from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
 from aggopt.job import Recommended
 from aggopt.partition import PARTITIONERS, univariate
@@ -196,7 +196,7 @@ def test_a_file_with_a_solver_is_run_only_if_it_is_trusted(tmp_path):
     name = f"{path}:stretch"
     with pytest.raises(UntrustedCodeError):
         p3m(X, LABELS, solver=name)
-    with trusting([path]):
+    with trust_files([path]):
         proof = p3m(X, LABELS, solver=name).certificates[0]
         solver = choose(name, "NLP")
     assert proof.solver == "mine.py:stretch"

@@ -5,15 +5,15 @@ import pytest
 from conftest import require_solver
 from joint_instances import circle, instance, of_model, rotation
 
+from aggopt.algorithms.stiefel.annealing import annealed
+from aggopt.algorithms.stiefel.ascent import Dual, ascended
+from aggopt.algorithms.stiefel.bound import Tangents, proven
+from aggopt.algorithms.stiefel.manifold import Manifold
+from aggopt.algorithms.stiefel.piece_cost import PieceCost
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m_onesided_joint, satisfaction_joint
 from aggopt.solvers import SOLVERS, Status, solve
 from aggopt.solvers._answer import answer_here
-from aggopt.solvers._stiefel.annealing import annealed
-from aggopt.solvers._stiefel.ascent import Dual, ascended
-from aggopt.solvers._stiefel.bound import Tangents, proven
-from aggopt.solvers._stiefel.manifold import Manifold
-from aggopt.solvers._stiefel.piece_cost import PieceCost
 
 KINDS = [p3m_onesided_joint, satisfaction_joint]
 kinds = pytest.mark.parametrize("kind", KINDS, ids=["onesided", "satisfaction"])

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from joint_instances import instance
 
-from aggopt.solvers._stiefel.cost import Cost, at
-from aggopt.solvers._stiefel.quartic_kernels import Cells, Penalty, descended, smoothed
+from aggopt.algorithms.stiefel.cost import Cost, at
+from aggopt.algorithms.stiefel.quartic_kernels import (
+    Cells,
+    Penalty,
+    descended,
+    smoothed,
+)
 
 seeds = pytest.mark.parametrize("seed", range(5))
 

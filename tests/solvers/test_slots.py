@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from category_instances import beside, counts, least, nominal, ordinal
 
+from aggopt.algorithms.slots.reduce import dearer, far, tightened, without
+from aggopt.algorithms.slots.rounding import rounded, spread
 from aggopt.core.compile_time import compile_time
 from aggopt.errors import JobError
 from aggopt.models import frequencies as model
 from aggopt.models._choice import released, shares
 from aggopt.solvers import SOLVERS, Status, choose, solve
 from aggopt.solvers._answer import answer_here
-from aggopt.solvers._slots.reduce import dearer, far, tightened, without
-from aggopt.solvers._slots.rounding import rounded, spread
 
 SLOTS = SOLVERS["slots"]
 
@@ -189,7 +189,7 @@ def test_time_that_runs_out_while_a_program_is_built_is_a_limit(how, slow, monke
 
 
 def test_no_limit_of_time_counts_what_loads_the_solvers():
-    loaded = "import sys, aggopt.solvers._slots as _; assert 'cvxpy' in sys.modules"
+    loaded = "import sys, aggopt.algorithms.slots as _; assert 'cvxpy' in sys.modules"
     subprocess.run([sys.executable, "-c", loaded], check=True)
 
 

@@ -13,7 +13,7 @@ import pyomo.environ as pyo
 import pytest
 from conftest import require_solver
 
-from aggopt.core.signals import heeded
+from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.solvers import SOLVERS, Certificate, Status, choose, solve
 from aggopt.solvers import _solver as known
@@ -278,7 +278,7 @@ def test_an_interrupt_that_a_solver_swallows_is_raised_after_it(number):
             os.kill(os.getpid(), number)
 
     def solving():
-        with heeded():
+        with reraise_interrupts():
             swallowing()
 
     before = signal.signal(number, end)

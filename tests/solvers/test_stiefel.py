@@ -13,6 +13,14 @@ from joint_instances import (
     standardised,
 )
 
+from aggopt.algorithms.stiefel.annealing import annealed
+from aggopt.algorithms.stiefel.ascent import Dual, ascended, first
+from aggopt.algorithms.stiefel.bound import Tangents, proven
+from aggopt.algorithms.stiefel.bounded_manifold import Rooms
+from aggopt.algorithms.stiefel.cost import Cost
+from aggopt.algorithms.stiefel.descent import descend
+from aggopt.algorithms.stiefel.manifold import Manifold
+from aggopt.algorithms.stiefel.run import JointSearch, optima_apart, put_together
 from aggopt.core.deadline import Deadline
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean
@@ -20,14 +28,6 @@ from aggopt.models import p3m_joint as model
 from aggopt.models._joint import nearest
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers._answer import Answer, answer_here
-from aggopt.solvers._stiefel.annealing import annealed
-from aggopt.solvers._stiefel.ascent import Dual, ascended, first
-from aggopt.solvers._stiefel.bound import Tangents, proven
-from aggopt.solvers._stiefel.cost import Cost
-from aggopt.solvers._stiefel.descent import descend
-from aggopt.solvers._stiefel.manifold import Manifold
-from aggopt.solvers._stiefel.rooms import Rooms
-from aggopt.solvers._stiefel.run import JointSearch, optima_apart, put_together
 
 seeds = pytest.mark.parametrize("seed", range(5))
 few_seeds = pytest.mark.parametrize("seed", range(3))

@@ -14,18 +14,18 @@ from joint_instances import (
     standardised,
 )
 
+from aggopt.algorithms.stiefel.annealing import annealed
+from aggopt.algorithms.stiefel.ascent import Dual, ascended, first
+from aggopt.algorithms.stiefel.bound import Tangents, proven
+from aggopt.algorithms.stiefel.bounded_manifold import Rooms
+from aggopt.algorithms.stiefel.cost import Cost
+from aggopt.algorithms.stiefel.manifold import Manifold
+from aggopt.algorithms.stiefel.piece_cost import cost_of
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m_joint, p3m_onesided_joint, satisfaction_joint
 from aggopt.models._joint import nearest
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers._answer import Answer, answer_here
-from aggopt.solvers._stiefel.annealing import annealed
-from aggopt.solvers._stiefel.ascent import Dual, ascended, first
-from aggopt.solvers._stiefel.bound import Tangents, proven
-from aggopt.solvers._stiefel.cost import Cost
-from aggopt.solvers._stiefel.manifold import Manifold
-from aggopt.solvers._stiefel.piece_cost import cost_of
-from aggopt.solvers._stiefel.rooms import Rooms
 
 seeds = pytest.mark.parametrize("seed", range(2))
 KINDS = [p3m_joint, p3m_onesided_joint, satisfaction_joint]

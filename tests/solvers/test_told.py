@@ -6,11 +6,11 @@ import pyomo.environ as pyo
 import pytest
 
 from aggopt.aggregate import by_model, p3m
+from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
+from aggopt.algorithms.lagrangian.solve import solve as by_duality
 from aggopt.partition import univariate
 from aggopt.solvers import SOLVERS, solve
 from aggopt.solvers._ended import counted
-from aggopt.solvers._lagrangian.piecewise_quartics import program_of
-from aggopt.solvers._lagrangian.solve import solve as by_duality
 
 STEP = 1e-3
 NEED_IPOPT = pytest.mark.skipif(

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.frame import framed, one_column
+from aggopt.core.frame import to_column, to_frame
 from aggopt.core.types import I64
 from aggopt.encoding._typed_column import MOMENT, NUMBER, TypedColumn
 from aggopt.errors import JobError, TableError
@@ -31,8 +31,8 @@ def values_of(beside: Any, n: int) -> list[I64]:
         return []
     flat = isinstance(beside, list | tuple) or np.ndim(beside) == 1
     if flat or hasattr(beside, "to_frame"):  # values, or a series
-        return [_codes(one_column(beside), n)]
-    frame = framed(beside)
+        return [_codes(to_column(beside), n)]
+    frame = to_frame(beside)
     return [_codes(frame[name], n) for name in frame.columns]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.aggregate.categories._published import PublishedCategories
-from aggopt.core.frame import one_column
+from aggopt.core.frame import to_column
 from aggopt.core.memory import require_memory
 from aggopt.core.types import F64, I64
 from aggopt.core.validation import Labels
@@ -151,6 +151,6 @@ def categories_in(column: Any, order: Any, tree: Any) -> Categories:
             )
         return Categories(column.domain, column.codes)
     how = AttributeType(order=order, tree=tree)
-    found = TypedColumn.of(one_column(column))
+    found = TypedColumn.of(to_column(column))
     inferred = "ordinal" if found.what == RANKED else "nominal"
     return categories_of(found, how.kind or inferred, how)

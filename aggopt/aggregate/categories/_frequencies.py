@@ -13,11 +13,11 @@ from aggopt.aggregate.categories._published import (
     PublishedTogether,
 )
 from aggopt.aggregate.categories._registry import CategoryAggregator, CategorySection
-from aggopt.core.section import Solved, whole
+from aggopt.core.section import SolverSection, to_int
 from aggopt.errors import JobError
 from aggopt.models import frequencies as model
 
-Slack = Annotated[StrictInt, Field(ge=0), BeforeValidator(whole)]
+Slack = Annotated[StrictInt, Field(ge=0), BeforeValidator(to_int)]
 USUAL = 4.0  # records: less than a group of five
 
 
@@ -163,7 +163,7 @@ def crossed_frequencies(
     return PublishedTogether(kept(attributes_in(attributes), groups, how))
 
 
-class Frequencies(Solved, CategorySection):
+class Frequencies(SolverSection, CategorySection):
     """Settings of `aggopt.aggregate.frequencies`.
 
     `with_`, in a file `with`, are names of columns that are published as they are, and

@@ -13,12 +13,12 @@ from aggopt.aggregate.categories._published import PublishedCategories
 from aggopt.aggregate.categories._solved import certified
 from aggopt.aggregate.categories._ties import at_random
 from aggopt.core.deadline import Deadline
-from aggopt.core.plural import many
-from aggopt.core.randomness import permutation, seeded
+from aggopt.core.plural import plural
+from aggopt.core.randomness import draw_permutation, secret_from_seed
+from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.types import I64
-from aggopt.core.validation import groups as numbered_groups
+from aggopt.core.validation import check_groups as numbered_groups
 from aggopt.core.validation import is_number, require_seed
-from aggopt.core.weights import of_mean_one, sampling_weights
 from aggopt.encoding import Categories
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import frequencies as model
@@ -53,12 +53,14 @@ def kept(
     check_time_limit(how.time_limit)
     solver = choose(how.solver, *model.MODEL.kinds)
     label = numbered_groups(groups, len(of[0].codes))
-    known = of_mean_one(sampling_weights(how.weights, len(label)))
+    known = scale_to_mean_one(check_weights(how.weights, len(label)))
     beside = values_of(how.with_, len(label))
     many_cells = len(of) > 1 or how.with_ is not None
     allowed, price = allowed_or_price(how.slack, how.price, many_cells=many_cells)
     require_near(allowed, weighted=known is not None)
-    turn = permutation(seeded(how.seed), "symmetric groups", int(label.max()) + 1)
+    turn = draw_permutation(
+        secret_from_seed(how.seed), "symmetric groups", int(label.max()) + 1
+    )
     candidates = Candidates.observed(of, turn[label], known)
     data = stated(candidates, beside, allowed, price)
     limits: Any = {"time_limit": how.time_limit, "options": how.options}
@@ -130,7 +132,7 @@ def stated(
     short = int((counts < weights.min()).sum() * (allowed == 0))
     if short:
         raise InfeasibleInputError(
-            f"{many(short, 'level')} of {counts.size} have fewer records than the "
+            f"{plural(short, 'level')} of {counts.size} have fewer records than the "
             "smallest group, and cannot be published as often as that.",
             fix="allow a slack of a few records, or name a price.",
         )

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from aggopt.aggregate.categories._candidates import Candidates, attributes_in
 from aggopt.aggregate.categories._published import PublishedTogether
 from aggopt.core.deadline import Deadline
-from aggopt.core.randomness import seeded, uniforms
-from aggopt.core.validation import groups as numbered_groups
+from aggopt.core.randomness import draw_uniforms, secret_from_seed
+from aggopt.core.record_weights import check_weights, scale_to_mean_one
+from aggopt.core.validation import check_groups as numbered_groups
 from aggopt.core.validation import require_seed
-from aggopt.core.weights import of_mean_one, sampling_weights
 from aggopt.solvers import Certificate, Status
 
 
@@ -66,14 +66,14 @@ def medoids(
     require_seed(seed)
     of = attributes_in(attributes)
     label = numbered_groups(groups, len(of[0].codes))
-    known = of_mean_one(sampling_weights(weights, len(label)))
+    known = scale_to_mean_one(check_weights(weights, len(label)))
     candidates = Candidates.observed(of, label, known)
     away = np.zeros(len(label))
     for each in of:
         m = each.domain.m
         steps = each.domain.steps[:m, :m] * (candidates.unit / each.domain.unit)
         away += (each.counts(label, known) @ steps)[label, each.codes]
-    chance = uniforms(seeded(seed), "equally near records", len(label))
+    chance = draw_uniforms(secret_from_seed(seed), "equally near records", len(label))
     order = np.lexsort((chance, away, label))
     nearest = order[np.append(0, np.bincount(label).cumsum()[:-1])]
     total = fsum(away[nearest]) / candidates.unit

@@ -15,12 +15,12 @@ from aggopt.aggregate.categories._published import PublishedCategories
 from aggopt.aggregate.categories._registry import CategoryAggregator, CategorySection
 from aggopt.aggregate.categories._ties import broken
 from aggopt.core.deadline import Deadline
-from aggopt.core.plural import many
-from aggopt.core.randomness import permutation, seeded
+from aggopt.core.plural import plural
+from aggopt.core.randomness import draw_permutation, secret_from_seed
+from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.types import F64, Bool
 from aggopt.core.validation import Labels, require_seed
-from aggopt.core.validation import groups as numbered_groups
-from aggopt.core.weights import of_mean_one, sampling_weights
+from aggopt.core.validation import check_groups as numbered_groups
 from aggopt.encoding import Categories, Domain
 from aggopt.errors import JobError, require_known
 from aggopt.solvers import Certificate, Status
@@ -116,8 +116,10 @@ def plurality(
     categories = categories_in(column, order, tree)
     require_nodes(categories.domain, publish)
     label = numbered_groups(groups, len(categories.codes))
-    known = of_mean_one(sampling_weights(weights, len(label)))
-    turn = permutation(seeded(seed), "symmetric groups", int(label.max()) + 1)
+    known = scale_to_mean_one(check_weights(weights, len(label)))
+    turn = draw_permutation(
+        secret_from_seed(seed), "symmetric groups", int(label.max()) + 1
+    )
     candidates = _candidates(categories, turn[label], publish, known)
     allowed = _allowed(candidates, publish) & ~_avoided(candidates, avoid)
     _require_left(allowed)
@@ -151,8 +153,8 @@ def require_nodes(domain: Domain, publish: str) -> None:
     shared = sum(times > 1 for times in Counter(domain.nodes).values())
     if shared:
         raise JobError(
-            f"{many(shared, 'name')} of the tree {'is' if shared == 1 else 'are'} that "
-            "of several nodes: nobody could tell which of them is published.",
+            f"{plural(shared, 'name')} of the tree {'is' if shared == 1 else 'are'} "
+            "that of several nodes: nobody could tell which of them is published.",
             fix='give each node a name of its own, or leave publish out: "leaf" '
             "publishes values alone.",
         )
@@ -187,7 +189,7 @@ def _require_left(allowed: Bool) -> None:
     lacking = int((~allowed.any(axis=1)).sum())
     if lacking:
         raise JobError(
-            f"All categories that {many(lacking, 'group')} may publish are to be "
+            f"All categories that {plural(lacking, 'group')} may publish are to be "
             "avoided.",
             fix='avoid fewer; or of a tree set publish = "node", which may publish its '
             "root.",

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.equal import Fieldwise
-from aggopt.core.html import table, titled
+from aggopt.core.equality import EqualByField
+from aggopt.core.html import html_section, html_table
 from aggopt.core.types import I64, Labels
 from aggopt.solvers import Certificate
 from aggopt.solvers._certificate import HEADER, rows
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedCategories(Fieldwise):
+class PublishedCategories(EqualByField):
     """One category for each group, and what is proven of the choice.
 
     Attributes
@@ -65,11 +65,13 @@ class PublishedCategories(Fieldwise):
     def _repr_html_(self) -> str:
         """Return the certificate for a notebook; no category."""
         size = f"Categories: {len(self.labels)} records, {len(self.choice)} groups"
-        return titled(size, table(HEADER, rows({"attribute": self.certificate})))
+        return html_section(
+            size, html_table(HEADER, rows({"attribute": self.certificate}))
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedTogether(Fieldwise):
+class PublishedTogether(EqualByField):
     """Categories of several attributes that were chosen together.
 
     Attributes
@@ -94,4 +96,6 @@ class PublishedTogether(Fieldwise):
     def _repr_html_(self) -> str:
         """Return the certificate for a notebook; no category."""
         size = f"Categories: {len(self.attributes)} attributes together"
-        return titled(size, table(HEADER, rows({"together": self.certificate})))
+        return html_section(
+            size, html_table(HEADER, rows({"together": self.certificate}))
+        )

@@ -12,7 +12,7 @@ from aggopt.aggregate.categories._published import (
 )
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import F64
-from aggopt.core.validation import group_size
+from aggopt.core.validation import check_group_size
 from aggopt.encoding import Encoded, EncodedAttribute
 from aggopt.errors import JobError
 from aggopt.partition._loss_bound import compute_loss_bound
@@ -79,7 +79,7 @@ def published_loss(
     clock = Deadline(None)
     parts: Any = getattr(published, "attributes", published)
     n, attributes = len(encoded), encoded.attributes
-    k = group_size(k, n)
+    k = check_group_size(k, n)
     if len(parts) != len(attributes) or any(len(p.labels) != n for p in parts):
         raise JobError(
             f"{len(parts)} published attributes do not go with {encoded!r}.",

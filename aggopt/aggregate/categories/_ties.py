@@ -10,7 +10,7 @@ import numpy as np
 from aggopt.aggregate.categories._candidates import Candidates
 from aggopt.aggregate.categories._solved import certified
 from aggopt.core.deadline import Deadline
-from aggopt.core.randomness import seeded, uniforms
+from aggopt.core.randomness import draw_uniforms, secret_from_seed
 from aggopt.core.types import I64, Bool
 from aggopt.models import frequencies as model
 from aggopt.solvers import Certificate, choose
@@ -41,5 +41,7 @@ def broken(
 def at_random(tied: Bool, seed: int) -> I64:
     """Return one of the tied candidates of each group, (groups,)."""
     drawn = np.full(tied.shape, -1.0)
-    drawn[tied] = uniforms(seeded(seed), "tied categories", int(tied.sum()))
+    drawn[tied] = draw_uniforms(
+        secret_from_seed(seed), "tied categories", int(tied.sum())
+    )
     return np.asarray(drawn.argmax(axis=1))

@@ -25,12 +25,12 @@ from aggopt.aggregate.categories._wishes import (
     require_choice,
 )
 from aggopt.core.deadline import Deadline
-from aggopt.core.randomness import permutation, seeded
-from aggopt.core.section import Solved
+from aggopt.core.randomness import draw_permutation, secret_from_seed
+from aggopt.core.record_weights import check_weights, scale_to_mean_one
+from aggopt.core.section import SolverSection
 from aggopt.core.types import F64, I64
-from aggopt.core.validation import groups as numbered_groups
+from aggopt.core.validation import check_groups as numbered_groups
 from aggopt.core.validation import require_seed
-from aggopt.core.weights import of_mean_one, sampling_weights
 from aggopt.models import category_wish as model
 from aggopt.models import frequencies
 from aggopt.solvers import Certificate, Solver, Status, choose
@@ -126,12 +126,14 @@ def wish(
     label = numbered_groups(groups, len(categories.codes))
     asked = asked_of(delta, categories)
     insisted = each_of("importance", importance, len(label))
-    known = of_mean_one(sampling_weights(weights, len(label)))
+    known = scale_to_mean_one(check_weights(weights, len(label)))
     allowed = allowed_or_price(slack, None, many_cells=False)[0]
     require_budget(budget)
     require_near(allowed, weighted=known is not None)
     require_choice(categories.domain, asked, insisted, budget)
-    turn = permutation(seeded(seed), "symmetric groups", int(label.max()) + 1)
+    turn = draw_permutation(
+        secret_from_seed(seed), "symmetric groups", int(label.max()) + 1
+    )
     candidates = Candidates.observed([categories], turn[label], known)
     plain = stated(candidates, [], allowed)
     wishes = asked, insisted, budget
@@ -200,7 +202,7 @@ def _better(data: model.Data, found: Answer, start: Any) -> tuple[Any, Answer]:
     return start, kept
 
 
-class CategoryWish(Solved, CategorySection):
+class CategoryWish(SolverSection, CategorySection):
     """Settings of `aggopt.aggregate.wish`."""
 
     method: Literal["wish"]

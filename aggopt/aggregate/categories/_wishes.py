@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.core.types import F64
 from aggopt.core.validation import is_number
 from aggopt.encoding import Categories, Domain
@@ -24,7 +24,7 @@ def require_reach(delta: F64, domain: Domain) -> None:
     far = int((delta > widest).sum())
     if far:
         raise JobError(
-            f"delta is out of reach in {many(far, 'record')} of {len(delta)}: no two "
+            f"delta is out of reach in {plural(far, 'record')} of {len(delta)}: no two "
             f"levels are more than {widest:.6g} apart.",
             fix="ask for less; left out, any other category will do.",
         )
@@ -48,7 +48,7 @@ def each_of(name: str, given: npt.ArrayLike, n: int) -> F64:
     wrong = int((~(found >= 0) | ~np.isfinite(found)).sum())
     if wrong:
         raise JobError(
-            f"{name} has {many(wrong, 'entry', 'entries')} below 0, missing or "
+            f"{name} has {plural(wrong, 'entry', 'entries')} below 0, missing or "
             "infinite.",
             fix="pass numbers from 0 up.",
         )

@@ -20,7 +20,7 @@ from aggopt.aggregate.own._solution import OwnOptions, solution
 from aggopt.core.progress import require_progress
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, labellings
+from aggopt.core.validation import Floats, check_labellings
 from aggopt.errors import JobError, naming
 from aggopt.models import MODELS
 from aggopt.models._own import OwnModel
@@ -103,7 +103,7 @@ def by_model(
     own = own_model(model)
     settings = _checked(own, settings)
     records = numbers(X)
-    label = labellings(labels, *records.shape)
+    label = check_labellings(labels, *records.shape)
     scale = scale_for(records, label)
     Z = scale.standardise(records)
     column_settings = list(_of_attributes(settings, Z.shape))

@@ -7,14 +7,14 @@ from pydantic import ModelWrapValidatorHandler, model_validator
 
 from aggopt.aggregate._registry import Aggregating, Aggregator
 from aggopt.aggregate.own._by_model import by_model, own_model
-from aggopt.core.own_section import OwnSection, settings_beside
+from aggopt.core.plugins.section import UserMethodSection, split_settings
 from aggopt.core.registry import Registry
-from aggopt.core.section import Solved
+from aggopt.core.section import SolverSection
 from aggopt.models import MODELS
 from aggopt.models._own import OwnModel
 
 
-class ByModel(OwnSection, Solved, Aggregating):
+class ByModel(UserMethodSection, SolverSection, Aggregating):
     """Settings of `aggopt.aggregate.by_model`; the keys beside are the model's.
 
     Attributes
@@ -51,7 +51,7 @@ class ByModel(OwnSection, Solved, Aggregating):
     @property
     def settings(self) -> dict[str, Any]:
         """The arguments of `by_model`, the model's own among them."""
-        how = {name: getattr(self, name) for name in Solved.model_fields}
+        how = {name: getattr(self, name) for name in SolverSection.model_fields}
         del how["method"]
         return {"model": self.program, **how, **self.arguments}
 
@@ -60,7 +60,7 @@ class ByModel(OwnSection, Solved, Aggregating):
     def _named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(section, Mapping):
             return read(section)
-        found = settings_beside(cls, section)
+        found = split_settings(cls, section)
         if isinstance(section["model"], str):
             return read(found)
         model = own_model(section["model"])

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.columns.columns import columns, factorized
+from aggopt.core.columns.values import groups_of, labels_of
 from aggopt.core.types import I64, Labels
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError
 from aggopt.measure._attacker import Attacker
 from aggopt.measure._interval import checked_safety, within
-from aggopt.privacy._columns import columns, factorized
-from aggopt.privacy._values import groups_of, labels_of
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.columns.values import labels_of
+from aggopt.core.record_weights import weight_of_each
 from aggopt.core.validation import Floats
-from aggopt.core.weights import each_weight
-from aggopt.privacy._values import labels_of
 
 
 def dominance(released: Any, weights: npt.ArrayLike) -> Floats:
@@ -36,7 +36,7 @@ def dominance(released: Any, weights: npt.ArrayLike) -> Floats:
     [0.75, 0.5]
     """
     labels = labels_of(released)
-    weight = each_weight(weights, len(labels))
+    weight = weight_of_each(weights, len(labels))
     heaviest = np.zeros(labels.max() + 1)
     np.maximum.at(heaviest, labels, weight)
     return np.asarray(heaviest / np.bincount(labels, weight))

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.columns.values import groups_of, labels_of
+from aggopt.core.record_weights import weight_of_each
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats
-from aggopt.core.weights import each_weight
 from aggopt.errors import TableError
-from aggopt.privacy._values import groups_of, labels_of
 
 BY_SERIES = 10  # records from which on the series is short, and hyp2f1 may be nan
 SMALLEST_TERM = 1e-17  # of a sum of 1 to 10/9: less than a float of it tells
@@ -46,7 +46,7 @@ def individual_risk(keys: Any, weights: npt.ArrayLike | None = None) -> Floats:
     [0.0827, 0.0827, 0.2558]
     """
     labels = labels_of(keys)
-    weight = each_weight(weights, len(labels))
+    weight = weight_of_each(weights, len(labels))
     records = np.bincount(labels)
     found = _expected(records, np.bincount(labels, weight))
     return np.asarray(found[labels])

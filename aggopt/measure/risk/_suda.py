@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aggopt.core.columns.columns import columns, factorized
+from aggopt.core.columns.values import groups_of
 from aggopt.core.types import I64, Bool, Labels
 from aggopt.core.validation import is_whole
 from aggopt.errors import InfeasibleInputError, JobError
-from aggopt.privacy._columns import columns, factorized
-from aggopt.privacy._values import groups_of
 
 MOST = 20_000  # sets of attributes: minutes of 100 000 records
 LONGEST = 20  # attributes: 20! is the last factorial that 64 bits hold

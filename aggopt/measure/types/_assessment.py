@@ -3,9 +3,9 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from aggopt.core.html import as_text, lines
+from aggopt.core.html import html_lines, text_table
 from aggopt.core.json_text import json_text
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.errors import require_known
 from aggopt.measure._interval import checked_safety
 from aggopt.measure._linkage import WHOLE, checked_whole, linked
@@ -113,7 +113,7 @@ class TypedAssessment:
             [name, kind, *(m.shown(each[name]) for m, each in shown.items())]
             for name, kind in self.kinds.items()
         ]
-        return as_text(["Attribute", "kind", *(m.label for m in shown)], rows)
+        return text_table(["Attribute", "kind", *(m.label for m in shown)], rows)
 
     def rest(self) -> list[tuple[Heading, str, str, str]]:
         """Return what an `Assessment` has not: heading, label, figure and meaning."""
@@ -134,10 +134,10 @@ class TypedAssessment:
 
     def _repr_html_(self) -> str:
         """Return the same for a notebook."""
-        return lines(str(self))
+        return html_lines(str(self))
 
     def _whole(self) -> list[tuple[str, str, str]]:
-        groups = f"{many(self.reidentifications, 'group')} / records"
+        groups = f"{plural(self.reidentifications, 'group')} / records"
         return [
             ("highest risk", f"{100 * self.highest_risk:.2f} %", "1 / smallest group"),
             ("average risk", f"{100 * self.average_risk:.2f} %", groups),

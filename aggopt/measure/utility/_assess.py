@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.html import lines
+from aggopt.core.html import html_lines
 from aggopt.errors import InfeasibleInputError, require_known
 from aggopt.measure.utility._distributions import ks, wasserstein
 from aggopt.measure.utility._frames import both, complete, is_numeric, names_of
@@ -70,7 +70,7 @@ class Utility:
 
     def _repr_html_(self) -> str:
         """Return the same for a notebook."""
-        return lines(str(self))
+        return html_lines(str(self))
 
     @property
     def _rows(self) -> Iterator[tuple[str, str, str]]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggopt.core.frame import framed, require_records
+from aggopt.core.frame import require_records, to_frame
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError
@@ -21,7 +21,7 @@ def both(original: Any, released: Any) -> tuple["pd.DataFrame", "pd.DataFrame"]:
     TableError
         One is no table, has no records, or columns differ by name or type.
     """
-    one, other = framed(original), framed(released)
+    one, other = to_frame(original), to_frame(released)
     if set(one.columns) != set(other.columns):
         differing = sorted(set(one.columns) ^ set(other.columns))
         raise TableError(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.record_weights import weight_of_each
 from aggopt.core.validation import Floats
-from aggopt.core.weights import each_weight
 from aggopt.errors import TableError
 from aggopt.measure.utility._formula import columns_of, installed
 from aggopt.measure.utility._frames import both, names_of
@@ -100,9 +100,9 @@ def interval_overlap(
     """
     one, other = both(original, released)
     names = columns_of(formula, names_of(one))
-    w = each_weight(weights, len(one))
+    w = weight_of_each(weights, len(one))
     same = released_weights is None and len(one) == len(other)
-    v = w if same else each_weight(released_weights, len(other))
+    v = w if same else weight_of_each(released_weights, len(other))
     before, spec = _fitted(formula, one[names], w)
     after, _ = _fitted(spec, other[names], v)
     return RegressionKept(formula, tuple(_compared(before, after)))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.columns.values import groups_of
+from aggopt.core.record_weights import weight_of_each
 from aggopt.core.types import Labels
 from aggopt.core.validation import Floats
-from aggopt.core.weights import each_weight
 from aggopt.errors import TableError, require_known
 from aggopt.measure.utility._frames import both, is_numeric, names_of, numbers
-from aggopt.privacy._values import groups_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,9 +138,9 @@ def totals(
     first, second = both(original, released)
     for name in strata:
         require_known("column", name, names_of(first))
-    w = each_weight(weights, len(first))
+    w = weight_of_each(weights, len(first))
     same = released_weights is None and len(first) == len(second)
-    v = w if same else each_weight(released_weights, len(second))
+    v = w if same else weight_of_each(released_weights, len(second))
     names = [n for n in names_of(first) if is_numeric(first, n) and n not in strata]
     _require_numbers((first, second), names)
     here, there = _strata(first, second, strata)

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress, rarely
-from aggopt.core.validation import Labels, group_size
+from aggopt.core.progress import Progress, throttle
+from aggopt.core.validation import Labels, check_group_size
 from aggopt.partition._anonymity_first.state import EmdTable, Group
 from aggopt.partition._constraints.t_closeness import CloseToTable
 from aggopt.partition._merge.merge import merge_with_nearest
@@ -81,7 +81,7 @@ def anonymity_first(
     clock = Deadline(None, progress)
     records = scale_records(X, scale)
     n = len(records)
-    k = group_size(k, n)
+    k = check_group_size(k, n)
     promise = CloseToTable.of(confidential, n, t, bins)
     attribute = promise.only("anonymity_first")
     candidates = sorted_pool.create_sorted_pool(records, attribute.place)
@@ -103,7 +103,7 @@ def _assign_groups(
     from aggopt.partition._anonymity_first import kernels
 
     k = table.s
-    report = rarely(progress)
+    report = throttle(progress)
     screen = screens.create_screen(*candidates.pool.records.shape)
     kernels.start(candidates, screen, table)
     group = Group(*np.zeros((3, k), np.int64), *np.zeros((3, k + 1), np.int64))

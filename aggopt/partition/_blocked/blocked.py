@@ -9,17 +9,17 @@ import numpy.typing as npt
 from pydantic import Field, StrictInt
 
 from aggopt.core.deadline import Deadline, require_time_limit
-from aggopt.core.interrupt import in_any_case
-from aggopt.core.progress import Progress, rarely
+from aggopt.core.interrupt import finish_despite_interrupt
+from aggopt.core.progress import Progress, throttle
 from aggopt.core.renamed import renamed
-from aggopt.core.stacklevel import outside
+from aggopt.core.stacklevel import caller_stacklevel
 from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import (
     Floats,
     Labels,
-    group_size,
+    check_group_size,
     is_whole,
-    numbered,
+    renumber_groups,
     require_seed,
 )
 from aggopt.errors import JobError, require_known
@@ -241,7 +241,7 @@ def blocked(
     clock = Deadline(None)
     result = _run_search(X, k, options, progress)
     if result.status is Status.INTERRUPTED:
-        warnings.warn(INTERRUPTED, stacklevel=outside())
+        warnings.warn(INTERRUPTED, stacklevel=caller_stacklevel())
     evidence = certify_squares(
         result.records,
         result.labels,
@@ -261,11 +261,11 @@ def _run_search(
 ) -> _SearchResult:
     scaled, weighing = scale_with_weights(X, options.scale, options.weights)
     records, exponent = scale_to_unit(scaled)
-    k = group_size(k, len(records))
+    k = check_group_size(k, len(records))
     size = choose_block_size(options.block_size, k)
     _require_options(options)
     initial_labels = _read_initial_labels(options, len(records), k)
-    report = rarely(progress)
+    report = throttle(progress)
     if options.time_limit is not None:
         _compile_kernels(options.inner)
     with ThreadPool(options.jobs, options.time_limit) as threads:
@@ -277,7 +277,7 @@ def _run_search(
             )
         else:
             first_records = find_first_records(
-                split_large(rows, numbered(initial_labels[order]), k)
+                split_large(rows, renumber_groups(initial_labels[order]), k)
             )
         search_progress = partial(_report_range, report, START, 1.0)
         weights = None if weighing.values is None else weighing.values[order]
@@ -292,7 +292,9 @@ def _run_search(
             weights,
             options.region_size,
         )
-    labels, stopped = in_any_case(lambda: _restore_order(first_records, order))
+    labels, stopped = finish_despite_interrupt(
+        lambda: _restore_order(first_records, order)
+    )
     if stopped or status is Status.INTERRUPTED:
         return _SearchResult(records, exponent, k, labels, Status.INTERRUPTED)
     report(1.0)
@@ -327,7 +329,7 @@ def _compile_kernels(inner: str | PartitionFunction) -> None:
 def _restore_order(first_records: Labels, order: Labels) -> Labels:
     labels = np.empty_like(first_records)
     labels[order] = first_records
-    return numbered(labels)
+    return renumber_groups(labels)
 
 
 def _report_range(report: Progress, begin: float, end: float, share: float) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from aggopt.core.group_sums import plain_group_means
 from aggopt.core.progress import Progress
-from aggopt.core.threads import ThreadPool, ignored
+from aggopt.core.threads import ThreadPool, ignore_progress
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._neighbours.spatial_order import sort_in_space, split_in_parts
@@ -95,7 +95,7 @@ def search_regions(
     *,
     size: int,
     seed: int,
-    progress: Progress = ignored,
+    progress: Progress = ignore_progress,
 ) -> None:
     """Give each record one turn in a search, region by region.
 

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress, rarely
+from aggopt.core.progress import Progress, throttle
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels, group_size
+from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.partition._constraints.t_closeness import CloseToTable
 from aggopt.partition._merge.merge import merge_with_nearest
 from aggopt.partition._registry import ConfidentialUse, Partitioner
@@ -108,7 +108,7 @@ def closeness_first(
     clock = Deadline(None, progress)
     records = scale_records(X, scale)
     n = len(records)
-    k = group_size(k, n)
+    k = check_group_size(k, n)
     promise = CloseToTable.of(confidential, n, t, bins)
     place = promise.only("closeness_first").place
     count = fit_count(n, count_strata(n, k, promise.t))
@@ -162,7 +162,7 @@ def _assign_groups(
 ) -> Labels:
     from aggopt.partition._closeness_first import kernels
 
-    report = rarely(progress)
+    report = throttle(progress)
     while candidates.remaining:
         report(candidates.done)
         kernels.take_groups(candidates, sizes, candidates.turns)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.plural import many
+from aggopt.core.plural import plural
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError
@@ -174,8 +174,8 @@ def with_dominance(
     n = len(weights)
     if not dominance.satisfied(np.zeros(n, np.intp)):
         raise InfeasibleInputError(
-            f"dominance = {share:g}, and one of {many(n, 'record')} has more than that "
-            "of the weight of all: no groups satisfy it.",
+            f"dominance = {share:g}, and one of {plural(n, 'record')} has more than "
+            "that of the weight of all: no groups satisfy it.",
             fix="correct that weight, leave the record out, or allow a larger "
             "dominance.",
         )

@@ -5,17 +5,17 @@ from math import exp, log
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.columns.columns import columns
+from aggopt.core.columns.values import codes
 from aggopt.core.types import F64, I64
-from aggopt.core.validation import Labels, is_whole, matrix
+from aggopt.core.validation import Labels, check_matrix, is_whole
 from aggopt.errors import (
     InfeasibleInputError,
     JobError,
     TableError,
     require_known,
 )
-from aggopt.privacy._columns import columns
 from aggopt.privacy._levels import equally_filled
-from aggopt.privacy._values import codes
 
 WHOSE = "The confidential attribute"
 KINDS = ("distinct", "entropy")
@@ -48,7 +48,7 @@ def read_levels(
         )
     if boundaries is None and isinstance(levels, str) and levels == "values":
         return np.asarray(codes(attributes[0]), np.int64)
-    numbers = matrix(attributes[0][:, None], name=WHOSE)[:, 0]
+    numbers = check_matrix(attributes[0][:, None], name=WHOSE)[:, 0]
     if boundaries is not None:
         cuts = _require_ascending(boundaries)
         return _number_levels(np.searchsorted(cuts, numbers, side="right"))

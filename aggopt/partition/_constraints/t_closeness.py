@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.stacklevel import outside
+from aggopt.core.columns.columns import columns
+from aggopt.core.stacklevel import caller_stacklevel
 from aggopt.core.types import I64
 from aggopt.core.validation import Labels
 from aggopt.errors import JobError, TableError, naming
 from aggopt.privacy._closeness import warn_of_constant
-from aggopt.privacy._columns import columns
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered, threshold
 
@@ -53,7 +53,7 @@ class CloseToTable:
         exact = threshold(t)
         attributes = _require_columns(confidential, n)
         read = [(name, _read(name, column, bins)) for name, column in attributes]
-        warn_of_constant(read, stacklevel=outside() + 1)
+        warn_of_constant(read, stacklevel=caller_stacklevel() + 1)
         return cls.to([ordered for _, ordered in read], exact)
 
     @classmethod

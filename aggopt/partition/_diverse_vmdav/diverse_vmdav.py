@@ -8,9 +8,9 @@ import numpy.typing as npt
 from pydantic import Field
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress, rarely
+from aggopt.core.progress import Progress, throttle
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels, group_size
+from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.partition._constraints.l_diversity import (
     count_levels,
     is_diverse,
@@ -121,10 +121,12 @@ def diverse_vmdav(
     l = require_l(l)  # noqa: E741
     level = read_levels(confidential, n, levels, boundaries)
     require_reachable(np.bincount(level), l, diversity)  # and with it l <= n
-    required_k = group_size(l if k is None else k, n)
+    required_k = check_group_size(l if k is None else k, n)
     k = max(l, required_k)
     pool = unassigned.create_pool(records)
-    _take_groups(pool, level, (k, l, diversity), square_gamma(gamma), rarely(progress))
+    _take_groups(
+        pool, level, (k, l, diversity), square_gamma(gamma), throttle(progress)
+    )
     labels = _assign_rest(pool, level, l, diversity)
     labels = _merge_until_diverse(records, labels, level, l, diversity)
     clock.report(1.0)

@@ -7,8 +7,8 @@ ordered by their places, as `arrange_members` leaves them.
 
 import numpy as np
 
-from aggopt.core.borrowed import inlined, inner
 from aggopt.core.types import I64
+from aggopt.core.unrefcounted import inlined, inner
 from aggopt.partition._constraints.l_diversity import CLOSE
 from aggopt.partition._constraints.state import TABLED, Close, Diverse, Promise
 from aggopt.partition._local_search.state import Groups, Space

@@ -13,7 +13,7 @@ triangle inequality, by way of B, cannot exclude j.
 
 from typing import NamedTuple
 
-from aggopt.core.borrowed import inner
+from aggopt.core.unrefcounted import inner
 from aggopt.partition._local_search.constraint_kernels import (
     NOBODY,
     has_chains,

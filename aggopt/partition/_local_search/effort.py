@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Deadline, require_time_limit
-from aggopt.core.interrupt import in_any_case
-from aggopt.core.validation import Floats, Labels, numbered, require_seed
+from aggopt.core.interrupt import finish_despite_interrupt
+from aggopt.core.validation import Floats, Labels, renumber_groups, require_seed
 from aggopt.errors import JobError, PrivacyError, require_known
 from aggopt.partition._constraints.constraints import Constraints
 from aggopt.partition._constraints.state import NEAR as NEAR_KEPT
@@ -110,14 +110,14 @@ def run_search(
         near = find_neighbours(records, NEAR_KEPT if is_constrained else NEAR, clock)
         start_labels = initial_labels
         if not has_large_groups(promise, weights):
-            start_labels = split_large(records, numbered(initial_labels), k)
+            start_labels = split_large(records, renumber_groups(initial_labels), k)
         search = Search(records, start_labels, k, near, effort.seed, promise, weights)
         status = (_run_constrained if is_constrained else _run_unconstrained)(
             search, k, effort, clock
         )
     except KeyboardInterrupt:
         pass
-    better, stopped = in_any_case(
+    better, stopped = finish_despite_interrupt(
         lambda: _select_better(records, initial_labels, search, weights)
     )
     if stopped:

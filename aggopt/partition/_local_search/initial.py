@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.validation import Floats, Labels, groups, numbered
+from aggopt.core.validation import Floats, Labels, check_groups, renumber_groups
 from aggopt.errors import JobError
 from aggopt.partition._closeness_first.closeness_first import (
     count_strata,
@@ -55,7 +55,7 @@ def make_initial_groups(
         groups_made = _make_feasible_groups(records, k, constraints)
     else:
         groups_made = _partition_by_method(records, k, initial)
-    return numbered(constraints.merge_until_feasible(records, groups_made))
+    return renumber_groups(constraints.merge_until_feasible(records, groups_made))
 
 
 def _require_method(initial: object) -> None:
@@ -70,7 +70,7 @@ def _partition_by_method(
     records: Floats, k: int, choice: str | PartitionFunction
 ) -> Labels:
     method = resolve_function(choice, "initial method", list_initial_methods())
-    return numbered(groups(method(records, k, scale="none"), len(records)))
+    return renumber_groups(check_groups(method(records, k, scale="none"), len(records)))
 
 
 def _make_feasible_groups(records: Floats, k: int, constraints: Constraints) -> Labels:
@@ -106,7 +106,7 @@ def read_initial_labels(
     JobError
         They are not labels of n records, or break k or the constraints.
     """
-    labels = groups(raw_labels, n)
+    labels = check_groups(raw_labels, n)
     smallest = int(np.bincount(labels).min())
     if smallest < k:
         raise JobError(
@@ -121,4 +121,4 @@ def read_initial_labels(
             fix="leave initial_labels out, or pass groups that keep it, as "
             "aggopt.repair.closeness makes for t and diverse_vmdav for l.",
         )
-    return numbered(labels)
+    return renumber_groups(labels)

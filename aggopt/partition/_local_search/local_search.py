@@ -7,10 +7,10 @@ import numpy.typing as npt
 from pydantic import Field, StrictInt
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress, rarely
+from aggopt.core.progress import Progress, throttle
 from aggopt.core.renamed import renamed
-from aggopt.core.stacklevel import outside
-from aggopt.core.validation import group_size, is_number
+from aggopt.core.stacklevel import caller_stacklevel
+from aggopt.core.validation import check_group_size, is_number
 from aggopt.errors import JobError
 from aggopt.partition._constraints.constraints import (
     ConstraintArguments,
@@ -176,11 +176,11 @@ def local_search(
     arguments = ConstraintArguments(
         confidential, t, l, bins, levels, boundaries, diversity
     )
-    clock = Deadline(None, rarely(progress))
+    clock = Deadline(None, throttle(progress))
     require_dominance(dominance, weights)
     records, weighing = scale_with_weights(X, scale, weights)
     records, exponent = scale_to_unit(records)
-    k = group_size(k, len(records))
+    k = check_group_size(k, len(records))
     search_weights = create_weights(weighing.values, len(records), k, dominance)
     constraints = _build_constraints(arguments, search_weights, len(records))
     search_effort.require()
@@ -190,7 +190,7 @@ def local_search(
     )
     clock.report(1.0)
     if status is Status.INTERRUPTED:
-        warnings.warn(INTERRUPTED, stacklevel=outside())
+        warnings.warn(INTERRUPTED, stacklevel=caller_stacklevel())
     evidence = certify_squares(
         records,
         labels,

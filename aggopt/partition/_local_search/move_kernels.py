@@ -6,7 +6,7 @@ in a fixed order, and nothing is reassociated or fused: every processor returns
 identical results.
 """
 
-from aggopt.core.borrowed import compiled, inlined, inner
+from aggopt.core.unrefcounted import compiled, inlined, inner
 from aggopt.partition._local_search.constraint_kernels import arrange_members
 from aggopt.partition._local_search.state import (
     MOVED,

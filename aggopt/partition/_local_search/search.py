@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deadline import Deadline
-from aggopt.core.validation import Floats, Labels, numbered
+from aggopt.core.validation import Floats, Labels, renumber_groups
 from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search import setup
 from aggopt.partition._local_search.column_pool import Collection
@@ -136,11 +136,11 @@ def anneal_labels(
     search = Search(Z, fit, k, near, seed, promise, weights)
     search.loosen(spare)
     search.anneal(proposals, clock, cooling)
-    return numbered(search.groups.label)
+    return renumber_groups(search.groups.label)
 
 
 def _split_if_allowed(Z: Floats, labels: Labels, k: int, grown: bool) -> Labels:
-    labels = numbered(labels)
+    labels = renumber_groups(labels)
     return labels if grown else split_large(Z, labels, k)
 
 
@@ -168,7 +168,7 @@ class Search:
     @property
     def labels(self) -> Labels:
         """The best labels so far, (n,)."""
-        return numbered(self._best)
+        return renumber_groups(self._best)
 
     def descend(self, order: Labels, clock: Deadline) -> None:
         """Make changes that lower SSE until none does, or the clock is over."""

@@ -22,7 +22,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from aggopt.core.borrowed import inlined, inner
+from aggopt.core.unrefcounted import inlined, inner
 from aggopt.core.validation import Floats
 from aggopt.partition._local_search.state import LANES, Groups, Space, Weights
 

@@ -7,8 +7,8 @@ import numpy.typing as npt
 from pydantic import Field, StrictInt
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress, rarely
-from aggopt.core.validation import Floats, Labels, group_size, is_whole
+from aggopt.core.progress import Progress, throttle
+from aggopt.core.validation import Floats, Labels, check_group_size, is_whole
 from aggopt.errors import JobError, require_known
 from aggopt.partition._mhm import orderings as orders
 from aggopt.partition._path_split.split import find_best_split
@@ -113,11 +113,11 @@ def mhm(
     >>> mhm([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0], [1.0]], k=3).labels
     array([1, 0, 1, 0, 1, 0, 1])
     """
-    clock = Deadline(None, rarely(progress))
+    clock = Deadline(None, throttle(progress))
     require_known("order", order, orders.ORDERS)
     records, exponent = scale_to_unit(scale_records(X, scale))
     n = len(records)
-    k = group_size(k, n)
+    k = check_group_size(k, n)
     starts = _require_starts(starts, n)
     labels = _split_ordering(records, k, order, starts, clock.report)
     clock.report(1.0)

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from aggopt.core.progress import Progress, part
+from aggopt.core.progress import Progress, progress_part
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._cbfs import cbfs_labels
@@ -204,8 +204,10 @@ def _iterate_paths(
     records: Floats, k: int, order: str, starts: int, progress: Progress
 ) -> Iterator[I64]:
     if order in GROUPINGS:
-        labels = GROUPINGS[order](records, k, part(progress, 0.0, 0.5))
-        yield from _iterate_npn(records, labels, starts, part(progress, 0.5, 1.0))
+        labels = GROUPINGS[order](records, k, progress_part(progress, 0.0, 0.5))
+        yield from _iterate_npn(
+            records, labels, starts, progress_part(progress, 0.5, 1.0)
+        )
         return
     npn = _iterate_npn(records, np.arange(len(records)), starts, progress)
     yield from npn if order == "npn" else _iterate_tours(records, npn)
@@ -219,7 +221,7 @@ def _iterate_npn(
     groups = GroupMembers.by(labels)
     first = find_outermost(records, starts)
     for turn, i in enumerate(first):
-        share = part(progress, turn / len(first), (turn + 1) / len(first))
+        share = progress_part(progress, turn / len(first), (turn + 1) / len(first))
         yield _make_path(reset_boxes(leaves), groups, i, share)
 
 

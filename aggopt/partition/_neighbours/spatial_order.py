@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from aggopt.core.progress import Progress
-from aggopt.core.threads import ThreadPool, ignored
+from aggopt.core.threads import ThreadPool, ignore_progress
 from aggopt.core.validation import Floats, Labels
 
 TURNS = 8  # after which an axis is nearly the principal one
@@ -86,7 +86,7 @@ def find_near(
     seed: int = 0,
     trees: int = TREES,
     part: int = PART,
-    progress: Progress = ignored,
+    progress: Progress = ignore_progress,
 ) -> Labels:
     """Return near (n, count), neighbours of rows (n, d), the nearest first.
 

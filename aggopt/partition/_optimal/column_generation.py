@@ -3,8 +3,8 @@
 import numpy as np
 
 from aggopt.core.deadline import Deadline
+from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.validation import Floats, Labels
-from aggopt.core.weights import weighted
 from aggopt.partition._optimal.columns import (
     ColumnPool,
     GroupColumns,
@@ -208,7 +208,7 @@ def _share_sse(Z: Floats, labels: Labels, weights: Floats | None) -> Floats:
             for members in groups
         ]
     squares = (Z - np.array(means)[labels]) ** 2
-    return np.asarray(weighted(squares, weights).sum(axis=1))
+    return np.asarray(multiply_by_weights(squares, weights).sum(axis=1))
 
 
 def _select_cheapest(priced: PricedGroups) -> GroupColumns:

@@ -6,8 +6,8 @@ from math import ceil, log2
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.validation import Floats, Labels, numbered
-from aggopt.core.weights import weighted
+from aggopt.core.record_weights import multiply_by_weights
+from aggopt.core.validation import Floats, Labels, renumber_groups
 from aggopt.partition._loss_bound import compute_loss_bound
 from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._optimal.columns import (
@@ -71,7 +71,7 @@ class Incumbent:
         self.unanswered = False
         self.centred = 0.0
         if not exact:
-            self.centred = CENTRED * float(weighted(Z**2, weights).sum())
+            self.centred = CENTRED * float(multiply_by_weights(Z**2, weights).sum())
         self.little = LITTLE * min(self.value, ENOUGH)
 
     def cost(self, groups: GroupColumns) -> float:
@@ -174,7 +174,7 @@ class ScaledIncumbent:
         root = float(np.sqrt((Z**2).mean())) or 1.0
         Z = np.ascontiguousarray(Z / root)
         unit = largest * root
-        start = numbered(mdav_labels(records, k))
+        start = renumber_groups(mdav_labels(records, k))
         lower_bound = compute_loss_bound(records, k, weights=weighing.values) / unit**2
         best = Incumbent(Z, k, start, lower_bound, gap, weights=weighing.values)
         work = cls(original, records, exponent, unit, best, weighing.unit)

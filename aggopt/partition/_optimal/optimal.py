@@ -13,10 +13,16 @@ from pydantic import Field, StrictInt
 
 from aggopt.core.deadline import LONGEST, Deadline, require_time_limit
 from aggopt.core.memory import require_memory
-from aggopt.core.progress import Progress, rarely
+from aggopt.core.progress import Progress, throttle
 from aggopt.core.renamed import renamed
 from aggopt.core.section import SolverName
-from aggopt.core.validation import Floats, Labels, group_size, is_number, require_seed
+from aggopt.core.validation import (
+    Floats,
+    Labels,
+    check_group_size,
+    is_number,
+    require_seed,
+)
 from aggopt.errors import JobError
 from aggopt.models.set_partition import MODEL
 from aggopt.partition._optimal.incumbent import PROVEN, Incumbent, ScaledIncumbent
@@ -144,12 +150,12 @@ def optimal(
     (array([0, 1, 0, 1, 0, 1]), 'optimal')
     """
     records, weighing = scale_with_weights(X, scale, weights)
-    k = group_size(k, len(records))
+    k = check_group_size(k, len(records))
     perturbations = PERTURBATIONS if time_limit is None else inf
     by = choose(solver, *MODEL.kinds)
     require_limited(by, time_limit)
     search_options = _OptimalOptions(
-        by, seed, rarely(progress), perturbations, every=solver is None
+        by, seed, throttle(progress), perturbations, every=solver is None
     )
     require_highs("GroupColumns")
     require_time_limit(time_limit)

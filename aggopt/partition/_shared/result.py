@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.equal import same
-from aggopt.core.html import table, titled
-from aggopt.core.plural import many
+from aggopt.core.equality import are_equal
+from aggopt.core.html import html_section, html_table
+from aggopt.core.plural import plural
 from aggopt.core.types import Labels
-from aggopt.core.validation import partition_labels
+from aggopt.core.validation import copy_labels
 from aggopt.errors import JobError
 from aggopt.partition._shared.evidence import Evidence
 from aggopt.solvers import Certificate, Status
@@ -73,7 +73,7 @@ class Partition:
         *,
         merging: Certificate | None = None,
     ) -> None:
-        read_only = partition_labels(labels)
+        read_only = copy_labels(labels)
         read_only.flags.writeable = False
         read_only = read_only.view()  # whose own flag cannot be set again
         evidence = tuple(
@@ -225,16 +225,17 @@ class Partition:
         )
         if self.ndim == 2:
             n, d = self.shape
-            return (
-                f"{n} records, each of {many(d, 'attribute')} in groups of {size_range}"
-            )
-        return f"{len(self)} records in {many(len(sizes), 'group')} of {size_range}"
+            attributes = plural(d, "attribute")
+            return f"{n} records, each of {attributes} in groups of {size_range}"
+        return f"{len(self)} records in {plural(len(sizes), 'group')} of {size_range}"
 
     def _repr_html_(self) -> str:
         """Return sizes and certificates for a notebook."""
         is_computed = not all(evidence.settled for evidence in self.evidence)
         if is_computed and len(self) > SHOWN:
-            return titled(repr(self), "<p>Its bound takes a while: .certificate</p>")
+            return html_section(
+                repr(self), "<p>Its bound takes a while: .certificate</p>"
+            )
         certificates = self.certificates
         titles = {"groups": certificates[0]} if len(certificates) == 1 else {}
         titles |= {
@@ -242,7 +243,7 @@ class Partition:
         }
         if self.merging is not None:
             titles["merging"] = self.merging
-        return titled(repr(self), table(HEADER, rows(titles)))
+        return html_section(repr(self), html_table(HEADER, rows(titles)))
 
 
 def combine_blocks(
@@ -320,7 +321,7 @@ class Block:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Block):
             return NotImplemented
-        return same(self._parts, other._parts)
+        return are_equal(self._parts, other._parts)
 
     def __hash__(self) -> int:
         """Return a hash of the columns: a set rarely contains many blocks."""

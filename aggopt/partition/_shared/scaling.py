@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.record_weights import weight_of_each
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, matrix
-from aggopt.core.weights import each_weight
+from aggopt.core.validation import Floats, check_matrix
 from aggopt.encoding._encoded import Encoded
 from aggopt.errors import TableError, require_known
 
@@ -72,7 +72,7 @@ class Weighing(NamedTuple):
         """
         if weights is None:
             return NONE
-        raw_weights = each_weight(weights, n)
+        raw_weights = weight_of_each(weights, n)
         if not raw_weights.max() / WIDEST <= raw_weights.min():
             raise TableError(
                 f"The largest of {n} weights is more than {WIDEST:g} times the "
@@ -132,7 +132,7 @@ def read_columns(X: npt.ArrayLike) -> Floats:
 def _require_matrix(X: npt.ArrayLike) -> Floats:
     """Return records as `matrix` does; errors on names or dates refer to `encode`."""
     try:
-        return matrix(X)
+        return check_matrix(X)
     except TableError as error:
         if not _has_names(X):
             raise

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.validation import Floats, Labels
-from aggopt.core.weights import weighted
 
 
 def compute_sse(
@@ -18,5 +18,8 @@ def compute_sse(
     sizes = np.bincount(labels, weights)
     base = records[order[starts]][labels]  # equal records have a loss of exactly 0
     gaps = records - base
-    means = np.add.reduceat(weighted(gaps, weights)[order], starts) / sizes[:, None]
-    return float(weighted((gaps - means[labels]) ** 2, weights).sum())
+    means = (
+        np.add.reduceat(multiply_by_weights(gaps, weights)[order], starts)
+        / sizes[:, None]
+    )
+    return float(multiply_by_weights((gaps - means[labels]) ** 2, weights).sum())

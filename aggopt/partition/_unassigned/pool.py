@@ -7,7 +7,7 @@ remaining records by `close_with_one_group` or `assign_to_nearest_groups`, then
 
 import numpy as np
 
-from aggopt.core.progress import Progress, rarely
+from aggopt.core.progress import Progress, throttle
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._shared.scaling import scale_to_unit
 from aggopt.partition._unassigned.state import CHUNK, GROUPS, UNASSIGNED, Pool
@@ -45,7 +45,7 @@ def take_groups(
     """
     from aggopt.partition._unassigned.by_tree import take_groups as take_by_tree
 
-    report = rarely(progress)
+    report = throttle(progress)
     take_by_tree(pool, k, paired=paired, enough=enough, report=report)
     scan(pool, k, paired=paired, enough=enough, report=report)
 

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from aggopt.core.deadline import Deadline
 from aggopt.core.memory import require_memory
 from aggopt.core.renamed import renamed
-from aggopt.core.section import Solved
+from aggopt.core.section import SolverSection
 from aggopt.core.standardise import Scale
 from aggopt.core.types import AnyInt
-from aggopt.core.validation import Floats, Labels, group_size, vector
+from aggopt.core.validation import Floats, Labels, check_group_size, check_vector
 from aggopt.errors import SolverError
 from aggopt.models import univariate as model
 from aggopt.partition._loss_bound import compute_loss_bound
@@ -142,8 +142,8 @@ class _Solved(NamedTuple):
 
 
 def _solve_model(x: npt.ArrayLike, k: int, options: _UnivariateOptions) -> _Solved:
-    values = vector(x)
-    k = group_size(k, len(values))
+    values = check_vector(x)
+    k = check_group_size(k, len(values))
     model.require_cost(options.cost, options.centroids)
     chosen = choose(options.solver, *model.MODEL.kinds)
     ordered, order = _sort_values(values)
@@ -236,7 +236,7 @@ def _bound_by_neighbours(data: model.Data, objective: float) -> float | None:
     return min(compute_loss_bound(values[:, None], data.k), objective)
 
 
-class Costed(Solved):
+class Costed(SolverSection):
     """Settings of the optimal partition of one attribute."""
 
     cost: Literal["sse", "sae", "maxdist"] = "sse"

@@ -8,9 +8,9 @@ import numpy.typing as npt
 from pydantic import Field
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress, rarely
+from aggopt.core.progress import Progress, throttle
 from aggopt.core.types import I64
-from aggopt.core.validation import group_size, is_number
+from aggopt.core.validation import check_group_size, is_number
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.partition._registry import Partitioner
 from aggopt.partition._shared.evidence import certify_squares
@@ -97,7 +97,7 @@ def vmdav(
     """
     clock = Deadline(None, progress)
     records = scale_records(X, scale)
-    k = group_size(k, len(records))
+    k = check_group_size(k, len(records))
     squared = square_gamma(gamma)
     if centroid not in CENTROIDS:
         raise UnknownNameError("centroid", str(centroid), CENTROIDS)
@@ -137,7 +137,7 @@ def _take_groups(
     if centroid == "fixed":
         outermost = sort_by_outermost(pool)
     turns = max(1, CHUNK // (pool.records.size * (k + 2)))
-    report = rarely(progress)
+    report = throttle(progress)
     while pool.remaining >= k:
         report(pool.done)
         kernels.take_growing_groups(pool, k, gamma2, outermost, turns)

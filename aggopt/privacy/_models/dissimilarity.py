@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from aggopt.core.columns.values import labels_of
 from aggopt.core.section import Section
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError
@@ -22,7 +23,6 @@ from aggopt.privacy._near import (
     of_attribute,
 )
 from aggopt.privacy._requirement import Requirement
-from aggopt.privacy._values import labels_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt
 
-from aggopt.core.section import Section, whole
+from aggopt.core.columns.values import labels_of, shown
+from aggopt.core.section import Section, to_int
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.privacy._exact import Near, numbers_of
@@ -21,7 +22,6 @@ from aggopt.privacy._near import (
     of_attribute,
 )
 from aggopt.privacy._requirement import Requirement
-from aggopt.privacy._values import labels_of, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ class ProximitySettings(Section):
     """
 
     epsilon: Epsilon
-    m: Annotated[StrictInt, BeforeValidator(whole)] = Field(
+    m: Annotated[StrictInt, BeforeValidator(to_int)] = Field(
         ge=2, description="ask for a whole number of at least 2: m = 1 asks nothing."
     )
     relative: StrictBool = False

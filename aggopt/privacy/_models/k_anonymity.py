@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, StrictInt
 
-from aggopt.core.section import Section, whole
+from aggopt.core.section import Section, to_int
 from aggopt.privacy._model import PrivacyModel
 
 
@@ -21,7 +21,7 @@ class Settings(Section):
         microaggregated together, while a record may be unique with the combination.
     """
 
-    k: Annotated[StrictInt, BeforeValidator(whole)] = Field(
+    k: Annotated[StrictInt, BeforeValidator(to_int)] = Field(
         ge=2,
         description="ask for a whole number of at least 2: a group of one publishes "
         "the record.",

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, StrictInt
 
-from aggopt.core.section import Finite, Section, whole
+from aggopt.core.section import Finite, Section, to_int
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy._diversity import Counts, factor_of
@@ -139,7 +139,7 @@ class Settings(Section):
         `recursive_cl`.
     """
 
-    l: Annotated[StrictInt | None, BeforeValidator(whole)] = Field(  # noqa: E741
+    l: Annotated[StrictInt | None, BeforeValidator(to_int)] = Field(  # noqa: E741
         default=None,
         ge=2,
         description="ask for a whole number of at least 2: with l = 1 a group may "
@@ -167,7 +167,7 @@ class Treatment(Section):
 
     levels: Annotated[
         StrictInt | Annotated[tuple[Finite, ...], Field(min_length=1)] | None,
-        BeforeValidator(whole),
+        BeforeValidator(to_int),
     ] = Field(
         default=None,
         description="ask for a whole number of levels, such as levels = 20, or name "

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import BeforeValidator, Field, StrictInt
 
-from aggopt.core.section import Section, whole
+from aggopt.core.section import Section, to_int
 from aggopt.core.types import F64, I64, Bool
 from aggopt.privacy._diversity import Counts
 from aggopt.privacy._model import Attribute, PrivacyModel
@@ -73,7 +73,7 @@ class Settings(Section):
         `aggopt.privacy.p_sensitive`.
     """
 
-    p: Annotated[StrictInt | None, BeforeValidator(whole)] = Field(
+    p: Annotated[StrictInt | None, BeforeValidator(to_int)] = Field(
         default=None,
         ge=2,
         description="ask for a whole number of at least 2: with p = 1 a group may "

@@ -16,7 +16,7 @@ from pydantic import (
     StrictStr,
 )
 
-from aggopt.core.section import Finite, Section, plain, plain_number
+from aggopt.core.section import Finite, Section, to_plain, to_plain_number
 from aggopt.core.types import F64, I64, Bool
 from aggopt.privacy._distance import Distance
 from aggopt.privacy._metric import Kind
@@ -116,11 +116,11 @@ class Settings(Section):
 
 
 def _plain_tree(tree: Any) -> Any:
-    return None if tree is None else plain(tree)
+    return None if tree is None else to_plain(tree)
 
 
 Value = Annotated[
-    StrictBool | StrictInt | Finite | StrictStr, BeforeValidator(plain_number)
+    StrictBool | StrictInt | Finite | StrictStr, BeforeValidator(to_plain_number)
 ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import Labels
-from aggopt.core.validation import groups
+from aggopt.core.validation import check_groups
 from aggopt.partition._shared.result import Partition
 from aggopt.repair._registry import Repair, RepairInput
 
@@ -26,7 +26,7 @@ def _repair_by_merging(
         progress=repair_input.progress,
         weights=repair_input.weights,
     )
-    merged = groups(raw_labels, len(X))
+    merged = check_groups(raw_labels, len(X))
     if np.array_equal(merged, labels):
         return None
     proof = merging.certify_groups(

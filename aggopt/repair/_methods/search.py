@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.progress import part
+from aggopt.core.progress import progress_part
 from aggopt.core.types import Labels
-from aggopt.core.validation import groups
+from aggopt.core.validation import check_groups
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scale_with_weights
 from aggopt.repair._registry import LimitedSettings, Repair, RepairInput
@@ -26,17 +26,17 @@ def _repair_by_search(
     X = repair_input.X
     requirements = repair_input.requirements
     clock = Deadline(settings.time_limit, repair_input.progress)
-    beginning = part(clock.report, 0.0, MERGED)
+    beginning = progress_part(clock.report, 0.0, MERGED)
     merged = merging.merge_until_satisfied(
         X, labels, requirements, progress=beginning, weights=repair_input.weights
     )
     records, weighing = scale_with_weights(X, "z", repair_input.weights)
     Z = np.ascontiguousarray(records)
-    searching = replace(clock, progress=part(clock.report, MERGED, 1.0))
+    searching = replace(clock, progress=progress_part(clock.report, MERGED, 1.0))
     best, ended = search_with_checks(
         Z, merged, repair_input.k, requirements, searching, weighing.values
     )
-    new_labels = groups(np.unique(best, return_inverse=True)[1], len(X))
+    new_labels = check_groups(np.unique(best, return_inverse=True)[1], len(X))
     if np.array_equal(new_labels, labels):
         return None
     proof = merging.certify_groups(

@@ -1,0 +1,1 @@
+"""Algorithms for single optimisation models."""

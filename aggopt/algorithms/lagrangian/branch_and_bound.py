@@ -1,0 +1,270 @@
+"""Branch and bound over the basins of the groups."""
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import count
+
+import numpy as np
+
+from aggopt.algorithms.lagrangian.ascent import DualOptimum, maximise
+from aggopt.algorithms.lagrangian.basin_swaps import basin_swaps_of, swap_basins
+from aggopt.algorithms.lagrangian.branching_variable import (
+    NodeOptimum,
+    branching_group,
+    symmetry_classes,
+)
+from aggopt.algorithms.lagrangian.cardinality_row import (
+    ends_of_levels,
+    symmetric_groups,
+    with_cardinality_row,
+)
+from aggopt.algorithms.lagrangian.dual_optimum import dual_optimum
+from aggopt.algorithms.lagrangian.local_minima import AT, LEVEL
+from aggopt.algorithms.lagrangian.program import Box, Separable, meets_every_group
+from aggopt.algorithms.lagrangian.restore import restored, stretched
+from aggopt.algorithms.lagrangian.two_lowest import (
+    LEFT,
+    RIGHT,
+    TwoLowest,
+    cost,
+    excess_outside,
+    two_lowest,
+)
+from aggopt.core.compile_time import compile_time
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats
+
+REHEATING = 10.0  # a child starts this much hotter than its parent ended
+NARROWEST = 1e-9  # standard deviations: intervals below are not bisected
+SMOOTHING_SHARE = 0.01  # of the tolerance that smoothing may take
+
+
+@dataclass(frozen=True, eq=False)
+class BoxNode:
+    """A part of the feasible set: a box, with multipliers to start from.
+
+    `direction` +1 or -1 means that the node stands for all cardinalities from the
+    program's own upward or downward.
+    """
+
+    program: Separable
+    box: Box
+    y: Floats
+    T: float
+    has_cardinality_row: bool = False
+    direction: int = 0
+
+
+@dataclass(eq=False)
+class BranchAndBound:
+    """State of a branch and bound: the incumbent, and the open nodes."""
+
+    program: Separable
+    gap_tol: float
+    upper_bound: float  # no point costs more
+    best: float = np.inf
+    t: Floats | None = None
+    closed: float = np.inf  # least bound of the pruned nodes
+    gave_up: bool = False  # on a node that could not be split
+    nodes: int = 0
+    evaluations: int = 0
+    root: Floats | None = None  # the multipliers of the first bound
+    heap: list[tuple[float, int, BoxNode]] = field(default_factory=list)
+    number: Iterator[int] = field(default_factory=count)
+
+    @cached_property
+    def symmetry_class(self) -> I64:
+        """Symmetry class of each group (m,)."""
+        return symmetry_classes(self.program)
+
+    @property
+    def lower(self) -> float:
+        """Lower bound of all points."""
+        waiting = self.heap[0][0] if self.heap else np.inf
+        return min(self.best, self.closed, waiting)
+
+    def run(self, root: BoxNode, deadline: float, most: int) -> None:
+        """Branch until the gap is closed, the deadline passed or `most` nodes done."""
+        self.push(-np.inf, root)
+        while self.heap and self.nodes < most:
+            lower, _, node = heapq.heappop(self.heap)
+            if not self.pruned(lower):
+                self.process(lower, node)
+            if compile_time.now() > deadline:
+                break
+
+    def push(self, lower: float, node: BoxNode) -> None:
+        """Add an open node with its lower bound."""
+        heapq.heappush(self.heap, (lower, next(self.number), node))
+
+    @property
+    def pruning_bound(self) -> float:
+        """The bound from which a node cannot improve the incumbent."""
+        if self.t is None:
+            return self.upper_bound
+        return self.best - self.gap_tol * max(1.0, abs(self.best))
+
+    def pruned(self, lower: float) -> bool:
+        """Whether a node of this bound cannot improve the incumbent; then record it."""
+        if lower < self.pruning_bound:
+            return False
+        self.closed = min(self.closed, lower)
+        return True
+
+    def process(self, lower: float, node: BoxNode) -> None:
+        """Bound a node, search it for a better point, and split it."""
+        self.nodes += 1
+        enough = SMOOTHING_SHARE * self.gap_tol
+        optimum, here = dual_optimum(
+            node.program, node.box, node.y, node.T, enough, self.pruning_bound
+        )
+        self.evaluations += optimum.evaluations
+        self.root = optimum.y if self.root is None else self.root
+        if node.direction:
+            self.push_next_cardinality(lower, node, optimum, here)
+        lower = max(here, lower)
+        if self.pruned(lower):
+            return
+        found = self.explore(node, optimum, here)
+        if self.pruned(lower):
+            return
+        self.split(lower, self.narrowed(node, found), found)
+
+    def push_next_cardinality(
+        self, lower: float, node: BoxNode, optimum: DualOptimum, here: float
+    ) -> None:
+        """Push the cardinalities beyond: there g(y) is larger by |nu| at least."""
+        if node.direction * optimum.y[2] >= 0:
+            lower = max(lower, here + abs(optimum.y[2]))
+        program = node.program._replace(
+            cardinality=node.program.cardinality + node.direction
+        )
+        self.push(lower, replace(node, program=program, y=optimum.y))
+
+    def explore(self, node: BoxNode, optimum: DualOptimum, here: float) -> NodeOptimum:
+        """Restore feasibility from the basins the groups take; keep improvements."""
+        at = two_lowest(node.program, node.box, optimum.y)
+        swaps = basin_swaps_of(node.program, at, optimum.y[2])
+        swap_basins(swaps)
+        chosen = np.where(swaps.swapped[:, None], at.other, at.best)
+        basin = Box(chosen[:, LEFT].copy(), chosen[:, RIGHT].copy())
+        plain = np.array([optimum.y[0], optimum.y[1], 0.0])
+        inner = maximise(
+            self.program, basin, plain, 1e-12 * max(abs(here), 1.0), 1e-9, 40
+        )
+        self.evaluations += inner.evaluations
+        self.restore(basin, two_lowest(self.program, basin, inner.y))
+        share = 1 / (1 + np.exp(np.minimum(at.gap / optimum.T, 700)))
+        return NodeOptimum(
+            optimum, here, at, swaps, np.where(at.gap < np.inf, share, 0)
+        )
+
+    def restore(self, basin: Box, at: TwoLowest) -> None:
+        """Offer a point that meets both rows in these basins: the cheapest, or any."""
+        program, t = self.program, at.best[:, AT].copy()
+        near, exact = restored(program, basin, t, at.response, False)
+        self.offer(near if exact else None)
+        if exact and cost(program, near) <= cost(program, t) + 1e-9 * abs(self.best):
+            return
+        near, exact = restored(program, basin, t, program.sizes, True)
+        self.offer(near if exact else stretched(program, program.centres + t))
+
+    def offer(self, t: Floats | None) -> None:
+        """Make a feasible point the incumbent if it is better."""
+        if t is None:
+            return
+        reached = cost(self.program, t)
+        if reached < self.best:
+            self.best, self.t = reached, t
+
+    def narrowed(self, node: BoxNode, found: NodeOptimum) -> BoxNode:
+        """Fix groups whose leaving their basin would cost more than the gap."""
+        at = found.at
+        basin = Box(at.best[:, LEFT].copy(), at.best[:, RIGHT].copy())
+        higher = excess_outside(node.program, node.box, found.optimum.y, basin)
+        fixed = higher > self.best - found.bound
+        low = np.where(fixed, at.best[:, LEFT], node.box.low)
+        high = np.where(fixed, at.best[:, RIGHT], node.box.high)
+        at.gap[fixed] = np.inf
+        found.swaps.price[fixed] = np.inf
+        T = min(REHEATING * found.optimum.T, node.T)
+        return replace(node, box=Box(low, high), y=found.optimum.y, T=T, direction=0)
+
+    def split(self, lower: float, node: BoxNode, found: NodeOptimum) -> None:
+        """Branch on one group's basin, or on the number of symmetric groups that go up.
+
+        Groups of one symmetry class and box are interchangeable: either more than K go
+        up, and these may be the first, or all but K go down.
+        """
+        at, j = found.at, branching_group(found)
+        if not at.gap[j] < np.inf:
+            self.bisect(lower, node)
+            return
+        up = at.other[:, AT] > at.best[:, AT]
+        cuts = np.where(up, at.best[:, RIGHT], at.best[:, LEFT])
+        above = np.where(up, found.share, 1 - found.share)
+        low, high = node.box
+        same = (
+            (self.symmetry_class == self.symmetry_class[j])
+            & (low == low[j])
+            & (high == high[j])
+        )
+        alike = np.flatnonzero(same & (at.best == at.best[j]).all(axis=1))
+        if (
+            not node.has_cardinality_row
+            and (times := symmetric_groups(found.swaps, j)).any()
+        ):
+            self.branch_on_cardinality(
+                lower, node, cuts, times, float(np.sum(times * above))
+            )
+            return
+        K = min(int(np.sum(above[alike])), len(alike) - 1)
+        ends = float(cuts[j]), float(cuts[j])
+        if at.best[j, LEVEL] != at.other[j, LEVEL]:
+            ends = ends_of_levels(node.program, j, float(cuts[j]))
+        self.push_halves(lower, node, alike[: K + 1], alike[K:], ends)
+
+    def branch_on_cardinality(
+        self, lower: float, node: BoxNode, cuts: Floats, times: Floats, expected: float
+    ) -> None:
+        """Push both roundings of the number of groups that go up."""
+        program, K = (
+            with_cardinality_row(node.program, cuts, times),
+            float(np.floor(expected)),
+        )
+        for k, direction in ((K, -1), (K + 1, 1)):
+            part = program._replace(cardinality=k)
+            self.push(
+                lower,
+                replace(
+                    node, program=part, has_cardinality_row=True, direction=direction
+                ),
+            )
+
+    def bisect(self, lower: float, node: BoxNode) -> None:
+        """Halve the widest side of a box, where no group is divided."""
+        width = (node.box.high - node.box.low) * np.sqrt(node.program.sizes)
+        j = int(np.argmax(width))
+        if not width[j] > NARROWEST:
+            self.gave_up = True
+            self.closed = min(self.closed, lower)
+            return
+        one, cut = np.array([j]), float(node.box.low[j] + node.box.high[j]) / 2
+        self.push_halves(lower, node, one, one, (cut, cut))
+
+    def push_halves(
+        self,
+        lower: float,
+        node: BoxNode,
+        ups: I64,
+        downs: I64,
+        ends: tuple[float, float],
+    ) -> None:
+        """Push two parts: groups `downs` up to one end, or `ups` from the other on."""
+        low, high = node.box.low.copy(), node.box.high.copy()
+        high[downs], low[ups] = ends
+        for box in (node.box._replace(low=low), node.box._replace(high=high)):
+            if meets_every_group(node.program, box):
+                self.push(lower, replace(node, box=box))

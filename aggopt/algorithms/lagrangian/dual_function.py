@@ -1,0 +1,125 @@
+r"""The dual function of a separable program, its smoothing and derivatives.
+
+    g(y) = sum_j min_c h_j(c) + lambda total + mu squares + nu cardinality
+
+over y = (lambda, mu, nu) is concave, with kinks where two local minima of a group tie.
+Smoothed with temperature T > 0,
+
+    g_T = g - sum_j T log sum_w exp(-(h_j(w) - min h_j) / T)    over local minima w,
+
+it is differentiable and below g.  The weights exp(-h_j(w) / T), normalised, are the
+shares of a group that the dual puts into its local minima.
+
+Compiled; importing this imports numba: do so late.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.algorithms.lagrangian.local_minima import (
+    AT,
+    CURVATURE,
+    LEVEL,
+    VALUE,
+    local_minima,
+)
+from aggopt.algorithms.lagrangian.program import Box, Separable
+from aggopt.core.compiled import inlined, inner
+from aggopt.core.validation import Floats
+
+NEGLIGIBLE = 36.0  # exp(-36) is below the last digit of 1
+
+
+class DualValue(NamedTuple):
+    """g and g_T at some y; gradient of g_T, curvature: Hessian of -g_T."""
+
+    value: float
+    smoothed: float
+    gradient: Floats
+    curvature: Floats
+
+
+@inner
+def evaluate(
+    program: Separable, box: Box, y: Floats, T: float, minima: Floats
+) -> DualValue:
+    """Return g, g_T and the derivatives of g_T at y; `minima` is a workspace."""
+    value = lost = smoothed = 0.0
+    gradient = np.array([program.total, program.squares, program.cardinality])
+    curvature = np.zeros((3, 3))
+    for j in range(len(program.sizes)):
+        count = local_minima(program, j, box.low[j], box.high[j], y, minima)
+        lowest, below = _add_group(
+            program.sizes[j], program.centres[j], T, minima, count, gradient, curvature
+        )
+        bigger = value + lowest  # Neumaier's compensated summation
+        if abs(value) >= abs(lowest):
+            lost += (value - bigger) + lowest
+        else:
+            lost += (lowest - bigger) + value
+        value = bigger
+        smoothed -= below
+    curvature[1, 0], curvature[2, 0] = curvature[0, 1], curvature[0, 2]
+    curvature[2, 1] = curvature[1, 2]
+    value += (
+        lost
+        + y[0] * program.total
+        + y[1] * program.squares
+        + y[2] * program.cardinality
+    )
+    return DualValue(value, value + smoothed, gradient, curvature)
+
+
+@inlined
+def _add_group(
+    n: float,
+    centre: float,
+    T: float,
+    minima: Floats,
+    count: int,
+    gradient: Floats,
+    curvature: Floats,
+) -> tuple[float, float]:
+    """Add one group to the derivatives; return its least h, and how far g_T is below.
+
+    (n c, n c^2, u) is relative to the lowest minimum, which avoids cancellation.
+    """
+    best = 0
+    for k in range(1, count):
+        if minima[k, VALUE] < minima[best, VALUE]:
+            best = k
+    c0, lowest, u0 = centre + minima[best, AT], minima[best, VALUE], minima[best, LEVEL]
+    response = n * n / minima[best, CURVATURE] if minima[best, CURVATURE] > 0.0 else 0.0
+    total, m1, m2, m3 = 1.0, 0.0, 0.0, 0.0
+    s11, s12, s22 = response, response * 2.0 * c0, response * 4.0 * c0 * c0
+    s13 = s23 = s33 = 0.0
+    for k in range(count):
+        exponent = (minima[k, VALUE] - lowest) / T
+        if k == best or not exponent <= NEGLIGIBLE:
+            continue
+        weight, c = math.exp(-exponent), centre + minima[k, AT]
+        response = (
+            weight * n * n / minima[k, CURVATURE] if minima[k, CURVATURE] > 0.0 else 0.0
+        )
+        tempered, up = weight / T, minima[k, LEVEL] - u0
+        one, two = n * (c - c0), n * (c - c0) * (c + c0)
+        total += weight
+        m1, m2, m3 = m1 + weight * one, m2 + weight * two, m3 + weight * up
+        s11 += response + tempered * one * one
+        s12 += response * 2.0 * c + tempered * one * two
+        s22 += response * 4.0 * c * c + tempered * two * two
+        s13, s23 = s13 + tempered * one * up, s23 + tempered * two * up
+        s33 += tempered * up * up
+    m1, m2, m3 = m1 / total, m2 / total, m3 / total
+    gradient[0] -= n * c0 + m1
+    gradient[1] -= n * c0 * c0 + m2
+    gradient[2] -= u0 + m3
+    curvature[0, 0] += s11 / total - m1 * m1 / T
+    curvature[0, 1] += s12 / total - m1 * m2 / T
+    curvature[1, 1] += s22 / total - m2 * m2 / T
+    curvature[0, 2] += s13 / total - m1 * m3 / T
+    curvature[1, 2] += s23 / total - m2 * m3 / T
+    curvature[2, 2] += s33 / total - m3 * m3 / T
+    return lowest, T * math.log(total) if total > 1.0 else 0.0

@@ -1,0 +1,230 @@
+"""Local minima of h_j(c) = f_j(c) - lambda n_j c - mu n_j c^2 - nu u_j(c).
+
+Compiled; importing this imports numba: do so late.  A local minimum is a row
+(t, h, curvature, u), where the curvature is h'', infinite at the end of an interval: a
+minimum there does not move when the multipliers y = (lambda, mu, nu) do.
+"""
+
+import math
+
+import numpy as np
+
+from aggopt.algorithms.lagrangian.program import Separable
+from aggopt.core.compiled import inlined, inner
+from aggopt.core.validation import Floats
+
+Quartic = tuple[float, float, float, float, float]  # a_0..a_4
+
+AT, VALUE, CURVATURE, LEVEL = 0, 1, 2, 3  # columns of a table of local minima
+STEPS = 100  # bisection alone reaches the last digit in about 60
+FIT = (0.99934714, -0.16067234, 0.05094526, -0.01021975)  # of e to x, least squares
+
+
+@inner
+def workspace(program: Separable) -> Floats:
+    """Return a table with room for the local minima of any one group."""
+    most = 0
+    for j in range(len(program.sizes)):
+        most = max(most, program.first[j + 1] - program.first[j])
+    return np.empty((4 * most + 8, 4))
+
+
+@inlined
+def local_minima(
+    program: Separable,
+    j: int,
+    low: float,
+    high: float,
+    y: Floats,
+    minima: Floats,
+) -> int:
+    """Write the local minima of group j on [low, high], ascending; count them."""
+    n, centre = program.sizes[j], program.centres[j]
+    count, a = 0, (0.0, 0.0, 0.0, 0.0, 0.0)
+    end = -np.inf
+    for p in range(program.first[j], program.first[j + 1]):
+        start, stop = max(program.low[p], low), min(program.high[p], high)
+        if start > stop:
+            continue
+        previous, a = a, _lagrangian(program, p, n, centre, y)
+        before = count
+        count = _minima_of(a, start, stop, minima, count)
+        for k in range(before, count):
+            minima[k, LEVEL] = program.level[p]
+        if start == end:
+            count = _join(previous, a, start, minima, before, count)
+        end = stop
+    if count == 0:  # rounding: flat pieces that meet, each sloping to the other
+        t, h = lowest(program, j, low, high, y, minima)
+        return _add(minima, 0, t, h, np.inf)
+    return count
+
+
+@inner
+def lowest(
+    program: Separable,
+    j: int,
+    low: float,
+    high: float,
+    y: Floats,
+    minima: Floats,
+) -> tuple[float, float]:
+    """Return the minimiser of h_j on [low, high] and its value, by exhaustion.
+
+    All ends of all pieces are candidates; an interval without a piece has inf.
+    """
+    where, least = low, np.inf
+    for p in range(program.first[j], program.first[j + 1]):
+        start, stop = max(program.low[p], low), min(program.high[p], high)
+        if start > stop:
+            continue
+        a = _lagrangian(program, p, program.sizes[j], program.centres[j], y)
+        count = _minima_of(a, start, stop, minima, 0)
+        count = _add(minima, count, start, value_at(a, start), np.inf)
+        count = _add(minima, count, stop, value_at(a, stop), np.inf)
+        for k in range(count):
+            if minima[k, VALUE] < least:
+                where, least = minima[k, AT], minima[k, VALUE]
+    return where, least
+
+
+@inlined
+def _lagrangian(
+    program: Separable, p: int, n: float, centre: float, y: Floats
+) -> Quartic:
+    """Return f(t) - lambda n (centre + t) - mu n (centre + t)^2 - nu u on piece p."""
+    q = program.quartic[p]
+    return (
+        q[0] - n * centre * (y[0] + y[1] * centre) - y[2] * program.level[p],
+        q[1] - n * (y[0] + 2.0 * y[1] * centre),
+        q[2] - n * y[1],
+        q[3],
+        q[4],
+    )
+
+
+@inlined
+def value_at(a: Quartic, t: float) -> float:
+    """Return the quartic a at t."""
+    return (((a[4] * t + a[3]) * t + a[2]) * t + a[1]) * t + a[0]
+
+
+@inlined
+def _slope(a: Quartic, t: float) -> float:
+    """Return the first derivative of a at t."""
+    return ((4.0 * a[4] * t + 3.0 * a[3]) * t + 2.0 * a[2]) * t + a[1]
+
+
+@inlined
+def _curvature(a: Quartic, t: float) -> float:
+    """Return the second derivative of a at t."""
+    return (12.0 * a[4] * t + 6.0 * a[3]) * t + 2.0 * a[2]
+
+
+@inlined
+def _add(minima: Floats, count: int, t: float, h: float, curvature: float) -> int:
+    """Append a local minimum."""
+    minima[count, AT], minima[count, VALUE] = t, h
+    minima[count, CURVATURE] = curvature
+    return count + 1
+
+
+@inlined
+def _minima_of(a: Quartic, low: float, high: float, minima: Floats, count: int) -> int:
+    """Append the local minima of one quartic on [low, high]."""
+    if _slope(a, low) >= 0.0 or low == high:
+        count = _add(minima, count, low, value_at(a, low), np.inf)
+    if low == high:
+        return count
+    left, right = _inflections(a)
+    for start, stop in ((low, min(left, high)), (max(right, low), high)):
+        if start < stop and _slope(a, start) < 0.0 < _slope(a, stop):
+            t = _stationary(a, start, stop)
+            count = _add(minima, count, t, value_at(a, t), max(_curvature(a, t), 0.0))
+    if _slope(a, high) <= 0.0:
+        count = _add(minima, count, high, value_at(a, high), np.inf)
+    return count
+
+
+@inlined
+def _inflections(a: Quartic) -> tuple[float, float]:
+    """Return the roots of 6 a4 t^2 + 3 a3 t + a2; between them a is concave."""
+    inside = 9.0 * a[3] * a[3] - 24.0 * a[4] * a[2]
+    if a[4] <= 0.0 or inside <= 0.0:
+        return (np.inf, np.inf) if a[4] > 0.0 or a[2] >= 0.0 else (-np.inf, np.inf)
+    stable = -0.5 * (3.0 * a[3] + math.copysign(math.sqrt(inside), a[3]))
+    one, other = stable / (6.0 * a[4]), a[2] / stable
+    return min(one, other), max(one, other)
+
+
+@inlined
+def _stationary(a: Quartic, low: float, high: float) -> float:
+    """Return the root of the slope, which changes sign from below 0 on [low, high]."""
+    t = _guess(a, low, high)
+    for _ in range(STEPS):
+        if not low < t < high:
+            t = 0.5 * (low + high)
+        slope = _slope(a, t)
+        if slope < 0.0:
+            low = t
+        else:
+            high = t
+        curvature = _curvature(a, t)
+        step = slope / curvature
+        # Newton's remainder: second and third derivative of the slope
+        bent = abs(12.0 * a[4] * t + 3.0 * a[3]) + 4.0 * a[4] * abs(step)
+        error = step * step * bent / curvature
+        t -= step
+        if error <= 1e-10 * (1e-3 + abs(t)) or not low < high:
+            break
+    return min(max(t, low), high)
+
+
+@inlined
+def _guess(a: Quartic, low: float, high: float) -> float:
+    """Return the closed-form root of the slope; anything where that breaks down."""
+    if a[4] == 0.0:
+        return -0.5 * a[1] / a[2]
+    over = 0.25 / a[4]
+    middle = -a[3] * over
+    p = 2.0 * a[2] * over - 3.0 * middle * middle
+    r = _slope(a, middle) * over
+    if p >= 0.0:  # z^3 + p z + r = 0 has one root, below both |r| / p and |r|^(1/3)
+        z = abs(r) / (p + math.sqrt(math.sqrt(abs(r)) * abs(r)))
+        return middle - math.copysign(z, r)
+    # z = unit (1 + e) on the side of the interval, and e^2 (3 + e) = q
+    unit = math.sqrt(-p / 3.0)
+    side = 1.0 if low + high > 2.0 * middle else -1.0
+    q = max(2.0 - side * r / (unit * unit * unit), 0.0)
+    x = math.sqrt(q / 3.0)
+    if q <= 4.0:  # fitted: within 3e-5
+        e = x * (((FIT[3] * x + FIT[2]) * x + FIT[1]) * x + FIT[0])
+    else:
+        e = math.sqrt(q / (3.0 + math.sqrt(q / (3.0 + x))))
+    return middle + side * unit * (1.0 + e)
+
+
+@inlined
+def _join(
+    left: Quartic, right: Quartic, t: float, minima: Floats, before: int, count: int
+) -> int:
+    """Drop all but one of the minima that two pieces touching at t have there."""
+    here, there = value_at(left, t), value_at(right, t)
+    even = abs(here - there) <= 1e-12 * (1.0 + abs(here))
+    starts = count > before and minima[before, AT] == t
+    ends = before > 0 and minima[before - 1, AT] == t
+    if ends and (there < here or even) and (_slope(right, t) < 0.0 or starts):
+        count = _drop(minima, before - 1, count)
+        before -= 1
+    if starts and (here < there if not even else _slope(left, t) > 0.0):
+        count = _drop(minima, before, count)
+    return count
+
+
+@inlined
+def _drop(minima: Floats, k: int, count: int) -> int:
+    """Delete row k."""
+    for i in range(k, count - 1):
+        for column in range(4):
+            minima[i, column] = minima[i + 1, column]
+    return count - 1

@@ -1,0 +1,128 @@
+"""The models that shift centroids, as separable programs.
+
+With t = c_j - C_j, d_i = x_i - C_j and s_i = alpha / (1 - w_i)^2 the cost of
+group j is
+
+    p3m           sum_i s_i ((t - d_i)^2 - delta_i^2)^2 + (1 - alpha) n_j t^2
+    p3m_onesided  the same, over the i with |t - d_i| < delta_i only
+    satisfaction  price n_j t^2 - sum_i w_i [ |t - d_i| >= delta_i ]
+
+Hard requirements (w_i = 1) leave p3m two points, and bar an interval in p3m_onesided.
+Bounds of what is published cut pieces off, and leave some out.
+"""
+
+from functools import singledispatch
+
+import numpy as np
+
+from aggopt.algorithms.lagrangian.program import Separable
+from aggopt.core.types import I64, Bool
+from aggopt.core.validation import Floats
+from aggopt.models import p3m, p3m_onesided, satisfaction
+from aggopt.models._shift import Wishes
+
+
+@singledispatch
+def program_of(data: Wishes) -> Separable:
+    """Return the separable program that `data`, of one of these models, states."""
+    raise TypeError(f"no separable program for {type(data).__qualname__}")
+
+
+@program_of.register
+def _p3m(data: p3m.Data) -> Separable:
+    m = len(data.sizes)
+    quartic, terms = quartics(data)
+    groups, values = p3m.demanded(data)
+    where, side = np.nonzero(~np.isnan(values))
+    free = np.delete(np.arange(m), groups)
+    owner = np.concatenate([free, groups[where]])
+    points = values[where, side] - data.means[groups[where]]
+    low = np.concatenate([np.full(len(free), -np.inf), points])
+    high = np.concatenate([np.full(len(free), np.inf), points])
+    order = np.lexsort((low, owner))
+    owner = owner[order]
+    return _program(data, owner, low[order], high[order], quartic[owner], terms)
+
+
+@program_of.register
+def _p3m_onesided(data: p3m_onesided.Data) -> Separable:
+    base = np.zeros((len(data.sizes), 5))
+    base[:, 2] = (1 - data.alpha) * data.sizes
+    powers, terms = _deviations(data, data.alpha)
+    return _piecewise(data, powers, base, terms, barred=data.hard)
+
+
+@program_of.register
+def _satisfaction(data: satisfaction.Data) -> Separable:
+    worth = _by_group(data, data.importance)
+    base = np.zeros((len(data.sizes), 5))
+    base[:, 0], base[:, 2] = -worth, data.price * data.sizes
+    lost = np.zeros((len(data.x), 5))
+    lost[:, 0] = data.importance
+    return _piecewise(data, lost, base, worth, barred=np.zeros(len(data.x), bool))
+
+
+def _by_group(data: Wishes, terms: Floats) -> Floats:
+    return np.bincount(data.labels, terms, len(data.sizes)).astype(np.float64)
+
+
+def quartics(data: p3m.Data) -> tuple[Floats, Floats]:
+    """Return the cost of each group in powers of t (m, 5), without hard requirements.
+
+    Also the sum of the terms' magnitudes in each group (m,).
+    """
+    powers, terms = _deviations(data, data.alpha)
+    quartic = np.stack([_by_group(data, powers[:, k]) for k in range(5)], axis=1)
+    quartic[:, 2] += (1 - data.alpha) * data.sizes
+    return quartic, terms
+
+
+def _deviations(data: Wishes, alpha: float) -> tuple[Floats, Floats]:
+    """Return s_i ((t - d_i)^2 - delta_i^2)^2 in powers of t (n, 5); 0 if hard.
+
+    Also the sum of the terms' magnitudes in each group (m,).
+    """
+    s = alpha / np.where(data.hard, np.inf, 1 - data.importance) ** 2
+    d = data.x - data.means[data.labels]
+    e = d**2 - data.delta**2
+    powers = [s * e**2, -4 * s * d * e, s * (4 * d**2 + 2 * e), -4 * s * d, s]
+    terms = s * (d**2 + data.delta**2) ** 2
+    return np.stack(powers, axis=1), _by_group(data, terms)
+
+
+def _piecewise(
+    data: Wishes, add: Floats, base: Floats, terms: Floats, *, barred: Bool
+) -> Separable:
+    from aggopt.algorithms.lagrangian.sweep_line import NearRecords, sweep_line
+
+    d = data.x - data.means[data.labels]
+    pieces = sweep_line(NearRecords(data.labels, d, data.delta, add, barred), base)
+    return _program(data, *pieces, terms)
+
+
+def _program(
+    data: Wishes,
+    owner: I64,
+    low: Floats,
+    high: Floats,
+    quartic: Floats,
+    terms: Floats,
+) -> Separable:
+    """Return the program of these pieces, cut off at the bounds of its values."""
+    low = np.maximum(low, data.lower - data.means[owner])
+    high = np.minimum(high, data.upper - data.means[owner])
+    there = low <= high
+    owner, quartic = owner[there], quartic[there]
+    return Separable(
+        first=np.searchsorted(owner, np.arange(len(data.sizes) + 1)).astype(np.int64),
+        low=np.ascontiguousarray(low[there]),
+        high=np.ascontiguousarray(high[there]),
+        quartic=np.ascontiguousarray(quartic),
+        level=np.zeros(len(owner)),
+        sizes=data.sizes,
+        centres=data.means,
+        terms=terms,
+        total=float(data.sizes @ data.means),
+        squares=float(len(data.x)),
+        cardinality=0.0,
+    )

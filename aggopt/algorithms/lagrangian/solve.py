@@ -1,0 +1,129 @@
+"""Global optimisation of separable programs by Lagrangian duality and branching.
+
+The Lagrangian of a separable program decomposes by group, so that its dual is a concave
+function of two multipliers, whatever the number of groups, and each of its values is a
+lower bound.  With two coupling rows the duality gap does not grow with the number of
+groups (Shapley and Folkman); branching closes it.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aggopt.algorithms.lagrangian.program import (
+    Box,
+    Separable,
+    implied_box,
+    meets_every_group,
+)
+from aggopt.core.compile_time import compile_time
+from aggopt.core.validation import Floats
+from aggopt.solvers._certificate import Status
+
+if TYPE_CHECKING:
+    from aggopt.algorithms.lagrangian.branch_and_bound import BranchAndBound
+
+GROUP_NODES = 1_000_000  # default of `nodes`: this over the number of groups, within
+MOST_NODES, LEAST_NODES = 5000, 20  # a minute's work, and enough to branch at all
+
+
+@dataclass(frozen=True, eq=False)
+class LagrangianSolution:
+    """The incumbent, and what is proven about it.
+
+    Attributes
+    ----------
+    status
+        OPTIMAL where the gap is closed, LIMIT where not; INFEASIBLE where that is
+        proven, FAILED where no point was found.
+    centroids : (m,)
+        None without a point.
+    objective, bound
+        inf without a point; the bound is a lower bound of all.
+    nodes, evaluations
+        Nodes processed, and evaluations of the dual function.
+    seconds
+        Wall time.
+    multipliers : (3,)
+        y of the first bound; None where there was no need of one.
+    """
+
+    status: Status
+    centroids: Floats | None
+    objective: float
+    bound: float
+    nodes: int
+    evaluations: int
+    seconds: float
+    multipliers: Floats | None
+
+
+def solve(
+    program: Separable,
+    *,
+    gap_tol: float = 1e-6,
+    time_limit: float | None = None,
+    nodes: int | None = None,
+    start: Floats | None = None,
+) -> LagrangianSolution:
+    """Return the optimum of a separable program, with a rigorous lower bound.
+
+    Parameters
+    ----------
+    program
+        Program to minimise.
+    gap_tol
+        Stop when (objective - bound) / max(1, |objective|) is no more than this.
+    time_limit
+        Seconds; none by default.  The first bound and point are found regardless.
+    nodes
+        Node limit; if omitted it falls with the number of groups.
+    start : (m,)
+        Initial centroids, made feasible first; the centres if omitted.
+    """
+    from aggopt.algorithms.lagrangian.branch_and_bound import BoxNode, BranchAndBound
+    from aggopt.algorithms.lagrangian.restore import stretched
+
+    began = compile_time.now()
+    m, box = len(program.sizes), implied_box(program)
+    search = BranchAndBound(program, gap_tol, upper_bound(program, box))
+    search.offer(stretched(program, program.centres if start is None else start))
+    if meets_every_group(program, box):
+        deadline = math.inf if time_limit is None else began + time_limit
+        most = (
+            min(MOST_NODES, max(LEAST_NODES, GROUP_NODES // m))
+            if nodes is None
+            else nodes
+        )
+        T = 0.01 * float(np.median(program.terms)) + 1e-9
+        search.run(BoxNode(program, box, np.zeros(3), T), deadline, most)
+    return solution(search, began)
+
+
+def solution(search: "BranchAndBound", began: float) -> LagrangianSolution:
+    """Return the result of a search that started at `began`."""
+    seconds, lower = compile_time.now() - began, search.lower
+    counts = search.nodes, search.evaluations
+    if search.t is None:
+        status = Status.FAILED if search.heap or search.gave_up else Status.INFEASIBLE
+        return LagrangianSolution(
+            status, None, math.inf, lower, *counts, seconds, search.root
+        )
+    met = search.best - lower <= search.gap_tol * max(1.0, abs(search.best))
+    status = Status.OPTIMAL if met else Status.LIMIT
+    centroids = search.program.centres + search.t
+    return LagrangianSolution(
+        status, centroids, search.best, lower, *counts, seconds, search.root
+    )
+
+
+def upper_bound(program: Separable, box: Box) -> float:
+    """Return more than any point costs: a lower bound above it proves infeasibility."""
+    far = np.maximum(np.abs(box.low), np.abs(box.high))
+    group = np.repeat(np.arange(len(far)), np.diff(program.first))
+    powers = far[group, None] ** np.arange(5)
+    most = np.zeros(len(far))
+    np.maximum.at(most, group, np.sum(np.abs(program.quartic) * powers, axis=1))
+    return 2 * float(most.sum()) + 1

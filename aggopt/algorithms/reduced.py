@@ -1,0 +1,144 @@
+"""Reduced P3M, centroids alone instead of those and a variable a record's wish.
+
+Takes cyipopt, or pounce, which has the same interface: exact gradient, Jacobian and
+diagonal Hessian.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from aggopt.algorithms.lagrangian.piecewise_quartics import quartics
+from aggopt.algorithms.reduced_joint import JointReduced
+from aggopt.core.compile_time import compile_time
+from aggopt.core.validation import Floats
+from aggopt.models import p3m as model
+from aggopt.models import p3m_joint
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._certificate import Status
+from aggopt.solvers._ended import counted
+from aggopt.solvers._log import is_logged
+from aggopt.solvers._options import refused
+from aggopt.solvers._solver import Solver
+
+_MEANING = {0: Status.LOCAL, 1: Status.LIMIT, -1: Status.LIMIT, -4: Status.LIMIT}
+
+
+class Reduced:
+    """Objective, constraints and their derivatives, as Ipopt asks for them."""
+
+    def __init__(self, data: model.Data) -> None:
+        self._f = quartics(data)[0].T  # of t = c - C, constant first (5, m)
+        self._df = _derivative(self._f)
+        self._ddf = _derivative(self._df)
+        self._n, self._sizes, self._means = len(data.x), data.sizes, data.means
+        self._data = data
+        self.iterations = 0
+        self.target = np.array([0.0, 1.0])
+
+    def objective(self, t: Floats) -> float:
+        """Return sum_j f_j(t_j)."""
+        return float(_value(self._f, t).sum())
+
+    def gradient(self, t: Floats) -> Floats:
+        """Return its gradient (m,)."""
+        return _value(self._df, t)
+
+    def constraints(self, t: Floats) -> Floats:
+        """Return the sums that must be 0 and n, per record (2,)."""
+        c = self._means + t
+        return np.array([self._sizes @ t, self._sizes @ c**2]) / self._n
+
+    def jacobian(self, t: Floats) -> Floats:
+        """Return both rows, one after the other (2 m,)."""
+        share = self._sizes / self._n
+        return np.concatenate([share, 2 * share * (self._means + t)])
+
+    def hessianstructure(self) -> tuple[Any, Any]:
+        """Return rows and columns of the diagonal."""
+        diagonal = np.arange(len(self._sizes))
+        return diagonal, diagonal
+
+    def hessian(self, t: Floats, multipliers: Floats, factor: float) -> Floats:
+        """Return the diagonal of the Hessian of the Lagrangian (m,)."""
+        bend = 2 * multipliers[1] * self._sizes / self._n
+        return np.asarray(factor * _value(self._ddf, t) + bend)
+
+    def intermediate(self, phase: int, iteration: int, *_: float) -> bool:
+        """Note how many iterations there were, and go on."""
+        self.iterations = iteration
+        return True
+
+    def multipliers(self, found: Floats) -> dict[str, Floats] | None:
+        """Return those of both rows by name; the rows here are per record."""
+        mean, variance = np.asarray(found, np.float64) / self._n
+        return {"mean": mean, "variance": variance}
+
+    def bounds(self, start: Floats) -> tuple[Floats, Floats]:
+        """Return bounds of t (m,): a hard wish leaves the nearer of two values."""
+        low, high = self._data.lower - self._means, self._data.upper - self._means
+        hard, values = model.demanded(self._data)
+        away = np.abs(values - start[hard, None])
+        nearer = np.nanargmin(away, axis=1) if hard.size else hard
+        chosen = values[np.arange(len(hard)), nearer]
+        low[hard] = high[hard] = chosen - self._means[hard]
+        return low, high
+
+
+def run(
+    data: model.Data | p3m_joint.Data,
+    solver: Solver,
+    native: Mapping[str, Any],
+    start: Floats | None,
+) -> Answer:
+    """Return what the solver finds from centroids `start`: means, if None."""
+    started = compile_time.now()
+    start = data.means if start is None else start
+    options = {**native, **(solver.loud if is_logged() else {})}
+    ipopt = import_module(solver.needs[0])
+    reduced = _reduced(data)
+    low, high = reduced.bounds(start)
+    try:
+        program = ipopt.Problem(
+            n=start.size,
+            m=len(reduced.target),
+            problem_obj=reduced,
+            lb=low,
+            ub=high,
+            cl=reduced.target,
+            cu=reduced.target,
+        )
+        for option, value in options.items():
+            program.add_option(option, value)
+        t, info = program.solve(np.clip((start - data.means).ravel(), low, high))
+    except (TypeError, ValueError, RuntimeError) as refusal:
+        raise refused(solver, native, refusal) from None
+    status = _MEANING.get(int(info["status"]), Status.FAILED)
+    seconds = compile_time.now() - started
+    c = data.means + np.reshape(t, start.shape)
+    return Answer(
+        c,
+        status,
+        None,
+        solver.name,
+        seconds,
+        iterations=counted(reduced.iterations),
+        multipliers=reduced.multipliers(info["mult_g"]),
+    )
+
+
+def _reduced(data: model.Data | p3m_joint.Data) -> Reduced | JointReduced:
+    """Return the program of one attribute, or of all."""
+    if isinstance(data, p3m_joint.Data):
+        return JointReduced(data)
+    return Reduced(data)
+
+
+def _value(coefficients: Floats, t: Floats) -> Floats:
+    return np.asarray(np.polynomial.polynomial.polyval(t, coefficients, tensor=False))
+
+
+def _derivative(coefficients: Floats) -> Floats:
+    return np.asarray(np.polynomial.polynomial.polyder(coefficients), dtype=np.float64)

@@ -1,0 +1,246 @@
+"""Compiled dynamic program over runs of sorted values.  Importing this imports numba.
+
+Rows are worked off in blocks of k.  Every group that ends after t, t + 1, ... or
+t + k - 1 values holds the value just before t: its cost is put together out of what
+lies left and right of there, and reckoned from that value, so that no digit is lost
+to values that are far from zero or outside the group.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.algorithms.runs_paths import meet
+from aggopt.core.compiled import compiled, inlined, inner
+from aggopt.core.types import AnyInt
+from aggopt.core.validation import Floats
+
+SSE, SAE, RANGE, WHOLE = range(4)  # the last: SSE about the best whole number
+KINDS = {"sse": SSE, "sae": SAE, "maxdist": RANGE}
+
+SHORT = 5  # up to this k, a row's groups are few enough to be added up for each row
+HALVING = 256  # from this k on, rows are halved and not worked off in turn
+LOSSY = 2.0**16  # so many times a group's cost, the costs before it cover its digits
+SIGHT = 16  # paths that do not meet within so many times k are left alone
+
+
+class RunCosts(NamedTuple):
+    """The values, the best costs so far, and one block's surroundings.
+
+    Attributes
+    ----------
+    x : (n,)
+        Values, sorted.
+    k, kind
+        Smallest group size; which cost.
+    cost, step, before : (n + 1,)
+        Of the best partition of x[:j]: its cost, reckoned from some node that all
+        paths in use have in common; its last group's cost; where that group begins.
+    around, own : (3 k + 1,)
+        What is needed of the values between t and t + p - 2 k, p the place: their
+        mean (SSE) or sum (SAE) about x[t - 1], and what they cost by themselves.
+    inverse, weight : (3 k + 1,)
+        1 / m and 1 / (m (m - 1)) for each m, and 0 where that is infinite.
+    """
+
+    x: Floats
+    k: int
+    kind: int
+    cost: Floats
+    step: Floats
+    before: AnyInt
+    around: Floats
+    own: Floats
+    inverse: Floats
+    weight: Floats
+
+
+@compiled
+def solve(work: RunCosts) -> None:
+    """Fill in the best partition of x[:j] for every j; of equals, the latest begin."""
+    n, k = len(work.x), work.k
+    work.cost[:k], work.step[:k], work.before[:k] = np.inf, 0.0, 0
+    work.cost[0] = 0.0
+    for t in range(k, n + 1, k):
+        first = max(work.before[t - 1], t - 2 * k + 1, 0)
+        end = min(t + k, n + 1)
+        if work.cost[t - 1] > LOSSY * work.step[t - 1]:
+            _reckon_anew(work, t, first)
+        if k <= SHORT and work.kind == SSE:
+            for j in range(t, end):
+                _short_row(work, j)
+            continue
+        _look_around(work, t, first, end)
+        if k < HALVING:
+            for j in range(t, end):
+                _row(work, t, j, max(work.before[j - 1], j - 2 * k + 1), j - k)
+        else:
+            _halve(work, t, end, first)
+
+
+@inlined
+def _short_row(work: RunCosts, j: int) -> None:
+    """Find the best beginning of the group that ends at j, without a branch."""
+    origin, total, squares = work.x[j - 1], 0.0, 0.0
+    best, size = np.inf, float(work.k)
+    for m in range(2, work.k):
+        y = work.x[j - m] - origin
+        total += y
+        u = m * y - total
+        squares += u * u * work.weight[m]
+    for m in range(work.k, min(2 * work.k - 1, j) + 1):
+        y = work.x[j - m] - origin
+        total += y
+        u = m * y - total
+        squares += u * u * work.weight[m]
+        work.own[m] = squares
+        value = work.cost[j - m] + squares
+        better = 1.0 if value < best else 0.0
+        size += (m - size) * better
+        best = min(value, best)
+    work.before[j] = j - int(size)
+    work.step[j] = work.own[int(size)]
+    work.cost[j] = best
+
+
+@inlined
+def _row(work: RunCosts, t: int, j: int, first: int, last: int) -> None:
+    """Find the best beginning of the group that ends at j, from first to last."""
+    if work.kind == SSE:  # each kind known when its loop is compiled
+        _search(work, SSE, t, j, first, last)
+    elif work.kind == SAE:
+        _search(work, SAE, t, j, first, last)
+    elif work.kind == RANGE:
+        _search(work, RANGE, t, j, first, last)
+    else:
+        _search(work, WHOLE, t, j, first, last)
+
+
+@inlined
+def _search(work: RunCosts, kind: int, t: int, j: int, first: int, last: int) -> None:
+    """Find the best beginning for a kind of cost that the compiler knows."""
+    centre = 2 * work.k
+    q, best, begin = centre + j - t, np.inf, first
+    for i in range(first, last + 1):
+        value = work.cost[i] + _group(work, kind, centre + i - t, q)
+        if value <= best:
+            best, begin = value, i
+    work.before[j] = begin
+    work.step[j] = _group(work, kind, centre + begin - t, q) + work.own[q]
+    work.cost[j] = work.cost[begin] + work.step[j]
+
+
+@inlined
+def _group(work: RunCosts, kind: int, p: int, q: int) -> float:
+    """Cost of the group between two places, less what the right part costs itself."""
+    if kind == RANGE:
+        return float(work.own[p])
+    if kind == SAE:
+        half = (q - p) // 2
+        upper = work.around[q] - work.around[q - half]
+        return float(upper - (work.around[p + half] - work.around[p]))
+    m, r = 2 * work.k - p, q - 2 * work.k
+    apart = work.around[p] - work.around[q]
+    squares = work.own[p] + apart * apart * (m * r * work.inverse[m + r])
+    if kind == WHOLE:
+        mean = (m * work.around[p] + r * work.around[q]) * work.inverse[m + r]
+        squares += (m + r) * (mean - np.rint(mean)) ** 2
+    return float(squares)
+
+
+@inlined
+def _look_around(work: RunCosts, t: int, first: int, end: int) -> None:
+    """Fill in `around` and `own` for the values around the place t."""
+    if work.kind == RANGE:
+        _distances(work, t, first, end)
+    elif work.kind == SAE:
+        _sums(work, t, first, end)
+    else:
+        _squares(work, t, -1, t - first)
+        _squares(work, t, 1, end - 1 - t)
+
+
+@inlined
+def _squares(work: RunCosts, t: int, side: int, count: int) -> None:
+    """Fill in means and sums of squares, on one side of t, from there outwards."""
+    # Youngs and Cramer: only terms that are not negative are added
+    origin, centre = work.x[t - 1], 2 * work.k
+    if work.kind == WHOLE:
+        origin = np.floor(origin)
+    total = squares = 0.0
+    work.around[centre] = work.own[centre] = 0.0
+    for m in range(1, count + 1):
+        y = work.x[t - m if side < 0 else t + m - 1] - origin
+        total += y
+        u = m * y - total
+        squares += u * u * work.weight[m]
+        work.around[centre + side * m] = total * work.inverse[m]
+        work.own[centre + side * m] = squares
+
+
+@inlined
+def _sums(work: RunCosts, t: int, first: int, end: int) -> None:
+    """Fill in sums of the values on both sides of t, for absolute errors."""
+    origin, centre = work.x[t - 1], 2 * work.k
+    work.around[centre] = 0.0
+    for i in range(t - 1, first - 1, -1):
+        p = centre + i - t
+        work.around[p] = work.around[p + 1] - (work.x[i] - origin)
+    for j in range(t + 1, end):
+        q = centre + j - t
+        work.around[q] = work.around[q - 1] + (work.x[j - 1] - origin)
+
+
+@inlined
+def _distances(work: RunCosts, t: int, first: int, end: int) -> None:
+    """Fill in the distances of the values on both sides of t, for ranges."""
+    origin, centre = work.x[t - 1], 2 * work.k
+    for i in range(first, t):
+        work.own[centre + i - t] = origin - work.x[i]
+    for j in range(t, end):
+        work.own[centre + j - t] = work.x[j - 1] - origin
+
+
+@inner
+def _halve(work: RunCosts, t: int, end: int, first: int) -> None:
+    """Work off a block's rows by halves: the best beginnings never step back."""
+    rows = [(t, end - 1, first, t - 1)]
+    while rows:
+        low, high, first, last = rows.pop()
+        j = (low + high) // 2
+        _row(work, t, j, max(first, j - 2 * work.k + 1), min(last, j - work.k))
+        if low < j:
+            rows.append((low, j - 1, first, work.before[j]))
+        if j < high:
+            rows.append((j + 1, high, work.before[j], last))
+
+
+@inner
+def _reckon_anew(work: RunCosts, t: int, first: int) -> None:
+    """Reckon costs from the last node that all paths still in use have in common.
+
+    They are added up again from there, so that digits come back which larger costs
+    before it had covered.
+    """
+    meeting, least = t - 1, np.inf
+    for i in range(t - 1, first - 1, -1):
+        if i <= t - work.k:
+            least = min(least, work.cost[i])
+        if work.cost[i] < np.inf and (i > t - work.k or work.cost[i] <= least):
+            meeting = meet(work.before, meeting, i, t - SIGHT * work.k)
+    if meeting <= 0:
+        return
+    work.cost[meeting] = 0.0
+    for i in range(meeting + 1, t):
+        i0 = work.before[i]
+        work.cost[i] = work.cost[i0] + work.step[i] if i0 >= meeting else np.inf
+
+
+@compiled
+def least_gap(x: Floats) -> float:
+    """Return the least distance between two values that differ; inf if none do."""
+    least = np.inf
+    for i in range(1, len(x)):
+        gap = x[i] - x[i - 1]
+        least = gap if 0.0 < gap < least else least
+    return least

@@ -1,0 +1,178 @@
+"""Frequencies of categories: a relaxation, rounded; what it leaves open, by HiGHS.
+
+1. The relaxation's multipliers prove a bound.  It is rounded, and while that does not
+   keep the slack, relaxations with less of it, which cost more.
+2. HiGHS improves it on the few pairs of groups and categories that are nearly free.
+3. Pairs that cost more than the incumbent by the multipliers are in no better choice;
+   HiGHS solves the program of the others, and the bound is the lesser of its bound and
+   the incumbent.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from aggopt.algorithms.slots.reduce import dearer, far, tightened, without
+from aggopt.algorithms.slots.rounding import rounded
+from aggopt.core.deadline import LONGEST, Deadline
+from aggopt.core.validation import Floats, Labels
+from aggopt.errors import JobError
+from aggopt.models import frequencies as model
+from aggopt.models._choice import shares
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._certificate import Status, closed
+from aggopt.solvers._cvxpy import NAME as LANGUAGE  # loads it before the clock starts
+from aggopt.solvers._options import check_time_limit
+from aggopt.solvers._solve import Outcome, solve
+from aggopt.solvers._solver import Solver
+
+SLACKS = (1.0, 0.75, 0.5, 0.25, 0.0)  # of the slack: what rounding adds has room then
+FEW = (500, 4000, None)  # pairs beside the cheapest, that HiGHS looks at; then all
+PART = 0.25  # of the time that is left, for a part of the pairs
+EXACT = 1e-9  # records: more than adding up weights rounds
+LEAST = 0.05  # seconds: a solver that has less finds nothing
+
+
+@dataclass(eq=False)
+class Standing:
+    """What is known of a program so far."""
+
+    data: model.Data
+    clock: Deadline
+    multipliers: Floats = field(repr=False)
+    best: Labels | None = field(default=None, repr=False)
+    objective: float = inf
+    bound: float = 0.0
+    infeasible: bool = False
+
+    def offer(self, categories: Labels | None) -> None:
+        """Take a choice (m,), if it is one, and better."""
+        if categories is None:
+            return
+        at = model.point(self.data, categories)
+        objective = model.objective(self.data, at)
+        if objective < self.objective and model.MODEL.violation(self.data, at) < EXACT:
+            self.best, self.objective = categories, objective
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing left to do, or no time."""
+        done = self.best is not None and closed(self.objective, self.bound)
+        return done or self.infeasible or self.clock.left < LEAST
+
+    def solved(self, problem: Any, share: float = 1.0) -> Outcome | None:
+        """Return how HiGHS ended in this share of the time left; None if none is."""
+        left = self.clock.left  # it may have run out while the problem was built
+        if left < LEAST:
+            return None
+        return solve(problem, "cvxpy:highs", time_limit=share * left)
+
+
+def run(
+    data: model.Data, solver: Solver, native: Mapping[str, Any], start: None
+) -> Answer:
+    """Return the category of each group; `native` may hold `time_limit`, in seconds.
+
+    Raises
+    ------
+    JobError
+        Another option.
+    """
+    if set(native) - {"time_limit"}:
+        raise JobError(
+            f"{solver.name} refused one of its options: {sorted(native)}.",
+            fix="it takes time_limit, a number above 0.",
+        )
+    limit = native.get("time_limit", LONGEST)
+    check_time_limit(limit)
+    clock = Deadline(float(limit))
+    nothing = np.zeros_like(data.counts)
+    standing = Standing(data, clock, nothing, bound=model.proven(data, nothing))
+    tight = tightened(data)
+    standing.infeasible = tight is None
+    if tight is not None:
+        standing.offer(np.argmin(data.loss, axis=1))
+        _relax(standing, tight)
+        for most in FEW:
+            _improve(standing, tight, most)
+    seconds, bound = clock.spent, min(standing.bound, standing.objective)
+    return Answer(standing.best, _status(standing), bound, solver.name, seconds)
+
+
+def _status(standing: Standing) -> Status:
+    if standing.best is None:
+        return Status.INFEASIBLE if standing.infeasible else Status.FAILED
+    if closed(standing.objective, standing.bound):
+        return Status.OPTIMAL
+    return Status.LIMIT
+
+
+def _relax(standing: Standing, tight: model.Data) -> None:
+    """Bound the program by its relaxation, and round that and tighter ones."""
+    for i, relaxed in enumerate(_relaxations(tight)):
+        if standing.over or (i > 0 and _late(standing)):
+            return
+        problem = model.build(relaxed, LANGUAGE)
+        outcome = standing.solved(problem)
+        if outcome is None:
+            return
+        if not outcome.status.usable:
+            standing.infeasible |= i == 0 and outcome.status is Status.INFEASIBLE
+            continue
+        if i == 0:
+            _raise(standing, tight, model.multipliers(problem, relaxed))
+        y = shares(problem)
+        found = None if y is None else rounded(relaxed, y)
+        standing.offer(found)
+        if found is not None and standing.best is found:
+            return
+
+
+def _late(standing: Standing) -> bool:
+    """Whether half of the time is gone, and HiGHS is to have the rest."""
+    return standing.clock.left < standing.clock.spent
+
+
+def _relaxations(tight: model.Data) -> Iterator[model.Data]:
+    if tight.slack is None or not tight.slack.any():
+        yield replace(tight, shares="any")
+        return
+    for part in SLACKS:
+        yield replace(tight, shares="any", slack=part * tight.slack)
+
+
+def _raise(standing: Standing, tight: model.Data, multipliers: Floats | None) -> None:
+    if multipliers is not None:
+        standing.multipliers = multipliers
+        standing.bound = max(standing.bound, model.proven(tight, multipliers))
+
+
+def _improve(standing: Standing, tight: model.Data, most: int | None) -> None:
+    """Let HiGHS look at the `most` cheapest pairs, or at all that may be better."""
+    if standing.over:
+        return
+    barred = dearer(tight, standing.multipliers, standing.objective)
+    cheapest = barred if most is None else far(tight, standing.multipliers, most)
+    whole = not (cheapest & ~barred).any()
+    barred = barred | cheapest
+    smaller = without(tight, barred)
+    problem = model.build(smaller, LANGUAGE)
+    outcome = standing.solved(problem, 1 if whole else PART)
+    if outcome is None:
+        return
+    if outcome.status.usable:
+        standing.offer(model.categories(problem, smaller))
+    if whole:
+        _prove(standing, outcome)
+
+
+def _prove(standing: Standing, outcome: Outcome) -> None:
+    """Take the bound of a program that holds every choice better than the best."""
+    if outcome.status is Status.INFEASIBLE and standing.best is None:
+        standing.infeasible = True
+    if outcome.bound is not None:
+        bound = min(model.rounded_up(standing.data, outcome.bound), standing.objective)
+        standing.bound = max(standing.bound, bound)

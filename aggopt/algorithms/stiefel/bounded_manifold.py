@@ -1,0 +1,120 @@
+"""The manifold where centroids stay in intervals: restored by Gauss and Newton."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from aggopt.algorithms.stiefel.manifold import Manifold
+from aggopt.core.types import I64, Bool
+from aggopt.core.validation import Floats
+
+STEPS = 30
+FEASIBLE = 1e-11  # per record
+FLAT = 1e-12  # of the largest eigenvalue: rows that say the same
+AT_END = 1e-12  # standard deviations from an end: there
+
+
+@dataclass(frozen=True, eq=False)
+class Rooms(Manifold):
+    """All A (m, d) of the manifold whose centroids lie in low..high (m, d).
+
+    Where low is high a centroid stays as it is.
+    """
+
+    low: Floats = field(repr=False)
+    high: Floats = field(repr=False)
+
+    @cached_property
+    def ends(self) -> tuple[Floats, Floats]:
+        """The least and the largest A (m, d)."""
+        return self.weight * self.low, self.weight * self.high
+
+    @cached_property
+    def pairs(self) -> tuple[I64, I64]:
+        """Attributes a <= b of each row of A'A."""
+        return np.triu_indices(self.low.shape[1])
+
+    @cached_property
+    def places(self) -> I64:
+        """Which of those rows is of a and b (d, d)."""
+        d = self.low.shape[1]
+        place = np.zeros((d, d), np.int64)
+        place[self.pairs] = np.arange(len(self.pairs[0]))
+        return np.maximum(place, place.T)
+
+    def nearest(self, A: Floats) -> Floats:
+        """Return a point near A in its rooms; nan if none is found.
+
+        Each step is the shortest that satisfies the linearised rows; what it would
+        take out of its room stays at the end.
+        """
+        n, (low, high) = float(self.data.sizes.sum()), self.ends
+        A = np.clip(A, low, high)
+        free = low < high
+        for _ in range(STEPS):
+            missed = self._missed(A)
+            if np.abs(missed).max() <= FEASIBLE * n:
+                return A
+            y = self._solved(self._gram(A, free), missed)
+            to = A - np.where(free, self._across(A, y), 0.0)
+            A = np.clip(to, low, high)
+            free &= to == A
+        return np.full(A.shape, np.nan)
+
+    def tangent(self, A: Floats, G: Floats) -> Floats:
+        """Return what `Manifold.tangent` does, of entries that a descent can move."""
+        low, high = self.ends
+        free = low < high
+        at_low = A - low <= AT_END * self.weight
+        at_high = high - A <= AT_END * self.weight
+        for _ in range(STEPS):
+            own = np.where(free, G, 0.0)
+            y = self._solved(self._gram(A, free), self._along(A, own))
+            slope = np.where(free, own - self._across(A, y), 0.0)
+            out = (at_low & (slope > 0)) | (at_high & (slope < 0))
+            if not out.any():
+                break
+            free &= ~out
+        return np.where(free, slope, 0.0)
+
+    def _missed(self, A: Floats) -> Floats:
+        """Return by how much P'A and A'A are missed (p,)."""
+        fixed, _, apart = self.data.free
+        off = A.T @ A - self.data.covariance
+        return np.concatenate([(apart.T @ (A - fixed)).ravel(), off[self.pairs]])
+
+    def _along(self, A: Floats, G: Floats) -> Floats:
+        """Return the derivatives (p,) of what `_missed` returns along G (m, d)."""
+        inner = A.T @ G
+        rows = self.data.free.apart.T @ G
+        return np.concatenate([rows.ravel(), (inner + inner.T)[self.pairs]])
+
+    def _across(self, A: Floats, y: Floats) -> Floats:
+        """Return the gradient (m, d) of y'`_missed`."""
+        d, apart = A.shape[1], self.data.free.apart
+        L = np.zeros((d, d))
+        rows, L[self.pairs] = np.split(y, [d * apart.shape[1]])
+        return apart @ rows.reshape(-1, d) + A @ (L + L.T)
+
+    def _gram(self, A: Floats, free: Bool) -> Floats:
+        """Return the inner products (p, p) of the rows' gradients, of what is free.
+
+        A row of a and b has A_jb at c_ja and A_ja at c_jb, twice where they are one.
+        """
+        d, apart = A.shape[1], self.data.free.apart
+        rows = np.arange(d * apart.shape[1])
+        gram = np.zeros((len(rows) + len(self.pairs[0]),) * 2)
+        for a in range(d):
+            twice = np.where(np.arange(d) == a, 2.0, 1.0)
+            own = np.column_stack([apart, A * twice]) * free[:, [a]]
+            place = np.concatenate([rows[a::d], len(rows) + self.places[a]])
+            gram[np.ix_(place, place)] += own.T @ own
+        return gram
+
+    def _solved(self, gram: Floats, right: Floats) -> Floats:
+        """Return the least y with gram y = right."""
+        values, vectors = np.linalg.eigh(gram)
+        some = values > FLAT * values[-1]
+        V = vectors[:, some]
+        return np.asarray(V @ ((V.T @ right) / values[some]))

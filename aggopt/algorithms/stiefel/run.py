@@ -1,0 +1,201 @@
+"""Solver `stiefel`: wishes of all attributes at once, a local optimum and a bound."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.algorithms.stiefel.annealing import annealed
+from aggopt.algorithms.stiefel.ascent import ascended, first
+from aggopt.algorithms.stiefel.bound import proven
+from aggopt.algorithms.stiefel.bounded_manifold import Rooms
+from aggopt.algorithms.stiefel.cost import CellCost
+from aggopt.algorithms.stiefel.descent import Local, descend
+from aggopt.algorithms.stiefel.manifold import Manifold
+from aggopt.algorithms.stiefel.piece_cost import cost_of
+from aggopt.core.deadline import Deadline, require_time_limit
+from aggopt.core.validation import Floats, is_number, is_whole
+from aggopt.errors import JobError
+from aggopt.models import covariance_mean
+from aggopt.models._joint_wishes import JointWishes
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._ask import answer
+from aggopt.solvers._certificate import PROVEN, Status, closed, size_of
+from aggopt.solvers._choose import choose
+from aggopt.solvers._solver import Solver
+
+CENTROIDS = 40_000  # default of `rounds`: this over their number, within
+FEWEST, MOST = 1, 8  # local minima tried after the first
+PASSES, VISITS = (150, 1000), 15_000_000  # of a round: visits over centroids, within
+CLOSE = 1e-3  # default of gap_tol
+NODES = 20  # of each attribute's branch and bound
+APART, PROOF = 0.25, 0.5  # of a time limit: up to where attributes and the proof go on
+
+
+def run(
+    data: JointWishes,
+    solver: Solver,
+    native: Mapping[str, Any],
+    start: Floats | None,
+) -> Answer:
+    """Return the best local optimum found.
+
+    Options are time_limit, rounds, gap_tol and seed.  The optima of all attributes by
+    themselves prove a first bound, and multipliers of mean and covariance that are
+    ascended from there a second.  Local minima are near `start`, and where centroids
+    end that set out from either multipliers: in at most as many rounds, in no further
+    one once the gap is gap_tol or less, in none where nothing is left to be gained.
+
+    Raises
+    ------
+    JobError
+        An unknown option, or a value out of range.
+    """
+    options = _options(solver, native)
+    limit, rounds = options.time_limit, options.rounds
+    clock = Deadline(limit)
+    if not data.wished:
+        return _without_wishes(data, solver, clock)
+    apart = optima_apart(data, limit and APART * limit)
+    if any(found.status is Status.INFEASIBLE for found in apart):
+        return Answer(None, Status.INFEASIBLE, None, solver.name, clock.spent)
+    cost, c = cost_of(data), put_together(data, apart)
+    half = Deadline(limit and max(PROOF * limit - clock.spent, 0.0))
+    tangents, near = ascended(data, cost, c, half)
+    guesses = first(data, cost, c).multipliers, tangents.multipliers
+    of_apart = sum(-np.inf if a.bound is None else a.bound for a in apart)
+    bound = max(of_apart, proven(data, tangents))
+    space = Manifold(data)
+    search = JointSearch(cost, space, guesses, bound, options.gap_tol, clock)
+    begun = [data.means if start is None else start, c]
+    tries = min(MOST, max(FEWEST, CENTROIDS // c.size)) if rounds is None else rounds
+    best = search.best(begun, near, tries, np.random.default_rng(options.seed))
+    if best is None:
+        return Answer(None, Status.FAILED, None, solver.name, clock.spent)
+    status = Status.LIMIT if clock.over else Status.LOCAL
+    is_shown = closed(best.value, bound, size_of(best.value, 1.0))  # standardised
+    status = Status.OPTIMAL if is_shown else status
+    return Answer(best.A / space.weight, status, bound, solver.name, clock.spent)
+
+
+@dataclass(frozen=True, eq=False)
+class JointSearch:
+    """Local minima of a cost on a manifold, by guesses of multipliers, in turn."""
+
+    cost: CellCost
+    space: Manifold
+    guesses: Sequence[tuple[Floats, Floats]]
+    bound: float
+    gap_tol: float
+    clock: Deadline
+
+    def best(
+        self,
+        begun: Sequence[Floats],
+        near: Floats,
+        rounds: int,
+        rng: np.random.Generator,
+    ) -> Local | None:
+        """Return the best local minimum: near `begun`, and of rounds from `near`."""
+        best = _least(map(self.descended, begun))
+        passes = int(np.clip(VISITS // near.size, *PASSES))
+        for turn in range(rounds):
+            if self.clock.over or self.close(best, self.gap_tol if turn else PROVEN):
+                break
+            multipliers = self.guesses[turn % len(self.guesses)]
+            given = (near, multipliers, passes, rng, self.clock)
+            c = annealed(self.cost, self.space, *given)
+            best = _least([best, self.descended(c)])
+        return best
+
+    def close(self, best: Local | None, gap_tol: float) -> bool:
+        """Return whether the gap is closed up to gap_tol."""
+        if best is None:
+            return False
+        return best.value - self.bound <= gap_tol * max(1.0, abs(best.value))
+
+    def descended(self, c: Floats) -> Local | None:
+        """Return the local minimum near c (m, d); None where none is feasible.
+
+        Where the cost is not smooth it is in the rooms of c, or else in those of the
+        point near c that keeps the covariance.
+        """
+        weight = self.space.weight
+        for there in (c, self.space.nearest(weight * c) / weight):
+            space = self._around(there)
+            A = space.nearest(weight * there)
+            if np.isfinite(A).all():
+                return descend(self.cost, space, A, self.clock)
+        return None
+
+    def _around(self, c: Floats) -> Manifold:
+        low, high = self.cost.rooms(c)
+        data = self.space.data
+        endless = np.isinf(low).all() and np.isinf(high).all()
+        return Manifold(data) if endless else Rooms(data, low, high)
+
+
+def optima_apart(data: JointWishes, limit: float | None = None) -> list[Answer]:
+    """Return the optimum of each attribute by itself, covariances left aside."""
+    way = choose("lagrangian", *data.alone.kinds)
+    each = limit and limit / len(data.apart)
+    return [
+        answer(
+            data.alone,
+            alone,
+            way,
+            alone.means,
+            time_limit=each,
+            options={"nodes": NODES},
+        )
+        for alone in data.apart
+    ]
+
+
+def put_together(data: JointWishes, apart: Sequence[Answer]) -> Floats:
+    """Return the centroids (m, d) of all attributes; means where one has none."""
+    return np.stack(
+        [
+            one.means if found.reading is None else found.reading
+            for one, found in zip(data.apart, apart, strict=True)
+        ],
+        axis=1,
+    )
+
+
+def _without_wishes(data: JointWishes, solver: Solver, clock: Deadline) -> Answer:
+    """Return the means that keep the covariance: the optimum where alpha is 0."""
+    alone = covariance_mean.Data(data.Z, data.labels, y=data.y, weights=data.weights)
+    found = alone.renormalised
+    of = covariance_mean.multipliers_at(alone, found)
+    bound = max(covariance_mean.proven(alone, of), 0.0)
+    return Answer(found, Status.OPTIMAL, bound, solver.name, clock.spent)
+
+
+def _least(found: Iterable[Local | None]) -> Local | None:
+    return min(filter(None, found), key=lambda local: local.value, default=None)
+
+
+class _Options(NamedTuple):
+    """Options of `run`, and what they are where left out."""
+
+    time_limit: float | None = None
+    rounds: int | None = None
+    gap_tol: float = CLOSE
+    seed: int = 0
+
+
+def _options(solver: Solver, native: Mapping[str, Any]) -> _Options:
+    if set(native) <= set(_Options._fields):
+        given = _Options(**native)
+        require_time_limit(given.time_limit)
+        counts = [given.seed] if given.rounds is None else [given.seed, given.rounds]
+        whole = all(is_whole(count) and count >= 0 for count in counts)
+        if whole and is_number(given.gap_tol) and 0 <= given.gap_tol < 1:
+            return given
+    raise JobError(
+        f"{solver.name} refused its options {sorted(native)}.",
+        fix="it takes time_limit, a number above 0, rounds and seed, whole numbers "
+        "from 0 up, and gap_tol, a number from 0 to below 1.",
+    )

@@ -1,0 +1,122 @@
+"""Names of columns: what is refused, and what looks like a record."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from aggopt.errors import TableError
+
+_ALPHABETS = ("LATIN", "CYRILLIC", "GREEK")  # which share the shapes of letters
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse column names that stand twice, look the same or are empty."""
+    twice = [name for name, times in Counter(names).items() if name and times > 1]
+    if twice:
+        raise TableError(
+            f"Column names appear more than once: {', '.join(map(repr, twice))}.",
+            fix="rename them so that each name is used once.",
+        )
+    unnamed = list(names).count("")
+    if unnamed:
+        which = f"{unnamed} of {len(names)} columns have"
+        raise TableError(
+            f"{'A column has' if unnamed == 1 else which} no name.",
+            fix="name every column; remove what is not of the table.",
+        )
+    times = Counter(map(visible, names))
+    places = [str(j) for j, name in enumerate(names, 1) if times[visible(name)] > 1]
+    if places:
+        raise TableError(
+            f"Names of columns {', '.join(places)} look the same: they differ only in "
+            "blanks, in invisible characters or in how Unicode writes them.",
+            fix="rename them, so that readers can tell them apart.",
+        )
+
+
+def visible(text: str) -> str:
+    """Return a text as readers see it: NFKC, without format characters (Cf) and blanks.
+
+    >>> visible("ｘ² ")
+    'x2'
+    """
+    return unicodedata.normalize("NFKC", "".join(filter(_is_shown, text))).strip()
+
+
+def _is_shown(character: str) -> bool:
+    return unicodedata.category(character) != "Cf"
+
+
+def fold(text: str) -> str:
+    """Return a text without what readers do not see: two that look alike are equal.
+
+    NFKC and case folding, as Unicode's caseless matching has them (section 3.13 of the
+    standard), without format characters (category Cf), such as a zero-width space.
+    """
+    shown = "".join(filter(_is_shown, text))
+    caseless = unicodedata.normalize("NFKD", shown).casefold()
+    return unicodedata.normalize("NFKC", caseless).casefold().strip()
+
+
+def confusable_names(names: Sequence[str]) -> Iterator[str]:
+    """Yield a note on each name of a column that may be taken for another one."""
+    times = Counter(map(fold, names))
+    for name in names:
+        alphabets = {
+            alphabet.capitalize()
+            for alphabet in _ALPHABETS
+            if any(unicodedata.name(c, "").startswith(f"{alphabet} ") for c in name)
+        }
+        reasons = {
+            "has blanks at its ends": name != name.strip(),
+            "has invisible characters": any(
+                unicodedata.category(c) == "Cf" for c in name
+            ),
+            "has characters that Unicode writes in another way, too": (
+                not unicodedata.is_normalized("NFC", name)
+            ),
+            f"mixes alphabets ({', '.join(sorted(alphabets))})": len(alphabets) > 1,
+            "differs from another name only in case": times[fold(name)] > 1,
+        }
+        seen = [reason for reason, holds in reasons.items() if holds]
+        if seen:
+            yield f"{name!r}: the name of this column {' and '.join(seen)}."
+
+
+def check_header(names: Sequence[str], file: str) -> None:
+    """Refuse as `check_names`, without repeating what may be a record: by place."""
+    times = Counter(names)
+    places = [str(j) for j, name in enumerate(names, 1) if name and times[name] > 1]
+    if places:
+        raise TableError(
+            f"Columns of {file} share a name, which stands in the first line more than "
+            f"once: see columns {', '.join(places)}.",
+            fix="rename them so that each name is used once; if the first line is a "
+            "record, put a line with names above it.",
+        )
+    check_names(names)
+
+
+def count_numeric_names(names: Sequence[str]) -> int:
+    """Return how many names are numbers, as in a file without a header line."""
+    return sum(bool(re.fullmatch(r"[+-]?\d*[.,]?\d+([eE][+-]?\d+)?", n)) for n in names)
+
+
+def require_no_numbers(names: Sequence[str], file: str) -> None:
+    """Refuse names that are numbers, where nothing says that they are names."""
+    count = count_numeric_names(names)
+    if count:
+        raise TableError(
+            f"{count} of the {len(names)} column names of {file} are numbers: its "
+            "first line may be a record.",
+            fix="put a line with names above it.",
+        )
+
+
+def may_be_record(names: Sequence[str], known: int) -> bool:
+    """Whether the names may be a record, which is not repeated.
+
+    Some are numbers, or fewer than half of them are `known` from elsewhere.
+    """
+    return count_numeric_names(names) > 0 or 2 * known < len(names)

@@ -1,0 +1,1 @@
+"""Columns of tables, and confidential values."""

@@ -1,0 +1,1 @@
+"""User code that a job names: loading, trust, settings and errors."""

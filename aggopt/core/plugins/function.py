@@ -1,0 +1,182 @@
+"""A function of the user's, called as a method of this package is."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import Parameter, Signature, signature
+from typing import Any, ClassVar, Self
+
+from aggopt.core.plugins.loading import KINDS, Origin, reload_plugin
+from aggopt.core.plugins.settings import require_setting
+from aggopt.core.section import to_plain
+from aggopt.errors import JobError, UnknownNameError
+
+_BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_ANY_DATA, _ANY_SETTING = Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD
+
+
+@dataclass(frozen=True)
+class UserFunction:
+    """A function of the user's and where it is from.
+
+    Sent to another process it is loaded there, from the same bytes.
+
+    Attributes
+    ----------
+    data
+        What it takes by place, as messages call it; all else are settings, but those
+        that are `given` by name.
+    """
+
+    function: Callable[..., Any] = field(repr=False)
+    origin: Origin
+
+    data: ClassVar[tuple[str, ...]] = ()
+    given: ClassVar[tuple[str, ...]] = ("progress",)
+
+    @classmethod
+    def of(cls, thing: object, origin: Origin, taken: frozenset[str]) -> Self:
+        """Return a function that a method can be made of.
+
+        Raises
+        ------
+        JobError
+            It is no function, does not take the data, or has an argument whose name is
+            `taken` by other keys of its section.
+        """
+        noun, wanted = KINDS[origin.kind], ", ".join(cls.data)
+        fix = f"write it as a function of ({wanted}, *, its settings by name)."
+        if not callable(thing):
+            raise JobError(
+                f"The {noun} {origin.name} is of type {type(thing).__name__}, and no "
+                "function.",
+                fix=fix,
+            )
+        made = cls(thing, origin)
+        if len(made._by_place) < len(cls.data) and not made._has(_ANY_DATA):
+            raise JobError(f"The {noun} {origin.name} does not take {wanted}.", fix=fix)
+        clash = sorted(taken & made.settings.keys())
+        if clash:
+            raise JobError(
+                f"The {noun} {origin.name} takes {', '.join(clash)}, which a job has "
+                "for something else.",
+                fix="give its arguments other names.",
+            )
+        return made
+
+    @cached_property
+    def _arguments(self) -> tuple[Parameter, ...]:
+        try:
+            return tuple(_signature(self.function).parameters.values())
+        except (TypeError, ValueError):  # some that are compiled do not say
+            return ()
+
+    def _has(self, kind: Any) -> bool:
+        return any(p.kind is kind for p in self._arguments)
+
+    @property
+    def _by_place(self) -> list[Parameter]:
+        """The arguments that are data."""
+        found = [p for p in self._arguments if p.kind in _BY_PLACE]
+        return found[: len(self.data)]
+
+    @property
+    def settings(self) -> dict[str, Parameter]:
+        """Its settings by name."""
+        return {
+            p.name: p
+            for p in self._arguments[len(self._by_place) :]
+            if p.kind not in (_ANY_DATA, _ANY_SETTING) and p.name not in self.given
+        }
+
+    def takes(self, name: str) -> bool:
+        """Whether it has an argument of this name."""
+        return any(p.name == name for p in self._arguments)
+
+    def lacks(self, name: str) -> bool:
+        """Whether it has no setting of this name."""
+        return name not in self.settings and not self._has(_ANY_SETTING)
+
+    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return settings as a job gives them, and the defaults of those it does not.
+
+        Raises
+        ------
+        UnknownNameError
+            It has no such setting; the nearest is named.
+        JobError
+            It has none at all, one is missing, or is not of the type that its
+            annotation, or its default, says.
+        """
+        known = self.settings
+        for name in filter(self.lacks, given):
+            raise self._unknown(name)
+        lacking = [
+            name
+            for name, p in known.items()
+            if name not in given and p.default is Parameter.empty
+        ]
+        if lacking:
+            raise JobError(
+                f"{self.origin.name} needs {', '.join(lacking)}.",
+                fix="give each of them a value in the job.",
+            )
+        for name, value in given.items():
+            if name in known:
+                require_setting(self.origin.name, name, value, known[name])
+        return {**_plain_defaults(known), **given}
+
+    def _unknown(self, name: str) -> JobError:
+        if self.settings:
+            return UnknownNameError(
+                f"setting of {self.origin.name}", name, self.settings
+            )
+        return JobError(
+            f"{self.origin.name} takes no settings, and the job gives it {name!r}.",
+            fix=f"leave {name!r} out.",
+        )
+
+    def run(self, /, *data: Any, **settings: Any) -> Any:
+        """Return what it returns; of what is `given` it gets what it takes.
+
+        Raises
+        ------
+        JobError
+            It fails.
+        """
+        how = {
+            name: value
+            for name, value in settings.items()
+            if name not in self.given or (self.takes(name) and value is not None)
+        }
+        return self.origin.run(self.function, *data, **how)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.origin.where == "object":
+            return type(self), (self.function, self.origin)
+        return _reload_function, (type(self), self.origin)
+
+
+def _signature(function: Callable[..., Any]) -> Signature:
+    """Return a signature; annotations that are text as what they mean, if they can."""
+    try:
+        return signature(function, eval_str=True)
+    except (NameError, AttributeError, SyntaxError):
+        return signature(function)
+
+
+def _reload_function(kind: type[UserFunction], origin: Origin) -> UserFunction:
+    return kind(reload_plugin(origin), origin)
+
+
+def _plain_defaults(settings: Mapping[str, Parameter]) -> dict[str, Any]:
+    """Return the defaults that a job file can hold as well."""
+    found = {}
+    for name, parameter in settings.items():
+        if parameter.default is Parameter.empty:
+            continue
+        try:
+            found[name] = to_plain(parameter.default)
+        except ValueError:
+            continue
+    return found

@@ -1,0 +1,274 @@
+"""Code of the user's, named where a job names what this package has.
+
+A name is that of an entry point of an installed package (group `aggopt.models`,
+`aggopt.partitioners`, ...), which is loaded only if it is named; or that of a file,
+`my_code.py` or `my_code.py:object`, relative to the job file and never to the working
+directory, which is run only if the caller trusts it (`aggopt.core.plugins.trust`).
+Nothing enters sys.path.  What this package has itself is looked up before, by the
+registry of its kind: no other code takes its place.
+"""
+
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from threading import RLock
+from types import MappingProxyType, ModuleType
+from typing import Any, Literal, TypeVar
+
+from aggopt.core.plugins import errors as own_errors
+from aggopt.core.plugins.trust import CodeFile, read_trusted, require_unchanged
+from aggopt.core.regular_files import resolve_path
+from aggopt.errors import JobError, UnknownNameError, require_known
+
+Found = TypeVar("Found")
+Where = Literal["package", "entry point", "file", "object"]
+
+KINDS = MappingProxyType(
+    {
+        "models": "model",
+        "partitioners": "partition method",
+        "solvers": "solver",
+        "measures": "measure",
+        "privacy_models": "privacy model",
+        "repairs": "repair",
+        "aggregators": "aggregation",
+    }
+)
+_FILE = re.compile(r"(?P<file>[^\0]+\.py)(:(?P<object>.*))?")
+_LOCK = RLock()  # a file runs once, whatever the threads
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where something that a user names is from.
+
+    Attributes
+    ----------
+    name
+        As messages call it: without a folder.
+    kind
+        One of `KINDS`.
+    where
+        "package": this one; else "entry point", "file" or "object", one of Python's
+        that was passed as it is.
+    file
+        Where the file lies that was run.
+    sha256
+        That of the bytes that were run, in hexadecimal.
+    package
+        The installed package of an entry point, with its version.
+    """
+
+    name: str
+    kind: str
+    where: Where
+    file: Path | None = None
+    sha256: str | None = None
+    package: str | None = None
+
+    def __str__(self) -> str:
+        """Return what answers for it: "mine.py, sha256 0123456789abcdef..."."""
+        if self.file is not None:
+            return f"{self.file.name}, sha256 {self.sha256}"
+        return self.package or f"{self.where} {self.name}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON; of the file no folder."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "where": self.where,
+            "file": None if self.file is None else self.file.name,
+            "sha256": self.sha256,
+            "package": self.package,
+        }
+
+    def run(self, function: Callable[..., Found], /, *args: Any, **how: Any) -> Found:
+        """Return what its code returns.
+
+        Raises
+        ------
+        JobError
+            It fails; of what it raised only the type is told, and the line.
+        """
+        file = None if self.file is None else str(self.file)
+        if self.where == "object":
+            file = getattr(getattr(function, "__code__", None), "co_filename", None)
+        return own_errors.run_user_code(self.name, file, function, *args, **how)
+
+
+def is_code_file(name: object) -> bool:
+    """Whether a name is one of a file of code."""
+    return isinstance(name, str) and _FILE.fullmatch(name) is not None
+
+
+def file_name(name: str) -> str:
+    """Return the name of a file of code without its folder; any other as it is."""
+    named = _FILE.fullmatch(name)
+    return name if named is None else f"{Path(named['file']).name}{named[2] or ''}"
+
+
+def resolve_code_path(folder: Path, name: str) -> str:
+    """Return the name of a file of code with its path, where a job lies in `folder`."""
+    named = _FILE.fullmatch(name)
+    if named is None:
+        return name
+    return f"{resolve_path(folder / named['file'])}{named[2] or ''}"
+
+
+def load_plugin(
+    kind: str, name: str, *, beside: Path | None = None
+) -> tuple[Any, Origin]:
+    """Return what an own name means, and where it is from.
+
+    Parameters
+    ----------
+    kind
+        One of `KINDS`.
+    name
+        That of an entry point, or `file.py:object`, or `file.py`: its only function,
+        and of a model its module.
+    beside
+        The folder of the job file, from which the path of a file is seen.
+
+    Raises
+    ------
+    UntrustedCodeError
+        The file is not trusted, or changed since: nothing was run.
+    UnknownNameError
+        No entry point has the name; or the file has no such object.
+    JobError
+        The path is relative, and there is no job file; the file cannot be read, or
+        fails; two packages offer the name.
+    """
+    require_known("kind of code", kind, KINDS)
+    named = _FILE.fullmatch(name)
+    if named is None:
+        return _find_plugin(kind, name)
+    file = Path(named["file"])
+    if beside is not None:
+        file = beside / file
+    elif not file.is_absolute():
+        raise JobError(
+            f"{named['file']} is seen from the job file, and there is none.",
+            fix="give the whole path; or pass the object itself.",
+        )
+    code = read_trusted(file)
+    called = code.path.name + (named[2] or "")
+    origin = Origin(called, kind, "file", code.path, code.sha256)
+    return _find_member(_load_module(code, origin), named["object"], origin), origin
+
+
+def reload_plugin(origin: Origin) -> Any:
+    """Return what was loaded before, in another process: the same bytes, or nothing.
+
+    Raises
+    ------
+    UntrustedCodeError
+        The file has changed since.
+    """
+    if origin.file is None or origin.sha256 is None:
+        return load_plugin(origin.kind, origin.name)[0]
+    code = CodeFile.read(origin.file)
+    require_unchanged(code, origin.sha256)
+    member = origin.name.removeprefix(code.path.name).removeprefix(":") or None
+    return _find_member(_load_module(code, origin), member, origin)
+
+
+def origin_of_object(kind: str, thing: object) -> Origin:
+    """Return where an object of Python's is from that was passed as it is."""
+    called = getattr(thing, "__name__", None) or getattr(thing, "name", None)
+    return Origin(str(called or type(thing).__name__), kind, "object")
+
+
+def find_plugins(kind: str) -> dict[str, EntryPoint]:
+    """Return the entry points that installed packages offer of a kind, unloaded."""
+    found: dict[str, EntryPoint] = {}
+    for point in entry_points(group=f"aggopt.{kind}"):
+        first = found.setdefault(point.name, point)
+        if first.value != point.value:
+            raise JobError(
+                f"{_package_of_plugin(first)} and {_package_of_plugin(point)} both "
+                f"offer a {KINDS[kind]} called {point.name!r}.",
+                fix="remove one of them.",
+            )
+    return found
+
+
+def _find_plugin(kind: str, name: str) -> tuple[Any, Origin]:
+    offered = find_plugins(kind)
+    if name not in offered:
+        raise UnknownNameError(KINDS[kind], name, offered)
+    point = offered[name]
+    origin = Origin(name, kind, "entry point", package=_package_of_plugin(point))
+    return origin.run(point.load), origin
+
+
+def _package_of_plugin(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist else "a package"
+
+
+def _load_module(code: CodeFile, origin: Origin) -> ModuleType:
+    """Return the module of a file, run from the bytes that were hashed."""
+    place = sha256(bytes(code.path) + code.source).hexdigest()[:16]
+    called = f"aggopt_own_{code.path.stem}_{place}"
+    with _LOCK:
+        if called in sys.modules:
+            return sys.modules[called]
+        module = ModuleType(called)
+        module.__file__ = str(code.path)
+        sys.modules[called] = module  # where dataclasses and pickle look
+        try:
+            origin.run(_execute, code, module)
+        except BaseException:
+            del sys.modules[called]
+            raise
+        return module
+
+
+def _execute(code: CodeFile, module: ModuleType) -> None:
+    compiled = compile(code.source, str(code.path), "exec", dont_inherit=True)
+    exec(compiled, vars(module))
+
+
+def _find_member(module: ModuleType, member: str | None, origin: Origin) -> Any:
+    """Return an object of a module by its name, or its only function; a model whole."""
+    if member is None:
+        return module if origin.kind == "models" else _only(module, origin)
+    if member not in vars(module):
+        raise UnknownNameError(
+            f"object in {Path(str(module.__file__)).name}",
+            member,
+            defined_names(module),
+        )
+    return vars(module)[member]
+
+
+def _only(module: ModuleType, origin: Origin) -> Any:
+    own = [name for name in defined_names(module) if callable(vars(module)[name])]
+    if len(own) == 1:
+        return vars(module)[own[0]]
+    file = origin.name
+    if not own:
+        raise JobError(
+            f"{file} has no function.", fix=f"write one, or {file}:NAME of an object."
+        )
+    raise JobError(
+        f"{file} has {len(own)} functions, and the job names none.",
+        fix=f"write {file}:NAME, one of {', '.join(own)}.",
+    )
+
+
+def defined_names(module: ModuleType) -> list[str]:
+    """Return the names that a file of code gives to what it makes itself."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and not isinstance(value, ModuleType)
+        and getattr(value, "__module__", module.__name__) == module.__name__
+    ]

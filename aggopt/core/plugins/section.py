@@ -1,0 +1,133 @@
+"""A section of a job that names code of the user's; its other keys are its settings."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, ClassVar, Self
+
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from aggopt.core.plugins.function import UserFunction
+from aggopt.core.registry import Method, Registry
+from aggopt.core.section import MethodSection, Section, to_plain
+from aggopt.errors import JobError
+
+
+class PluginSection(Section):
+    """A section that may name code of the user's."""
+
+    @abstractmethod
+    def contained(self) -> Self:
+        """Return it with what it names loaded."""
+
+    @property
+    @abstractmethod
+    def own_methods(self) -> tuple[Method, ...]:
+        """The methods of the user's that it names, once they are loaded."""
+
+
+class UserMethodSection(MethodSection, PluginSection):
+    """A section whose method is an entry point, a file's or an object.
+
+    What it names is loaded by `contained`, not before: to read a job runs no code.  An
+    object is looked at at once.
+
+    Attributes
+    ----------
+    arguments
+        The keys that are no other of the section, written beside them.
+    """
+
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+    methods: ClassVar[Registry[Any]]
+    _own: Method | None = PrivateAttr(default=None)
+
+    @property
+    def own(self) -> Method | None:
+        """The method that it names, once it is loaded."""
+        return self._own
+
+    @property
+    def own_methods(self) -> tuple[Method, ...]:
+        """Its method, once it is loaded."""
+        return () if self.own is None else (self.own,)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of the function."""
+        return self.arguments
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(section, Mapping):
+            return read(section)
+        found = split_settings(cls, section)
+        if isinstance(section["method"], str):
+            return read(found)
+        method = cls.methods.adopted(section["method"])
+        return read({**found, "method": method.name})._with(method)
+
+    @model_serializer(mode="wrap")
+    def _flat(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Write the settings beside the other keys, as they are read."""
+        keys: dict[str, Any] = dump(self)
+        own = keys.pop("arguments", {})
+        return {**keys, **own}
+
+    def checked(self, takes: UserFunction) -> dict[str, Any]:
+        """Return the settings of a function, checked; raises as `OwnFunction.checked`.
+
+        A name that is nearest to another key of the section is said to be.
+        """
+        keys = type(self).model_fields.keys() - {"arguments"}
+        for name in filter(takes.lacks, self.arguments):
+            near = get_close_matches(name.lower(), [*takes.settings, *keys], n=1)
+            if near and near[0] in keys:
+                raise JobError(
+                    f"No setting of {takes.origin.name} is called {name!r}.",
+                    fix=f"did you mean {near[0]!r}, a key beside its settings?",
+                )
+        return takes.checked(self.arguments)
+
+    def contained(self) -> Self:
+        """Return it with what it names loaded and its settings checked.
+
+        Raises
+        ------
+        UntrustedCodeError, JobError
+            As `Registry.adopted`; or a setting cannot be used.
+        """
+        if self._own is not None:
+            return self
+        return self._with(self.methods.adopted(self.method))
+
+    def _with(self, own: Any) -> Self:
+        arguments = self.checked(own.function)
+        made = self.model_copy(update={"method": own.name, "arguments": arguments})
+        made._own = own
+        return made
+
+
+def split_settings(
+    kind: type[UserMethodSection], section: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the keys of a section, with those that are none of its own as settings."""
+    keys = kind.model_fields.keys() - {"arguments"}
+    own = {k: _setting(k, v) for k, v in section.items() if k not in keys}
+    return {**{k: section[k] for k in keys & section.keys()}, "arguments": own}
+
+
+def _setting(name: str, value: Any) -> Any:
+    try:
+        return to_plain(value)
+    except ValueError as error:
+        raise ValueError(f"the setting {name}: {error}") from None

@@ -1,0 +1,63 @@
+"""Sampling weights: how many of a population each record stands for."""
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.plural import plural
+from aggopt.core.validation import Floats, check_vector
+from aggopt.errors import TableError
+
+
+def check_weights(weights: npt.ArrayLike | None, n: int) -> Floats | None:
+    """Return the weights of n records, None where they have none or all the same.
+
+    Raises
+    ------
+    TableError
+        There is not one number above 0 for each record, or one is missing or infinite.
+
+    Examples
+    --------
+    >>> check_weights([2.0, 2.0, 2.0], 3) is None
+    True
+    """
+    if weights is None:
+        return None
+    found = weight_of_each(weights, n)
+    return None if np.ptp(found) == 0 else found
+
+
+def weight_of_each(weights: npt.ArrayLike | None, n: int) -> Floats:
+    """Return the weight of each of n records, 1 where none are given.
+
+    Raises
+    ------
+    TableError
+        As `sampling_weights`.
+    """
+    if weights is None:
+        return np.ones(n)
+    found = check_vector(weights, name="weights")
+    if len(found) != n:
+        raise TableError(
+            f"There are {plural(len(found), 'weight')} for {plural(n, 'record')}.",
+            fix="pass one weight for each record.",
+        )
+    wrong = int((found <= 0).sum())
+    if wrong:
+        raise TableError(
+            f"{plural(wrong, 'weight')} of {n} {'is' if wrong == 1 else 'are'} 0 or "
+            "below.",
+            fix="remove records that stand for nobody, or correct their weights.",
+        )
+    return found
+
+
+def scale_to_mean_one(weights: Floats | None) -> Floats | None:
+    """Return weights (n,) with the mean 1: nothing depends on their scale."""
+    return None if weights is None else np.asarray(weights / weights.mean())
+
+
+def multiply_by_weights(of_records: Floats, weights: Floats | None) -> Floats:
+    """Return what is of each record (n, d) times its weight (n,), if it has one."""
+    return of_records if weights is None else of_records * weights[:, None]

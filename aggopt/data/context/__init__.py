@@ -1,0 +1,1 @@
+"""Columns with a role of their own: strata, units, weights, confidential attributes."""

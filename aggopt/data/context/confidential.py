@@ -1,0 +1,244 @@
+"""Confidential attributes as a job says that they are compared.
+
+The same table in memory and in a file gives the same: entries are compared as the
+numbers they are or spell, and otherwise as text.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.column_names import fold
+from aggopt.core.columns.values import OWN
+from aggopt.core.columns.values import codes as coded
+from aggopt.core.types import I64
+from aggopt.data.parsing.entries import (
+    Entries,
+    Entry,
+    Values,
+    entry_reader,
+    is_date,
+    is_doubtful,
+    read_tree,
+)
+from aggopt.errors import JobError, TableError, naming
+from aggopt.job import Privacy, Treatment
+from aggopt.job._roles import Roles
+from aggopt.privacy import groups_of
+from aggopt.privacy._distance import Distance
+from aggopt.privacy._exact import Numbers
+from aggopt.privacy._levels import levels_of
+from aggopt.privacy._metric import Metric
+from aggopt.privacy._requirement import Check, Requirement
+
+COMPARED = (
+    'say how they are compared: order = ["low", "middle", "high"], distance = "equal", '
+    'or distance = "hierarchical" with a tree; under [privacy.confidential.NAME]. '
+    "Recode dates as days since a day."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Confidential:
+    """One confidential attribute, and what is asked of it.
+
+    Attributes
+    ----------
+    codes : (n,)
+        Which of its distinct values each record has.
+    requirements
+        One of each privacy model that the job asks for.
+    notes
+        What a data steward should look at; counts and names, no values.
+    """
+
+    name: str
+    codes: I64 = field(repr=False)
+    requirements: tuple[Requirement, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def list_requirements(held: Sequence[Confidential]) -> tuple[Requirement, ...]:
+    """Return what is asked of all attributes."""
+    return tuple(each for attribute in held for each in attribute.requirements)
+
+
+def check_requirements(
+    frame: nw.DataFrame[Any], names: Sequence[str], held: Sequence[Confidential]
+) -> tuple[Check, ...]:
+    """Return what is found of records that are equal in the columns of these names."""
+    if not held:
+        return ()
+    published = groups_of(frame.select(*names).to_native())
+    return tuple(each.check(published) for each in list_requirements(held))
+
+
+def read_confidential_attributes(
+    frame: nw.DataFrame[Any], roles: Roles, privacy: Privacy, decimal: str
+) -> tuple[Confidential, ...]:
+    """Return the confidential attributes of a table, in memory or as it was written.
+
+    Nothing if nothing but k is required.  Errors name the attribute, never a value.
+
+    Raises
+    ------
+    TableError, JobError
+        Values are missing, or fit neither the distance nor the levels of the job.
+    """
+    if not privacy.models:
+        return ()
+    found = []
+    for name in roles.confidential:
+        with naming(repr(name)):
+            entry = entry_reader(decimal)
+            values = Values.of(frame[name], entry)
+            found.append(make_confidential(name, values, privacy, entry))
+    return tuple(found)
+
+
+def make_confidential(
+    name: str,
+    values: Values,
+    privacy: Privacy,
+    entry: Entry,
+    counts: I64 | None = None,
+) -> Confidential:
+    """Return a confidential attribute of these values, and what is asked of it.
+
+    With `counts`, so many records of a table have each of the values, and what is
+    required is measured against all of them.  Raises as `confidential_of`.
+    """
+    treatment = privacy.treatment(name)
+    codes = coded(values.all, treatment.missing)
+    of = _Column(name, treatment, codes, values, entry, counts)
+    concerned = (model for model in privacy.models if model.concerns(name))
+    made = (model.requirement for model in concerned)
+    asked = tuple(require(of, privacy) for require in made if require is not None)
+    alike = _count_alike(values.distinct)
+    if alike and asked and treatment.alike == "refuse":
+        raise TableError(
+            f"{alike} of {len(values.distinct)} different entries differ from another "
+            "one only in case, in invisible characters or in how Unicode writes them, "
+            "and a requirement would count them as different values.",
+            fix="spell each value in one way; if they do differ in meaning, as alleles "
+            f'A and a do, set alike = "different" under [privacy.confidential.{name}].',
+        )
+    return Confidential(name, codes, asked, _notes(name, values, alike))
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column as privacy models read it: an `aggopt.privacy._model.Attribute`."""
+
+    name: str
+    treatment: Treatment
+    codes: I64 = field(repr=False)
+    values: Values = field(repr=False)
+    entry: Entry = field(repr=False)
+    counts: I64 | None = field(default=None, repr=False)
+
+    def distance(self) -> Distance:
+        """Return how values are compared, as the job says."""
+        order, tree = self.treatment.order, self.treatment.tree
+        metric = Metric(
+            str(self.treatment.distance),
+            order=None if order is None else [self.entry(value) for value in order],
+            tree=None if tree is None else read_tree(tree, self.entry),
+            missing=self.treatment.missing,
+        )
+        if metric.distance != "equal":
+            _require_no_dates(self.values, f"the {metric.distance} distance")
+        if metric.distance == "ordered" and order is None:
+            _require_numbers(self.values)
+        found = metric.of(self.values.all, self.codes)
+        return found if self.counts is None else found.counted(self.counts)
+
+    def levels(self) -> I64:
+        """Return the level of each number (n,), as the job asks for them."""
+        if self.treatment.missing == OWN:
+            raise JobError(
+                "levels are of numbers, and what is missing has none.",
+                fix='leave out levels or missing = "own value".',
+            )
+        _require_no_dates(self.values, "levels")
+        _require_numbers(self.values)
+        numbers = np.array(self.values.distinct.tolist())
+        if numbers.dtype == object or len(np.unique(numbers)) < len(numbers):
+            raise TableError(
+                "The values have more digits than can be distinguished.",
+                fix="subtract a base from them, or divide them.",
+            )
+        levels = self.treatment.levels
+        return levels_of(numbers[self.values.which], levels, self.counts)
+
+    def numbers(self) -> Numbers:
+        """Return the values as numbers, exactly."""
+        _require_no_dates(self.values, "a distance between numbers")
+        return Numbers.of(self.values.distinct.tolist(), self.values.which)
+
+    def entries(self) -> npt.NDArray[Any]:
+        """Return the values (n,): numbers where all are, else what they are."""
+        _require_no_dates(self.values, "a privacy model of yours")
+        return _typed(self.values.distinct)[self.values.which]
+
+
+def _typed(distinct: Entries) -> npt.NDArray[Any]:
+    """Return values as an array of numbers, if it can hold them all."""
+    kinds = {type(value) for value in distinct}
+    try:
+        if kinds == {int}:
+            return np.array(distinct.tolist(), np.int64)
+        if kinds <= {int, float}:
+            return np.array(distinct.tolist(), np.float64)
+    except OverflowError:
+        pass
+    return distinct
+
+
+def _require_no_dates(values: Values, way: str) -> None:
+    dates = values.count(is_date)
+    if dates:
+        raise TableError(
+            f"{dates} of {len(values.which)} values are dates or times, which {way} "
+            "cannot compare.",
+            fix="recode them as numbers, such as days since a day; or, for t, choose "
+            'distance = "equal".',
+        )
+
+
+def _require_numbers(values: Values) -> None:
+    words = values.count(lambda value: not isinstance(value, int | float | None))
+    if words:
+        raise TableError(
+            f"{words} of {len(values.which)} values are no numbers, and no order is "
+            "given.",
+            fix=COMPARED,
+        )
+
+
+def _count_alike(distinct: Entries) -> int:
+    """Return how many texts look like another one: their folded form is equal."""
+    folded = Counter(fold(value) for value in distinct if isinstance(value, str))
+    return sum(count for count in folded.values() if count > 1)
+
+
+def _notes(name: str, values: Values, alike: int) -> tuple[str, ...]:
+    notes = []
+    if alike:
+        notes.append(
+            f"{name!r}: {alike} of {len(values.distinct)} different entries differ "
+            "from another one only in case, in invisible characters or in how Unicode "
+            "writes them; they count as different values."
+        )
+    doubtful = values.count(is_doubtful)
+    if doubtful:
+        notes.append(
+            f"{name!r}: {doubtful} entries are text that often stands for what is "
+            'missing ("-", "unknown", "inf", ...); they count as values of their own.'
+        )
+    return tuple(notes)

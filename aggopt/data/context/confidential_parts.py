@@ -1,0 +1,98 @@
+"""Confidential values of a table in parts: how often each occurs in all of them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.core.types import I64
+from aggopt.data.context.confidential import Confidential, make_confidential
+from aggopt.data.parsing.entries import Values, entry_reader
+from aggopt.errors import InfeasibleInputError, naming
+from aggopt.job import Privacy
+from aggopt.privacy._of_part import OfPart
+
+MOST = 2_000_000  # values of an attribute: some hundred bytes each, in each process
+VALUE, COUNT = "value", "count"
+
+
+def count_entries(column: pa.ChunkedArray) -> pa.Table:
+    """Return the different entries of a column, and how many records have each."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    found = pc.value_counts(column)
+    return pa.table({VALUE: found.field("values"), COUNT: found.field("counts")})
+
+
+def merge_entry_counts(parts: Iterable[pa.Table], name: str) -> pa.Table:
+    """Return the same of all parts of a table, each as `occurring` has it.
+
+    Raises
+    ------
+    InfeasibleInputError
+        There are more values than each process has memory for.
+    """
+    whole: pa.Table | None = None
+    for part in parts:
+        both = part if whole is None else pa.concat_tables([whole, part])
+        summed = both.group_by(VALUE, use_threads=False).aggregate([(COUNT, "sum")])
+        whole = summed.rename_columns({f"{COUNT}_sum": COUNT})
+        if len(whole) > MOST:
+            raise InfeasibleInputError(
+                f"{name!r} has more than {MOST} different values, and to keep what is "
+                "promised of them each process holds all.",
+                fix="round the attribute, promise l or p of values, or mask the table "
+                "in parts.",
+            )
+    return whole
+
+
+@dataclass(frozen=True, eq=False)
+class WholeAttribute:
+    """A confidential attribute of a table in parts, and what is asked of it.
+
+    Attributes
+    ----------
+    held
+        Its values, each once, and what is required, measured against all records.
+    places
+        Which of these each value is.
+    """
+
+    held: Confidential
+    places: Mapping[Any, int] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, name: str, occurring: pa.Table, privacy: Privacy, decimal: str
+    ) -> "WholeAttribute":
+        """Return it of its entries and how often they occur.
+
+        Raises
+        ------
+        TableError, JobError
+            As `aggopt.data.context.confidential.read_confidential_attributes`.
+        """
+        entry = entry_reader(decimal)
+        with naming(repr(name)):
+            values = Values.of(nw.from_native(occurring, eager_only=True)[VALUE], entry)
+            counts = occurring.column(COUNT).to_numpy()
+            held = make_confidential(name, values, privacy, entry, counts)
+        places = zip(values.distinct[values.which], range(len(counts)), strict=True)
+        return cls(held, dict(places))
+
+    def among(self, column: nw.Series[Any], decimal: str) -> Confidential:
+        """Return the attribute of some of the records."""
+        which = self.which(column, decimal)
+        asked = (OfPart(each, which) for each in self.held.requirements)
+        return Confidential(self.held.name, self.held.codes[which], tuple(asked))
+
+    def which(self, column: nw.Series[Any], decimal: str) -> I64:
+        """Return which of the values each of some records has, (n,)."""
+        values = Values.of(column, entry_reader(decimal))
+        places = [self.places[value] for value in values.distinct]
+        return np.array(places, np.int64)[values.which]

@@ -1,0 +1,91 @@
+"""Categories that few originals have, counted by the nodes of their domain."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggopt.core.plural import plural
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats, Labels
+from aggopt.encoding import Domain
+
+
+def count_originals_by_node(counts: I64, domain: Domain) -> I64:
+    """Return how many originals each node (nodes,) is true of.
+
+    `counts` (m,) are those of the levels.
+    """
+    return np.asarray(counts @ domain.above.astype(np.int64))
+
+
+def count_by_level(codes: I64, domain: Domain, units: Labels | None = None) -> I64:
+    """Return how many records (n,) have each level (m,), or units where they have one.
+
+    A negative code is no level.
+    """
+    there = codes >= 0
+    pairs = codes[there]
+    if units is not None:
+        pairs = np.unique(np.stack([pairs, units[there]]), axis=1)[0]
+    return np.bincount(pairs, minlength=domain.m).astype(np.int64)
+
+
+def find_rare_nodes(counts: I64, domain: Domain, k: int) -> frozenset[Hashable]:
+    """Return the nodes that fewer than k originals have, by name."""
+    few = np.flatnonzero(count_originals_by_node(counts, domain) < k)
+    return frozenset(domain.nodes[node] for node in few.tolist())
+
+
+@dataclass(frozen=True)
+class PublishedRareCategories:
+    """Published categories of one attribute that fewer than k originals have.
+
+    Attributes
+    ----------
+    categories, records
+        How many such categories are published, and for how many records.
+    """
+
+    categories: int
+    records: int
+
+    @classmethod
+    def of(
+        cls, counts: I64, released: I64, domain: Domain, k: int
+    ) -> "PublishedRareCategories":
+        """Return those among the categories that so many records publish (nodes,).
+
+        `counts` (m,) are those of the originals by level.
+        """
+        rare = (count_originals_by_node(counts, domain) < k) & (released > 0)
+        return cls(int(rare.sum()), int(released[rare].sum()))
+
+    def said(self, name: str, k: int) -> str:
+        """Return what is to be said of the attribute: its name and counts."""
+        one = self.categories == 1
+        categories = plural(
+            self.categories, "published category", "published categories"
+        )
+        return (
+            f"{name!r}: {categories} of {plural(self.records, 'record')} "
+            f"{'is' if one else 'are each'} that of fewer than k = {k} originals; "
+            f'rare = "avoid" under [attributes.{name}] publishes none of them.'
+        )
+
+
+def find_published_rare(
+    before: Floats, after: Floats, domain: Domain, k: int, units: Labels | None
+) -> PublishedRareCategories:
+    """Return the rare categories that are published, of nodes (n,) before and after.
+
+    What is missing, nan, is no category.
+    """
+    there = ~np.isnan(after)
+    size = len(domain.nodes)
+    nodes = after[there].astype(np.int64)
+    released = np.bincount(nodes[nodes < size], minlength=size)  # others are new
+    codes = np.where(np.isnan(before), -1, before).astype(np.int64)
+    return PublishedRareCategories.of(
+        count_by_level(codes, domain, units), released, domain, k
+    )

@@ -1,0 +1,258 @@
+"""Records by stratum: the values of the columns that groups lie within."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.equality import EqualByField
+from aggopt.core.group_sums import plain_group_means
+from aggopt.core.plural import plural
+from aggopt.core.types import I64, Bool, Labels
+from aggopt.core.validation import Floats
+from aggopt.data.context.merged_strata import merge_small_strata
+from aggopt.data.context.weights import read_sampling_weights, require_shared
+from aggopt.data.parsing.categories import (
+    encoding_types,
+    find_domains,
+    find_missing_entries,
+    find_nodes,
+    publish_nodes,
+)
+from aggopt.data.table import Table
+from aggopt.encoding import AttributeType, Domain
+from aggopt.errors import InfeasibleInputError, TableError
+from aggopt.job import Job
+
+
+@dataclass(frozen=True, eq=False)
+class RecordStrata(EqualByField):
+    """The strata of a table, each of k records or more, and what became of small ones.
+
+    Attributes
+    ----------
+    labels : (n,)
+        Stratum of each record, 0..s-1.
+    small, records
+        How many strata had fewer than k records, and how many records these had.
+    changed
+        How many records are published in another stratum than their own.
+    kept
+        Which records of the table as it came are left; None where none is dropped.
+    """
+
+    labels: Labels = field(repr=False)
+    small: int = 0
+    records: int = 0
+    changed: int = 0
+    kept: Bool | None = field(default=None, repr=False)
+
+    @property
+    def sizes(self) -> I64:
+        """How many records each has, (s,)."""
+        return np.bincount(self.labels)
+
+    @property
+    def members(self) -> Iterator[Labels]:
+        """Yield the rows of each."""
+        ends = np.cumsum(self.sizes)[:-1]
+        yield from np.split(np.argsort(self.labels, kind="stable"), ends)
+
+    def of_rows(self, rows: Labels) -> "RecordStrata":
+        """Return the strata of some records alone, numbered anew."""
+        return RecordStrata(np.unique(self.labels[rows], return_inverse=True)[1])
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """Yield what became of small strata, in counts."""
+        if self.small:
+            changed = None if self.kept is not None else self.changed
+            yield note_on_small_strata(self.small, self.records, changed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return counts, ready for JSON."""
+        sizes = self.sizes
+        return {
+            "strata": len(sizes),
+            "smallest": int(sizes.min()),
+            "small": self.small,
+            "records": self.records,
+            "changed": self.changed,
+            "dropped": 0 if self.kept is None else self.records,
+        }
+
+
+def note_on_small_strata(small: int, records: int, changed: int | None) -> str:
+    """Say what became of small strata, of so many records, in counts.
+
+    `changed` records are published with other values; None where they are left out.
+    """
+    were = (
+        f"{plural(small, 'stratum', 'strata')} had fewer than k records, "
+        f"{plural(records, 'record')} in all"
+    )
+    if changed is None:
+        return f"{were}: they are left out of the release."
+    return (
+        f"{were}: merged with the nearest, so that {plural(changed, 'record')} "
+        f"{'is' if changed == 1 else 'are'} published with values of another stratum, "
+        "or of a node above both."
+    )
+
+
+def stratify(table: Table, job: Job) -> tuple[Table, RecordStrata | None]:
+    """Return the table that is masked, and its strata of k records or more each.
+
+    A stratum is its values: records are in one if they have the same in each column,
+    -0.0 and 0.0 among them, which are published as 0.0.
+    Weights that are published as they are, are one of them.  It is None where no column
+    has the role.  Small strata are merged in the columns of
+    the table, or their records taken out, as the job says.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Strata have fewer than k records, and are to be refused; or all have.
+    TableError, JobError
+        A value is missing, or not in the order or tree that the job gives.
+    """
+    names = job.within
+    if not names:
+        return table, None
+    if names != table.roles.stratum and (sampling := read_sampling_weights(table)):
+        require_shared(sampling, job.privacy.k)
+    require_complete(table.frame, table.roles.stratum)
+    table = replace(table, frame=_with_one_zero(table.frame, names))
+    domains = stratum_domains(table.frame, job)
+    codes = np.stack([find_nodes(table.frame[n], domains[n]) for n in names], axis=1)
+    keys, labels = _numbered(codes)
+    sizes = np.bincount(labels)
+    few = sizes < job.privacy.k
+    if not few.any():
+        return table, RecordStrata(labels)
+    small, records = int(few.sum()), int(sizes[few].sum())
+    if job.strata.small == "refuse":
+        raise small_strata_error(
+            small,
+            len(sizes),
+            records,
+            job.privacy.k,
+            fix='set small = "merge" under [strata], which puts each with the nearest '
+            'one, or "drop", which leaves their records out; or name fewer columns as '
+            "stratum, or a smaller k.",
+        )
+    if few.all() and job.strata.small == "drop":
+        raise InfeasibleInputError(
+            f"All {len(sizes)} strata have fewer than k = {job.privacy.k} records: "
+            "without them there are none.",
+            fix='choose a smaller k, fewer columns as stratum, or small = "merge".',
+        )
+    if job.strata.small == "drop":
+        kept = ~few[labels]
+        left = _numbered(codes[kept])[1]
+        return select_records(table, kept, job), RecordStrata(
+            left, small, records, kept=kept
+        )
+    made = merge_small_strata(keys, sizes, _centres(table, job, labels), domains, job)[
+        labels
+    ]
+    changed = int((made != codes).any(axis=1).sum())
+    return _with(table, domains, made), RecordStrata(
+        _numbered(made)[1], small, records, changed
+    )
+
+
+def _with_one_zero(frame: nw.DataFrame[Any], names: Sequence[str]) -> nw.DataFrame[Any]:
+    """Return a table with 0.0 for -0.0 in columns of these names: they are one value.
+
+    A file tells them apart, and an audit counts what a file tells apart.
+    """
+    kinds = {name: frame.schema[name] for name in names}
+    return frame.with_columns(
+        *(
+            nw.when(nw.col(name) == 0)
+            .then(nw.lit(0.0, kind))
+            .otherwise(nw.col(name))
+            .alias(name)
+            for name, kind in kinds.items()
+            if kind.is_float()
+        )
+    )
+
+
+def stratum_domains(frame: nw.DataFrame[Any], job: Job) -> Mapping[str, Domain]:
+    """Return what the values of each column of strata are, near or not.
+
+    Raises
+    ------
+    TableError, JobError
+        A value is not in the order or tree that the job gives.
+    """
+    names = job.within
+    said = {name: how for name, how in job.attributes.items() if name in names}
+    types = dict.fromkeys(names, AttributeType("nominal"))
+    return find_domains(frame, names, types | dict(encoding_types(frame, said)))
+
+
+def require_complete(frame: nw.DataFrame[Any], names: Sequence[str]) -> None:
+    """Refuse columns of strata, of these names, with missing values.
+
+    Raises
+    ------
+    TableError
+        The message has how many there are.
+    """
+    for name in names:
+        missing = int(find_missing_entries(frame[name]).sum())
+        if missing:
+            raise TableError(
+                f"{name!r} is a stratum, and {plural(missing, 'value')} "
+                f"{'is' if missing == 1 else 'are'} missing.",
+                fix='give them a value of their own, such as "unknown", or remove '
+                "those records.",
+            )
+
+
+def _numbered(codes: I64) -> tuple[I64, Labels]:
+    """Return the strata (s, q) of codes (n, q), in their order, and that of each."""
+    keys, labels = np.unique(codes, axis=0, return_inverse=True)
+    return keys, labels.ravel().astype(np.intp)
+
+
+def small_strata_error(
+    small: int, strata: int, records: int, k: int, *, fix: str
+) -> InfeasibleInputError:
+    """Return the error that `small` of all strata have fewer than k records."""
+    return InfeasibleInputError(
+        f"{small} of {plural(strata, 'stratum', 'strata')} "
+        f"{'has' if small == 1 else 'have'} fewer than k = {k} records, "
+        f"{plural(records, 'record')} in all.",
+        fix=fix,
+    )
+
+
+def _centres(table: Table, job: Job, labels: Labels) -> Floats:
+    """Return the mean of each stratum's records, as they are encoded.
+
+    What is missing counts as the mean of all.
+    """
+    records = np.asarray(table.encoded(job.partition.weights))
+    records = np.where(np.isnan(records), np.nanmean(records, axis=0), records)
+    return plain_group_means(records, labels)
+
+
+def _with(table: Table, domains: Mapping[str, Domain], nodes: I64) -> Table:
+    """Return the table with these nodes (n, q) in its columns of strata."""
+    columns = [
+        publish_nodes(table.frame[name], domains[name], nodes[:, j].astype(np.float64))
+        for j, name in enumerate(table.roles.stratum)
+    ]
+    return replace(table, frame=table.frame.with_columns(*columns))
+
+
+def select_records(table: Table, kept: Bool, job: Job) -> Table:
+    """Return the table of some records, which is checked anew: levels may be gone."""
+    part = replace(table, frame=table.frame[np.flatnonzero(kept)])
+    return Table.of(part.native, table.roles, job.attributes, missing=job.missing)

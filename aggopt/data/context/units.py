@@ -1,0 +1,257 @@
+"""Records by unit, as by household: which are of one, and what is the same in it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.plural import plural
+from aggopt.core.types import F64, I64, Bool, Labels
+from aggopt.core.validation import renumber_groups
+from aggopt.data.parsing.infer_text_type import MISSING
+from aggopt.data.readers.column_profile import are_codes
+from aggopt.data.table import Table
+from aggopt.encoding._typed_column import NAME, TypedColumn
+from aggopt.errors import JobError, TableError, naming
+from aggopt.job import Job
+
+
+@dataclass(frozen=True, eq=False)
+class RecordUnits:
+    """Which unit each record is of.
+
+    Attributes
+    ----------
+    of : (n,)
+        Unit of each record, 0..m-1.
+    records
+        The table of records, where that of units is masked in its place; else None.
+    """
+
+    of: Labels = field(repr=False)
+    records: Table | None = None
+
+    @property
+    def count(self) -> int:
+        """How many units there are."""
+        return int(self.of.max()) + 1
+
+
+def read_units(table: Table) -> Labels | None:
+    """Return the unit of each record (n,), 0..m-1; None where no column has the role.
+
+    Raises
+    ------
+    TableError
+        A record has no unit.
+    """
+    if not table.roles.unit:
+        return None
+    parts = [_codes(table.frame[name]) for name in table.roles.unit]
+    pairs = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)[1]
+    return renumber_groups(pairs.ravel())
+
+
+def collapse_units(table: Table, job: Job) -> tuple[Table, RecordUnits | None]:
+    """Return the table that is masked, and the units; None where there are none.
+
+    That is the table of units, a record of each, where their attributes are masked, and
+    no others.
+
+    Raises
+    ------
+    TableError
+        A record has no unit, or what is of units varies within one.
+    JobError
+        What the job asks of records is not done of units.
+    """
+    of = read_units(table)
+    if of is None:
+        return table, None
+    if not job.units.attributes:
+        return table, RecordUnits(of)
+    _require_of_units(job)
+    first = np.unique(of, return_index=True)[1]
+    _require_constant(table, of, first, job.units.attributes)
+    if job.units.apart(job.roles):
+        return table, RecordUnits(of)
+    return replace(table, frame=table.frame[first]), RecordUnits(of, table)
+
+
+def _codes(column: nw.Series[Any]) -> I64:
+    with naming(f"Column {column.name!r}"):
+        found = TypedColumn.of(column)
+        missing = int(found.absent.sum())
+        if missing:
+            raise TableError(
+                f"{plural(missing, 'record')} {'has' if missing == 1 else 'have'} no "
+                "unit.",
+                fix="give each a unit, one of its own if it is alone.",
+            )
+        return found.coded[0]
+
+
+def _require_of_units(job: Job) -> None:
+    """Refuse what is asked of records, where units are masked."""
+    keep = getattr(job.aggregation, "keep", None)
+    beside = getattr(job.aggregation.categories, "with_", ())
+    asked = [
+        (
+            "requirements on confidential values",
+            job.privacy.models,
+            "leave l, t, ... out of [privacy]",
+        ),
+        (
+            "wishes in columns",
+            job.roles.wish,
+            "list the columns of wish as drop, and leave them out of [aggregation]",
+        ),
+        (
+            "sampling weights",
+            job.roles.weight,
+            f"list {_listed(job.roles.weight)} as drop, and leave [weights] out",
+        ),
+        (
+            "a regression on a column beside",
+            getattr(keep, "formula", None),
+            "leave the formula out of [aggregation]",
+        ),
+        (
+            "tables with columns beside",
+            beside,
+            'leave "with" out of [aggregation.categories]',
+        ),
+    ]
+    found = [(what, fix) for what, there, fix in asked if there]
+    if found:
+        raise JobError(
+            f"The job asks for {' and '.join(what for what, _ in found)}, which "
+            "records have, and masks attributes of units.",
+            fix=f"{'; and '.join(fix for _, fix in found)}; or mask the records, "
+            "without [units]: groups then hold records of k units.",
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(map(repr, names))
+
+
+def _require_constant(
+    table: Table, of: Labels, first: Labels, names: Sequence[str]
+) -> None:
+    """Refuse attributes of these names, and strata, that vary within a unit."""
+    every, X = table.roles.quasi_identifier, table.matrix()
+    strata = table.roles.stratum
+    codes = [TypedColumn.of(table.frame[name]).coded[0] for name in strata]
+    columns = [*X[:, [every.index(name) for name in names]].T, *codes]
+    pairs = zip((*names, *strata), columns, strict=True)
+    varies = ((name, len(np.unique(of[_differs(x, of, first)]))) for name, x in pairs)
+    found = [f"{name!r} in {units}" for name, units in varies if units]
+    if found:
+        raise TableError(
+            f"What is said to be of units varies within some of {len(first)}: "
+            f"{', '.join(found)}.",
+            fix="correct those records; or mask the records, without [units]: groups "
+            "then hold records of k units.",
+        )
+
+
+def _differs(x: F64 | I64, of: Labels, first: Labels) -> Bool:
+    """Return which values (n,) are not that of the first record of their unit."""
+    own = x[first][of]
+    return np.asarray((x != own) & ~(np.isnan(x) & np.isnan(own)))
+
+
+def find_undeclared_units(table: Table) -> tuple[str, Labels] | None:
+    """Return the column that seems to number units, and the unit of each record (n,).
+
+    Each of its values has all quasi-identifiers in common, half of the records share
+    theirs with another, and not all as often, as where a table is there twice.  None if
+    there is no such column, or units are named.
+    """
+    roles, X = table.roles, table.matrix()
+    for name in () if roles.unit else (*roles.identifier, *roles.other):
+        of = _perhaps_units(table.frame[name])
+        if of is None:
+            continue
+        first = np.unique(of, return_index=True)[1]
+        if not any(_differs(x, of, first).any() for x in X.T):
+            return name, of
+    return None
+
+
+@dataclass(frozen=True)
+class RepeatedIdentifiers:
+    """Entries of an identifier that stand in several records.
+
+    Attributes
+    ----------
+    entries, records, most
+        How many there are, in how many records, and in how many one of them stands.
+    codes
+        Whether they look like numbers of persons or things: the column may be the unit.
+    """
+
+    name: str
+    entries: int
+    records: int
+    most: int
+    codes: bool
+
+    @classmethod
+    def of(cls, name: str, counts: I64, *, codes: bool) -> "RepeatedIdentifiers | None":
+        """Return it by how often each entry of a column stands; None if once each."""
+        several = counts[counts > 1]
+        if not len(several):
+            return None
+        return cls(name, len(several), int(several.sum()), int(several.max()), codes)
+
+    def __str__(self) -> str:
+        stand = "entry stands" if self.entries == 1 else "entries stand"
+        remedy = (
+            "if a person has several records, number the persons in a column with the "
+            "role unit, and k counts them."
+        )
+        if self.codes:
+            remedy = f'with unit = ["{self.name}"] under [roles] k counts these.'
+        return (
+            f"{self.name!r}: {self.entries} {stand} in several records, {self.records} "
+            f"in all and up to {self.most} each: k counts records, and a group may "
+            f"have those of one alone; {remedy}"
+        )
+
+
+def find_repeated_identifiers(table: Table) -> Iterator[RepeatedIdentifiers]:
+    """Yield the identifiers of which entries stand in several records, without units.
+
+    What is missing is no entry.
+    """
+    for name in () if table.roles.unit else table.roles.identifier:
+        column = table.frame[name]
+        if column.dtype.is_nested() or column.dtype == nw.Object:
+            continue
+        found = TypedColumn(column, NAME)
+        codes = found.coded[0]
+        if column.dtype == nw.String:  # of a CSV file nothing is an empty entry
+            empty = column.str.strip_chars().is_in(["", *MISSING]).to_numpy()
+            codes = np.where(empty.astype(bool), -1, codes)
+        counts = np.bincount(codes[codes >= 0]).astype(np.int64)
+        native = column.drop_nulls().unique().to_arrow()
+        several = RepeatedIdentifiers.of(name, counts, codes=are_codes(native))
+        if several is not None:
+            yield several
+
+
+def _perhaps_units(column: nw.Series[Any]) -> Labels | None:
+    """Return which value each record (n,) has, where half of them share theirs."""
+    if column.dtype.is_nested() or column.dtype == nw.Object:
+        return None
+    codes = TypedColumn(column, NAME).coded[0]
+    if (codes < 0).any():
+        return None
+    of = renumber_groups(codes)
+    sizes = np.bincount(of)
+    shared = int(sizes[sizes > 1].sum())
+    return of if 2 * shared >= len(of) and len(set(sizes.tolist())) > 1 else None

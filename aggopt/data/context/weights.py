@@ -1,0 +1,80 @@
+"""The sampling weight of each record: how many of the population it stands for."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aggopt.core.plural import plural
+from aggopt.core.record_weights import check_weights, scale_to_mean_one, weight_of_each
+from aggopt.core.validation import Floats
+from aggopt.data.table import Table
+from aggopt.errors import TableError, naming
+
+
+@dataclass(frozen=True, eq=False)
+class SamplingWeights:
+    """The weights of the records of a table.
+
+    Attributes
+    ----------
+    name
+        Their column.
+    each : (n,)
+        As they are in the table.
+    known : (n,)
+        The same with the mean 1, by which records are weighed; None where none differ,
+        so that all is as without weights.
+    """
+
+    name: str
+    each: Floats = field(repr=False)
+    known: Floats | None = field(repr=False)
+
+
+def read_sampling_weights(table: Table) -> SamplingWeights | None:
+    """Return the weights of a table; None where no column has the role.
+
+    Raises
+    ------
+    TableError
+        A weight is 0 or below.
+    """
+    if not table.roles.weight:
+        return None
+    (name,) = table.roles.weight
+    with naming(f"Column {name!r}"):
+        each = weight_of_each(table.numbers(name), len(table.frame))
+        known = scale_to_mean_one(check_weights(each, len(each)))
+    return SamplingWeights(name, each, known)
+
+
+def read_scaled_weights(table: Table) -> Floats | None:
+    """Return the weights of a table with the mean 1; None where none differ.
+
+    Raises
+    ------
+    TableError
+        A weight is 0 or below.
+    """
+    sampling = read_sampling_weights(table)
+    return sampling.known if sampling else None
+
+
+def require_shared(sampling: SamplingWeights, k: int) -> None:
+    """Refuse weights, to be published as they are, that fewer than k records share.
+
+    Raises
+    ------
+    TableError
+        The message has how many they are, and how many records these have.
+    """
+    counts = np.unique(sampling.each, return_counts=True)[1]
+    few = counts[counts < k]
+    if few.size:
+        raise TableError(
+            f"{sampling.name!r} is to be published as it is, and {len(few)} of its "
+            f"{plural(len(counts), 'value')} {'is' if len(few) == 1 else 'are'} of "
+            f"fewer than k = {k} records, {plural(int(few.sum()), 'record')} in all: "
+            "they tell who is who.",
+            fix='set published = "group mean" or "drop" under [weights].',
+        )

@@ -1,0 +1,1 @@
+"""Text, numbers, dates and categories from the entries of columns."""

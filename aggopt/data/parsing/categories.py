@@ -1,0 +1,166 @@
+"""Categorical quasi-identifiers of a table: their types, their levels, and back.
+
+A table counts and compares them by the number of their level; a level is published as
+an entry of the very column, so that every type stays what it is.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+
+from aggopt.core.types import I64, Bool
+from aggopt.core.validation import Floats
+from aggopt.data.parsing.entries import Entry, read_tree
+from aggopt.data.restore_types import blank_entries, take_rows
+from aggopt.encoding import AttributeType, Domain
+from aggopt.encoding._attribute_type import NUMERIC
+from aggopt.encoding._levels import categories_of, require_few
+from aggopt.encoding._typed_column import DEFAULT, NAME, TypedColumn
+from aggopt.errors import JobError, TableError, naming
+from aggopt.job import AttributeSection
+
+Types = Mapping[str, AttributeType]
+_WORDS = (nw.String, nw.Categorical, nw.Enum)
+
+
+def encoding_types(
+    frame: nw.DataFrame[Any], given: Mapping[str, AttributeSection]
+) -> Types:
+    """Return what `aggopt.encode` is to be told of the columns of a table.
+
+    Names in an order or a tree are read as the column spells them: whole numbers as
+    text where it is text, and the other way round.
+    """
+    return {
+        name: _spelled(how.type, _spelling(frame[name])) for name, how in given.items()
+    }
+
+
+def _spelled(how: AttributeType, entry: Entry) -> AttributeType:
+    tree, order = how.tree, how.order
+    if order is not None:
+        order = [entry(level) for level in order]
+    if tree is not None and not isinstance(tree, str):
+        tree = read_tree(tree, entry)
+    return replace(how, order=order, tree=tree)
+
+
+def _spelling(column: nw.Series[Any]) -> Entry:
+    if column.dtype.is_integer():
+        return _whole
+    return _text if column.dtype in _WORDS else lambda value: value
+
+
+def _whole(value: Any) -> Any:
+    spelled = isinstance(value, str) and value.removeprefix("-").isdecimal()
+    return int(value) if spelled and str(int(value)) == value else value
+
+
+def _text(value: Any) -> Any:
+    return str(value) if type(value) is int else value
+
+
+def find_domains(
+    frame: nw.DataFrame[Any],
+    names: Iterable[str],
+    types: Types,
+    kept: Collection[str] = (),
+) -> dict[str, Domain]:
+    """Return the levels of those columns that are categories, by name.
+
+    What is missing in columns that are `kept` is no level, and not refused.
+
+    Raises
+    ------
+    TableError, JobError
+        As `aggopt.encode`: the message names the column, never a level.
+    """
+    found = {}
+    for name in names:
+        how = types.get(name, AttributeType())
+        numeric = not how.kind and frame[name].dtype.is_numeric()
+        if how.kind in NUMERIC or numeric:
+            continue
+        with naming(f"Column {name!r}"):
+            column = TypedColumn.of(frame[name])
+            if name in kept and column.absent.any():
+                column = TypedColumn.of(frame[name][np.flatnonzero(~column.absent)])
+            kind = how.kind or DEFAULT[column.what]
+            if kind != "numeric":
+                categories = categories_of(column, kind, how)
+                require_few(categories.domain, categories.each)
+                _require_storable(frame[name])
+                found[name] = categories.domain
+    return found
+
+
+def _require_storable(column: nw.Series[Any]) -> None:
+    """Refuse now names of a type that no file can hold."""
+    if column.dtype != nw.Object:
+        return
+    try:
+        column.to_arrow()
+        return
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        pass  # its message quotes an entry
+    raise TableError(
+        "The values are of a type that no file can hold, as whole numbers beyond 64 "
+        "bits are.",
+        fix="make them text, which is masked as it is spelled.",
+    )
+
+
+def find_nodes(column: nw.Series[Any], domain: Domain) -> I64:
+    """Return the node of each entry (n,), as numbers of their own what is none.
+
+    Nodes of one name are the first of them: a reader of the column tells no more.
+    """
+    at: dict[Any, int] = {}
+    for j, node in enumerate(domain.nodes):
+        at.setdefault(node if node is None else str(node), j)
+    codes, distinct = TypedColumn(column, NAME).coded
+    names = [*map(str, distinct), None]  # what is missing has the code -1
+    new = len(domain.nodes)
+    return np.array([at.get(name, new + j) for j, name in enumerate(names)])[codes]
+
+
+def find_missing_entries(column: nw.Series[Any]) -> Bool:
+    """Return which entries are missing, (n,)."""
+    return TypedColumn(column, NAME).absent
+
+
+def publish_nodes(
+    column: nw.Series[Any],
+    domain: Domain,
+    nodes: Floats,
+    levels: nw.Series[Any] | None = None,
+) -> nw.Series[Any]:
+    """Return a column with nodes (n,) in place of its entries, in its own type.
+
+    Where a node is published that no record has, the column becomes text; `levels` are
+    the entries of all records, where the column has those of some.  Where a node is
+    nan, nothing is published.
+    """
+    held = column if levels is None else levels
+    blank = np.isnan(nodes)
+    n, own, node = len(nodes), find_nodes(held, domain), np.where(blank, 0, nodes)
+    node = node.astype(np.int64)
+    first = np.full(max(len(domain.nodes), own.max() + 1), -1)
+    first[own[::-1]] = np.arange(len(own))[::-1]
+    rows = np.where(blank, 0, first[node])
+    if (rows >= 0).all():
+        return blank_entries(take_rows(held, rows, like=column), blank)
+    if column.dtype not in _WORDS:
+        raise JobError(
+            f"{column.name!r}: nodes of a tree are published as text, and the column "
+            "has none.",
+            fix='make it text first, or set publish = "leaf".',
+        )
+    names = [domain.nodes[j] for j in node.tolist()]
+    text = [name if name is None else str(name) for name in names]
+    made = nw.new_series(column.name, text, nw.String, backend=column.implementation)
+    return blank_entries(take_rows(made, np.arange(n), like=column), blank)

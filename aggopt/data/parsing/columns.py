@@ -1,0 +1,44 @@
+"""Columns and frames as they are: compared, counted and as floats."""
+
+from decimal import InvalidOperation
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.validation import Floats
+from aggopt.errors import TableError
+
+
+def are_equal_frames(one: nw.DataFrame[Any], other: nw.DataFrame[Any]) -> bool:
+    """Return whether two frames of one kind hold the same; what is missing is equal."""
+    first, second = one.to_native(), other.to_native()
+    if type(first) is not type(second):
+        return False
+    if one.implementation.is_pyarrow():  # to which nan is never equal
+        plain_types = bool(first.schema.equals(second.schema))
+        return plain_types and first.to_pandas().equals(second.to_pandas())
+    return bool(first.equals(second))
+
+
+def check_comparable(frame: nw.DataFrame[Any]) -> None:
+    """Refuse decimals that are signalling NaNs: even to count what is missing fails."""
+    wrong = []
+    for name in frame.columns:
+        try:
+            frame[name].null_count()
+        except InvalidOperation:
+            wrong.append(name)
+    if wrong:
+        raise TableError(
+            f"Columns with signalling NaNs: {', '.join(map(repr, wrong))}.",
+            fix="make them None, as what is missing is, or remove those records.",
+        )
+
+
+def to_floats(column: nw.Series[Any]) -> Floats:
+    """Return a column of numbers or truth values as floats (n,), nan where missing."""
+    if column.dtype == nw.Boolean and column.null_count():
+        column = column.cast(nw.Float64)  # whose array would be of objects
+    # not by a cast of its own: Arrow's refuses large whole numbers, and quotes them
+    return np.asarray(column.to_numpy()).astype(np.float64)

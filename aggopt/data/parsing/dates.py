@@ -1,0 +1,73 @@
+"""Quasi-identifiers that are dates, times of day or durations, and how they count."""
+
+from collections.abc import Container, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from aggopt.core.plural import plural
+from aggopt.data.parsing.categories import Types
+from aggopt.encoding._attribute_type import AttributeType
+from aggopt.encoding._clock import Clock, Moments
+from aggopt.encoding._iso import dated
+from aggopt.encoding._typed_column import MOMENT, TypedColumn
+from aggopt.errors import TableError, naming
+
+
+def parse_date_columns(
+    frame: nw.DataFrame[Any],
+    types: Types,
+    known: Mapping[str, Clock] = MappingProxyType({}),
+) -> nw.DataFrame[Any]:
+    """Return a table with dates for the text that is said, or `known`, to be dates.
+
+    Raises
+    ------
+    TableError
+        Some of it spells none: the message has the column and how many.
+    """
+    spellings = {name: clock.format for name, clock in known.items()}
+    spellings |= {n: how.format for n, how in types.items() if how.kind == "date"}
+    made = []
+    for name, spelling in spellings.items():
+        with naming(f"Column {name!r}"):
+            made.append(dated(frame[name], spelling))
+    return frame.with_columns(*made) if made else frame
+
+
+def find_clocks(
+    frame: nw.DataFrame[Any], names: Iterable[str], types: Types, but: Container[str]
+) -> dict[str, Clock]:
+    """Return what those columns count that are dates, by name; `but` some.
+
+    Raises
+    ------
+    TableError, JobError
+        They are of several types or of years that ISO 8601 has no four digits for;
+        columns that are said to be dates are none.
+    """
+    found = {}
+    for name in names:
+        how = types.get(name, AttributeType())
+        kind = how.kind
+        column = frame[name]
+        number = column.dtype.is_numeric() or column.dtype == nw.Boolean
+        if name in but or (number and kind != "date"):
+            continue
+        with naming(f"Column {name!r}"):
+            typed = TypedColumn.of(column, kind, how.format)
+            if typed.what == MOMENT:
+                moments = Moments.of(typed.series)
+                _require_years(moments)
+                found[name] = Clock.of(moments, how.format)
+    return found
+
+
+def _require_years(found: Moments) -> None:
+    if found.beyond:
+        raise TableError(
+            f"{plural(found.beyond, 'date')} {'is' if found.beyond == 1 else 'are'} of "
+            "no year from 1 to 9999.",
+            fix="correct them, or remove those records: no file spells such a date.",
+        )

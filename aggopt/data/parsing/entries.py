@@ -1,0 +1,202 @@
+"""Entries of a confidential attribute as the numbers or the text that they spell.
+
+The same table in memory and in a file gives the same: what a file repeats as one text
+is one value, and what it has apart is refused rather than read as one.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from math import copysign, isfinite, isnan
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from aggopt.data.parsing.infer_text_type import MISSING
+from aggopt.data.restore_types import to_plain_column
+from aggopt.errors import JobError, TableError
+
+_WHOLE = re.compile(r"[+-]?\d{1,1000}")
+_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+_DOUBTFUL = frozenset(
+    (
+        *("-", "--", "---", "?", "??", "???", "*", "..", "...", "na", "n.a.", "n.a"),
+        *("nan", "nil", "null", "missing", "unknown", "not known", "unspecified"),
+        *("not available", "not applicable", "not specified", "#value!", "#div/0!"),
+        *("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"),
+    )
+)
+Entry = Callable[[Any], Any]
+Entries = np.ndarray[Any, np.dtype[np.object_]]
+
+
+def list_entries(column: nw.Series[Any]) -> Entries:
+    """Return the entries (n,) of a column as they are: no whole number is rounded.
+
+    Raises
+    ------
+    TableError
+        They are of a type, or of several, that no file can hold.
+    """
+    found = np.empty(len(column), dtype=object)
+    try:
+        arrow = to_plain_column(column.to_arrow())
+        if pa.types.is_temporal(arrow.type):
+            found[:] = [None if v is None else Moment(v) for v in _counts(arrow)]
+        else:
+            found[:] = [_signed(v) for v in column.to_list()]
+        return found
+    except Exception:  # of four libraries, and each message may quote an entry
+        pass
+    raise TableError(
+        "The values are of a type, or of several, that no file can hold.",
+        fix="make them plain numbers or text first.",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """What the entries of a column mean.
+
+    Attributes
+    ----------
+    distinct : (m,)
+        The values there are; None for what is missing.
+    which : (n,)
+        Which of them each record has.
+    """
+
+    distinct: Entries = field(repr=False)
+    which: npt.NDArray[np.intp] = field(repr=False)
+
+    @classmethod
+    def of(cls, column: nw.Series[Any], entry: Entry) -> "Values":
+        """Return the values of a column; raises as `entries_of` and `require_apart`."""
+        which, there = pd.factorize(list_entries(column), use_na_sentinel=False)
+        distinct = np.empty(len(there), dtype=object)
+        distinct[:] = [entry(found) for found in there]
+        require_apart(distinct)
+        return cls(distinct, which)
+
+    @property
+    def all(self) -> Entries:
+        """The value of each record, (n,)."""
+        return np.asarray(self.distinct[self.which])
+
+    def count(self, test: Callable[[Any], bool]) -> int:
+        """Return how many records have a value that passes a test."""
+        passes = np.array([test(value) for value in self.distinct], dtype=bool)
+        return int(passes[self.which].sum())
+
+
+class Moment(int):
+    """A date or a time in its own small units: one of Python's may be rounded."""
+
+
+def entry_reader(decimal: str) -> Entry:
+    """Return what makes of an entry the number that it is or spells, or text.
+
+    What is missing, or is text that stands for it in a CSV file, becomes None; an
+    infinite number the text that a file has for it.
+    """
+    number = re.compile(_NUMBER.replace(r"\.", re.escape(decimal)))
+
+    def entry(value: Any) -> Any:
+        if not isinstance(value, str):
+            return _python(value)
+        text = value.strip()
+        if text in MISSING:
+            return None
+        if _WHOLE.fullmatch(text):
+            return int(text)
+        if number.fullmatch(text):
+            return _finite(float(text.replace(decimal, ".")))
+        return text
+
+    return entry
+
+
+def read_tree(tree: Any, entry: Entry) -> Any:
+    """Return a tree with its names read as entries are.
+
+    Raises
+    ------
+    JobError
+        It names one value twice, in two spellings.
+    """
+    if isinstance(tree, Mapping):
+        below = {entry(name): read_tree(part, entry) for name, part in tree.items()}
+        if len(below) < len(tree):
+            raise JobError(
+                "The tree names one value twice, in two spellings.",
+                fix="name it once.",
+            )
+        return below
+    if isinstance(tree, list | tuple):
+        return [entry(value) for value in tree]
+    return entry(tree)
+
+
+def require_apart(distinct: Iterable[Any]) -> None:
+    """Refuse entries that differ and are read as one: the release has them apart."""
+    there = [value for value in distinct if value is not None]
+    merged = len(there) - len(set(there))
+    if merged:
+        raise TableError(
+            f"{merged} of {len(there)} different entries are read as a value that "
+            "another one has, too.",
+            fix="spell each value in one way (no 1 beside 01 or 1.0, no blanks around "
+            "text), or shorten numbers of more digits than a float has.",
+        )
+
+
+def is_date(value: object) -> bool:
+    """Whether a value is a date, a time or a span of time."""
+    return isinstance(value, Moment)
+
+
+def is_doubtful(value: object) -> bool:
+    """Whether a value is text that often stands for what is missing.
+
+    It counts as a value of its own all the same; "none", which may be an answer, is
+    not among them.
+    """
+    return isinstance(value, str) and value.lower() in _DOUBTFUL
+
+
+def _counts(moments: Any) -> list[int | None]:
+    narrow = pa.types.is_date32(moments.type) or pa.types.is_time32(moments.type)
+    counts: list[int | None] = moments.cast(
+        pa.int32() if narrow else pa.int64()
+    ).to_pylist()
+    return counts
+
+
+def _signed(value: Any) -> Any:
+    """Return what a file has apart as what differs: -0.0 equals 0.0 otherwise."""
+    negative = isinstance(value, float) and value == 0 and copysign(1, value) < 0
+    return "-0" if negative else value
+
+
+def _python(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, float):
+        return None if isnan(value) else _finite(value)
+    if isinstance(value, Decimal) and not value.is_nan():
+        whole = value.is_finite() and value == value.to_integral_value()
+        return int(value) if whole else _finite(float(value))
+    if isinstance(value, int) or not pd.api.types.is_scalar(value):
+        return value
+    return None if pd.isna(value) else value
+
+
+def _finite(number: float) -> float | str:
+    return number if isfinite(number) else str(number)

@@ -1,0 +1,188 @@
+"""What the entries of a column of text spell: numbers, truth values, or names.
+
+It is found block by block, and adds up: a column has the type that all its entries
+have, wherever in a file they stand.
+"""
+
+import re
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.job import Input
+
+MISSING = (
+    *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."),
+    *("n/a", "#N/A", "<NA>", "NaT"),
+)
+PLAIN = r"^(0|-?[1-9]\d{0,17})$"  # what such a number is written as: not 01, not +1
+_TRUTH = (("True", "False"), ("TRUE", "FALSE"), ("true", "false"))
+_WHOLE = r"^[+-]?\d{1,18}$"
+_LARGE = r"\d{300}|[eE]\+?\d{3}"  # perhaps beyond what a number can be
+_ANY_NUMBER = r"^[+-]?[.,]?\d[\d.,' ]*$"  # as some country writes one
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?inf(inity)?$"
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """What entries of text spell.
+
+    Truth values are spelled in one way throughout: as this package writes them (True),
+    as R and Excel do (TRUE), or as SQL does (true); t and f might as well be codes.
+
+    Attributes
+    ----------
+    there, words
+        How many are not missing, and how many of these are no numbers.
+    truths
+        Whether all are truth values, by each way to spell them.
+    whole, plain
+        Whether all are whole numbers, and spelled as such are: not 01, not +1.
+    beyond
+        How many numbers are so large that they would be read as infinite.
+    doubtful
+        Whether, among words, some may be meant as a number or a truth.
+    """
+
+    there: int = 0
+    words: int = 0
+    truths: tuple[bool, ...] = (True,) * len(_TRUTH)
+    whole: bool = True
+    plain: bool = True
+    beyond: int = 0
+    doubtful: bool = False
+
+    @classmethod
+    def of(cls, column: pa.ChunkedArray, how: Input) -> "Spelling":
+        """Return what a column of text spells."""
+        entries = strip_blanks(column).drop_null()
+        there = len(entries)
+        if not there:
+            return cls()
+        truths = tuple(_all_of(entries, pair) for pair in _TRUTH)
+        if any(truths):
+            plain = {"whole": False, "plain": False, "doubtful": True}
+            return cls(there, there, truths, **plain)
+        words = there - pc.sum(spell_numbers(entries, how)).as_py()
+        whole = not words and _all(entries, _WHOLE)
+        return cls(
+            there=there,
+            words=words,
+            truths=truths,
+            whole=whole,
+            plain=whole and _all(blank_missing(column).drop_null(), PLAIN),
+            beyond=0 if words or whole else _beyond(entries, how),
+            doubtful=words > 0 and _may_be_meant(entries),
+        )
+
+    def __add__(self, other: "Spelling") -> "Spelling":
+        """Return what the entries of both spell."""
+        both = zip(self.truths, other.truths, strict=True)
+        return Spelling(
+            there=self.there + other.there,
+            words=self.words + other.words,
+            truths=tuple(one and two for one, two in both),
+            whole=self.whole and other.whole,
+            plain=self.plain and other.plain,
+            beyond=self.beyond + other.beyond,
+            doubtful=self.doubtful or other.doubtful,
+        )
+
+    @property
+    def truth(self) -> str:
+        """How truth is spelled if all are truth values, else ""."""
+        found = zip(_TRUTH, self.truths, strict=True)
+        return next((pair[0] for pair, all_ in found if all_ and self.there), "")
+
+    @property
+    def wordy(self) -> bool:
+        """Whether there are words alone, none that may be a number or a truth."""
+        return 0 < self.words == self.there and not self.doubtful
+
+    @property
+    def mixed(self) -> int:
+        """How many are words where all must be numbers, or else all truth values."""
+        return 0 if self.truth else self.words
+
+    @property
+    def type(self) -> pa.DataType:
+        """What all are: numbers, truth values, or text."""
+        if self.truth:
+            return pa.bool_()
+        if self.words:
+            return pa.string()
+        return pa.int64() if self.whole else pa.float64()
+
+    @property
+    def type_of_names(self) -> pa.DataType:
+        """The same of names, which are numbers only if each is spelled as such are."""
+        as_is = bool(self.truth) or (self.whole and self.plain)
+        return self.type if as_is else pa.string()
+
+    def read(
+        self, column: pa.ChunkedArray, type: pa.DataType, how: Input
+    ) -> pa.ChunkedArray:
+        """Return a column of text as one of these types, null for what is missing."""
+        if pa.types.is_string(type):
+            return blank_missing(column)
+        entries = strip_blanks(column)
+        if pa.types.is_boolean(type):
+            return pc.equal(entries, self.truth)
+        return _numbers(entries, type, how)
+
+
+def blank_missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return entries as they are, null where they stand for what is missing."""
+    missing = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(MISSING))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), column)
+
+
+def strip_blanks(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return entries without blanks around them, null where they say "missing"."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    missing = pc.is_in(trimmed, pa.array(MISSING))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
+
+
+def spell_numbers(entries: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
+    """Return which entries are numbers, null where one is."""
+    pattern = _NUMBER.replace(r"\.", re.escape(how.decimal))
+    return pc.match_substring_regex(entries, pattern, ignore_case=True)
+
+
+def _numbers(
+    entries: pa.ChunkedArray, type: pa.DataType, how: Input
+) -> pa.ChunkedArray:
+    """Return entries that spell numbers as such."""
+    if pc.any(pc.starts_with(entries, "+")).as_py():
+        entries = pc.replace_substring_regex(entries, r"^\+", "")
+    if how.decimal != ".":
+        entries = pc.replace_substring(entries, how.decimal, ".")
+    return entries.cast(type)
+
+
+def _beyond(entries: pa.ChunkedArray, how: Input) -> int:
+    """Return how many numbers are too large, which are no infinities by their words."""
+    large = entries.filter(pc.match_substring_regex(entries, _LARGE))
+    numbers = _numbers(large, pa.float64(), how)
+    return int(pc.sum(pc.is_inf(numbers), min_count=0).as_py())
+
+
+def _all_of(entries: pa.ChunkedArray, pair: tuple[str, str]) -> bool:
+    if entries[0].as_py() not in pair:
+        return False
+    return bool(pc.all(pc.is_in(entries, pa.array(pair))).as_py())
+
+
+def _may_be_meant(entries: pa.ChunkedArray) -> bool:
+    truths = pc.is_in(entries, pa.array(sum(_TRUTH, ())))
+    return _any(entries, _ANY_NUMBER) or bool(pc.any(truths).as_py())
+
+
+def _all(entries: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(entries, pattern)).as_py())
+
+
+def _any(entries: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(entries, pattern)).as_py())

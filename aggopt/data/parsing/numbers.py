@@ -1,0 +1,117 @@
+"""Columns of numbers, dates counted among them: as floats, and what they must be."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.validation import Floats, merges_values
+from aggopt.data.parsing.columns import to_floats
+from aggopt.data.refusal_texts import CHECK, NOT_AS_THEY_ARE, UNDONE
+from aggopt.encoding._clock import Clock, Moments
+from aggopt.encoding._iso import dated
+from aggopt.errors import TableError, naming
+
+
+def read_numbers(
+    frame: nw.DataFrame[Any], name: str, clocks: Mapping[str, Clock]
+) -> Floats:
+    """Return a column as floats (n,); dates as their clock counts, from the first."""
+    if name not in clocks:
+        return to_floats(frame[name])
+    with naming(f"Column {name!r}"):
+        return clocks[name].numbers(read_moments(frame, name, clocks))
+
+
+def read_moments(
+    frame: nw.DataFrame[Any], name: str, clocks: Mapping[str, Clock]
+) -> Moments:
+    """Return a column of dates as its clock counts them, in whatever spelling."""
+    clock = clocks[name]
+    return Moments.of(dated(frame[name], clock.format), clock.type)
+
+
+def check_numbers(
+    frame: nw.DataFrame[Any],
+    names: Sequence[str],
+    clocks: Mapping[str, Clock],
+    kept: Collection[str],
+    *,
+    part: bool = False,
+) -> None:
+    """Refuse columns that are no numbers, have holes, or more digits than floats have.
+
+    Of the columns with `clocks`, holes alone: how they are counted refuses the others.
+    Those that are `kept` may have holes, and one value at least, but in a `part` of a
+    table.
+
+    Raises
+    ------
+    TableError
+        There are such columns; the first of these reasons is said.
+    """
+    plain = [name for name in names if name not in clocks]
+    _check_types(frame, plain)
+    _check_complete(frame, names, clocks, kept, 0 if part else 1)
+    _check_digits(frame, plain)
+
+
+def _check_types(frame: nw.DataFrame[Any], names: Iterable[str]) -> None:
+    schema = frame.schema
+    other = {
+        name: str(schema[name])
+        for name in names
+        if not (schema[name].is_numeric() or schema[name] == nw.Boolean)
+    }
+    if other:
+        seen = ", ".join(f"{name!r} ({kind})" for name, kind in other.items())
+        raise TableError(
+            f"Columns that must be numeric and are not: {seen}.",
+            fix=f"{NOT_AS_THEY_ARE} Convert their type if they are numbers.",
+        )
+
+
+def _check_complete(
+    frame: nw.DataFrame[Any],
+    names: Iterable[str],
+    clocks: Mapping[str, Clock],
+    kept: Collection[str],
+    least: int,
+) -> None:
+    """Refuse holes, but in columns that are `kept` and have so many values at least."""
+    holes = []
+    for name in names:
+        if name in clocks:
+            numbers, missing = read_numbers(frame, name, clocks), 0
+        else:
+            column = frame[name]
+            numbers, missing = to_floats(column.drop_nulls()), column.null_count()
+        missing += int(np.isnan(numbers).sum())
+        if name in kept and len(frame) - missing >= least:
+            missing = 0
+        infinite = int(np.isinf(numbers).sum())
+        counts = {"missing": missing, "infinite": infinite}
+        holes += [f"{name!r}: {c} {what}" for what, c in counts.items() if c]
+    if holes:
+        raise TableError(
+            f"Columns that must be complete have holes ({'; '.join(holes)}).",
+            fix="fill them, or remove those records, before masking; or say what is to "
+            f'happen: policy = "patterns" or "fill" under [missing]. {CHECK}',
+        )
+
+
+def _check_digits(frame: nw.DataFrame[Any], names: Iterable[str]) -> None:
+    """Refuse numbers that floats would not distinguish: they would all look alike."""
+    rounded = []
+    for name in names:
+        entries = np.asarray(frame[name].drop_nulls().to_numpy())
+        if merges_values(entries, entries.astype(np.float64)):
+            rounded.append(name)
+    if rounded:
+        raise TableError(
+            "Columns with more digits than a float can tell apart: "
+            f"{', '.join(map(repr, rounded))}.",
+            fix="subtract a base from them, or divide them (nanoseconds to seconds); "
+            f"or drop them, as identifier. {UNDONE}",
+        )

@@ -1,0 +1,114 @@
+"""Entries of text as the numbers, truth values or names that they spell."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.data.parsing.infer_text_type import (
+    Spelling,
+    blank_missing,
+    spell_numbers,
+    strip_blanks,
+)
+from aggopt.data.refusal_texts import NOT_AS_THEY_ARE
+from aggopt.errors import TableError
+from aggopt.job import AttributeSection, Input
+from aggopt.job._roles import Roles
+
+
+def parse_table(
+    text: pa.Table, roles: Roles, how: Input, attributes: Mapping[str, AttributeSection]
+) -> pa.Table:
+    """Return the table with numbers for numbers; with text for quasi-identifiers of it.
+
+    What is neither is left to the user: a few words among numbers are mistakes, or
+    these numbers are codes.
+    """
+    wanted = (*roles.quasi_identifier, *roles.numbers)
+    names = [name for name in text.column_names if name in wanted]
+    found = {name: Spelling.of(text[name], how) for name in names}
+    types = find_declared_types(found, roles, attributes)
+    columns = {
+        name: found[name].read(text[name], types[name], how)
+        if name in types
+        else text[name]
+        for name in text.column_names
+    }
+    return pa.table(columns)
+
+
+def find_declared_types(
+    found: Mapping[str, Spelling],
+    roles: Roles,
+    attributes: Mapping[str, AttributeSection],
+) -> dict[str, pa.DataType]:
+    """Return the types of quasi-identifiers, weights and wishes by what they spell.
+
+    Raises
+    ------
+    TableError
+        Some have words among numbers, or numbers that no float can be.
+    """
+    types, mixed = {}, {}
+    for name, spelling in found.items():
+        kind = attributes[name].type.kind if name in attributes else None
+        number = kind == "numeric" or name in roles.numbers
+        if kind == "date" or (kind is None and not number and spelling.wordy):
+            types[name] = pa.string()
+        elif kind not in (None, "numeric"):
+            types[name] = spelling.type_of_names
+        elif spelling.mixed:
+            mixed[name] = spelling.mixed
+        else:
+            types[name] = spelling.type
+    if mixed:
+        counts = "; ".join(f"{name!r}: {count}" for name, count in mixed.items())
+        raise TableError(
+            f"Columns that must be numeric have entries that are not ({counts}).",
+            fix=f"{NOT_AS_THEY_ARE} For numbers with "
+            'a decimal comma set decimal = "," under [input], and leave out points '
+            "between thousands.",
+        )
+    _require_within(found, types)
+    return types
+
+
+def _require_within(
+    found: Mapping[str, Spelling], types: Mapping[str, pa.DataType]
+) -> None:
+    """Refuse numbers that are too large, and would be read as infinite."""
+    numbers = (name for name, type_ in types.items() if pa.types.is_floating(type_))
+    counts = [f"{n!r}: {found[n].beyond}" for n in numbers if found[n].beyond]
+    if counts:
+        raise TableError(
+            f"Columns have numbers beyond 1.8e308 ({'; '.join(counts)}).",
+            fix="correct these entries, or divide the column.",
+        )
+
+
+def parse_column(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
+    """Return the column as numbers, or truth values, and how many are words.
+
+    What is missing is null; a column with words stays as it is.
+    """
+    found = Spelling.of(column, how)
+    if found.mixed:
+        return column, found.mixed
+    return found.read(column, found.type, how), 0
+
+
+def count_missing_words(column: pa.ChunkedArray) -> int:
+    """Return how many entries are text that a CSV file has for what is missing."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return 0
+    return int(blank_missing(column).null_count - column.null_count)
+
+
+def blank_non_numbers(column: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
+    """Return a column of text with nothing in place of entries that are no numbers."""
+    entries = strip_blanks(column)
+    numeric = pc.fill_null(spell_numbers(entries, how), False)
+    return pc.if_else(numeric, entries, pa.scalar(""))

@@ -1,0 +1,342 @@
+"""What each column of a table looks like: its type and counts, never an entry."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.core.types import F64, I64, Bool
+from aggopt.data.parsing.infer_text_type import strip_blanks
+from aggopt.data.parsing.parse_text import parse_column
+from aggopt.data.readers.codebook import read_codebook
+from aggopt.data.readers.csv_dialect import may_be_thousands
+from aggopt.encoding._date_format import formats_of
+from aggopt.encoding._encode import perhaps_codes
+from aggopt.encoding._iso import spells_dates
+from aggopt.job import Input
+
+NOTHING, OTHER = "nothing", "neither numbers nor text"
+WHOLE, NUMBERS, TRUTH = "whole numbers", "numbers", "truth values"
+TEXT, DATES, SPELLED_DATES = "text", "dates or times", "dates, spelled as text"
+OTHER_DATES = "dates, not as ISO 8601 spells them"
+CATEGORIES, RANKED = "categories", "categories in an order"
+NAMES = (TRUTH, TEXT, SPELLED_DATES, OTHER_DATES, CATEGORIES, RANKED)
+MANY, NEARLY_ALL = 50, 0.9  # records, and what of them ages and years never fill
+FEW_SHARE = 5  # records: the k of a job that is written for a table
+ALIKE = 0.7  # of numbers drawn at random nine of ten have all digits; some are 0
+DENSE = 0.1  # of the numbers between the ends: those of a register with gaps
+_TIME = r"([T ]\d{1,2}:\d\d(:\d\d)?)?$"
+_OTHER_DATE = "|".join(  # 31.12.2020, 12/31/20, 2020/12/31
+    rf"^\d{{1,2}}{by}\d{{1,2}}{by}(\d{{2}}|\d{{4}}){_TIME}" for by in (r"\.", "/", "-")
+)
+_OTHER_DATE += rf"|^\d{{4}}[./]\d{{1,2}}[./]\d{{1,2}}{_TIME}"
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnProfile:
+    """What a column looks like.
+
+    Attributes
+    ----------
+    type
+        In words: "whole numbers", "text", ...
+    records, missing
+        How many entries there are, and how many of them are missing.
+    counts : (different,)
+        How many records have each entry, in no order; None if none can be compared.
+    words
+        How many entries of text in a CSV file are no numbers, by either decimal point.
+    whole
+        Whether they are whole numbers, if need be spelled 3.0, as where some miss.
+    numbered
+        Whether it counts the records: whole numbers, each one more than another.
+    thousands
+        Whether each decimal comma stands where thousands may be separated.
+    label
+        What a statistical file calls the column, in words; "" if nothing.
+    coded
+        Whether its entries are texts that such a file has for codes.
+    blank : (different,)
+        Which entries of text, in the order of `counts`, have blanks or digits.
+    codes
+        Whether its entries look like numbers of persons or things: whole numbers, or
+        text with digits and without blanks.
+    numbers
+        What its numbers are like; None of what are none.
+    formats
+        In which formats dates, not as ISO 8601 spells them, are dates.
+    """
+
+    name: str
+    type: str
+    records: int
+    missing: int
+    counts: I64 | None = field(default=None, repr=False)
+    words: int | None = None
+    whole: bool = False
+    numbered: bool = False
+    thousands: bool = False
+    label: str = ""
+    coded: bool = False
+    blank: Bool | None = field(default=None, repr=False)
+    codes: bool = False
+    numbers: "NumberProfile | None" = field(default=None, repr=False)
+    formats: tuple[str, ...] = ()
+
+    @property
+    def different(self) -> int | None:
+        """How many different entries there are, apart from what is missing."""
+        return None if self.counts is None else len(self.counts)
+
+    @property
+    def constant(self) -> bool:
+        """Whether all records have one entry, or nothing."""
+        return self.type == NOTHING or (self.different == 1 and not self.missing)
+
+    @property
+    def names_records(self) -> bool:
+        """Whether each entry is of one record, as a name or a number of it is."""
+        there = self.records - self.missing
+        apart = self.different == there > 1 and self.type in (TEXT, CATEGORIES)
+        return self.numbered or (apart and self.words in (None, there))
+
+    @property
+    def may_number_records(self) -> bool:
+        """Whether nearly each of many whole numbers is of one record, as a number is.
+
+        Ages and years of so many records repeat; amounts of money may not.
+        """
+        there = self.records - self.missing
+        apart = (self.different or 0) >= NEARLY_ALL * there
+        return self.whole and there >= MANY and apart
+
+    @property
+    def looks_as_numbering(self) -> bool:
+        """Whether whole numbers may number records, and amounts would look otherwise.
+
+        These have more digits or fewer.
+        """
+        alike = self.numbers is None or self.numbers.alike
+        return self.may_number_records and alike
+
+    @property
+    def mostly_rare(self) -> bool:
+        """Whether most of its different entries are each of one record or two."""
+        return self.counts is not None and 2 * self.rare(FEW_SHARE) > len(self.counts)
+
+    @property
+    def free(self) -> bool:
+        """Whether text may be what somebody wrote, and not a name of many records.
+
+        It has entries of few records, and most are such, or these have blanks or
+        digits.
+        """
+        if self.type not in (TEXT, CATEGORIES, OTHER_DATES) or self.counts is None:
+            return False
+        few = self.counts < FEW_SHARE
+        odd = False if self.blank is None else bool((self.blank & few).any())
+        return self.mostly_rare or (odd and not self.coded)
+
+    @property
+    def may_be_codes(self) -> bool:
+        """Whether whole numbers are so few that they may be codes."""
+        there = self.records - self.missing
+        return self.whole and perhaps_codes(self.different or 0, there)
+
+    def rare(self, k: int) -> int:
+        """Return how many names fewer than k records have; 0 of what is no name."""
+        if self.counts is None or self.type not in NAMES:
+            return 0
+        return int((self.counts < k).sum())
+
+    def __str__(self) -> str:
+        known = f", {self.different} different" if self.different is not None else ""
+        return f"{self.type}{known if self.type != NOTHING else ''}" + (
+            f", {self.missing} missing" if self.missing else ""
+        )
+
+
+@dataclass(frozen=True)
+class NumberProfile:
+    """What the numbers of a column are like.
+
+    Attributes
+    ----------
+    least, mean
+        Of those that are there.
+    alike
+        Whether they may number something: most have as many digits, or they leave few
+        numbers out, and none is below 0.
+    fine
+        Whether most have more than two decimals.
+    """
+
+    least: float
+    mean: float
+    alike: bool
+    fine: bool
+
+    @classmethod
+    def of(cls, x: F64, *, different: int) -> "NumberProfile":
+        """Return that of numbers (n,), of which so many differ."""
+        least = float(x.min())
+        span = float(x.max()) - least  # a float of Python's is inf without a warning
+        digits = np.floor(np.log10(np.maximum(np.abs(x), 1)))
+        same = np.unique(digits, return_counts=True)[1].max() >= ALIKE * len(x)
+        dense = different >= DENSE * (span + 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            cents, mean = 100 * x, float(x.mean())
+            fine = (np.abs(cents - np.rint(cents)) > 1e-6 * np.abs(x)).mean() > 0.5
+        return cls(least, mean, least >= 0 and bool(same or dense), bool(fine))
+
+
+def profile_columns(
+    table: pa.Table, how: Input | None = None
+) -> Iterator[ColumnProfile]:
+    """Yield what each column looks like; with `how`, that of text in a CSV file."""
+    for field_ in table.schema:
+        name, column, book = field_.name, table[field_.name], read_codebook(field_)
+        look = _look(name, column) if how is None else _of_text(name, column, how)
+        coded = bool(book.texts) and look.type in (CATEGORIES, RANKED)
+        yield replace(look, label=book.label, coded=coded)
+
+
+def count_repeated_headers(table: pa.Table) -> int:
+    """Return how many columns of text have their own name among their entries."""
+    columns = zip(table.column_names, table.columns, strict=True)
+    text = ((name, c) for name, c in columns if pa.types.is_string(c.type))
+    return sum(pc.any(pc.equal(c, name)).as_py() is True for name, c in text)
+
+
+def _of_text(name: str, text: pa.ChunkedArray, how: Input) -> ColumnProfile:
+    column, words = parse_column(text, how)
+    if words:
+        entries = strip_blanks(text)
+        kind, formats = _of_words(pc.unique(entries))
+        missing = entries.null_count
+        words = min(words, parse_column(text, _other_point(how))[1])
+        counts, blank = _counts(entries), _blank(entries)
+        seen = ColumnProfile(name, kind, len(text), missing, counts, words, blank=blank)
+        return replace(seen, formats=formats, codes=are_codes(entries))
+    thousands = how.decimal == "," and may_be_thousands(text)
+    return _look(name, column, thousands=thousands)
+
+
+def _of_words(entries: pa.Array) -> tuple[str, tuple[str, ...]]:
+    """Return what entries of text are, dates or text, and the formats of dates."""
+    if spells_dates(entries):
+        return SPELLED_DATES, ()
+    if not pc.all(pc.match_substring_regex(entries, _OTHER_DATE)).as_py():
+        return TEXT, ()
+    return OTHER_DATES, formats_of(entries)
+
+
+def _other_point(how: Input) -> Input:
+    return Input(separator="\t", decimal="," if how.decimal == "." else ".")
+
+
+def _look(
+    name: str, column: pa.ChunkedArray, *, thousands: bool = False
+) -> ColumnProfile:
+    kind, n = column.type, len(column)
+    if pa.types.is_floating(kind):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+    missing = column.null_count
+    if missing == n:
+        return ColumnProfile(name, NOTHING, n, n, np.zeros(0, np.int64))
+    counts = _counts(column)
+    numbered = not missing and _is_numbered(column, counts)
+    says = describe_type(kind)
+    formats: tuple[str, ...] = ()
+    if says == TEXT:
+        says, formats = _of_words(pc.unique(column.drop_null()))
+    found = ColumnProfile(name, says, n, missing, counts, whole=_is_whole(column))
+    numbers = None
+    if says in (WHOLE, NUMBERS) and counts is not None:
+        x = column.drop_null().to_numpy().astype(np.float64)
+        finite = x[np.isfinite(x)]
+        if len(finite):
+            numbers = NumberProfile.of(finite, different=len(counts))
+    return replace(
+        found,
+        numbered=numbered,
+        thousands=thousands,
+        blank=_blank(column),
+        codes=are_codes(column),
+        numbers=numbers,
+        formats=formats,
+    )
+
+
+def _blank(column: pa.ChunkedArray) -> Bool | None:
+    """Return which entries of text have blanks or digits, as `_counts` counts them."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return None
+    entries = pc.value_counts(column.drop_null()).field("values")
+    found = pc.match_substring_regex(entries, r"\s|\d")
+    return np.asarray(found.to_numpy(zero_copy_only=False), bool)
+
+
+def are_codes(column: pa.ChunkedArray | pa.Array) -> bool:
+    """Whether entries look like numbers of persons or things, and not like words.
+
+    These are whole numbers, or text of which no entry has a blank and most have digits.
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if pa.types.is_integer(kind):
+        return True
+    if pa.types.is_floating(kind):
+        return bool(pc.all(pc.equal(pc.floor(column), column)).as_py())
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return False
+    entries = pc.unique(column.drop_null())
+    if pc.any(pc.match_substring_regex(entries, r"\S\s+\S")).as_py():
+        return False
+    digits = pc.sum(pc.match_substring_regex(entries, r"\d")).as_py() or 0
+    return bool(2 * digits > len(entries))
+
+
+def describe_type(kind: Any) -> str:
+    """Return in words what entries of a type are."""
+    is_a = pa.types
+    if is_a.is_dictionary(kind):
+        return RANKED if kind.ordered else CATEGORIES
+    found = (
+        (is_a.is_boolean, TRUTH),
+        (is_a.is_integer, WHOLE),
+        (is_a.is_floating, NUMBERS),
+        (is_a.is_decimal, NUMBERS),
+        (is_a.is_temporal, DATES),
+        (is_a.is_string, TEXT),
+        (is_a.is_large_string, TEXT),
+    )
+    return next((words for test, words in found if test(kind)), OTHER)
+
+
+def _counts(column: pa.ChunkedArray) -> I64 | None:
+    try:
+        found = pc.value_counts(column.drop_null())
+    except pa.ArrowException:  # nested entries; the message may quote one
+        return None
+    return np.asarray(found.field("counts").to_numpy(), np.int64)
+
+
+def _is_whole(column: pa.ChunkedArray) -> bool:
+    if not pa.types.is_floating(column.type):
+        return bool(pa.types.is_integer(column.type))
+    return bool(pc.all(pc.equal(pc.floor(column), column)).as_py())
+
+
+def _is_numbered(column: pa.ChunkedArray, counts: I64 | None) -> bool:
+    if not pa.types.is_integer(column.type) or counts is None:
+        return False
+    ends = pc.min_max(column).as_py()
+    span: int = ends["max"] - ends["min"] + 1
+    return len(counts) == len(column) == span and span > 1

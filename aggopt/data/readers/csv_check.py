@@ -1,0 +1,174 @@
+"""Read a CSV file once by the strict rules, to find what a lenient reader hides.
+
+A quote that is never closed swallows the records behind it, which would then be
+published inside one entry.  So every record must have as many entries as the header,
+and every quote its end.
+"""
+
+import csv
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from aggopt.core.plural import plural
+from aggopt.data.readers.text_encoding import (
+    UTF_8,
+    encoding_error_text,
+    require_encoding,
+)
+from aggopt.errors import TableError
+from aggopt.job import SEPARATORS, Input
+
+
+@dataclass(frozen=True)
+class CsvShape:
+    """Names of the columns, number of records, entries that span several lines."""
+
+    names: tuple[str, ...]
+    records: int
+    spanning: int
+
+
+def check_csv(path: Path, how: Input) -> CsvShape:
+    """Return the shape of a CSV file that keeps the rules.
+
+    Raises
+    ------
+    TableError
+        Not in its encoding, no header, an open quote, or lines of unequal length.
+    """
+    require_encoding(path, how.encoding)
+    encoding = "utf-8-sig" if how.encoding == UTF_8 else how.encoding
+    with path.open(encoding=encoding, newline="") as stream, _long_entries():
+        lines = _lines(stream, how)
+        try:
+            names = next(lines, None)
+            if not names:
+                raise TableError(
+                    f"{path.name} is empty.", fix="bring a file with a header line."
+                )
+            _check_separator(path, names, how)
+            widths = Counter(map(len, lines))
+            if lines.line_num == 1 + widths.total() and _alike(widths, len(names)):
+                return CsvShape(tuple(names), _records(widths, len(names)), 0)
+            stream.seek(0)  # once more, to say what is wrong, and where
+            lines = _lines(stream, how)
+            next(lines)
+            return _walked(path, lines, tuple(names), how)
+        except UnicodeError:  # a message of its own would quote the file
+            problem, fix = encoding_error_text(how.encoding)
+        except csv.Error:
+            problem = f"breaks the rules of quotes on line {_opening(stream, how)}"
+            fix = "close the quote that opens there, and double those inside an entry"
+    raise TableError(f"{path.name} {problem}.", fix=f"{fix}.")
+
+
+def _lines(stream: TextIO, how: Input) -> Any:
+    return csv.reader(stream, delimiter=how.separator, strict=True)
+
+
+def _opening(stream: TextIO, how: Input) -> int:
+    """Return the line on which the quote opens that breaks the rules.
+
+    The reader names the line on which it gives up: the last one of the file, if a quote
+    is never closed.
+    """
+    stream.seek(0)
+    lines = _lines(stream, how)
+    begins = 0
+    with suppress(csv.Error):
+        for _ in lines:
+            begins = lines.line_num
+    stream.seek(0)
+    opened = begins + 1
+    quoted = False
+    for number, line in enumerate(stream, 1):
+        if number > lines.line_num:
+            break
+        if number <= begins:
+            continue
+        place = 0
+        while place < len(line):
+            if quoted:
+                place, quoted = _behind_quoted(line, place)
+            elif line[place] == '"':
+                opened, quoted, place = number, True, place + 1
+            else:
+                end = line.find(how.separator, place)
+                place = len(line) if end < 0 else end + 1
+    return opened
+
+
+def _behind_quoted(line: str, place: int) -> tuple[int, bool]:
+    """Return where a quoted entry ends, and whether it goes on in the next line."""
+    while (end := line.find('"', place)) >= 0:
+        if line[end + 1 : end + 2] != '"':
+            return end + 1, False
+        place = end + 2
+    return len(line), True
+
+
+def _alike(widths: Counter[int], columns: int) -> bool:
+    """Whether all lines have as many entries as the header, or are empty."""
+    return widths.keys() <= {0, columns}
+
+
+def _records(widths: Counter[int], columns: int) -> int:
+    """Return how many there are; an empty line is one where there is one column."""
+    return widths[columns] + (widths[0] if columns == 1 else 0)
+
+
+def _walked(
+    path: Path, lines: Iterator[list[str]], names: tuple[str, ...], how: Input
+) -> CsvShape:
+    records, spanning, ragged, first = 0, 0, 0, 0
+    for entries in lines:
+        if not entries and len(names) > 1:
+            continue  # an empty line
+        records += 1
+        if len(entries or [""]) != len(names):
+            ragged, first = ragged + 1, first or records
+        spanning += sum("\n" in entry or "\r" in entry for entry in entries)
+    if ragged:
+        do = "does" if ragged == 1 else "do"
+        wanted = plural(len(names), "entry", "entries")
+        raise TableError(
+            f"{plural(ragged, 'record')} of {path.name} {do} not have {wanted}; the "
+            f"first is record {first}.",
+            fix="repair them, or set separator under [input] in the job, or "
+            "--separator of `aggopt init` and `aggopt convert`.",
+        )
+    if spanning and not how.multiline:
+        span = "spans" if spanning == 1 else "span"
+        raise TableError(
+            f"{plural(spanning, 'entry', 'entries')} of {path.name} {span} several "
+            "lines: where a quote is missing, or one too many, it holds whole records.",
+            fix="look for stray quotes; if the entries are right, set multiline = true "
+            "under [input] in the job, or --multiline of `aggopt convert`.",
+        )
+    return CsvShape(names, records, spanning)
+
+
+def _check_separator(path: Path, names: list[str], how: Input) -> None:
+    others = [s for s in SEPARATORS if s != how.separator and s in names[0]]
+    if len(names) == 1 and others:
+        raise TableError(
+            f"{path.name} has one column by the separator {how.separator!r}, and its "
+            f"header holds {others[0]!r}.",
+            fix=f"set separator = {others[0]!r} under [input] in the job, or "
+            f"--separator {others[0]!r} of `aggopt init` and `aggopt convert`.",
+        )
+
+
+@contextmanager
+def _long_entries() -> Iterator[None]:
+    """Lift the limit on the length of an entry, for the while."""
+    before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

@@ -1,0 +1,107 @@
+"""How a CSV file is written, found by looking at it: its separator, its decimal point.
+
+A separator is one that cuts each line into as many entries as the header; the package's
+strict rules then hold for the whole file as ever.
+"""
+
+import csv
+from io import StringIO
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.core.regular_files import require_regular
+from aggopt.data.parsing.infer_text_type import strip_blanks
+from aggopt.data.parsing.parse_text import parse_column
+from aggopt.data.readers.formats import check_ending, is_csv
+from aggopt.data.readers.read import read_as_text
+from aggopt.data.readers.text_encoding import UTF_8
+from aggopt.job import SEPARATORS, Input, input_section
+
+SAMPLE = 2**20  # bytes that are looked at for the separator
+LINES = 1000  # in which numbers are counted
+_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
+
+
+def read_with_dialect(
+    path: Path,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str = UTF_8,
+) -> tuple[pa.Table, Input]:
+    """Return the table in a file, as it is written, and how that is.
+
+    What is not given is looked for, but for the encoding, which bytes do not tell.
+    Entries may span lines: who masks refuses that unless the job allows it.
+
+    Raises
+    ------
+    TableError, JobError
+        As `as_written`; the separator or the decimal point is none that is known.
+    """
+    check_ending(path)
+    require_regular(path)
+    if not is_csv(path):
+        how = input_section(separator or ",", decimal or ".", encoding)
+        return read_as_text(path, how), how
+    cut = separator or find_separator(path)
+    how = input_section(cut, decimal or ".", encoding)
+    table = read_as_text(path, how.model_copy(update={"multiline": True}))
+    if not decimal:
+        how = input_section(cut, _decimal(table, cut), encoding)
+    return table, how
+
+
+def may_be_thousands(column: pa.ChunkedArray) -> bool:
+    """Whether each comma of a column of text may stand between thousands."""
+    commas = pc.match_substring(strip_blanks(column), ",")
+    found = strip_blanks(column).filter(commas)
+    if not len(found):
+        return False
+    return bool(pc.all(pc.match_substring_regex(found, _THOUSANDS)).as_py())
+
+
+def find_separator(path: Path) -> str:
+    """Return what cuts most lines as it cuts the header; of equals, to most numbers."""
+    with path.open("rb") as stream:
+        read = stream.read(SAMPLE)
+    text, cut = read.decode("utf-8-sig", errors="replace"), len(read) == SAMPLE
+    return max(SEPARATORS, key=lambda separator: _fits(text, separator, cut))
+
+
+def _fits(text: str, separator: str, cut: bool) -> tuple[float, int, int]:
+    """Return the share of lines with as many entries as the header, numbers, entries.
+
+    If the text was `cut`, so was its last line.
+    """
+    lines = csv.reader(StringIO(text, newline=""), delimiter=separator)
+    try:
+        rows = [row for row in lines if row]
+    except csv.Error:  # an entry without end
+        return 0.0, 0, 0
+    if cut:
+        rows = rows[:-1] or rows
+    width = len(rows[0]) if rows else 0
+    if width < 2:
+        return 0.0, 0, 0
+    alike = sum(len(row) == width for row in rows) / len(rows)
+    return alike, sum(map(_numbers, rows[:LINES])), width
+
+
+def _numbers(row: list[str]) -> int:
+    return sum(entry.replace(",", "").replace(".", "").isdecimal() for entry in row)
+
+
+def _decimal(table: pa.Table, separator: str) -> str:
+    """Return the decimal point by which more columns are numbers."""
+    if separator == ",":
+        return "."
+    points = {
+        decimal: sum(
+            not parse_column(column, input_section(separator, decimal))[1]
+            for column in table.columns
+        )
+        for decimal in (".", ",")
+    }
+    return "," if points[","] > points["."] else "."

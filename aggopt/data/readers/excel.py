@@ -1,0 +1,192 @@
+"""Read a workbook of Excel: one sheet, a line of names, columns of one type each."""
+
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from datetime import date, time, timedelta
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from aggopt.core.column_names import check_header
+from aggopt.core.plural import plural
+from aggopt.data.parsing.infer_text_type import MISSING
+from aggopt.data.readers.excel_archive import require_harmless
+from aggopt.data.readers.labelled_columns import to_integers_if_whole
+from aggopt.errors import AggoptError, TableError
+
+SPARSE = 10**7  # cells: up to this many, any share of them may be empty
+SPARSEST = 20  # cells for each that has an entry
+_PROTECTED = bytes.fromhex("d0cf11e0a1b11ae1")  # how older and encrypted files begin
+_NOTHING = ("#N/A", "#NULL!")  # errors that say that there is no value
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "truth values": lambda v: isinstance(v, bool),
+    "numbers": lambda v: isinstance(v, int | float) and not isinstance(v, bool),
+    "text": lambda v: isinstance(v, str),
+    "dates": lambda v: isinstance(v, date),
+    "times of day": lambda v: isinstance(v, time),
+    "durations": lambda v: isinstance(v, timedelta),
+}
+
+
+def read_excel(path: Path) -> pa.Table:
+    """Return the table in a .xlsx file: its one sheet with anything in it.
+
+    The first row has the names.  Rows without an entry are no records, empty cells and
+    #N/A are missing, and dates without a time of day are dates.  Text that stands for
+    what is missing in a CSV file does so here among numbers, not among text.
+
+    Raises
+    ------
+    TableError
+        Several sheets, merged cells, formulas or other errors; a column of several
+        types, or without a name; or the file is encrypted, cannot be read, or holds
+        far more than its size says.  No message has an entry, and formulas are not
+        worked out.
+    """
+    sheet = _sheet(path)
+    merged = len(sheet.merged_cells.ranges)
+    if merged:
+        raise TableError(
+            f"{path.name} has {plural(merged, 'range')} of merged cells.",
+            fix="unmerge them, so that each record has its own entries.",
+        )
+    header, rows = _rows(path, sheet)
+    width = max((max(row) for row in [header, *rows] if row), default=0)
+    names = [str(header.get(j, "")) for j in range(1, width + 1)]
+    if not names:
+        raise TableError(f"{path.name} is empty.", fix="bring a sheet with names.")
+    check_header(names, path.name)
+    _require_dense(path, sum(map(len, rows)), len(rows) * width)
+    entries = {n: [row.get(j) for row in rows] for j, n in enumerate(names, 1)}
+    kinds = _kinds(path, entries)
+    return pa.table({name: _column(v, kinds[name]) for name, v in entries.items()})
+
+
+def _sheet(path: Path) -> Any:
+    """Return the one worksheet that has entries."""
+    import openpyxl
+
+    with path.open("rb") as stream:
+        protected = stream.read(len(_PROTECTED)) == _PROTECTED
+    if protected:
+        raise TableError(
+            f"{path.name} is encrypted, or of a version of Excel before 2007.",
+            fix="save it without a password as .xlsx, or as CSV UTF-8.",
+        )
+    try:
+        require_harmless(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what does not travel; one quotes
+            sheets = openpyxl.load_workbook(path).worksheets
+    except AggoptError:
+        raise
+    except Exception:  # of several libraries; a message may quote the file
+        raise TableError(
+            f"{path.name} is not a readable xlsx file.",
+            fix="check that it is what its ending says, and not damaged.",
+        ) from None
+    used = [s for s in sheets if s.max_row > 1 or s.max_column > 1 or s["A1"].value]
+    if len(used) > 1:
+        raise TableError(
+            f"{path.name} has {len(used)} sheets with entries, hidden ones included.",
+            fix="leave one of them, or write each to a file of its own.",
+        )
+    return (used or sheets)[0]
+
+
+def _rows(path: Path, sheet: Any) -> tuple[dict[int, Any], list[dict[int, Any]]]:
+    """Return the entries of the first row, and of all others that have some, by column.
+
+    They come from the cells that the file has: a cell far from all others, at
+    XFD1048576, would make the grid of all cells between them take all memory.
+    """
+    cells = sheet._cells
+    _require_values(path, cells.values())
+    rows: dict[int, dict[int, Any]] = {}
+    for (row, column), cell in cells.items():
+        entry = _entry(cell)
+        if entry is not None:
+            rows.setdefault(row, {})[column] = entry
+    header = rows.pop(1, {})
+    return header, [rows[number] for number in sorted(rows)]
+
+
+def _require_dense(path: Path, entries: int, cells: int) -> None:
+    """Refuse a few entries in a table that would take all memory."""
+    if cells > max(SPARSE, SPARSEST * entries):
+        raise TableError(
+            f"{path.name} has entries in {entries} of {cells} cells, of its records "
+            "and columns.",
+            fix="remove columns and rows that are not of the table.",
+        )
+
+
+def _require_values(path: Path, cells: Collection[Any]) -> None:
+    """Refuse formulas, and cells that hold an error."""
+    formulas = sum(cell.data_type == "f" for cell in cells)
+    errors = sum(cell.data_type == "e" and cell.value not in _NOTHING for cell in cells)
+    if formulas:
+        raise TableError(
+            f"{path.name} has {plural(formulas, 'formula')}, and what they give may be "
+            "out of date.",
+            fix="copy the sheet and paste it as values.",
+        )
+    if errors:
+        raise TableError(
+            f"{path.name} has {plural(errors, 'cell')} with an error, such as #DIV/0!.",
+            fix="correct them, or leave them empty, as what is missing is.",
+        )
+
+
+def _entry(cell: Any) -> Any:
+    """Return the value of a cell; None if it is missing."""
+    missing = cell.value == "" or cell.data_type == "e"
+    return None if missing else cell.value
+
+
+def _kinds(path: Path, columns: dict[str, list[Any]]) -> dict[str, str]:
+    """Return what the entries of each column are; refuse those that mix types."""
+    found, mixed = {}, []
+    for name, values in columns.items():
+        counts = {kind: sum(map(test, values)) for kind, test in _KINDS.items()}
+        spelled = sum(isinstance(v, str) and v.strip() in MISSING for v in values)
+        if any(counts[kind] for kind in counts if kind != "text"):
+            counts["text"] -= spelled
+        there = [kind for kind, count in counts.items() if count]
+        found[name] = there[0] if there else ""
+        if len(there) > 1:
+            seen = ", ".join(f"{counts[kind]} {kind}" for kind in there)
+            mixed.append(f"{name!r} ({seen})")
+    if mixed:
+        raise TableError(
+            f"Columns of {path.name} have entries of several types: "
+            f"{'; '.join(mixed)}.",
+            fix="make each of them one type throughout; or save the sheet as CSV "
+            "UTF-8, where all of them are text.",
+        )
+    return found
+
+
+def _column(values: Sequence[Any], kind: str) -> pa.Array:
+    """Return entries of one kind (n,) as a column."""
+    if kind != "text":
+        values = [None if isinstance(value, str) else value for value in values]
+    if kind == "numbers":
+        return to_integers_if_whole(pa.array(map(_float, values), pa.float64()))
+    if kind == "dates":
+        moments = [value for value in values if value is not None]
+        timed = any(getattr(moment, "time", time)() != time() for moment in moments)
+        if not timed:
+            days = [None if v is None else date(v.year, v.month, v.day) for v in values]
+            return pa.array(days, pa.date32())
+        return pa.array(values, pa.timestamp("us"))
+    return pa.array(values, pa.float64() if not kind else None)
+
+
+def _float(value: Any) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except OverflowError:  # a whole number of 309 digits and more
+        return inf if value > 0 else -inf

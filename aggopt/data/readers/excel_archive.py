@@ -1,0 +1,96 @@
+"""What a workbook holds before it is unpacked: sizes, and ranges of many cells.
+
+A .xlsx file is an archive of XML files, whose directory has the size of each.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZipFile
+
+from aggopt.core.memory import available_memory, format_size
+from aggopt.errors import TableError
+
+DENSEST = 100  # times that sheets become smaller in an archive, at most
+SMALL = 2**24  # bytes: up to this many, any share of the archive is fine
+TAKES = 15  # bytes of memory for each byte of XML of short numbers
+MOST_CELLS = 10**6  # of ranges that are unfolded: each of their cells gets an object
+_CSV = "save the sheet as CSV UTF-8, which takes less memory."
+_RANGES = re.compile(
+    rb"<!DOCTYPE|<[^\s<>]*?(?P<what>mergeCell|hyperlink)\s(?P<says>[^<>]*)"
+)
+_REF = re.compile(rb"ref=[\"']([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?[\"']")
+_WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")  # how UTF-16 begins
+
+
+def require_harmless(path: Path) -> None:
+    """Refuse a workbook that holds far more than the size of its file says.
+
+    Raises
+    ------
+    TableError
+        Its parts are too large once they are unpacked, or ranges of merged cells or
+        links have too many cells.
+    BadZipFile, ValueError
+        It is no workbook.
+    """
+    with ZipFile(path) as archive:
+        _require_room(path, sum(part.file_size for part in archive.infolist()))
+        cells = sum(_cells(archive, name) for name in archive.namelist())
+    if cells > MOST_CELLS:
+        raise TableError(
+            f"{path.name} has ranges of merged cells or links with {cells} cells, and "
+            f"at most {MOST_CELLS} are read.",
+            fix="unmerge the cells and remove the links; or save the sheet as CSV "
+            "UTF-8.",
+        )
+
+
+def _require_room(path: Path, unpacked: int) -> None:
+    packed = path.stat().st_size
+    seen = f"{path.name} has {format_size(packed)} and unpacks to"
+    if unpacked > max(SMALL, DENSEST * packed):
+        raise TableError(
+            f"{seen} {format_size(unpacked)}, {unpacked // max(packed, 1)} times as "
+            f"many: no table does so by more than {DENSEST}.",
+            fix="use the file only if you trust it: then save the sheet as CSV UTF-8.",
+        )
+    if TAKES * unpacked > available_memory():
+        raise TableError(
+            f"{seen} {format_size(unpacked)}, which takes about "
+            f"{format_size(TAKES * unpacked)} of memory; "
+            f"{format_size(available_memory())} are left.",
+            fix=_CSV,
+        )
+
+
+def _cells(archive: ZipFile, name: str) -> int:
+    """Return how many cells the ranges of a part have: those that are unfolded."""
+    content = archive.read(name)
+    if content.startswith(_WIDE):
+        raise ValueError("Workbooks are UTF-8.")
+    return sum(_areas(content))
+
+
+def _areas(content: bytes) -> Iterator[int]:
+    for found in _RANGES.finditer(content):
+        if found["what"] is None:
+            raise ValueError("Workbooks have no DOCTYPE.")
+        ref = _REF.search(found["says"])
+        if ref is None:
+            raise ValueError("A range is none.")
+        left, top, right, bottom = ref.groups()
+        across = abs(_number(right or left) - _number(left)) + 1
+        yield across * (abs(int(bottom or top) - int(top)) + 1)
+
+
+def _number(letters: bytes) -> int:
+    """Return the number of a column, from 1.
+
+    >>> _number(b"XFD")
+    16384
+    """
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number

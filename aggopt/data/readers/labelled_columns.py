@@ -1,0 +1,152 @@
+"""Columns of a statistical file: numbers, dates, or the texts that stand for codes."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aggopt.core.plural import plural
+from aggopt.data.readers.codebook import Code, Codebook, read_codebook
+from aggopt.errors import TableError, naming
+from aggopt.job import AttributeSection
+from aggopt.job._roles import Roles
+
+_MOST_WHOLE = 2.0**53  # beyond it not every whole number is a float
+
+
+def make_column(
+    values: Sequence[Any], book: Codebook, *, is_text: bool
+) -> tuple[pa.Array, Codebook]:
+    """Return the column of the entries (n,) of a file, and what is said of it.
+
+    Codes that all have a text become these texts, if no two have the same.  Where only
+    some have one, the book says how many, and the column stays as it is.
+    """
+    if is_text:
+        values = [value or None for value in values]
+    codes = {value for value in values if value is not None}
+    there = {code for code in codes if not book.stands_for_missing(code)}
+    names = book.names
+    bare, levels = there - names.keys(), _levels(codes, book)
+    only = replace(book, texts=_of(book, codes))
+    if not book.texts or bare == there:
+        return _plain(values, is_text=is_text), only
+    if not bare and len(set(book.named(levels))) == len(levels):
+        return _texts(values, levels, book), replace(book, texts=_of(book, levels))
+    plain = sum(value in bare for value in values)
+    labelled = sum(value in there - bare for value in values)
+    only = replace(only, labelled=labelled, plain=plain)
+    return _plain(values, is_text=is_text), only
+
+
+def apply_declared_types(
+    table: pa.Table, roles: Roles, attributes: Mapping[str, AttributeSection]
+) -> pa.Table:
+    """Return a table whose quasi-identifiers and wishes are what the job says of them.
+
+    Codes are numbers where it says numeric, or where they are wishes or weights; where
+    only some of them have a text, they are names if it says that.
+
+    Raises
+    ------
+    TableError
+        Only some codes of a quasi-identifier or a wish have a text, and the job does
+        not say what they are.
+    """
+    wrong = []
+    for j, name in enumerate(table.column_names):
+        if name not in (*roles.quasi_identifier, *roles.numbers):
+            continue
+        book = read_codebook(table.schema.field(j))
+        kind = attributes[name].type.kind if name in attributes else None
+        is_names = bool(book.texts) and pa.types.is_dictionary(table.column(j).type)
+        if book.unclear and kind is None:
+            wrong.append(f"{name!r}: {book.labelled} with a text, {book.plain} without")
+        elif is_names and (kind == "numeric" or name in roles.numbers):
+            table = _with(table, j, _numbers(name, table.column(j), book))
+        elif book.unclear and kind not in ("numeric", "date"):
+            with naming(repr(name)):
+                table = _with(table, j, _named(table.column(j), book))
+    if wrong:
+        raise TableError(
+            "Columns have codes that the file gives a text, and values that it gives "
+            f"none ({'; '.join(wrong)}).",
+            fix='say what they are, under [attributes.NAME]: kind = "numeric" if all '
+            'are numbers, "nominal" or an order if all are codes; or declare in the '
+            "file the codes that stand for what is missing.",
+        )
+    return table
+
+
+def _with(table: pa.Table, j: int, column: pa.Array) -> pa.Table:
+    field = table.schema.field(j).with_type(column.type)
+    return table.set_column(j, field, column)
+
+
+def _plain(values: Sequence[Any], *, is_text: bool) -> pa.Array:
+    """Return entries as text, dates, times, whole numbers or floats."""
+    if is_text:
+        return pa.array(values, pa.string())
+    found = pa.array(values)
+    if pa.types.is_null(found.type):
+        return found.cast(pa.float64())
+    return to_integers_if_whole(found) if pa.types.is_floating(found.type) else found
+
+
+def to_integers_if_whole(numbers: pa.Array) -> pa.Array:
+    """Return floats as whole numbers if all are, and none is a negative zero."""
+    there = np.asarray(numbers.drop_null())
+    small = (np.abs(there) < _MOST_WHOLE).all()
+    if small and (there == np.rint(there)).all() and not _negative_zeros(there):
+        return numbers.cast(pa.int64())
+    return numbers
+
+
+def _negative_zeros(numbers: Any) -> bool:
+    return bool((np.signbit(numbers) & (numbers == 0)).any())
+
+
+def _levels(codes: Collection[Code], book: Codebook) -> list[Code]:
+    """Return codes in their order; of an order also those that no record has."""
+    said = book.names if book.ordered else ()
+    rest = (code for code in said if not book.stands_for_missing(code))
+    return sorted({*codes, *rest})
+
+
+def _of(book: Codebook, codes: Collection[Code]) -> tuple[tuple[Code, str], ...]:
+    """Return the texts of these codes alone."""
+    return tuple((code, text) for code, text in book.texts if code in codes)
+
+
+def _texts(values: Sequence[Any], levels: Sequence[Code], book: Codebook) -> pa.Array:
+    """Return the texts of codes (n,), a dictionary of those of the levels."""
+    at = {code: j for j, code in enumerate(levels)}
+    places = pa.array([None if v is None else at[v] for v in values], pa.int32())
+    texts = pa.array(book.named(levels), pa.string())
+    return pa.DictionaryArray.from_arrays(places, texts, ordered=book.ordered)
+
+
+def _named(column: pa.ChunkedArray, book: Codebook) -> pa.Array:
+    """Return text for codes of which only some have one; refuse texts of several."""
+    values = column.to_pylist()
+    codes = {value for value in values if value is not None}
+    texts = len(set(book.named(codes)))
+    if texts < len(codes):
+        raise TableError(
+            f"{plural(len(codes), 'code')} of the file have {plural(texts, 'text')}.",
+            fix="give each code a text of its own.",
+        )
+    return pa.array(book.named(values), pa.string())
+
+
+def _numbers(name: str, column: pa.ChunkedArray, book: Codebook) -> pa.Array:
+    """Return codes as numbers for texts; refuse codes that are text."""
+    codes = book.codes(column.cast(pa.string()).to_pylist())
+    if codes is None or any(isinstance(code, str) for code in codes):
+        raise TableError(
+            f"The codes of {name!r} are text.",
+            fix='write kind = "nominal" under [attributes.NAME].',
+        )
+    return _plain(codes, is_text=False)

@@ -1,0 +1,119 @@
+"""A Parquet file, and what it takes in memory before it is read."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from aggopt.core.column_names import check_names
+from aggopt.core.memory import format_size, require_memory
+from aggopt.errors import TableError
+
+DENSEST = 1000  # times that tables become smaller in a file, at most
+SMALL = 2**28  # bytes: up to this many, any share of the file is fine
+BATCH = 2**16  # records whose entries are counted at once
+LEAST = 4  # bytes of an entry whose type has no width, as text
+_FIX = (
+    'mask a folder of such files, block by block: name = "local" under [engine]; or '
+    "use a machine with more."
+)
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """Return the table in a Parquet file.
+
+    Raises
+    ------
+    TableError
+        Columns have no names or share one, or the file holds far more than its size
+        says.
+    InfeasibleInputError
+        It holds more than the memory that is left.
+    pyarrow.ArrowException, OSError
+        It is no such file.
+    """
+    with pq.ParquetFile(path) as file:
+        check_names(list(file.schema_arrow.names))
+        _require_room(path, file)
+    return pq.read_table(path)
+
+
+def _require_room(path: Path, file: pq.ParquetFile) -> None:
+    packed, about = path.stat().st_size, file.metadata
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    pages = sum(group.total_byte_size for group in groups)
+    unpacked = max(pages, about.num_rows * sum(map(_width, file.schema_arrow.types)))
+    most = max(SMALL, DENSEST * packed)
+    if unpacked <= most:
+        unpacked = max(unpacked, _size_of_text(path, about, most))
+    if unpacked > most:
+        raise TableError(
+            f"{path.name} has {format_size(packed)} and unpacks to "
+            f"{format_size(unpacked)} or more, {unpacked // packed} times as many: "
+            f"no table does so by more than {DENSEST}.",
+            fix="use the file only if you trust it: then write it again in several "
+            "files, or as CSV UTF-8.",
+        )
+    require_memory(unpacked, f"The table in {path.name}", _FIX)
+
+
+def _size_of_text(path: Path, about: pq.FileMetaData, most: int) -> int:
+    """Return how many bytes the entries of text take, or some number above `most`.
+
+    A dictionary has a long entry once, and pages refer to it at next to no cost: only
+    the entries themselves tell.  They are counted without being written out, and only
+    if the file could hold too much with entries as long as their column chunks.
+    """
+    chunks = [
+        (i, chunk)
+        for i in range(about.num_row_groups)
+        for chunk in map(about.row_group(i).column, range(about.num_columns))
+        if chunk.physical_type == "BYTE_ARRAY"
+    ]
+    if sum(map(_longest, (chunk for _, chunk in chunks))) <= SMALL:
+        return 0
+    names = {chunk.path_in_schema for _, chunk in chunks}
+    shared = {chunk.path_in_schema for _, chunk in chunks if _shares_prefixes(chunk)}
+    size = 0
+    with pq.ParquetFile(path, read_dictionary=list(names - shared)) as file:
+        flat = names.intersection(file.schema_arrow.names)
+        for i, chunk in chunks:
+            name = chunk.path_in_schema
+            if name not in flat:  # nested, which no release has
+                size += _longest(chunk)
+                continue
+            records = BATCH
+            if name in shared:  # written out, so that few are read at once
+                records = min(1 + SMALL // (1 + chunk.total_uncompressed_size), BATCH)
+            for batch in file.iter_batches(records, [i], [name]):
+                size += _size_of_entries(batch.column(0))
+                if size > most:
+                    return size
+    return size
+
+
+def _shares_prefixes(chunk: pq.ColumnChunkMetaData) -> bool:
+    """Whether entries are written by what they share with the last, or may be."""
+    return any("DELTA" in encoding for encoding in chunk.encodings)
+
+
+def _longest(chunk: pq.ColumnChunkMetaData) -> int:
+    """Return how many bytes entries take that are as long as their column chunk."""
+    return int(chunk.num_values * chunk.total_uncompressed_size)
+
+
+def _size_of_entries(column: pa.Array) -> int:
+    """Return how many bytes entries take, those of a dictionary written out."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = pc.binary_length(column.dictionary)
+    return int(pc.sum(lengths.take(column.indices).cast(pa.int64())).as_py() or 0)
+
+
+def _width(kind: pa.DataType) -> int:
+    """Return how many bytes an entry takes at least."""
+    try:
+        return max(int(kind.bit_width) // 8, 1)
+    except ValueError:
+        return LEAST

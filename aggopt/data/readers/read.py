@@ -1,0 +1,121 @@
+"""Read tables from files."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.core.regular_files import require_regular, unreadable_error
+from aggopt.data.parsing.parse_text import parse_table
+from aggopt.data.readers import csv_text
+from aggopt.data.readers.excel import read_excel
+from aggopt.data.readers.formats import (
+    EXCEL,
+    STATISTICAL,
+    check_ending,
+    file_ending,
+    is_csv,
+)
+from aggopt.data.readers.labelled_columns import apply_declared_types
+from aggopt.data.readers.parquet import read_parquet
+from aggopt.data.readers.statistical import read_statistical
+from aggopt.errors import TableError
+from aggopt.job import AttributeSection, Input
+from aggopt.job._roles import Roles
+
+
+def read_file(
+    path: Path,
+    roles: Roles,
+    how: Input,
+    attributes: Mapping[str, AttributeSection] | None = None,
+) -> pa.Table:
+    """Return the table in a file of one of the kinds that `formats` lists.
+
+    Of a CSV file only quasi-identifiers and wishes are read as numbers, if they are:
+    every other entry stays the text that it is, so that a release repeats it letter by
+    letter.  `attributes` says which quasi-identifiers are categories all the same.  Of
+    an SPSS file, codes that are missing stay what they are in the role `other`.
+
+    Raises
+    ------
+    TableError
+        As `as_written` and `settled`.
+    """
+    table = read_as_text(path, how, keep=roles.other)
+    return apply_roles(path, table, roles, how, attributes or {})
+
+
+def apply_roles(
+    path: Path,
+    table: pa.Table,
+    roles: Roles,
+    how: Input,
+    attributes: Mapping[str, AttributeSection],
+) -> pa.Table:
+    """Return columns of the table at a path as their roles and the job want them.
+
+    Raises
+    ------
+    TableError
+        A column that must be numeric holds text, or codes of which some have a text.
+    """
+    if is_csv(path):
+        return parse_table(table, roles, how, attributes)
+    return apply_declared_types(table, roles, attributes)
+
+
+def read_as_text(path: Path, how: Input, *, keep: Collection[str] = ()) -> pa.Table:
+    """Return the table in a file, each entry of a CSV file as the text that it is.
+
+    Codes that a file declares to be missing are null, but for the columns in `keep`.
+
+    Raises
+    ------
+    TableError
+        The file does not exist, is no plain file, has another ending, or cannot be
+        read.  The message never quotes the file.
+    """
+    check_ending(path)
+    require_regular(path)
+    try:
+        return _table(path, how, keep)
+    except OSError as error:
+        fix = "check that it may be read and is what its ending says."
+        raise unreadable_error(path, error, fix=fix) from None
+    except pa.ArrowMemoryError:
+        raise MemoryError from None
+    except pa.ArrowException:
+        pass  # its message quotes the file
+    raise TableError(
+        f"{path} is not a readable {file_ending(path)[1:]} file.",
+        fix="check that it is what its ending says, and not damaged.",
+    )
+
+
+def _table(path: Path, how: Input, keep: Collection[str]) -> pa.Table:
+    if is_csv(path):
+        return csv_text.read_text_table(path, how)
+    if file_ending(path) in STATISTICAL:
+        return read_statistical(path, keep)
+    return read_excel(path) if file_ending(path) == EXCEL else read_parquet(path)
+
+
+def read_release_as_text(path: Path, how: Input, roles: Roles) -> pa.Table:
+    """Return the same of a release, null where an entry of a CSV file is empty.
+
+    That is how a release has what is missing: no name in it is an empty text.  In the
+    role `other`, codes of an SPSS file that are missing count apart.
+
+    Raises
+    ------
+    TableError
+        As `as_written`.
+    """
+    table = read_as_text(path, how, keep=roles.other)
+    if not is_csv(path):
+        return table
+    nothing = pa.scalar(None, pa.string())
+    there = [pc.if_else(pc.equal(c, ""), nothing, c) for c in table.columns]
+    return pa.table(there, names=table.column_names)

@@ -1,0 +1,223 @@
+"""Columns of a release: in the type of the originals, and with nothing else of them."""
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats, Labels
+from aggopt.errors import TableError
+
+
+def replace_values(
+    column: nw.Series[Any], values: Floats, round_integers: bool
+) -> nw.Series[Any]:
+    """Return a column with other values (n,), whole ones if asked, else floats.
+
+    What is nan is missing: null, or nan in a column that has no other way to say so.
+    """
+    blank = np.isnan(values)
+    made = _replaced(column, np.where(blank, 0.0, values), round_integers)
+    return blank_entries(made, blank)
+
+
+def blank_entries(column: nw.Series[Any], blank: Bool) -> nw.Series[Any]:
+    """Return a column with some entries (n,) missing, all else as it is."""
+    if not blank.any():
+        return column
+    native = column.to_native()
+    if column.implementation.is_pandas():
+        native = native.mask(blank)
+    elif column.implementation.is_polars():
+        native = native.set(type(native)(blank), None)
+    else:
+        native = native.take(_rows_but(blank))
+    found: nw.Series[Any] = nw.from_native(native, series_only=True)
+    return found.alias(column.name)
+
+
+def _rows_but(blank: Bool) -> Any:
+    """Return the numbers of all rows (n,), null for those that are blank."""
+    import pyarrow as pa
+
+    return pa.array(np.arange(len(blank)), mask=blank)
+
+
+def _replaced(
+    column: nw.Series[Any], values: Floats, round_integers: bool
+) -> nw.Series[Any]:
+    whole = column.dtype.is_integer() or column.dtype == nw.Boolean
+    rows = np.arange(len(values))
+    if whole and round_integers:
+        return column.scatter(rows, _like(column, _nearest_whole(values, column)))
+    kind = nw.Float32() if column.dtype == nw.Float32 else nw.Float64()
+    if whole:  # zeros first: a cast of large whole numbers may be refused
+        blank = np.zeros(len(values), dtype=bool)
+        column = column.scatter(rows, _like(column, blank))
+    fresh = nw.new_series(column.name, values, kind, backend=column.implementation)
+    return column.cast(kind).scatter(rows, fresh)
+
+
+def decode_dictionary(column: Any) -> Any:
+    """Return an Arrow column with its entries in place of a dictionary and codes.
+
+    A dictionary, as a categorical column has, also lists entries that no record has.
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
+def to_plain_column(column: Any) -> Any:
+    """Return an Arrow column as `without_dictionary`, or refuse one that is nested."""
+    import pyarrow as pa
+
+    column = decode_dictionary(column)
+    kind = column.type
+    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        raise TypeError("nested")
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise TypeError("bytes")
+    return column
+
+
+def to_arrow_table(frame: nw.DataFrame[Any]) -> Any:
+    """Return a table as a PyArrow table, a pandas index left out.
+
+    Raises
+    ------
+    TableError
+        A column mixes types that no file can hold.
+    """
+    import pyarrow as pa
+
+    columns = {}
+    for name in frame.columns:
+        try:
+            columns[name] = to_plain_column(frame[name].to_arrow())
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            columns[name] = None  # the original message quotes entries
+    mixed = [name for name, column in columns.items() if column is None]
+    if mixed:
+        raise TableError(
+            f"Columns that no file can hold: {', '.join(map(repr, mixed))}.",
+            fix="make each of one plain type, numbers, text or dates, before masking.",
+        )
+    return pa.table(columns)
+
+
+def take_rows(
+    column: nw.Series[Any], rows: Labels, *, like: nw.Series[Any] | None = None
+) -> nw.Series[Any]:
+    """Return the entries of a column at these rows, with the index that it has.
+
+    Or with the index of another column.
+    """
+    native = column.to_native()
+    taken = native.gather(rows) if hasattr(native, "gather") else native.take(rows)
+    if column.implementation.is_pandas():
+        taken.index = (column if like is None else like).to_native().index
+    found: nw.Series[Any] = nw.from_native(taken, series_only=True)
+    return found.alias(column.name)
+
+
+def drop_unused_categories(column: nw.Series[Any]) -> nw.Series[Any]:
+    """Drop the categories that no record has: they are of records left out before."""
+    native = column.to_native()
+    if column.implementation.is_pyarrow():
+        ordered = native.type.ordered
+        native = _in_order(native) if ordered else _encoded(native)
+    elif hasattr(native.dtype, "pyarrow_dtype"):  # a dictionary within pandas
+        entries = native.astype(object)
+        native = entries.astype(
+            type(native.dtype)(native.dtype.pyarrow_dtype.value_type)
+        )
+    elif column.implementation.is_pandas():
+        native = native.cat.remove_unused_categories()
+    elif isinstance(column.dtype, nw.Enum):
+        there = set(column.unique().to_list())
+        kept = [entry for entry in column.dtype.categories if entry in there]
+        return column.cast(nw.Enum(kept))
+    series: nw.Series[Any] = nw.from_native(native, series_only=True)
+    return series.alias(column.name)
+
+
+def _encoded(native: Any) -> Any:
+    return native.cast(native.type.value_type).dictionary_encode()
+
+
+def _in_order(native: Any) -> Any:
+    """Return an ordered column of Arrow with a dictionary of what is there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = native.unify_dictionaries().combine_chunks()
+    there = pc.is_in(whole.dictionary, pc.unique(whole.cast(whole.type.value_type)))
+    kept = whole.dictionary.filter(there)
+    codes = pc.index_in(whole.cast(whole.type.value_type), kept)
+    made = pa.DictionaryArray.from_arrays(
+        codes.cast(whole.type.index_type), kept, ordered=True
+    )
+    return pa.chunked_array([made])
+
+
+def strip_metadata(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a new table without what may be said of the originals beside its entries.
+
+    That is pandas' `attrs` and the name of its columns' index, and what the schema and
+    the fields of Arrow have beside their types: names of dropped columns, ranges, rows.
+    """
+    native = frame.to_native()
+    if frame.implementation.is_pandas():
+        native = native.copy(deep=False)
+        native.attrs = {}
+        native.columns = native.columns.set_names([None] * native.columns.nlevels)
+    elif frame.implementation.is_pyarrow():
+        import pyarrow as pa
+
+        plain = [pa.field(f.name, _plain(f.type), f.nullable) for f in native.schema]
+        native = native.cast(pa.schema(plain))
+    found: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
+    return found
+
+
+def _plain(kind: Any) -> Any:
+    """Return an Arrow type whose inner fields have nothing beside their types."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        inner = [kind.field(i) for i in range(kind.num_fields)]
+        return pa.struct([pa.field(f.name, _plain(f.type), f.nullable) for f in inner])
+    if pa.types.is_list(kind):
+        f = kind.value_field
+        return pa.list_(pa.field(f.name, _plain(f.type), f.nullable))
+    if pa.types.is_large_list(kind):
+        f = kind.value_field
+        return pa.large_list(pa.field(f.name, _plain(f.type), f.nullable))
+    return kind
+
+
+def _like(column: nw.Series[Any], values: np.ndarray[Any, Any]) -> nw.Series[Any]:
+    if column.dtype != nw.Boolean and values.dtype == bool:
+        values = values.astype(np.int64)
+    return nw.new_series(
+        column.name, values, column.dtype, backend=column.implementation
+    )
+
+
+def _nearest_whole(values: Floats, column: nw.Series[Any]) -> np.ndarray[Any, Any]:
+    if column.dtype == nw.Boolean:
+        return values >= 0.5
+    try:
+        native = np.dtype(str(column.dtype).lower())
+    except TypeError:
+        raise TableError(
+            f"{column.name!r} ({column.dtype}) is of a type that cannot be rounded to.",
+            fix="make it 64-bit whole numbers first.",
+        ) from None
+    limits = np.iinfo(native)
+    # the largest 64-bit integers round up when made floats
+    high = np.nextafter(float(limits.max), 0) if limits.bits == 64 else limits.max
+    return np.clip(np.rint(values), float(limits.min), float(high)).astype(native)

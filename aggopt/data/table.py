@@ -1,0 +1,262 @@
+"""A table whose attributes have roles; every check of an input is made with it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.columns.values import REFUSE
+from aggopt.core.frame import require_records, to_frame
+from aggopt.core.validation import Floats
+from aggopt.data.parsing.categories import (
+    Types,
+    encoding_types,
+    find_domains,
+    find_missing_entries,
+    find_nodes,
+    publish_nodes,
+)
+from aggopt.data.parsing.columns import are_equal_frames, check_comparable
+from aggopt.data.parsing.dates import find_clocks, parse_date_columns
+from aggopt.data.parsing.numbers import check_numbers, read_numbers
+from aggopt.data.parsing.unicode import check_text
+from aggopt.data.readers.codebook import Codebook, published_books, read_codebooks
+from aggopt.data.readers.formats import FILES
+from aggopt.data.restore_types import (
+    drop_unused_categories,
+    replace_values,
+    strip_metadata,
+    to_arrow_table,
+)
+from aggopt.encoding import Domain, Encoded, encode
+from aggopt.encoding._clock import Clock
+from aggopt.encoding._date_format import spelled
+from aggopt.encoding._incomplete import encode_observed
+from aggopt.job import AttributeSection, Missing
+from aggopt.job._roles import Roles
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A checked table: pandas, Polars, PyArrow or NumPy inside.
+
+    Make one with `Table.of`, which makes every check.
+
+    Attributes
+    ----------
+    types
+        What was said of quasi-identifiers, by name.
+    domains
+        The levels of those that are categories, by name.
+    clocks
+        What those count that are dates, times of day or durations, by name.
+    kept
+        Quasi-identifiers of which some values may be missing, and stay so.
+    codebooks
+        What a statistical file says of the columns, by name.
+    """
+
+    frame: nw.DataFrame[Any] = field(repr=False)
+    roles: Roles
+    is_array: bool  # came as a NumPy array, and goes out as one
+    types: Types = field(default_factory=dict, repr=False)
+    domains: Mapping[str, Domain] = field(default_factory=dict, repr=False)
+    clocks: Mapping[str, Clock] = field(default_factory=dict, repr=False)
+    kept: frozenset[str] = frozenset()
+    codebooks: Mapping[str, Codebook] = field(default_factory=dict, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        kinds = (self.roles, self.is_array), (other.roles, other.is_array)
+        return kinds[0] == kinds[1] and are_equal_frames(self.frame, other.frame)
+
+    def __hash__(self) -> int:
+        """Return a number from the roles and the size."""
+        return hash((self.roles, self.is_array, self.frame.shape))
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        roles: Roles,
+        attributes: Mapping[str, AttributeSection] | None = None,
+        *,
+        missing: Missing | None = None,
+        like: "Table | None" = None,
+    ) -> "Table":
+        """Return the table of `data`, checked against `roles`.
+
+        The columns of a NumPy array are called "0", "1", ...  `attributes` says of
+        quasi-identifiers what their types do not, `missing` what happens to holes.  A
+        release is `like` the table that it was made from: it has the same levels, dates
+        count from the same day, and holes may be where they may be there.
+
+        Raises
+        ------
+        TableError, JobError
+            Not a table, empty, duplicate or undeclared columns, text that is no
+            Unicode, signalling NaNs, a quasi-identifier that is neither numeric nor
+            dates nor a category, or has missing or infinite entries.
+        """
+        is_array = isinstance(data, np.ndarray)
+        frame = to_frame(data, or_else=f", or the path of a {FILES} file")
+        roles.check(frame.columns)
+        require_records(frame)
+        check_text(frame)
+        check_comparable(frame)
+        names = roles.quasi_identifier
+        attributes = {n: how for n, how in (attributes or {}).items() if n in names}
+        types = like.types if like else encoding_types(frame, attributes)
+        frame = parse_date_columns(frame, types, like.clocks if like else {})
+        policy = missing.policy if missing else REFUSE
+        kept = like.kept if like else attributes_kept_missing(names, attributes, policy)
+        domains = like.domains if like else find_domains(frame, names, types, kept)
+        clocks = like.clocks if like else find_clocks(frame, names, types, domains)
+        books = read_codebooks(data)
+        table = cls(frame, roles, is_array, types, domains, clocks, kept, books)
+        numbers = (*table.numeric, *roles.numbers)
+        check_numbers(frame, numbers, clocks, kept, part=like is not None)
+        return table
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The quasi-identifiers that are numbers, or dates, which count as such."""
+        names = self.roles.quasi_identifier
+        return tuple(name for name in names if name not in self.domains)
+
+    @property
+    def places(self) -> list[int]:
+        """Where they stand among the quasi-identifiers, from 0."""
+        return [self.roles.quasi_identifier.index(name) for name in self.numeric]
+
+    def matrix(self) -> Floats:
+        """Return the quasi-identifiers as floats (n, d): numbers in original units.
+
+        Of a category the number of its node: equal where the entries are, and no more.
+        nan stands where a value is missing.
+        """
+        columns = [
+            self._nodes(name) if name in self.domains else self.numbers(name)
+            for name in self.roles.quasi_identifier
+        ]
+        return np.ascontiguousarray(np.stack(columns, axis=1))
+
+    def _nodes(self, name: str) -> Floats:
+        column = self.frame[name]
+        nodes = find_nodes(column, self.domains[name]).astype(np.float64)
+        if name in self.kept:
+            nodes[find_missing_entries(column)] = np.nan
+        return nodes
+
+    def encoded(self, weights: str, sampling: Floats | None = None) -> Encoded | None:
+        """Return the quasi-identifiers as they are encoded; None where X will do.
+
+        That is where all are plain numbers, grouped without strata and without
+        `sampling` weights (n,) that differ.  Where values are missing, so are
+        coordinates: they are nan.
+        """
+        quasi = self.frame.select(*self.roles.quasi_identifier)
+        if self.kept and (absent := np.isnan(self.matrix())).any():
+            return encode_observed(quasi, absent, self.types, weights, sampling)
+        weighted = any(how.weight != 1 for how in self.types.values())
+        within = bool(self.roles.stratum)  # on the scale of all records
+        alike = weights == "variance" and sampling is None
+        if alike and not (self.domains or weighted or within):
+            return None
+        return encode(
+            quasi.to_native(), self.types, weights=weights, sampling_weights=sampling
+        )
+
+    def numbers(self, name: str) -> Floats:
+        """Return one numeric column as floats (n,); dates from the first of them on."""
+        return read_numbers(self.frame, name, self.clocks)
+
+    def masked(
+        self,
+        values: Floats,
+        *,
+        round_integers: bool = False,
+        integers: Collection[str] = (),
+        levels: Mapping[str, nw.Series[Any]] = MappingProxyType({}),
+        steps: Mapping[str, int] = MappingProxyType({}),
+    ) -> "Table":
+        """Return the release of this table, values (n, d) in place of the originals.
+
+        Identifiers and wishes are dropped.  Every other column, the column order, the
+        number of records, a pandas index and the types stay; a whole-number
+        quasi-identifier becomes a float, or with `round_integers` the nearest value its
+        own type can hold, as a date does always; so do those that are named among
+        `integers`.  Of a category the values are nodes of its domain; `levels` has the
+        entries of each, where these records are some of all.  Dates are multiples of so
+        many of their units as `steps` says.  What is nan is published as missing.
+        """
+        masked = [
+            publish_nodes(self.frame[name], self.domains[name], x, levels.get(name))
+            if name in self.domains
+            else self._column(
+                name, x, round_integers or name in integers, steps.get(name, 1)
+            )
+            for name, x in zip(self.roles.quasi_identifier, values.T, strict=True)
+        ]
+        frame = self.frame.with_columns(*masked).drop(*self.roles.dropped)
+        kinds = frame.schema
+        coded = [n for n in frame.columns if kinds[n] in (nw.Categorical, nw.Enum)]
+        frame = frame.with_columns(
+            *(drop_unused_categories(frame[name]) for name in coded)
+        )
+        numbers = (*self.numeric, *self.roles.weight)
+        books = published_books(self.codebooks, frame.columns, numbers)
+        released = self.roles.released
+        return replace(
+            self, frame=strip_metadata(frame), roles=released, codebooks=books
+        )
+
+    def _column(
+        self, name: str, values: Floats, whole: bool, step: int
+    ) -> nw.Series[Any]:
+        column = self.frame[name]
+        if name in self.clocks:
+            clock = self.clocks[name]
+            made = clock.filled(column, values, step)
+            return spelled(made, clock.format)
+        return replace_values(column, values, whole)
+
+    @property
+    def keeps_index(self) -> bool:
+        """Whether it is a pandas table whose index says more than a row's number."""
+        import pandas as pd
+
+        if self.is_array or not self.frame.implementation.is_pandas():
+            return False
+        index = self.frame.to_native().index
+        return index.name is not None or not index.equals(pd.RangeIndex(len(index)))
+
+    @property
+    def native(self) -> Any:
+        """The table as the kind it came as."""
+        native = self.frame.to_native()
+        return native.to_numpy() if self.is_array else native
+
+    def arrow(self) -> Any:
+        """Return the table as a PyArrow table, a pandas index left out.
+
+        Raises
+        ------
+        TableError
+            A column mixes types that no file can hold.
+        """
+        return to_arrow_table(self.frame)
+
+
+def attributes_kept_missing(
+    names: Sequence[str], attributes: Mapping[str, AttributeSection], policy: str
+) -> frozenset[str]:
+    """Return the quasi-identifiers whose holes the policy is about."""
+    if policy == REFUSE:
+        return frozenset()
+    own = {name for name, section in attributes.items() if section.missing}
+    return frozenset(names) - own

@@ -1,0 +1,1 @@
+"""From CSV files to a folder of Parquet files."""

@@ -1,0 +1,117 @@
+"""What the entries of a column of CSV files spell, and whether numbers would tell how.
+
+It is found block by block, and adds up: a column has the type that all its entries
+have, wherever in a file they stand.
+"""
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.data.parsing.infer_text_type import (
+    MISSING,
+    PLAIN,
+    Spelling,
+    spell_numbers,
+    strip_blanks,
+)
+from aggopt.data.parsing.number_style import NumberStyle
+from aggopt.job import Input
+
+POINT, COMMA = ".", ","
+
+
+@dataclass(frozen=True)
+class ColumnText:
+    """What entries of text spell, and how.
+
+    Attributes
+    ----------
+    spelling, style
+        What they are, and how those are written that are numbers.
+    plain
+        Whether all are whole numbers that are written as such: not 01, not +1.
+    bare, tight
+        Whether none has blanks around it; none of those that are not missing.
+    missing
+        The words that stand for what is missing.
+    other
+        How many are numbers by the other decimal point, and by this one are not.
+    """
+
+    spelling: Spelling = field(default_factory=Spelling)
+    style: NumberStyle = field(default_factory=NumberStyle)
+    plain: bool = True
+    bare: bool = True
+    tight: bool = True
+    missing: frozenset[str] = frozenset()
+    other: int = 0
+
+    @classmethod
+    def of(cls, column: pa.ChunkedArray, how: Input) -> "ColumnText":
+        """Return what a column of text spells."""
+        spelling = Spelling.of(column, how)
+        trimmed = pc.utf8_trim_whitespace(column)
+        there = strip_blanks(column).drop_null()
+        is_missing = pc.is_in(trimmed, pa.array(MISSING))
+        absent = trimmed.filter(is_missing)
+        same = pc.equal(column, trimmed)
+        return cls(
+            spelling,
+            NumberStyle() if spelling.words else NumberStyle.of(there, how.decimal),
+            _all(pc.match_substring_regex(there, PLAIN)),
+            _all(same),
+            _all(pc.or_(same, is_missing)),
+            frozenset(pc.unique(absent).to_pylist()),
+            _count_other_point(there, how) if spelling.mixed else 0,
+        )
+
+    def __add__(self, other: "ColumnText") -> "ColumnText":
+        """Return what the entries of both spell."""
+        return ColumnText(
+            self.spelling + other.spelling,
+            self.style + other.style,
+            self.plain and other.plain,
+            self.bare and other.bare,
+            self.tight and other.tight,
+            self.missing | other.missing,
+            self.other + other.other,
+        )
+
+    @property
+    def type(self) -> pa.DataType:
+        """What all are: numbers or truth values, if these tell how each was spelled."""
+        return self.spelling.type if self.comes_back else pa.string()
+
+    @property
+    def type_as_it_is(self) -> pa.DataType:
+        """The same of what is published as it is: of blanks and of what is missing."""
+        same = self.bare and len(self.missing) < 2
+        return self.type if same else pa.string()
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether each entry can be told from what it spells."""
+        own = self.spelling
+        if own.mixed or not own.there:
+            return True
+        if own.truth or not self.tight:
+            return self.tight
+        return self.plain if own.whole else self.style.one
+
+
+def _count_other_point(there: pa.ChunkedArray, how: Input) -> int:
+    """Return how many entries have the other decimal point, and are numbers by it."""
+    other = how.model_copy(update={"decimal": opposite_point(how.decimal)})
+    have_it = there.filter(pc.match_substring(there, other.decimal))
+    return int(pc.sum(spell_numbers(have_it, other), min_count=0).as_py())
+
+
+def opposite_point(decimal: str) -> str:
+    """Return the decimal point that another one is not."""
+    return COMMA if decimal == POINT else POINT
+
+
+def _all(which: pa.ChunkedArray) -> bool:
+    return bool(pc.all(which, min_count=0).as_py())

@@ -1,0 +1,207 @@
+"""From CSV files of any size to a folder of Parquet files, which an engine masks."""
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aggopt.core.column_names import require_no_numbers
+from aggopt.data.readers.csv_dialect import find_separator
+from aggopt.data.readers.text_encoding import UTF_8
+from aggopt.engine.conversion.column_plan import ColumnPlan, plan_columns
+from aggopt.engine.conversion.column_text import COMMA, POINT, ColumnText
+from aggopt.engine.conversion.csv_parts import CsvParts
+from aggopt.engine.conversion.summary import ConversionSummary
+from aggopt.engine.storage.input_parts import PIECE, list_files
+from aggopt.engine.storage.output_folders import (
+    appearing_folder,
+    require_new,
+    require_no_file,
+)
+from aggopt.engine.storage.scratch_files import write_atomically
+from aggopt.errors import JobError
+from aggopt.job import Input, Job, input_section
+from aggopt.pipeline.partition.partition_table import Progress, progress_or_noop
+
+PART = 1_000_000  # records of a file, about
+GROUP = 2**25  # bytes of a row group in memory, about
+ENDING = ".csv"
+
+
+def convert(
+    data: str | Path,
+    out: str | Path,
+    *,
+    job: Job | str | Path | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    multiline: bool = False,
+    encoding: str = UTF_8,
+    numbers: Collection[str] = (),
+    progress: Progress | None = None,
+) -> ConversionSummary:
+    r"""Write CSV files of any size as a folder of Parquet files; return what they are.
+
+    A column has one type, which all entries of all files decide: numbers, truth values,
+    or text.  It has numbers only if these tell how each entry was spelled, because all
+    are in one style: 01, 250.10 beside 250.1, and 1E5 are codes, and stay text.
+    Entries that stand for a missing value are missing.  The rules are else those by
+    which `mask` reads a CSV file.  Each file is read three times, in blocks: memory
+    does not grow with it.
+
+    Parameters
+    ----------
+    data
+        A CSV file, a folder of them, or a pattern: "in/*.csv".  All have one header.
+    out
+        The folder that is to appear.  It holds originals: mode 0700, its files 0600.
+    job
+        A job, or the path of one: its [input] says how the files are written, and its
+        roles and [attributes] decide types as in `mask`.  What it does not mask is
+        published as it is spelled, blanks and words for what is missing included.
+    separator, decimal, multiline, encoding
+        Without a job: how the files are written, and whether entries may span lines.
+        Separator and decimal point are looked for when omitted.
+    numbers
+        Columns that are numbers, however their entries are spelled.
+    progress
+        Called with the name of the step and the share of it that is done.
+
+    Returns
+    -------
+    Converted
+        The files, and what each column became; no record.
+
+    Raises
+    ------
+    TableError
+        A file cannot be read, breaks the rules of CSV, or has another header; words, or
+        numbers beyond all floats, are among numbers that the job masks or `numbers`
+        names; the folder is there already.
+    JobError
+        The job cannot be used, or it is given beside what it says itself.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     csv = Path(folder) / "people.csv"
+    ...     _ = csv.write_text("sex;age\nf;30,5\nm;\n")
+    ...     print(convert(csv, Path(folder) / "people"))
+    2 records, 2 columns, in 1 file
+      'sex': text
+      'age': numbers, 1 missing
+    """
+    on_progress, to = progress_or_noop(progress), Path(out)
+    require_no_file(to)
+    require_new(to)
+    paths = list_files(data, ENDING)
+    asked = Job.read(job) if isinstance(job, str | Path) else job
+    how = _csv_dialect(
+        asked, paths[0], separator, decimal, multiline=multiline, encoding=encoding
+    )
+    parts = CsvParts.of(paths, how, on_progress)
+    _require_names(parts, asked)
+    is_open = asked is None and decimal is None and how.separator != COMMA
+    how, spelled = _read_spelling(
+        parts, (POINT, COMMA) if is_open else (how.decimal,), on_progress
+    )
+    columns = plan_columns(spelled, asked, numbers)
+    schema = pa.schema([(column.name, column.type) for column in columns])
+    with appearing_folder(to) as folder:
+        blocks = (
+            _convert_block(block, columns, how) for block in parts.blocks(on_progress)
+        )
+        files = tuple(_write_parts(_batch_blocks(blocks), schema, folder))
+    became = tuple(column.became(parts.records) for column in columns)
+    return ConversionSummary(
+        to, files, parts.records, how.separator, how.decimal, became
+    )
+
+
+def _csv_dialect(
+    job: Job | None,
+    first: Path,
+    separator: str | None,
+    decimal: str | None,
+    *,
+    multiline: bool,
+    encoding: str,
+) -> Input:
+    """Return how the files are written, their decimal point perhaps provisionally."""
+    if job is None:
+        cut = separator or find_separator(first)
+        found = input_section(cut, decimal or POINT, encoding)
+        return found.model_copy(update={"multiline": multiline})
+    named = {"separator": separator, "decimal": decimal, "multiline": multiline}
+    named["encoding"] = encoding != UTF_8
+    beside = [name for name, value in named.items() if value]
+    if beside:
+        raise JobError(
+            f"A job is named, and beside it {', '.join(beside)}, which it says itself.",
+            fix="set what holds under [input] in the job, or leave the job out.",
+        )
+    return job.input
+
+
+def _require_names(parts: CsvParts, job: Job | None) -> None:
+    """Refuse columns that have no role in the job; without one, a record as header."""
+    if job is not None:
+        job.roles.check(parts.names)
+        return
+    require_no_numbers(parts.names, parts.paths[0].name)
+
+
+def _read_spelling(
+    parts: CsvParts, points: Sequence[str], on_progress: Progress
+) -> tuple[Input, dict[str, ColumnText]]:
+    """Return what columns spell, by the decimal point by which more are numbers."""
+    ways = [parts.how.model_copy(update={"decimal": point}) for point in points]
+    found = zip(ways, parts.spelled(ways, on_progress), strict=True)
+    return max(
+        found, key=lambda way: sum(not each.spelling.mixed for each in way[1].values())
+    )
+
+
+def _convert_block(
+    block: pa.Table, columns: Sequence[ColumnPlan], how: Input
+) -> pa.Table:
+    return pa.table({each.name: each.read(block[each.name], how) for each in columns})
+
+
+def _batch_blocks(blocks: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Yield consecutive blocks together, as many as a row group has bytes."""
+    held: list[pa.Table] = []
+    size = 0
+    for block in blocks:
+        held.append(block)
+        size += block.nbytes
+        if size >= GROUP:
+            yield pa.concat_tables(held)
+            held, size = [], 0
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _write_parts(
+    groups: Iterator[pa.Table], schema: pa.Schema, folder: Path
+) -> Iterator[str]:
+    """Write the groups into files of about so many records; yield their names."""
+    for number, first in enumerate(groups):
+        file = folder / f"part-{number:05d}.parquet"
+        write_atomically(file, partial(_write_part, chain([first], groups), schema))
+        yield file.name
+
+
+def _write_part(groups: Iterator[pa.Table], schema: pa.Schema, to: Path) -> None:
+    """Write groups to a file, until it has enough records."""
+    records = 0
+    with pq.ParquetWriter(to, schema) as file:
+        for group in groups:
+            file.write_table(group, row_group_size=PIECE)
+            records += group.num_rows
+            if records >= PART:
+                return

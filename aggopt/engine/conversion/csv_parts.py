@@ -1,0 +1,107 @@
+"""CSV files that are one table in parts: read in blocks, one after the other."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from aggopt.core.plural import plural
+from aggopt.core.regular_files import require_regular, unreadable_error
+from aggopt.data.readers.csv_check import CsvShape
+from aggopt.data.readers.csv_text import read_csv_shape, read_text_blocks
+from aggopt.engine.conversion.column_text import ColumnText
+from aggopt.errors import TableError
+from aggopt.job import Input
+from aggopt.pipeline.partition.partition_table import Progress
+
+
+@dataclass(frozen=True)
+class CsvParts:
+    """The files of a table, and how they are written.
+
+    Attributes
+    ----------
+    paths, shapes
+        The files in the order of their names, and what a strict reader found in each.
+    """
+
+    paths: tuple[Path, ...]
+    shapes: tuple[CsvShape, ...]
+    how: Input
+
+    @classmethod
+    def of(cls, paths: Sequence[Path], how: Input, on_progress: Progress) -> "CsvParts":
+        """Return files that keep the rules and have one header.
+
+        Raises
+        ------
+        TableError
+            As `shape_of`; headers differ, or there is no record.
+        """
+        shapes = []
+        for number, path in enumerate(paths):
+            on_progress("check", number / len(paths))
+            shapes.append(_read_shape(path, how))
+            _require_same(paths[0], shapes[0], path, shapes[-1])
+        parts = cls(tuple(paths), tuple(shapes), how)
+        if not parts.records:
+            raise TableError(
+                "The table has no records.", fix="bring a table with records."
+            )
+        return parts
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.shapes[0].names
+
+    @property
+    def records(self) -> int:
+        """How many there are."""
+        return sum(shape.records for shape in self.shapes)
+
+    def blocks(self, on_progress: Progress, step: str = "write") -> Iterator[pa.Table]:
+        """Yield the records as text, in blocks; raises as `in_blocks`."""
+        done = 0
+        for path, shape in zip(self.paths, self.shapes, strict=True):
+            for block in read_text_blocks(path, shape, self.how):
+                yield block
+                done += block.num_rows
+                on_progress(step, done / self.records)
+
+    def spelled(
+        self, ways: Sequence[Input], on_progress: Progress
+    ) -> list[dict[str, ColumnText]]:
+        """Return what each column spells, by each of some ways to write numbers."""
+        found = [dict.fromkeys(self.names, ColumnText()) for _ in ways]
+        for block in self.blocks(on_progress, "types"):
+            for spelled, how in zip(found, ways, strict=True):
+                for name in self.names:
+                    spelled[name] += ColumnText.of(block[name], how)
+        return found
+
+
+def _read_shape(path: Path, how: Input) -> CsvShape:
+    require_regular(path)
+    try:
+        return read_csv_shape(path, how)
+    except OSError as error:
+        fix = "check that it may be read and is what its ending says."
+        raise unreadable_error(path, error, fix=fix) from None
+
+
+def _require_same(first: Path, wanted: CsvShape, path: Path, shape: CsvShape) -> None:
+    """Refuse another header; by places, because a header may be a record."""
+    if shape.names == wanted.names:
+        return
+    if len(shape.names) != len(wanted.names):
+        seen = f"{plural(len(shape.names), 'column')}, and not {len(wanted.names)}"
+    else:
+        pairs = zip(shape.names, wanted.names, strict=True)
+        places = [str(j) for j, (own, one) in enumerate(pairs, 1) if own != one]
+        seen = f"other names in columns {', '.join(places)}"
+    raise TableError(
+        f"The first line of {path.name} is not that of {first.name}: it has {seen}.",
+        fix="give all files of the table one header line, with columns in one order.",
+    )

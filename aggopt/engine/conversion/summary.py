@@ -1,0 +1,122 @@
+"""What became of CSV files that were written as Parquet files."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from aggopt.core.plural import plural
+from aggopt.engine.conversion.column_text import opposite_point
+
+
+@dataclass(frozen=True)
+class ConvertedColumn:
+    """What a column became.
+
+    Attributes
+    ----------
+    name, type
+        What it is called, and what it is, in words.
+    missing
+        How many entries stood for a missing value.
+    words
+        How many of its entries are no numbers, where others are: so it is text.
+    coded
+        Whether it is text because numbers would not tell how entries are spelled.
+    respelled
+        Whether it is numbers all the same, because the job masks it as such.
+    other_point
+        How many of its entries are numbers by the other decimal point, if all are that
+        are none by that of the files: so it is text.
+    """
+
+    name: str
+    type: str
+    missing: int
+    words: int = 0
+    coded: bool = False
+    respelled: bool = False
+    other_point: int = 0
+
+    def __str__(self) -> str:
+        missing = f", {self.missing} missing" if self.missing else ""
+        return f"{self.name!r}: {self.type}{missing}"
+
+
+@dataclass(frozen=True)
+class ConversionSummary:
+    """A folder of Parquet files that were CSV.
+
+    Attributes
+    ----------
+    path, files
+        The folder, and the names of its files, in the order of the records.
+    records
+        How many there are.
+    separator, decimal
+        How the CSV files were read.
+    columns
+        What each became.
+    """
+
+    path: Path
+    files: tuple[str, ...]
+    records: int
+    separator: str
+    decimal: str
+    columns: tuple[ConvertedColumn, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What may be other than was meant."""
+        return tuple(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        for column in self.columns:
+            there = self.records - column.missing
+            if column.other_point:
+                points = f"{opposite_point(self.decimal)!r}, and not {self.decimal!r}"
+                yield (
+                    f"{column.name!r} is text: {column.other_point} of "
+                    f"{plural(there, 'entry', 'entries')} would be numbers if the "
+                    f"decimal point were {points}. If they are, write all columns with "
+                    "one decimal point, and nothing between thousands; if all have "
+                    "that one, say so: --decimal, decimal=..., or under [input] of the "
+                    "job."
+                )
+            elif column.words:
+                be = "is no number" if column.words == 1 else "are no numbers"
+                yield (
+                    f"{column.name!r} is text: {column.words} of "
+                    f"{plural(there, 'entry', 'entries')} {be}."
+                )
+            if column.coded:
+                yield (
+                    f"{column.name!r} is text: numbers would not tell how some entries "
+                    "are spelled (01, 1.10 beside 1.1, 1E5, many digits, blanks "
+                    "around). If it is to have numbers, name it: --numbers, or "
+                    "numbers=[...]."
+                )
+            if column.respelled:
+                yield (
+                    f"{column.name!r} is numbers, as the job masks it, which do not "
+                    "tell how some entries are spelled (01, 1.10 beside 1.1, 1E5, many "
+                    "digits, blanks around). If they are codes, say so: kind = "
+                    f'"nominal" under [attributes], for {column.name!r}.'
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {**asdict(self), "path": str(self.path), "notes": list(self.notes)}
+
+    def __str__(self) -> str:
+        size = (
+            f"{plural(self.records, 'record')}, {plural(len(self.columns), 'column')}"
+        )
+        return "\n".join(
+            (
+                f"{size}, in {plural(len(self.files), 'file')}",
+                *(f"  {column}" for column in self.columns),
+                *(f"Note: {note}" for note in self.notes),
+            )
+        )

@@ -1,0 +1,1 @@
+"""Where tasks run: this process, other processes, or a Dask cluster."""

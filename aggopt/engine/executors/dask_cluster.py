@@ -1,0 +1,258 @@
+"""Dask carries out tasks: by its futures alone, so that it never holds a record.
+
+Its own ways to move tables (dask.dataframe, shuffles, scatter) leave originals in clear
+in files of its workers; here they move through files of this package's own.
+"""
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from time import sleep, time_ns
+from typing import Any
+from urllib.parse import urlsplit
+
+from aggopt.core.plural import plural
+from aggopt.core.safe_path import exclude_working_directory
+from aggopt.engine.executors.local import TRIES
+from aggopt.engine.executors.task_progress import OnProgress
+from aggopt.engine.executors.tasks import run_task
+from aggopt.errors import AggoptError, EngineError, JobError
+from aggopt.job._engine import Engine
+
+HERE = frozenset({"127.0.0.1", "localhost", "::1"})
+PATIENCE = "10s"  # until a scheduler has to have answered
+UNMANAGED = {  # workers hold no data of Dask's: it has nothing to spill or to pause for
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.daemon": False,
+    "distributed.scheduler.allowed-failures": TRIES,
+}
+
+
+class DaskExecutor:
+    """Carries out tasks on the workers of a client of Dask."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def require_seen(self, folders: Sequence[Path]) -> None:
+        """Refuse folders that a worker does not see under the same names.
+
+        Raises
+        ------
+        EngineError
+            Which worker does not see which.
+        """
+        found = self._client.run(_find_unseen, list(folders), on_error="ignore")
+        unseen = {worker: paths for worker, paths in found.items() if paths}
+        if not unseen:
+            return
+        said = "; ".join(
+            f"{worker}: {', '.join(map(str, paths))}"
+            for worker, paths in sorted(unseen.items())
+        )
+        raise EngineError(
+            f"{len(unseen)} of {plural(len(found), 'worker')} cannot see folders of "
+            f"this run. {said}.",
+            fix="mount them under the same names on the machines of all workers; or "
+            "name folders that all see, of the input, of the output, and of files in "
+            "between, [engine] work.",
+        )
+
+    def each(
+        self, step: str, count: int, known: Path, on_progress: OnProgress
+    ) -> list[Any]:
+        """Return what a step returns of 0..count-1, in this order."""
+        from distributed import as_completed
+        from distributed.client import FutureCancelledError
+        from distributed.scheduler import KilledWorker
+
+        own = time_ns()  # names hold no data: they stand in logs and on the dashboard
+        asked = [
+            self._client.submit(
+                run_task, step, n, known, pure=False, key=f"{step}-{own}-{n}"
+            )
+            for n in range(count)
+        ]
+        try:
+            for done, future in enumerate(as_completed(asked), start=1):
+                future.result()
+                on_progress(done / count)
+            return [future.result() for future in asked]
+        except AggoptError:
+            raise
+        except (KilledWorker, FutureCancelledError):
+            pass
+        finally:
+            self._client.cancel(asked)
+        raise EngineError(
+            f"Step {step!r}: workers ended before their tasks did.",
+            fix="look whether the system ends them for want of memory; choose a "
+            "smaller block under [engine], or workers with more memory.",
+        )
+
+
+@contextmanager
+def connect(engine: Engine, client: Any) -> Iterator[DaskExecutor]:
+    """Yield Dask as [engine] names it, or the client that is given.
+
+    Raises
+    ------
+    JobError
+        It is named twice, or not at all; others can listen to the scheduler.
+    EngineError
+        Dask is not installed; the scheduler does not answer; workers have another
+        version of this package.
+    """
+    _require_one(engine, client)
+    try:
+        import distributed
+    except ImportError:
+        raise EngineError(
+            "Dask is not installed.", fix="pip install 'aggopt[dask]'."
+        ) from None
+    with ExitStack() as stack:
+        if client is None and engine.scheduler is None:
+            client = stack.enter_context(_start_cluster(engine.workers or 1))
+        elif client is None:
+            client = stack.enter_context(
+                _connect_to(str(engine.scheduler), engine.insecure)
+            )
+        elif not isinstance(client, distributed.Client):
+            raise JobError(
+                f"A {type(client).__name__} is no client of Dask.",
+                fix="pass a distributed.Client.",
+            )
+        else:
+            _require_secure(client.scheduler_info()["address"], engine.insecure)
+        _require_same_version(client)
+        yield DaskExecutor(client)
+
+
+def _find_unseen(folders: list[Path]) -> list[Path]:
+    """Return the folders that a worker does not see, or may not read."""
+    return [path for path in folders if not os.access(path, os.R_OK | os.X_OK)]
+
+
+def _require_one(engine: Engine, client: Any) -> None:
+    named = engine.workers is not None or engine.scheduler is not None
+    if named == (client is not None):
+        raise JobError(
+            "Dask is given as a client, and named under [engine]."
+            if named
+            else "Neither workers, a scheduler nor a client of Dask is named.",
+            fix="leave one of the two out."
+            if named
+            else 'set workers = 2 under [engine], or scheduler = "tls://HOST:8786".',
+        )
+
+
+@contextmanager
+def _start_cluster(workers: int) -> Iterator[Any]:
+    """Start so many workers of this machine, which none but it can reach."""
+    import dask
+    import distributed
+
+    quiet = logging.ERROR  # it warns of what takes a loaded machine a moment
+    with (
+        dask.config.set(UNMANAGED),
+        exclude_working_directory(),
+        distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            memory_limit=0,
+            silence_logs=quiet,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def _connect_to(scheduler: str, insecure: bool) -> Iterator[Any]:
+    import distributed
+
+    _require_secure(scheduler, insecure)
+    try:
+        client = distributed.Client(scheduler, timeout=PATIENCE)
+    except (OSError, TimeoutError, ValueError):
+        raise EngineError(
+            f"No scheduler answers at {scheduler}.",
+            fix="start it, or correct the address; or let workers be started here.",
+        ) from None
+    except TypeError:  # of what is to be the context of TLS
+        raise EngineError(
+            f"Dask knows no certificates for {scheduler}.",
+            fix="name them in its configuration: ca-file, client.cert and client.key "
+            "under distributed.comm.tls.",
+        ) from None
+    with client:
+        yield client
+
+
+def _require_secure(address: str, insecure: bool) -> None:
+    """Refuse a scheduler to which others can listen, and give orders.
+
+    Raises
+    ------
+    JobError
+        The way out is in it.
+    """
+    at = urlsplit(address if "://" in address else f"tcp://{address}")
+    if insecure or at.scheme in ("tls", "inproc") or at.hostname in HERE:
+        return
+    raise JobError(
+        f"Whoever reaches the scheduler at {at.hostname} runs code as you do, and its "
+        "messages are in clear.",
+        fix='use one with TLS, "tls://HOST:8786"; or allow it in a network that is '
+        "yours alone: insecure = true under [engine].",
+    )
+
+
+def _require_same_version(client: Any) -> None:
+    """Refuse workers that have another version of this package, or none.
+
+    Raises
+    ------
+    EngineError
+        How many of them, and what to do.
+    """
+    found = _versions(client)
+    other = [has for has in found.values() if has != _version()]
+    if other or not found:
+        raise EngineError(
+            f"{len(other)} of {len(found)} workers have not aggopt "
+            f"{_version()}, as here."
+            if found
+            else "The scheduler has no worker.",
+            fix="install it there as well, of this version." if found else "start one.",
+        )
+
+
+def _versions(client: Any) -> dict[str, str | None]:
+    """Return the version that each worker has; {} of none within ten seconds.
+
+    One that ends while it is asked is asked anew, when it is there again.
+    """
+    from distributed.comm import CommClosedError
+
+    for _ in range(100):
+        if client.scheduler_info()["workers"]:
+            try:
+                return dict(client.run(_version))
+            except ModuleNotFoundError:
+                return {"": None}
+            except CommClosedError:
+                pass
+        sleep(0.1)
+    return {}
+
+
+def _version() -> str:
+    return version("aggopt")

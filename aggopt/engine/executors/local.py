@@ -1,0 +1,197 @@
+"""Who carries out tasks: this process, others of this machine, or those of a cluster.
+
+An engine is `each`, which carries out a step for all numbers, and returns what they
+return in the order of the numbers, whatever order they were done in; and
+`require_seen`, which asks before whether all see the folders.
+"""
+
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from threading import Thread
+from typing import Any, Protocol
+
+from aggopt.core.safe_path import exclude_working_directory
+from aggopt.engine.executors.task_progress import (
+    EVERY,
+    OnProgress,
+    forget_shares,
+    reporting_to,
+    sum_shares,
+)
+from aggopt.engine.executors.tasks import run_task
+from aggopt.engine.storage.scratch_files import StoppedError
+from aggopt.errors import EngineError
+from aggopt.pipeline.partition.subsets import report_share
+
+TRIES = 3  # times that a process may die before a step is given up
+
+
+class Executor(Protocol):
+    """What a run needs of an engine."""
+
+    def each(
+        self, step: str, count: int, known: Path, on_progress: OnProgress
+    ) -> list[Any]:
+        """Return what a step returns of 0..count-1, in this order."""
+
+    def require_seen(self, folders: Sequence[Path]) -> None:
+        """Refuse folders that tasks will not see."""
+
+
+class LocalExecutor:
+    """Carries out tasks by processes that see what this one sees."""
+
+    def require_seen(self, folders: Sequence[Path]) -> None:
+        """Refuse none."""
+
+
+class SerialExecutor(LocalExecutor):
+    """Carries out one task after the other, in this process."""
+
+    def each(
+        self, step: str, count: int, known: Path, on_progress: OnProgress
+    ) -> list[Any]:
+        """Return what a step returns of 0..count-1, in this order."""
+        found = []
+        for number in range(count):
+            told_of = _Listener(partial(report_share, on_progress, number, count))
+            with told_of.errors(), reporting_to(told_of):
+                found.append(run_task(step, number, known))
+            on_progress((number + 1) / count)
+        return found
+
+
+class _Listener:
+    """Tells what a task here has done; an error of who is told ends the task."""
+
+    def __init__(self, on_progress: OnProgress) -> None:
+        self._told = on_progress
+        self._error: BaseException | None = None
+
+    def __call__(self, share: float) -> None:
+        """Tell it."""
+        try:
+            self._told(share)
+        except BaseException as error:
+            self._error = error
+            raise StoppedError from None
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Raise that error, as it is, where the task has ended by it."""
+        try:
+            yield
+        except StoppedError:
+            if self._error is None:
+                raise
+            raise self._error from None
+
+
+class ProcessExecutor(LocalExecutor):
+    """Carries out several tasks at once, in processes of this machine."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._pool: ProcessPoolExecutor | None = None
+
+    def each(
+        self, step: str, count: int, known: Path, on_progress: OnProgress
+    ) -> list[Any]:
+        """Return what a step returns of 0..count-1, in this order."""
+        done: dict[int, Any] = {}
+        for _ in range(TRIES):
+            try:
+                left = [n for n in range(count) if n not in done]
+                self._rest(step, left, known, done, on_progress)
+                return [done[number] for number in range(count)]
+            except BrokenProcessPool:
+                self.close()
+        raise EngineError(
+            f"Step {step!r}: processes ended {TRIES} times before their tasks did.",
+            fix='in a script, call aggopt under if __name__ == "__main__", as each '
+            "process reads it; else look whether the system ends them for want of "
+            "memory, and choose a smaller block under [engine], or fewer processes.",
+        )
+
+    def _rest(
+        self,
+        step: str,
+        numbers: Sequence[int],
+        known: Path,
+        done: dict[int, Any],
+        on_progress: OnProgress,
+    ) -> None:
+        """Add what the step returns of these numbers to what is done."""
+        forget_shares(known.parent)
+        pool = self._running()
+        count = len(numbers) + len(done)
+        with exclude_working_directory():
+            asked = {pool.submit(run_task, step, n, known): n for n in numbers}
+        left: set[Future[Any]] = set(asked)
+        try:
+            while left:
+                ready, left = wait(left, EVERY, FIRST_COMPLETED)
+                for future in ready:
+                    done[asked[future]] = future.result()
+                running = sum_shares(known.parent, (asked[each] for each in left))
+                on_progress((len(done) + running) / count)
+        except BrokenProcessPool:  # which ends all of them by itself
+            raise
+        except BaseException:  # before anyone removes the folder that they write to
+            self._kill()
+            raise
+
+    def _running(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                self._jobs, get_context("spawn"), initializer=_start_worker
+            )
+        return self._pool
+
+    def _kill(self) -> None:
+        """End the processes at once: a task may take long, and leaves nothing half."""
+        if self._pool is not None:
+            # Python 3.14 has kill_workers for this.
+            for process in list(self._pool._processes.values()):
+                process.kill()
+        self.close()
+
+    def close(self) -> None:
+        """End the processes, as soon as their tasks do."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+
+def _start_worker() -> None:
+    """Leave Ctrl-C to the process that has begun this one, and end when it does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_exit_with_parent, daemon=True).start()
+
+
+def _exit_with_parent() -> None:
+    """End at once when the process that has begun this one is gone, killed even."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+@contextmanager
+def start_processes(jobs: int) -> Iterator[Executor]:
+    """Yield an engine of so many processes; of one, this process."""
+    if jobs == 1:
+        yield SerialExecutor()
+        return
+    made = ProcessExecutor(jobs)
+    try:
+        yield made
+    finally:
+        made.close()

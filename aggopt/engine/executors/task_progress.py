@@ -1,0 +1,97 @@
+"""How much of its work a task has done, told to whoever waits for the step.
+
+A task in this process tells it at once; one in another process writes it beside the
+files in between, where it is looked up from time to time.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from time import monotonic
+
+OnProgress = Callable[[float], None]
+EVERY = 1.0  # seconds between two looks, and at least between two notes
+_NAME = "share-"
+_ON_PROGRESS: ContextVar[OnProgress | None] = ContextVar("on_progress", default=None)
+
+
+@contextmanager
+def reporting_to(on_progress: OnProgress) -> Iterator[None]:
+    """Call `on_progress` with the share that the current task has done."""
+    before = _ON_PROGRESS.set(on_progress)
+    try:
+        yield
+    finally:
+        _ON_PROGRESS.reset(before)
+
+
+@contextmanager
+def note_progress_in(folder: Path, number: int) -> Iterator[None]:
+    """Have it noted in a folder, unless it is heard here."""
+    if _ON_PROGRESS.get() is not None:
+        yield
+        return
+    with reporting_to(_writer(folder / f"{_NAME}{number}")):
+        yield
+
+
+def report_task_share(share: float) -> None:
+    """Say what share of its work the task has done that is carried out, if any is."""
+    on_progress = _ON_PROGRESS.get()
+    if on_progress is not None:
+        on_progress(share)
+
+
+def phase_progress(count: int) -> OnProgress:
+    """Return what tells of a task whose share goes up so many times, one by one.
+
+    >>> with reporting_to(print):
+    ...     on_progress = phase_progress(2)
+    ...     for share in (0.0, 1.0, 0.5):
+    ...         on_progress(share)
+    0.0
+    0.5
+    0.75
+    """
+    phase, last = 0, 0.0
+
+    def on_progress(share: float) -> None:
+        nonlocal phase, last
+        if share < last:
+            phase = min(phase + 1, count - 1)
+        last = share
+        report_task_share((phase + share) / count)
+
+    return on_progress
+
+
+def sum_shares(folder: Path, numbers: Iterable[int]) -> float:
+    """Return the sum of what tasks of these numbers have noted."""
+    return sum(map(_read, (folder / f"{_NAME}{number}" for number in numbers)))
+
+
+def forget_shares(folder: Path) -> None:
+    """Remove what tasks of an earlier step have noted."""
+    for path in folder.glob(f"{_NAME}*"):
+        path.unlink(missing_ok=True)
+
+
+def _writer(to: Path) -> OnProgress:
+    last = monotonic()
+
+    def write(share: float) -> None:
+        nonlocal last
+        if monotonic() - last >= EVERY:
+            with suppress(OSError):  # of a full disk: the task itself will tell
+                to.write_text(f"{share:.4f}")
+            last = monotonic()
+
+    return write
+
+
+def _read(path: Path) -> float:
+    try:
+        return float(path.read_text())
+    except (OSError, ValueError):  # nothing yet, or half of it
+        return 0.0

@@ -1,0 +1,113 @@
+"""What engines carry out: a step by its name, of one number, told what all know."""
+
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from traceback import walk_tb
+from typing import Any
+
+from aggopt.engine.executors.task_progress import note_progress_in
+from aggopt.engine.steps.block import partition_block, publish_block
+from aggopt.engine.steps.border_groups import partition_first_pass, route_border_groups
+from aggopt.engine.steps.bounded_means import solve_bounded_means
+from aggopt.engine.steps.categories import choose_category
+from aggopt.engine.steps.count_levels import count_levels
+from aggopt.engine.steps.dates import count_dates
+from aggopt.engine.steps.describe import describe_part, scatter_part
+from aggopt.engine.steps.feasible_blocks import check_feasible
+from aggopt.engine.steps.merge_small_strata import sum_stratum_centres
+from aggopt.engine.steps.p3m import solve_attribute, state_programs
+from aggopt.engine.steps.strata import count_strata
+from aggopt.engine.steps.write import (
+    hash_file,
+    recount_place,
+    route_equal_records,
+    write_part,
+)
+from aggopt.engine.storage.scratch_files import StoppedError, load_state
+from aggopt.engine.storage.shuffle import AGAIN, shuffle_region
+from aggopt.errors import AggoptError, DefectError, EngineError
+from aggopt.partition._shared.result import INTERRUPTED
+
+TASKS: dict[str, Callable[[int, Any], Any]] = {
+    "strata": count_strata,
+    "levels": count_levels,
+    "dates": count_dates,
+    "describe": describe_part,
+    "centre": sum_stratum_centres,
+    "scatter": scatter_part,
+    "keep": check_feasible,
+    "look": partition_first_pass,
+    "part": route_border_groups,
+    "group": partition_block,
+    "state": state_programs,
+    "solve": solve_attribute,
+    "draw in": solve_bounded_means,
+    "choose": choose_category,
+    "publish": publish_block,
+    "write": write_part,
+    "sort": route_equal_records,
+    "recount": recount_place,
+    "hash": hash_file,
+    **{again: partial(shuffle_region, step) for step, again in AGAIN.items()},
+}
+ROUNDS = " 0123456789"  # behind the name of a step that is done more than once
+
+
+def run_task(step: str, number: int, known: Path) -> Any:
+    """Return what a task returns: counts and figures, no record.
+
+    Its arguments hold no value of a record, nor does an error: they stand in the logs
+    of engines.
+
+    Raises
+    ------
+    AggoptError
+        As the step; an error of another kind is told by its type and line alone.
+    """
+    try:
+        with note_progress_in(known.parent, number), _interrupts_raised():
+            return TASKS[step.rstrip(ROUNDS)](number, load_state(known))
+    except (AggoptError, StoppedError, KeyboardInterrupt):
+        raise
+    except MemoryError:
+        failed = EngineError(
+            f"Step {step!r}, task {number}: there is not enough memory.",
+            fix="choose a smaller block under [engine], or fewer processes.",
+        )
+    except Exception as error:
+        failed = _error_without_values(step, number, error)
+    raise failed  # not within the handler, which would chain it
+
+
+@contextmanager
+def _interrupts_raised() -> Iterator[None]:
+    """End a task as Ctrl-C ends a search, which else warns and returns its best."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", INTERRUPTED)
+        try:
+            yield
+        except UserWarning as warned:
+            if str(warned) != INTERRUPTED:
+                raise
+            raise KeyboardInterrupt from None
+
+
+def _error_without_values(step: str, number: int, error: Exception) -> EngineError:
+    """Return an error without the words of another, which may quote records."""
+    frame, line = list(walk_tb(error.__traceback__))[-1]
+    where = f"line {line} of {Path(frame.f_code.co_filename).name}"
+    said = f" ({error.strerror})" if isinstance(error, OSError) else ""
+    kind = EngineError if isinstance(error, OSError) else DefectError
+    return kind(
+        f"Step {step!r}, task {number}, failed with a {type(error).__name__} in "
+        f"{where}{said}; what it says is not repeated, because it may hold values of "
+        "records.",
+        fix="make room on the disk, if that is it; else report it with these words.",
+    )

@@ -1,0 +1,1 @@
+"""Sums over all blocks: moments, certificates, the audit and the manifest."""

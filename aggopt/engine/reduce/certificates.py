@@ -1,0 +1,134 @@
+"""Certificates and loss of a release, from what its blocks have together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from aggopt.aggregate._together import CONSTANT, VARIANCE
+from aggopt.core.validation import Floats
+from aggopt.engine.reduce.category_certificates import CategoryProofs
+from aggopt.engine.reduce.group_sums import GroupSums, PublishedSums
+from aggopt.engine.run_state import BlockState
+from aggopt.engine.steps.p3m import ShiftEnd
+from aggopt.solvers import Certificate, Status
+from aggopt.solvers._certificate import closed, size_of
+
+ROUNDINGS = 1e-13  # of a sum of squares: more than its terms lose by rounding
+
+
+@dataclass(frozen=True)
+class FolderCertificates:
+    """What is proven of groups and of what is published of them."""
+
+    config: BlockState
+    groups: GroupSums
+    figures: PublishedSums
+    shifts: Sequence[ShiftEnd | None]
+    categories: CategoryProofs
+    seconds: float
+
+    @cached_property
+    def partition(self) -> Certificate:
+        """Of the groups: their squared error; a search in blocks proves no bound."""
+        return Certificate(
+            Status.LOCAL,
+            self.groups.within,
+            None,
+            0.0,
+            "local search in blocks",
+            self.seconds,
+        )
+
+    def attributes(self) -> dict[str, Certificate]:
+        """Return one for each attribute, in order; of a covariance one of all."""
+        names = self.config.job.roles.quasi_identifier
+        found = self._numbers() | self.categories.certificates()
+        first = names.index(self.config.numbers[0]) if self.config.numbers else 0
+        places = {name: place for place, name in enumerate(names)}
+        ordered = sorted(found, key=lambda name: places.get(name, first))
+        return {name: found[name] for name in ordered}
+
+    @property
+    def lost(self) -> float:
+        """The share of the variance that is lost, of the values that are there.
+
+        Each attribute weighs as much as another, whatever the job says, as in memory.
+        """
+        varying = ~self.config.scale.constant
+        whole = float(varying.sum()) + self.categories.varying()
+        each = self.figures.sse / self.figures.there
+        lost = float(varying @ each) + self.categories.lost()
+        return lost / whole if whole else 0.0
+
+    def _numbers(self) -> dict[str, Certificate]:
+        """Return one for each number; of a covariance one of all."""
+        names, how = self.config.numbers, self.config.job.aggregation
+        own = self.config.kept_values
+        if not names:
+            return {}
+        if how.method == "median":
+            sae = self.groups.sae
+            return _exact(names, sae if own is None else own.costs(sae, 1), 0.0)
+        keep = getattr(how, "keep", "mean")
+        missed = self.figures.missed(self.groups.total, keep, own)
+        if how.method == "p3m":
+            ended = zip(names, self.shifts, strict=True)
+            return {name: _of_shift(end, missed) for name, end in ended}
+        if keep == "covariance":
+            return {", ".join(names): self._covariance(missed)}
+        sse = self.figures.exact
+        costs = sse if own is None else own.costs(sse, 2)
+        return _exact(names, costs, missed) | self._drawn_in(missed)
+
+    def _drawn_in(self, missed: float) -> dict[str, Certificate]:
+        """Return those of numbers whose stretched means left their bounds.
+
+        Their program has what centroids lose beside the means.
+        """
+        found: dict[str, Certificate] = {}
+        names, own, sse = self.config.numbers, self.config.kept_values, self.groups.sse
+        means = (sse if own is None else own.costs(sse, 2)).tolist()
+        for name, end, lost in zip(names, self.shifts, means, strict=False):
+            if end is not None:
+                shares = end.objective + lost, max(end.bound, 0.0) + lost
+                found[name] = end._replace(
+                    objective=shares[0], bound=shares[1]
+                ).certificate(missed)
+        return found
+
+    def _covariance(self, missed: float) -> Certificate:
+        """Return that of centroids that keep the covariance.
+
+        No centroids with covariance T have a squared error below
+        within + n (tr B + tr T - 2 tr (B^1/2 T B^1/2)^1/2), the distance of Bures and
+        Wasserstein of two normal distributions.
+        """
+        found, n = self.groups, self.groups.n
+        values, vectors = np.linalg.eigh(found.total)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        inner = np.linalg.eigvalsh(root.T @ found.between @ root)
+        nearest = np.sqrt(np.maximum(inner, 0.0)).sum()
+        spreads = np.trace(found.between) + np.trace(found.total)
+        within = float(found.sse.sum())
+        bound = within + n * float(spreads - 2 * nearest)
+        bound -= ROUNDINGS * (within + n * float(spreads))
+        sse = float(self.figures.exact.sum())
+        bound = min(bound, sse)
+        size = size_of(sse, VARIANCE)
+        status = Status.OPTIMAL if closed(sse, bound, size) else Status.LIMIT
+        return Certificate(status, sse, bound, missed, "closed form", 0.0, size=size)
+
+
+def _of_shift(end: ShiftEnd | None, missed: float) -> Certificate:
+    return CONSTANT if end is None else end.certificate(missed)
+
+
+def _exact(
+    names: Sequence[str], costs: Floats, missed: float
+) -> dict[str, Certificate]:
+    return {
+        name: Certificate(Status.OPTIMAL, cost, cost, missed, "closed form", 0.0)
+        for name, cost in zip(names, costs.tolist(), strict=True)
+    }

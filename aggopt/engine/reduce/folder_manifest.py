@@ -1,0 +1,122 @@
+"""What is said of a folder that was masked: manifest, certificates, measures, notes."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aggopt.core.plural import plural
+from aggopt.engine.folder_release import FolderRelease
+from aggopt.engine.reduce.certificates import FolderCertificates
+from aggopt.engine.reduce.measure_names import GROUPS, LOSS
+from aggopt.engine.run_state import BlockState
+from aggopt.engine.steps.weights import note_on_weights
+from aggopt.engine.storage.input_parts import first_records
+from aggopt.engine.storage.journal import PACKAGES
+from aggopt.engine.storage.scratch_files import load_state
+from aggopt.job import Job, P3m
+from aggopt.pipeline.aggregate import margins
+from aggopt.release.audit.audit import Audit
+from aggopt.release.manifest import SHUFFLED, list_versions
+
+
+def make_folder_release(
+    proofs: FolderCertificates,
+    audit: Audit,
+    config: BlockState,
+    files: list[dict[str, Any]],
+    folders: tuple[Path, Path],
+) -> FolderRelease:
+    """Return the release whose `folders`, public and private, are about to appear."""
+    measures = {
+        LOSS: 100 * proofs.lost,
+        "highest risk": 1 / audit.combination,
+        "average risk": audit.groups / audit.records,
+    }
+    certificates = {GROUPS: proofs.partition, **proofs.attributes()}
+    strata = None if config.strata is None else load_state(config.strata)
+    notes = _notes(proofs, audit, config)
+    known = {
+        "blocks": config.border.parts if config.border else len(config.blocks),
+        "audit": audit.to_dict(),
+        "measures": measures,
+        "certificates": {name: c.to_dict() for name, c in certificates.items()},
+        "notes": list(notes),
+        **({"strata": strata.to_dict()} if strata else {}),
+        "output": {"files": files, "secret": config.secret},
+    }
+    out, private = folders
+    return FolderRelease(
+        path=out,
+        private=private,
+        manifest=_made(proofs, config) | known,
+        audit=audit,
+        certificates=certificates,
+        measures=measures,
+        notes=notes,
+    )
+
+
+def _notes(
+    proofs: FolderCertificates, audit: Audit, config: BlockState
+) -> tuple[str, ...]:
+    """Return what is to be known of the release beside its figures."""
+    strata = None if config.strata is None else load_state(config.strata)
+    return (
+        *audit.disclosures,
+        *_of_margins(config.job),
+        *config.reasons,
+        *(strata.notes if strata else ()),
+        *note_on_weights(config),
+        *proofs.categories.notes(),
+        *_of_holes(audit),
+        "Linkage and interval disclosure are not measured: they compare all records.",
+        _of_blocks(config, proofs.groups.n),
+    )
+
+
+def _made(proofs: FolderCertificates, config: BlockState) -> dict[str, Any]:
+    """Return the part of the manifest that says of what, and how, it was made."""
+    drifts = proofs.figures.drifts(config)
+    return {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": list_versions(["python", *PACKAGES]),
+        "job": config.job.model_dump(mode="json", by_alias=True),
+        "code": [origin.to_dict() for origin in config.job.code],
+        "input": {
+            "files": sorted(first_records(config.pieces)),
+            "records": sum(piece.records for piece in config.pieces),
+        },
+        "order": SHUFFLED,
+        "rounding": {name: asdict(moved) for name, moved in drifts.items()},
+    }
+
+
+def _of_blocks(config: BlockState, n: int) -> str:
+    """Return in which parts groups were looked for."""
+    border, blocks = config.border, len(config.blocks)
+    if border is None:
+        parts, more = blocks, "."
+    else:
+        parts = border.parts
+        again = plural(blocks - border.staying, "block")
+        more = f", and those near their borders once more in {again} across them."
+    each = n // parts
+    return f"Groups were made in {plural(parts, 'block')} of about {each} records{more}"
+
+
+def _of_holes(audit: Audit) -> tuple[str, ...]:
+    """Return what is to be said of values that are missing."""
+    if audit.missing is None:
+        return ()
+    said = "Information loss is that of the values that are there and published."
+    own = () if audit.missing.suppressed is None else (said,)
+    return (*audit.missing.notes, *own)
+
+
+def _of_margins(job: Job) -> tuple[str, ...]:
+    """Return what is to be said of the distances that records ask for."""
+    how = job.aggregation
+    if not isinstance(how, P3m):
+        return ()
+    return (margins.WARNING if how.margin == 0 else margins.ASKED,)

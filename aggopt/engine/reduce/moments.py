@@ -1,0 +1,114 @@
+"""Means and products of records that are read in pieces, as if they were read at once.
+
+Source: Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for
+computing sample variances, 1979.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggopt.core.record_weights import multiply_by_weights
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats
+from aggopt.errors import TableError
+
+
+@dataclass(frozen=True, eq=False)
+class PartMoments:
+    """What some records have, in their own units.
+
+    Attributes
+    ----------
+    n : (d,)
+        How many have a value of each attribute, or how much those weigh.
+    mean, low, high : (d,)
+        Of each attribute: its mean, and its least and largest value.
+    products : (d, d)
+        Sums of products of what lies beside the means, of records that have both.
+    """
+
+    n: Floats
+    mean: Floats
+    products: Floats
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, X: Floats, weights: Floats | None = None) -> "PartMoments":
+        """Return those of records X (n, d), by weights (n,) if they have some.
+
+        What is missing is nan.  `require_width` says of which there are any.
+        """
+        there = ~np.isnan(X)
+        n = multiply_by_weights(there.astype(np.float64), weights).sum(axis=0)
+        low, high = finite_range(X)
+        mean = _mean(np.where(there, X, 0.0), n, weights)
+        mean += _mean(np.where(there, X - mean, 0.0), n, weights)
+        away = np.where(there, X - mean, 0.0)
+        # on any number of threads
+        products = np.einsum("ij,ik->jk", multiply_by_weights(away, weights), away)
+        return cls(n, mean, products, low, high)
+
+    @classmethod
+    def together(cls, parts: Sequence["PartMoments"]) -> "PartMoments":
+        """Return those of all records, in the order of the parts."""
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole._with(part)
+        return whole
+
+    def _with(self, other: "PartMoments") -> "PartMoments":
+        both = self.n + other.n
+        n = np.where(both > 0, both, 1.0)
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        gap = other.mean - self.mean
+        products = self.products + other.products
+        products = products + np.outer(gap, gap) * (self.n * other.n / n)
+        mean = self.mean + gap * (other.n / n)
+        return PartMoments(both, mean, products, low, high)
+
+    @property
+    def variance(self) -> Floats:
+        """Population variance of each attribute (d,)."""
+        return np.asarray(np.diag(self.products) / np.where(self.n > 0, self.n, 1.0))
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of these records."""
+        same = self.high == self.low
+        spread = np.where(same, 0.0, np.sqrt(self.variance))
+        origin = np.where(same, self.low, self.mean)
+        return Scale(origin, np.zeros_like(origin), spread)
+
+
+def _mean(X: Floats, n: Floats, weights: Floats | None) -> Floats:
+    return np.asarray(
+        multiply_by_weights(X, weights).sum(axis=0) / np.where(n > 0, n, 1.0)
+    )
+
+
+def finite_range(X: Floats) -> tuple[Floats, Floats]:
+    """Return least and largest value (d,) of records X (n, d); infinite where none."""
+    low = np.where(np.isnan(X), np.inf, X).min(axis=0, initial=np.inf)
+    return low, np.where(np.isnan(X), -np.inf, X).max(axis=0, initial=-np.inf)
+
+
+def require_width(low: Floats, high: Floats, names: Sequence[str]) -> None:
+    """Refuse attributes of which squares would not fit a float.
+
+    Raises
+    ------
+    TableError
+        Their names are in it.
+    """
+    with np.errstate(over="ignore"):
+        wide = (high >= low) & ~np.isfinite((high - low) ** 2)
+    if wide.any():
+        wide_names = ", ".join(repr(names[j]) for j in np.flatnonzero(wide).tolist())
+        raise TableError(
+            f"{wide_names}: values lie so far apart that their squares, summed "
+            "piece by piece, fit no float.",
+            fix="divide them by a constant first.",
+        )

@@ -1,0 +1,158 @@
+"""What a report says of a folder that an engine released: its files, read again."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aggopt.data.readers.read import read_release_as_text
+from aggopt.data.table import Table
+from aggopt.engine.reduce.measure_names import GROUPS, LOSS
+from aggopt.engine.storage.input_parts import ENDING
+from aggopt.engine.storage.journal import private_folder
+from aggopt.engine.storage.manifest_file import MANIFEST, require_as_written
+from aggopt.errors import JobError, TableError
+from aggopt.job import Job
+from aggopt.pipeline.review.report_data import (
+    edited_manifest_error,
+    read_certificate,
+    read_count,
+    read_counts,
+    read_entry,
+    require_promised,
+    types_of_release,
+)
+from aggopt.pipeline.review.trusted_code import attach_trusted_code
+from aggopt.privacy._dominance import Dominance
+from aggopt.privacy._requirement import Check
+from aggopt.release.audit.audit import Audit, audit_release
+from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.manifest import read_manifest_or_none
+from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts
+
+READ = (
+    "read audit, certificates and measures in the manifest.json of its private folder."
+)
+LARGEST = 20_000_000  # values: a page is made of all of them at once
+
+
+def read_folder_report(
+    folder: Path, *, private: Path | None = None, asked: Path | None = None
+) -> Facts:
+    """Return what a report says of the release in a folder, counted in its files.
+
+    Its manifest is in `private`; in the private folder beside it when omitted.  What
+    was promised is what that states, and the job in the file `asked`, if it is named.
+    Originals are not compared: the loss, the values filled in and those published
+    unchanged are what the manifest states, and so is what groups keep of the sampling
+    weights that originals had.
+
+    Raises
+    ------
+    TableError, JobError
+        The manifest is not there, was edited, describes other files, or promises other
+        than the job; or the release is too large for a page.
+    UntrustedCodeError
+        The job names a file of code that is not trusted.
+    """
+    of = (private or private_folder(folder)) / MANIFEST
+    _require_described(folder, of)
+    require_as_written(of)
+    named = attach_trusted_code(
+        read_entry(of, "job", dict), read_manifest_or_none(of, "code")
+    )
+    job = Job(**named).loaded()
+    if asked is not None:
+        require_promised(of, job, asked)
+    rows = _rows(folder, job)
+    names, solved = job.roles.quasi_identifier, read_entry(of, "certificates", dict)
+    proven = {name: read_certificate(of, said) for name, said in solved.items()}
+    loss, made = read_entry(of, "measures", dict).get(LOSS), read_entry(of, "made", str)
+    if not isinstance(loss, float) or GROUPS not in proven:
+        raise edited_manifest_error(of, "measures")
+    groups = {", ".join(names): proven.pop(GROUPS)}
+    there = [name for name in job.dropped if name in rows.column_names]
+    released = rows.drop_columns(there)
+    return Facts(
+        title=folder.name,
+        released=Table.of(
+            released, job.released_roles, types_of_release(job), missing=job.missing
+        ),
+        original=None,
+        job=job,
+        audit=_recounted(rows, job),
+        measures=None,
+        certificates=proven,
+        groups=groups,
+        made=(made[:10], read_manifest_or_none(of, "versions", "aggopt")),
+        promised_by=BY_MANIFEST if asked is None else BY_BOTH,
+        loss=loss / 100,
+        unchanged=read_count(of, "audit", "unchanged", "records"),
+        filled=read_counts(of, "imputed_in"),
+        suppressed=read_counts(of, "suppressed_in"),
+        stated=_dominance(of) if _asks_dominance(job) else (),
+    )
+
+
+def _recounted(rows: pa.Table, job: Job) -> Audit:
+    return audit_release(
+        rows,
+        job.roles,
+        job.privacy,
+        compatible=job.missing.report_compatible,
+        bounds=job.attributes,
+        dropped=job.dropped,
+    )
+
+
+def _asks_dominance(job: Job) -> bool:
+    return bool(job.roles.weight) and job.weights.dominance < 1
+
+
+def _dominance(manifest: Path) -> tuple[Check, ...]:
+    """Return what a manifest says of weights that no release has, and kept."""
+    found = read_entry(manifest, "audit", dict).get("promises")
+    said = [each for each in found if isinstance(each, dict)] if found else []
+    names = {field.name for field in fields(Check)}
+    checks = [Check(**each) for each in said if each.keys() == names]
+    kept = [each for each in checks if each.promise == Dominance.model]
+    if not (kept and all(check.holds for check in kept)):
+        raise edited_manifest_error(manifest, "audit")
+    return tuple(kept)
+
+
+def _require_described(folder: Path, manifest: Path) -> None:
+    """Refuse a folder without its manifest, and one that it does not describe."""
+    if not manifest.is_file():
+        raise TableError(
+            f"{manifest} is not there.",
+            fix="name the folder of a release, and the private folder of its manifest, "
+            "if it is elsewhere (--manifests).",
+        )
+    files = read_manifest_or_none(manifest, "output", "files")
+    there = {path.name: path for path in folder.glob(f"*{ENDING}")}
+    known = isinstance(files, list) and all(isinstance(each, dict) for each in files)
+    said = {each.get("file"): each.get("sha256") for each in files} if known else {}
+    if said.keys() != there.keys() or any(
+        sha256_of_file(path) != said[name] for name, path in there.items()
+    ):
+        raise TableError(
+            f"{folder} does not hold the files that {manifest} describes.",
+            fix="bring together the two folders of one and the same run.",
+        )
+
+
+def _rows(folder: Path, job: Job) -> pa.Table:
+    """Return all records, unless they are too many for a page."""
+    files = sorted(folder.glob(f"*{ENDING}"))
+    counts = [pq.read_metadata(file) for file in files]
+    size = sum(count.num_rows * count.num_columns for count in counts)
+    if size > LARGEST:
+        raise JobError(
+            f"{folder} has {size:,} values, and a page is made of {LARGEST:,} at most.",
+            fix=READ,
+        )
+    return pa.concat_tables(
+        [read_release_as_text(file, job.input, job.roles) for file in files]
+    )

@@ -1,0 +1,116 @@
+"""Tasks of stretched means that leave their bounds: the nearest ones within.
+
+That is the program of P3M without a wish, which needs of a group no record, but its
+size and its mean.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from aggopt.algorithms.lagrangian.program import Separable
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats
+from aggopt.engine.run_state import BlockState
+from aggopt.engine.steps.p3m import ShiftEnd, read_end
+from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
+from aggopt.errors import InfeasibleInputError, naming
+from aggopt.job import Job, Mean
+from aggopt.models._within import ROUNDING
+
+
+def may_violate_bounds(job: Job) -> bool:
+    """Whether means are stretched of an attribute that has bounds."""
+    how = job.aggregation
+    stretched = isinstance(how, Mean) and how.keep == "variance"
+    return stretched and any(section.bounded for section in job.attributes.values())
+
+
+def solve_bounded_means(j: int, config: BlockState) -> ShiftEnd | None:
+    """Write the centroids of a number within its bounds, all on z-scores.
+
+    Those are of what decides on a release.  Returns how their program ended; None where
+    stretched means are within.
+    """
+    from aggopt.algorithms.lagrangian.solve import solve  # imports numba
+
+    if config.shift is None or config.ends is None or config.constant[j]:
+        return None
+    lower, upper = (float(end[j]) for end in config.ends)
+    found, sizes = _groups(j, config)
+    there = np.flatnonzero(sizes)
+    stretched = (found[there] - config.shift.centre[j]) * config.shift.map[j, j]
+    if ((stretched >= lower - ROUNDING) & (stretched <= upper + ROUNDING)).all():
+        return None
+    means, own = _standardised(found[there], sizes[there], j, config)
+    solution = solve(_program(means, own, lower, upper))
+    if solution.centroids is not None:
+        centroids = np.full(len(sizes), np.nan)
+        centroids[there] = solution.centroids
+        save_arrays(config.at("solved", j), centroids=centroids)
+    return read_end(solution)
+
+
+def _groups(j: int, config: BlockState) -> tuple[Floats, Floats]:
+    """Return the mean and the size of each group of all blocks, (m,)."""
+    held = [load_arrays(path, "centroids", "sizes") for path in _grouped(config)]
+    place = config.places[j]
+    means = np.concatenate([each["centroids"][:, j] for each in held])
+    return means, np.concatenate([each["sizes"][:, place] for each in held])
+
+
+def _standardised(
+    means: Floats, sizes: Floats, j: int, config: BlockState
+) -> tuple[Floats, Floats]:
+    """Return means and sizes (m,) on the scale of what decides on a release."""
+    own = config.kept_values
+    if own is None:
+        return means, sizes
+    scale, factor = own.scale, float(own.factor[j])
+    return (means - scale.mean[j]) / scale.spread[j], sizes * factor
+
+
+def _grouped(config: BlockState) -> list[Path]:
+    return config.all("grouped", len(config.blocks))
+
+
+def _program(means: Floats, sizes: Floats, lower: float, upper: float) -> Separable:
+    """Return the program of centroids (m,) of mean 0 and variance 1, nearest to means.
+
+    Minimise sum_j n_j t_j^2, where t_j = c_j - C_j, with lower <= c_j <= upper.
+    """
+    m = len(means)
+    quartic = np.zeros((m, 5))
+    quartic[:, 2] = sizes
+    first: I64 = np.arange(m + 1)
+    return Separable(
+        first=first,
+        low=lower - means,
+        high=upper - means,
+        quartic=quartic,
+        level=np.zeros(m),
+        sizes=sizes,
+        centres=means,
+        terms=np.zeros(m),
+        total=0.0,
+        squares=float(sizes.sum()),
+        cardinality=0.0,
+    )
+
+
+def require_found(names: tuple[str, ...], ends: list[ShiftEnd | None]) -> None:
+    """Refuse bounds within which no values were found.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The attribute is named.
+    """
+    for name, end in zip(names, ends, strict=True):
+        if end is not None and not end.status.usable:
+            with naming(repr(name)):
+                raise InfeasibleInputError(
+                    "No values within the bounds of what is published were found that "
+                    "keep the variance of the originals.",
+                    fix="choose a smaller k, keep less, or leave a bound out.",
+                )

@@ -1,0 +1,172 @@
+"""Tasks that choose categories: of each block by itself, or of all by one program."""
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from aggopt.aggregate import CATEGORY_AGGREGATORS, PublishedCategories
+from aggopt.aggregate.categories._registry import CategorySection
+from aggopt.core.randomness import derive_seed
+from aggopt.core.types import I64, Bool
+from aggopt.core.validation import Floats, Labels
+from aggopt.encoding import Categories, EncodedAttribute
+from aggopt.engine.run_state import BlockState, RunState
+from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
+from aggopt.errors import naming
+from aggopt.pipeline.aggregate.aggregate_table import require_chosen
+from aggopt.pipeline.aggregate.missing_values import PresentRows
+from aggopt.pipeline.validate.categories import publishable_nodes
+from aggopt.pipeline.validate.rare_categories import find_avoided_nodes
+from aggopt.solvers import Certificate
+
+TOGETHER = "frequencies"  # which looks at all groups of a table
+
+
+def are_chosen_globally(config: RunState) -> bool:
+    """Whether the categories of all groups are chosen by one program."""
+    return _asked(config).method == TOGETHER if config.categories else False
+
+
+def read_codes(X: Floats, kept: Bool, config: RunState) -> I64:
+    """Return the levels of categories (n, c) of records X (n, d); -1 if not kept."""
+    own = config.places_of_categories
+    return np.where(kept[:, own], X[:, own], -1).astype(np.int64)
+
+
+def data_for_global_program(
+    X: Floats, kept: Bool, weights: Floats | None, config: RunState
+) -> dict[str, Any]:
+    """Return what one program of all is told of records X (n, d), by name, if any is.
+
+    They may have weights (n,).
+    """
+    if not are_chosen_globally(config):
+        return {}
+    codes = {"codes": read_codes(X, kept, config)}
+    return codes if weights is None else {**codes, "weights": weights}
+
+
+@dataclass(frozen=True, repr=False)
+class ChoiceEnd(Certificate):
+    """How the choice of a category ended: its certificate, without multipliers."""
+
+    multipliers: None = field(default=None, compare=False)
+
+
+def choose_category(place: int, config: BlockState) -> ChoiceEnd:
+    """Choose the levels of a category for all groups; write them, return the proof.
+
+    Raises
+    ------
+    InfeasibleInputError
+        No choice keeps its counts as the job asks.
+    """
+    weighed = config.mean_weight is not None
+    names = ("codes", "labels", "weights") if weighed else ("codes", "labels")
+    codes, labels = [], []
+    weights: list[Floats] = []
+    first = np.cumsum([0, *config.counts])
+    for path, start in zip(
+        config.all("grouped", len(config.blocks)), first[:-1], strict=True
+    ):
+        held = load_arrays(path, *names)
+        codes.append(held["codes"][:, place].astype(np.int64))
+        labels.append(held["labels"] + start)
+        weights += [held["weights"]] if weighed else []
+    name = config.categories[place]
+    own = np.concatenate(codes)
+    of = PresentRows.of(own >= 0, np.concatenate(labels))
+    each = np.concatenate(weights)[of.rows] if weighed else None
+    given = name, own[of.rows], of.labels, each
+    made = _made(*given, config, f"categories of {name}")
+    with naming(repr(name)):
+        require_chosen(made, each)
+    choice = np.full(sum(config.counts), np.nan)
+    choice[of.there] = made.choice
+    save_arrays(config.at("chosen", place), choice=choice)
+    return ChoiceEnd(**{**vars(made.certificate), "multipliers": None})
+
+
+def published_nodes_of_block(
+    number: int, codes: I64, labels: Labels, weights: Floats | None, config: BlockState
+) -> Floats:
+    """Return the nodes that groups of a block publish (m, c), nan where nothing.
+
+    `codes` (n, c) are the levels of its records, with these weights (n,).  What changes
+    is written: total distances, counts of nodes, and ties.
+    """
+    width = len(config.categories)
+    nodes = np.full((int(labels.max()) + 1, width), np.nan)
+    tied, apart, whole = np.zeros(width, np.int64), np.zeros(width), np.zeros(width)
+    counts = {}
+    for place, name in enumerate(config.categories):
+        domain, of = (
+            config.levels[name].domain,
+            PresentRows.of(codes[:, place] >= 0, labels),
+        )
+        own = codes[of.rows, place]
+        each = None if weights is None else weights[of.rows]
+        if are_chosen_globally(config):
+            nodes[:, place] = _of_program(place, number, config)
+        elif len(own):
+            purpose = f"categories of {name}, block {number}"
+            made = _made(name, own, of.labels, each, config, purpose)
+            nodes[of.there, place], tied[place] = made.choice, made.tied
+        released = nodes[labels[of.rows], place].astype(np.int64)
+        own_weights = np.ones(len(own)) if each is None else each
+        apart[place] = (own_weights * domain.steps[own, released]).sum()
+        whole[place] = own_weights.sum()
+        size = len(domain.nodes)
+        counts[f"counts {place}"] = np.bincount(released, minlength=size)
+        counts[f"weights {place}"] = np.bincount(released, own_weights, size)
+    sums = {"tied": tied, "apart": apart, "whole": whole}
+    there = (codes >= 0).sum(axis=0)
+    save_arrays(config.at("categories", number), there=there, **sums, **counts)
+    return nodes
+
+
+def in_their_types(rows: pa.Table, config: RunState) -> pa.Table:
+    """Return rows with categories of one type in all blocks, whatever they publish."""
+    for name in config.categories:
+        column, kind = rows.column(name), config.levels[name].entries.type
+        place = rows.schema.get_field_index(name)
+        rows = rows.set_column(place, name, column.cast(kind))
+    return rows
+
+
+def _of_program(place: int, number: int, config: BlockState) -> Floats:
+    """Return what the groups of a block publish (m,), as all were chosen together."""
+    first = sum(config.counts[:number])
+    choice = load_arrays(config.at("chosen", place), "choice")["choice"]
+    return np.asarray(choice[first : first + config.counts[number]])
+
+
+def _made(
+    name: str,
+    codes: I64,
+    labels: Labels,
+    weights: Floats | None,
+    config: RunState,
+    purpose: str,
+) -> PublishedCategories:
+    """Return what the job publishes of a category, for groups of weighted records."""
+    how, levels = _asked(config), config.levels[name]
+    method = CATEGORY_AGGREGATORS[how.method]
+    settings = {**how.settings, "seed": derive_seed(config.secret, purpose)}
+    settings.pop("with_", ())
+    if method.nodes:
+        settings["publish"] = publishable_nodes(config.job, name)
+        if rare := find_avoided_nodes(config.job, name, levels.domain, levels.counts):
+            settings["avoid"] = rare
+    if weights is not None:
+        settings["weights"] = weights
+    own = Categories(levels.domain, codes)
+    attribute = EncodedAttribute(name, levels.kind, levels.weight, slice(0), own)
+    with naming(repr(name)):
+        return method.function(attribute, labels, **settings)
+
+
+def _asked(config: RunState) -> CategorySection:
+    return cast(CategorySection, config.job.aggregation.categories)

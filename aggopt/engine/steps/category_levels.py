@@ -1,0 +1,177 @@
+"""Categories of a table that is read in pieces: which levels there are, how often."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.core.columns.values import OWN
+from aggopt.core.types import F64, I64
+from aggopt.data.restore_types import to_plain_column
+from aggopt.encoding import AttributeType, Domain
+from aggopt.encoding._encode import weight_of
+from aggopt.encoding._levels import categories_of, require_few
+from aggopt.encoding._tree_notes import odd_branches
+from aggopt.encoding._typed_column import DEFAULT, TypedColumn
+from aggopt.errors import TableError
+
+MOST = 1000  # levels of an attribute: each is a coordinate of all records of a block
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The levels of a category, of all records of a table.
+
+    Attributes
+    ----------
+    kind, domain
+        How they are compared.
+    counts, shares : (m,)
+        How many records have each, and which share of all; by weight, if they have any.
+    weight
+        By which distances are multiplied; 0 where no record differs.
+    asked
+        The part of it that the job asks for, 1 if it says nothing.
+    entries
+        An entry of the column for each different value.
+    """
+
+    kind: str
+    domain: Domain = field(repr=False)
+    counts: I64 = field(repr=False)
+    shares: F64 = field(repr=False)
+    weight: float
+    asked: float
+    entries: pa.Array = field(repr=False)
+
+    @classmethod
+    def of(cls, found: pa.Table, how: AttributeType) -> "Levels":
+        """Return the levels that pieces of a table have, one after the other.
+
+        Each as `counted` has found them.
+
+        Raises
+        ------
+        TableError
+            They are too many; or as `aggopt.encode`.
+        """
+        each = found.group_by("value", use_threads=False).aggregate([("count", "sum")])
+        require_levels(len(each))
+        _require_some(len(each))
+        entries = each.column("value").combine_chunks()
+        column = type_entries(entries, how)
+        kind = how.kind or DEFAULT[column.what]
+        categories = categories_of(column, kind, how)
+        domain, records = categories.domain, each.column("count_sum").to_numpy()
+        counts = np.bincount(categories.codes, records, domain.m).astype(np.int64)
+        require_few(domain, counts)
+        made = cls(
+            kind, domain, counts, counts.astype(np.float64), 0.0, how.weight, entries
+        )
+        return made.weighed(made.shares)
+
+    def weighed(self, sums: F64) -> "Levels":
+        """Return the same of records that have each level with weights of these sums.
+
+        They are of all records, (m,).
+        """
+        shares = sums / sums.sum()
+        weight = weight_of(self.domain, shares, "variance")
+        return replace(self, shares=shares, weight=self.asked * weight)
+
+    @cached_property
+    def points(self) -> F64:
+        """Coordinates of all nodes (nodes, q), those in which some record differs."""
+        if not self.weight:
+            return np.empty((len(self.domain.nodes), 0))
+        there = np.flatnonzero(self.counts)
+        return np.asarray(np.sqrt(self.weight) * self.domain.apart(there))
+
+    @cached_property
+    def middle(self) -> F64:
+        """The mean of all records (q,), in these coordinates."""
+        return np.asarray(self.shares @ self.points[: self.domain.m])
+
+    @property
+    def note(self) -> str:
+        """What a user may want to look at again, or nothing."""
+        return odd_branches(self.domain)
+
+    def column(self, name: str) -> nw.Series[Any]:
+        """Return a column of this name with an entry of each different value."""
+        found: nw.Series[Any] = nw.from_native(
+            pa.chunked_array([self.entries]), series_only=True
+        )
+        return found.alias(name)
+
+
+def count_values(
+    column: pa.ChunkedArray, how: AttributeType, *, holes: bool = False
+) -> pa.Table:
+    """Return the different values of some records, and how many have each.
+
+    With `holes` what is missing is none of them.
+
+    Raises
+    ------
+    TableError, JobError
+        As `aggopt.encode` of these records; or values are too many.
+    """
+    _require_order(column.type, how)
+    held = _there(to_plain_column(column)) if holes else to_plain_column(column)
+    found = pc.value_counts(held)
+    require_levels(len(found))
+    if held.null_count < len(held) or (len(held) and how.missing != OWN):
+        own = type_entries(held, how)
+        categories_of(own, how.kind or DEFAULT[own.what], how)
+    return pa.table({"value": found.field(0), "count": found.field(1)})
+
+
+def _there(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the entries that are not missing: neither null nor no number."""
+    if pa.types.is_floating(column.type):
+        column = column.filter(pc.invert(pc.is_nan(column)))
+    return column.drop_null()
+
+
+def type_entries(
+    entries: pa.Array | pa.ChunkedArray, how: AttributeType
+) -> TypedColumn:
+    """Return entries of a column with their type; raises as `TypedColumn.of`."""
+    series = nw.from_native(_chunked(entries), series_only=True)
+    return TypedColumn.of(series, how.kind, how.format)
+
+
+def _chunked(entries: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+    chunked = isinstance(entries, pa.ChunkedArray)
+    return entries if chunked else pa.chunked_array([entries])
+
+
+def require_levels(count: int) -> None:
+    """Refuse more different values than blocks have room for."""
+    if count > MOST:
+        raise TableError(
+            f"There are more than {MOST} different values, and each is a coordinate of "
+            "every record of a block.",
+            fix="publish less detail, a region in place of a postcode; or drop the "
+            "column, as identifier.",
+        )
+
+
+def _require_some(count: int) -> None:
+    if not count:
+        raise TableError("All values are missing.", fix="leave the column out.")
+
+
+def _require_order(kind: pa.DataType, how: AttributeType) -> None:
+    """Refuse an order that files have: each of them could have its own."""
+    if pa.types.is_dictionary(kind) and kind.ordered and how.kind is None:
+        raise TableError(
+            "The order of its categories stands in each file by itself.",
+            fix='name the levels: order = ["low", "middle", "high"]; or write kind = '
+            '"nominal".',
+        )

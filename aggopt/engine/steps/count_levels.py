@@ -1,0 +1,180 @@
+"""The pass before the others: levels of categories, on which all tasks then agree."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+
+from aggopt.aggregate.categories._frequencies import Frequencies
+from aggopt.aggregate.categories._kept import allowed_or_price, require_near
+from aggopt.core.types import F64
+from aggopt.core.validation import Floats
+from aggopt.data.parsing.categories import Types, encoding_types
+from aggopt.data.table import Table, attributes_kept_missing
+from aggopt.encoding import AttributeType
+from aggopt.encoding._attribute_type import NUMERIC
+from aggopt.engine.run_state import RunState
+from aggopt.engine.steps.category_levels import Levels, count_values
+from aggopt.engine.steps.strata import read_published_rows
+from aggopt.engine.storage.scratch_files import read_buckets, sum_arrays, write_sorted
+from aggopt.errors import naming
+from aggopt.job import Job
+from aggopt.pipeline.validate.categories import (
+    require_possible,
+    require_published,
+    set_unchecked_category_method,
+)
+from aggopt.pipeline.validate.rare_categories import (
+    require_categories,
+    require_frequent,
+)
+
+
+def find_categories(schema: pa.Schema, job: Job) -> tuple[str, ...]:
+    """Return the quasi-identifiers that are categories, as their types or a job say."""
+    return select_attributes(_is_category, schema, job)
+
+
+def select_attributes(
+    are: Callable[[pa.DataType, str | None], bool], schema: pa.Schema, job: Job
+) -> tuple[str, ...]:
+    """Return the quasi-identifiers that are so, by their type and what the job says."""
+    return tuple(
+        name
+        for name in job.roles.quasi_identifier
+        if name in schema.names
+        and are(schema.field(name).type, declared_kind(job, name))
+    )
+
+
+def _is_category(kind: pa.DataType, said: str | None) -> bool:
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return said not in NUMERIC if said else not (number or pa.types.is_temporal(kind))
+
+
+def declared_kind(job: Job, name: str) -> str | None:
+    """Return the kind that a job says an attribute is of, if it does."""
+    return job.attributes[name].type.kind if name in job.attributes else None
+
+
+def make_empty_table(schema: pa.Schema, config: RunState) -> Table:
+    """Return a table that others are like: of such columns and levels, without records.
+
+    Those that are not read are left out.
+    """
+    frame = nw.from_native(schema.empty_table(), eager_only=True)
+    domains = {name: levels.domain for name, levels in config.levels.items()}
+    roles, types = config.job.roles.released, _types(schema, config.job)
+    kept = attributes_with_missing(config.job)
+    return Table(frame, roles, False, types, domains, config.clocks, kept)
+
+
+def attributes_with_missing(job: Job) -> frozenset[str]:
+    """Return the quasi-identifiers of which values may be missing, and are no level."""
+    names, policy = job.roles.quasi_identifier, job.missing.policy
+    return attributes_kept_missing(names, job.attributes, policy)
+
+
+def _types(schema: pa.Schema, job: Job) -> Types:
+    given = {n: how for n, how in job.attributes.items() if n in schema.names}
+    return encoding_types(nw.from_native(schema.empty_table(), eager_only=True), given)
+
+
+def count_levels(number: int, config: RunState) -> int:
+    """Write how many records of a piece have each level; return how many they are."""
+    piece = config.pieces[number]
+    names = (*config.categories, *config.job.roles.stratum)
+    rows, _ = read_published_rows(piece.read(names), 0, config)
+    types, kept = _types(rows.schema, config.job), attributes_with_missing(config.job)
+    for place, name in enumerate(config.categories):
+        with naming(piece.path.name), naming(f"Column {name!r}"):
+            how, holes = types.get(name, AttributeType()), name in kept
+            found = count_values(rows.column(name), how, holes=holes)
+        one = np.zeros(len(found), np.int64)
+        write_sorted(config.at(f"levels of {place}", number), found, one, 1)
+    return len(rows)
+
+
+def add_levels(config: RunState, schema: pa.Schema) -> RunState:
+    """Return what tasks are told, with the levels of the whole table.
+
+    Raises
+    ------
+    TableError
+        As `Levels.of`.
+    JobError, InfeasibleInputError
+        The levels cannot be published as the job says.
+    """
+    types, levels = _types(schema, config.job), {}
+    for place, name in enumerate(config.categories):
+        files = config.all(f"levels of {place}", len(config.pieces))
+        with naming(f"Column {name!r}"):
+            found = read_buckets(files, [0])
+            levels[name] = Levels.of(found, types.get(name, AttributeType()))
+    made = replace(config, levels=levels)
+    table = make_empty_table(schema, made)
+    job = set_unchecked_category_method(config.job, table)
+    if levels:
+        require_published(job, table)
+    if not job.roles.weight:  # else once it is known what records weigh
+        _require_counts(made)
+    require_categories(job, frozenset(levels))
+    for name, each in levels.items():
+        require_frequent(job, name, each.domain, each.counts)
+    return replace(made, job=job)
+
+
+def level_weights(X: Floats, each: Floats | None, config: RunState) -> dict[str, F64]:
+    """Return the weights (n,) that records X (n, d) of each level have, by name."""
+    if each is None:
+        return {}
+    found = {}
+    for place, (name, x) in enumerate(_columns(X, config)):
+        there, m = ~np.isnan(x), config.levels[name].domain.m
+        codes = x[there].astype(np.int64)
+        sums = np.bincount(codes, each[there], m)
+        found[f"weight of {place}"] = np.asarray(sums, np.float64)
+    return found
+
+
+def _columns(X: Floats, config: RunState) -> Iterator[tuple[str, Floats]]:
+    """Yield the name of each category and its column of records X (n, d)."""
+    yield from zip(config.categories, X[:, config.places_of_categories].T, strict=True)
+
+
+def add_weighted_levels(config: RunState) -> RunState:
+    """Return what tasks are told, with levels as the weights of records have them.
+
+    Raises
+    ------
+    JobError, InfeasibleInputError
+        Their counts are to be kept, and no groups of k keep them.
+    """
+    if not (config.job.roles.weight and config.levels):
+        return config
+    _require_counts(config)
+    if config.mean_weight is None:
+        return config
+    levels = dict(config.levels)
+    names = [f"weight of {place}" for place in range(len(levels))]
+    sums = sum_arrays(config.all("described", len(config.pieces)), *names)
+    for name, of in zip(levels, names, strict=True):
+        levels[name] = levels[name].weighed(sums[of])
+    return replace(config, levels=levels)
+
+
+def _require_counts(config: RunState) -> None:
+    """Refuse counts of levels that no groups of k can keep, where they are kept."""
+    said, weighted = config.job.aggregation.categories, config.mean_weight is not None
+    if not (isinstance(said, Frequencies) and config.levels):
+        return
+    slack, _ = allowed_or_price(said.slack, said.price, many_cells=False)
+    require_near(slack, weighted=weighted)
+    if slack is None or weighted:
+        return
+    for name, each in config.levels.items():
+        with naming(repr(name)):
+            counts = each.counts[each.counts > 0]
+            require_possible(counts, config.job.privacy.k, slack)

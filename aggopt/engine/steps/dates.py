@@ -1,0 +1,130 @@
+"""The pass that finds from which day, and in which units, dates of all records count.
+
+Dates, times of day and durations are numbers as in memory: whole ones of the coarsest
+unit in which all of the table's are whole, from the first of them on.
+"""
+
+from dataclasses import replace
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+
+from aggopt.core.standardise import Scale
+from aggopt.data.parsing.dates import find_clocks, parse_date_columns
+from aggopt.encoding._clock import Clock
+from aggopt.encoding._iso import dated
+from aggopt.engine.run_state import RunState
+from aggopt.engine.steps.count_levels import declared_kind, select_attributes
+from aggopt.engine.steps.strata import read_published_rows
+from aggopt.engine.storage.scratch_files import load_state, save_state
+from aggopt.errors import TableError, naming
+from aggopt.job import Job
+from aggopt.pipeline.finish.rounding import choose_time_step
+
+
+def find_dates(schema: pa.Schema, job: Job) -> tuple[str, ...]:
+    """Return the quasi-identifiers that are dates, as their types or a job say."""
+    return select_attributes(_is_date, schema, job)
+
+
+def _is_date(kind: pa.DataType, said: str | None) -> bool:
+    return said == "date" or (said in (None, "numeric") and pa.types.is_temporal(kind))
+
+
+def count_dates(number: int, config: RunState) -> int:
+    """Write from when, and in which units, dates of a piece count; return its records.
+
+    Raises
+    ------
+    TableError, JobError
+        They are no dates; the message has the file and the column.
+    """
+    piece = config.pieces[number]
+    rows = piece.read([*config.dates, *config.job.roles.stratum])
+    with naming(piece.path.name):
+        rows = _dated(rows, config)
+    rows, _ = read_published_rows(rows, 0, config)
+    for place, name in enumerate(config.dates):
+        with naming(piece.path.name):
+            found = _clock(rows.column(name), name, config.job)
+        save_state(config.at(f"dates of {place}", number), found)
+    return len(rows)
+
+
+def _dated(rows: pa.Table, config: RunState) -> pa.Table:
+    """Return rows of a piece with dates for the text that a job says spells them."""
+    said = {
+        n: config.job.attributes[n].type
+        for n in config.dates
+        if declared_kind(config.job, n)
+    }
+    frame = parse_date_columns(nw.from_native(rows, eager_only=True), said)
+    return frame.to_native()
+
+
+def _clock(column: pa.ChunkedArray, name: str, job: Job) -> Clock | None:
+    """Return what dates of some records count; None where all are missing."""
+    there = column.drop_null()
+    if not len(there):
+        return None
+    frame = nw.from_native(pa.table({name: there}), eager_only=True)
+    said = {name: job.attributes[name].type} if declared_kind(job, name) else {}
+    return find_clocks(frame, [name], said, ())[name]
+
+
+def add_clocks(config: RunState) -> RunState:
+    """Return what tasks are told, with what dates of the whole table count.
+
+    Raises
+    ------
+    TableError
+        All of them are missing, or files spell them in several ways.
+    """
+    clocks = {}
+    for place, name in enumerate(config.dates):
+        with naming(f"Column {name!r}"):
+            clocks[name] = _of_all(place, config)
+    return replace(config, clocks=clocks)
+
+
+def _of_all(place: int, config: RunState) -> Clock:
+    """Return what counts from the first date of all pieces, in units of all."""
+    paths = config.all(f"dates of {place}", len(config.pieces))
+    held = zip(config.pieces, map(load_state, paths), strict=True)
+    found = [(piece.path.name, clock) for piece, clock in held if clock]
+    if not found:
+        raise TableError("All values are missing.", fix="leave the column out.")
+    first, kind = found[0][0], found[0][1].type
+    for file, clock in found:
+        if clock.type != kind:
+            raise TableError(
+                f"{file} spells {clock.type}, and {first} {kind}.",
+                fix="spell all alike, as 2020-12-31, or 2020-12-31 23:59:59.",
+            )
+    clocks = [clock for _, clock in found]
+    # each unit is so many of the next: what is whole in the least is in all
+    start, whole = min(c.start for c in clocks), min(c.whole for c in clocks)
+    return Clock(kind, start, whole, clocks[0].format)
+
+
+def parse_dates(rows: pa.Table, config: RunState) -> pa.Table:
+    """Return rows of a piece with dates in place of the text that spells them."""
+    for name, clock in config.clocks.items():
+        column, place = rows.column(name), rows.schema.get_field_index(name)
+        if column.null_count == len(column):
+            rows = rows.set_column(place, name, pa.nulls(len(column), clock.type))
+        elif column.type != clock.type:
+            text = nw.from_native(column, series_only=True)
+            rows = rows.set_column(place, name, dated(text, clock.format).to_arrow())
+    return rows
+
+
+def date_steps(config: RunState, scale: Scale) -> dict[str, int]:
+    """Return of how many units published dates are multiples, by name."""
+    output = config.job.output
+    return {
+        name: choose_time_step(
+            clock, float(scale.spread[config.numbers.index(name)]), output
+        )
+        for name, clock in config.clocks.items()
+    }

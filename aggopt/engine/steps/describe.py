@@ -1,0 +1,141 @@
+"""Tasks that read the table: what is in it, and which block each record goes to."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aggopt.core.standardise import Scale
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats
+from aggopt.data.context.confidential import read_confidential_attributes
+from aggopt.data.table import Table
+from aggopt.engine.reduce.moments import PartMoments, finite_range, require_width
+from aggopt.engine.run_state import LeafState, RunState
+from aggopt.engine.steps.coordinates import block_coordinates
+from aggopt.engine.steps.count_levels import level_weights, make_empty_table
+from aggopt.engine.steps.dates import parse_dates
+from aggopt.engine.steps.global_confidential import count_confidential_values
+from aggopt.engine.steps.missing_buckets import count_patterns, count_present
+from aggopt.engine.steps.strata import count_buckets, find_bucket, read_published_rows
+from aggopt.engine.steps.value_bounds import require_originals_inside
+from aggopt.engine.steps.weights import describe_weights, read_weights, require_weights
+from aggopt.engine.storage.scratch_files import append_column, load_arrays, save_arrays
+from aggopt.engine.storage.shuffle import Shuffle
+from aggopt.errors import naming
+
+AT_ONCE = 2**16  # records that are encoded at once: one may have 1000 coordinates
+
+
+def describe_part(number: int, config: RunState) -> int:
+    """Check a piece, and write its moments and a sample of it; return its records."""
+    piece = config.pieces[number]
+    job = config.job
+    read = piece.read(config.columns)
+    with naming(piece.path.name):
+        rows = parse_dates(read, config)
+        table = check_table(rows, config)
+        read_confidential_attributes(
+            table.frame, job.roles, job.privacy, job.input.decimal
+        )
+        require_weights(table, job)
+    rows, kept = read_published_rows(rows, 0, config)
+    count_confidential_values(rows, "described", number, config)
+    X, each = table.matrix()[kept], read_weights(table)
+    each = None if each is None else each[kept]
+    numbers = X[:, config.places]
+    with naming(piece.path.name):
+        require_originals_inside(X, table, config)
+        require_width(*finite_range(numbers), config.numbers)
+    draws = np.random.default_rng([config.job.partition.settings["seed"], number])
+    drawn = np.flatnonzero(draws.random(len(X)) < config.rate)
+    by_weight = {} if each is None else vars(PartMoments.of(numbers, each))
+    save_arrays(
+        config.at("described", number),
+        sample=X[drawn],
+        **vars(PartMoments.of(numbers)),
+        **{f"{name} by weight": value for name, value in by_weight.items()},
+        **describe_weights(each),
+        **level_weights(X, each, config),
+        **count_patterns(np.isnan(X)),
+    )
+    return len(X)
+
+
+def check_table(rows: pa.Table, config: RunState) -> Table:
+    """Return the checked table of some records; raises as `Table.of`."""
+    like = make_empty_table(rows.schema, config)
+    return Table.of(rows, config.job.roles.released, like=like)
+
+
+def read_summary(config: RunState) -> tuple[PartMoments, Floats]:
+    """Return the moments of all numbers, and the sample (s, d), in the files' order.
+
+    Raises
+    ------
+    TableError
+        As `require_width`.
+    """
+    found = [load_arrays(path) for path in read_descriptions(config)]
+    what = "" if config.mean_weight is None else " by weight"
+    names = [each.name for each in fields(PartMoments)]
+    moments = [
+        PartMoments(**{name: held[name + what] for name in names}) for held in found
+    ]
+    samples = [held["sample"] for held in found]
+    low = np.min([each.low for each in moments], axis=0)
+    require_width(low, np.max([each.high for each in moments], axis=0), config.numbers)
+    return PartMoments.together(moments), np.vstack(samples)
+
+
+def read_descriptions(config: RunState) -> list[Path]:
+    """Return what the first pass has written of each piece."""
+    return config.all("described", len(config.pieces))
+
+
+def scatter_part(number: int, config: LeafState) -> list[int]:
+    """Write the records of a piece by their leaf; return how many each leaf has."""
+    piece = config.pieces[number]
+    typed = parse_dates(piece.read(config.columns), config)
+    rows, numbers = read_published_rows(typed, piece.first, config)
+    to, spread = config.at("scattered", number), leaf_shuffle(config)
+    leaf = np.empty(0, np.int64)
+    if len(rows):
+        leaf = _leaf(rows, numbers, number, config)
+    return spread.write(to, append_column(rows, numbers), leaf)
+
+
+def _leaf(rows: pa.Table, numbers: I64, number: int, config: LeafState) -> I64:
+    """Return where the records of a piece go, (n,)."""
+    X = check_table(rows, config).matrix()
+    parts = (slice(i, i + AT_ONCE) for i in range(0, len(X), AT_ONCE))
+    found = [
+        config.tree.leaf(
+            block_coordinates(X[part], config, config.scale), numbers[part]
+        )
+        for part in parts
+    ]
+    leaf = np.concatenate(found)
+    if config.buckets is not None:
+        leaf = config.buckets.bucket(np.isnan(X), leaf)
+    leaf = find_bucket(leaf, rows, config)
+    if config.job.missing.policy == "fill":
+        save_arrays(
+            config.at("there", number), **count_present(X, leaf, count_buckets(config))
+        )
+    return leaf
+
+
+def leaf_shuffle(config: LeafState) -> Shuffle:
+    """Return how records are spread over the leaves of the tree, of each stratum."""
+    return Shuffle("scattered", len(config.pieces), count_buckets(config))
+
+
+def total_covariance(found: PartMoments, scale: Scale) -> Any:
+    """Return the covariance matrix (d, d) of all records, on z-scores."""
+    unit = np.where(scale.constant, 1.0, scale.spread)
+    total = found.products / np.maximum(found.n, 1.0) / np.outer(unit, unit)
+    total[scale.constant, :] = total[:, scale.constant] = 0.0
+    return total

@@ -1,0 +1,109 @@
+"""What is required of confidential values beside those of all other records.
+
+How far a group lies from the table, and where levels end, depends on all records: how
+often each value occurs is counted before there are blocks, and again in what was
+written.
+"""
+
+from pathlib import Path
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+
+from aggopt.data.context.confidential import Confidential, read_confidential_attributes
+from aggopt.data.context.confidential_parts import (
+    WholeAttribute,
+    count_entries,
+    merge_entry_counts,
+)
+from aggopt.engine.run_state import RunState
+from aggopt.engine.storage.scratch_files import (
+    load_state,
+    load_table,
+    save_state,
+    save_table,
+)
+from aggopt.errors import InfeasibleInputError
+from aggopt.job import Job
+from aggopt.privacy._model import OWN_MODELS
+from aggopt.privacy._own import OwnRequirement
+
+MOST = 20_000_000  # records whose values a model of the user's is told at once
+
+
+def needs_global_values(job: Job) -> bool:
+    """Whether it depends on all records what a group of some must have."""
+    privacy = job.privacy
+    if not privacy.asked.isdisjoint({"t", OWN_MODELS}):
+        return True
+    treated = (privacy.treatment(name) for name in job.roles.confidential)
+    levels = any(treatment.levels is not None for treatment in treated)
+    return "l" in privacy.asked and levels
+
+
+def count_confidential_values(
+    rows: pa.Table, step: str, number: int, config: RunState
+) -> None:
+    """Write how often each confidential value occurs in some records, if asked for."""
+    if not needs_global_values(config.job):
+        return
+    for j, name in enumerate(config.job.roles.confidential):
+        save_table(config.at(f"{step}-{j}", number), count_entries(rows.column(name)))
+
+
+def collect_global_values(step: str, count: int, config: RunState) -> Path | None:
+    """Return where tasks find what is asked of all records; None if nothing is.
+
+    Raises
+    ------
+    TableError, JobError, InfeasibleInputError
+        Confidential values do not fit what the job says of them.
+    """
+    job = config.job
+    if not needs_global_values(job):
+        return None
+    found = []
+    for j, name in enumerate(job.roles.confidential):
+        parts = map(load_table, config.all(f"{step}-{j}", count))
+        together = merge_entry_counts(parts, name)
+        own = WholeAttribute.of(name, together, job.privacy, job.input.decimal)
+        _require_few(own.held)
+        found.append(own)
+    to = config.work / f"whole-{step}"
+    save_state(to, tuple(found))
+    return to
+
+
+def confidential_attributes(
+    frame: nw.DataFrame[pa.Table], config: RunState
+) -> tuple[Confidential, ...]:
+    """Return the confidential attributes of some records, and what is asked of them."""
+    job = config.job
+    if config.whole is None:
+        return read_confidential_attributes(
+            frame, job.roles, job.privacy, job.input.decimal
+        )
+    return tuple(
+        each.among(frame[each.held.name], job.input.decimal)
+        for each in _wholes(config.whole)
+    )
+
+
+def _require_few(held: Confidential) -> None:
+    """Refuse a model of the user's that is told the values of too many records."""
+    for asked in held.requirements:
+        if not isinstance(asked, OwnRequirement) or asked.counts is None:
+            continue
+        records = int(asked.counts.sum())
+        if asked.judge.takes("whole") and records > MOST:
+            raise InfeasibleInputError(
+                f"{asked.name} takes whole, the values of all {records} records of "
+                f"{held.name!r}, and each process can hold those of {MOST}.",
+                fix="let it look at the values of the group alone, without whole; or "
+                "mask the table in parts.",
+            )
+
+
+def _wholes(path: Path) -> tuple[WholeAttribute, ...]:
+    found: tuple[WholeAttribute, ...] = load_state(path)
+    return found

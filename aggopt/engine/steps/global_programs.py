@@ -1,0 +1,64 @@
+"""Programs of all groups: of numbers that are moved, and of categories."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from aggopt.engine.reduce.group_sums import GroupSums
+from aggopt.engine.run_state import BlockState
+from aggopt.engine.steps.bounded_means import may_violate_bounds, require_found
+from aggopt.engine.steps.categories import are_chosen_globally
+from aggopt.engine.steps.p3m import ShiftEnd
+from aggopt.engine.steps.value_bounds import add_bounds
+from aggopt.engine.storage.shuffle import Each
+from aggopt.job import Job, Mean
+from aggopt.pipeline.partition.partition_table import require_solved
+from aggopt.solvers import Certificate
+
+
+def solve_number_programs(
+    each: Each, config: BlockState, groups: GroupSums, schema: pa.Schema
+) -> tuple[BlockState, list[ShiftEnd | None]]:
+    """Return how centroids are moved, and how the programs of numbers ended, if any.
+
+    Raises
+    ------
+    SolverError, InfeasibleInputError
+        One has no answer that may be used; or no map keeps what is to be kept.
+    """
+    job, names = config.job, config.numbers
+    config = replace(config, shift=groups.shift(_restored(job), config.constant))
+    ends: list[ShiftEnd | None]
+    if job.aggregation.method == "p3m":
+        each("state", len(config.blocks), config)
+        ends = each("solve", len(names), config)
+        both = zip(names, ends, strict=True)
+        require_solved({name: end.certificate(0.0) for name, end in both if end})
+        return replace(config, solved=tuple(range(len(names)))), ends
+    if not may_violate_bounds(job):
+        return config, []
+    ends = each("draw in", len(names), add_bounds(config, schema))
+    require_found(names, ends)
+    drawn = tuple(j for j, end in enumerate(ends) if end is not None)
+    return replace(config, solved=drawn), ends
+
+
+def _restored(job: Job) -> str:
+    """Return what means are moved for, that all records decide."""
+    how = job.aggregation
+    return str(how.keep) if isinstance(how, Mean) else "mean"
+
+
+def solve_category_programs(each: Each, config: BlockState) -> list[Certificate]:
+    """Return how the programs of categories ended; none if blocks choose by themselves.
+
+    Raises
+    ------
+    SolverError
+        One has no answer that may be used.
+    """
+    if not are_chosen_globally(config):
+        return []
+    ends: list[Certificate] = each("choose", len(config.categories), config)
+    require_solved(dict(zip(config.categories, ends, strict=True)))
+    return ends

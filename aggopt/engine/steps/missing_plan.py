@@ -1,0 +1,110 @@
+"""What all records decide where values are missing: refusals, leaves, blocks."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from aggopt.core.columns.values import REFUSE
+from aggopt.core.types import I64, Bool
+from aggopt.engine.reduce.published_moments import PublishedMoments
+from aggopt.engine.run_state import BlockState, LeafState
+from aggopt.engine.steps.describe import read_descriptions
+from aggopt.engine.steps.missing_buckets import PatternBuckets, merge_patterns
+from aggopt.engine.storage.scratch_files import sum_arrays
+from aggopt.pipeline.partition.missing_patterns import (
+    require_enough,
+    require_no_covariance,
+    require_published,
+)
+from aggopt.pipeline.partition.strata import require_none_of
+
+
+def plan_buckets(config: LeafState) -> LeafState:
+    """Return what tasks are told, with leaves of each pattern where holes are kept.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Too few values of an attribute are there.
+    JobError
+        The covariance is to be kept of numbers of which some are missing.
+    """
+    patterns, counts = merge_patterns(read_descriptions(config))
+    if not patterns.any():
+        return config
+    job, records = config.job, int(counts.sum())
+    require_enough(_there(patterns, counts), records, job, config.categories)
+    if patterns[:, config.places].any():
+        require_no_covariance(job)
+    if job.missing.policy != "patterns":
+        return config
+    block = job.engine.block
+    return replace(
+        config, buckets=PatternBuckets.of(patterns, counts, block, config.tree.levels)
+    )
+
+
+def _there(patterns: Bool, counts: I64) -> I64:
+    """Return how many records have a value of each attribute, (d,)."""
+    return np.asarray(counts @ ~patterns)
+
+
+def least_block_size(config: LeafState) -> int:
+    """Return how many records a block has at least.
+
+    Those of rare patterns are to lie beside many others.
+    """
+    least: int = 2 * config.job.privacy.k
+    if config.buckets is None:
+        return least
+    return max(least, config.job.engine.block // 2)
+
+
+def enough_values_predicate(config: LeafState) -> Callable[[Sequence[int]], bool]:
+    """Return what says whether some leaves have values enough for groups that fill.
+
+    They are of one stratum, if there are any.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Some stratum has fewer than k values of an attribute.
+    """
+    if config.job.missing.policy != "fill":
+        return lambda leaves: True
+    paths = config.all("there", len(config.pieces))
+    there: I64 = sum_arrays(paths, "there")["there"]
+    strata = there.reshape(-1, config.leaves, there.shape[1]).sum(axis=1)
+    if config.strata is not None:
+        _require_in_strata(strata, config)
+    least = np.minimum(2 * config.job.privacy.k, strata)
+
+    def have(leaves: Sequence[int]) -> bool:
+        own = least[leaves[0] // config.leaves]
+        return bool((there[list(leaves)].sum(axis=0) >= own).all())
+
+    return have
+
+
+def _require_in_strata(there: I64, config: LeafState) -> None:
+    """Refuse strata with too few values (s, d) of an attribute to fill others by."""
+    k = config.job.privacy.k
+    for name, count in zip(config.job.roles.quasi_identifier, there.T, strict=True):
+        require_none_of(count < k, name, k, k)
+
+
+def plan_published_moments(config: BlockState, n: int) -> BlockState:
+    """Return what tasks are told, with what the values have that decide on a release.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Groups of n records publish nothing of an attribute.
+    """
+    there = sum_arrays(config.all("grouped", len(config.blocks)), "there")["there"]
+    require_published(there[None, :] > 0, config.job.roles.quasi_identifier)
+    if config.job.missing.policy == REFUSE:
+        return config
+    paths = config.all("kept", len(config.blocks))
+    return replace(config, kept_values=PublishedMoments.of(paths, n))

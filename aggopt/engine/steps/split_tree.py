@@ -1,0 +1,208 @@
+"""Records cut into blocks of about the same size, of records that lie near each other.
+
+A tree is made of a sample: each node cuts its part near its middle, where fewest
+records lie: groups do not cross a cut, so those beside it lose.
+Records that lie exactly on a cut, as many zeros do, go by a hash of their number to
+either side, in the shares that the sample has: so no value makes one block huge.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import log2
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.core.types import I64, U64
+from aggopt.core.validation import Floats
+
+DIGITS = 9  # of an axis: its last ones are of no use
+UNEVEN = 1.4  # times the average: the most that a leaf has of the sample
+NEAR = 0.025  # of a node's sample: how many on either side tell how dense a place is
+
+
+@dataclass(frozen=True, eq=False)
+class SplitTree:
+    """Cuts of a binary tree with 2^levels leaves; nodes as in a heap.
+
+    Attributes
+    ----------
+    axes : (nodes, d)
+        The direction along which each node is cut.
+    cuts : (nodes,)
+        Where: records below it go left, above it right.
+    shares : (nodes,)
+        Of records on the cut, how many go left.
+    """
+
+    levels: int
+    axes: Floats
+    cuts: Floats
+    shares: Floats
+
+    @property
+    def leaves(self) -> int:
+        """How many there are."""
+        return 1 << self.levels
+
+    @classmethod
+    def of(cls, Z: Floats, levels: int) -> "SplitTree":
+        """Return the tree of a sample Z (s, d)."""
+        nodes = (1 << levels) - 1
+        axes, cuts = np.zeros((nodes, Z.shape[1])), np.zeros(nodes)
+        shares = np.full(nodes, 0.5)
+        parts = {0: np.arange(len(Z))}
+        for node in range(nodes):
+            rows = parts.pop(node)
+            even = len(Z) >> ((node + 1).bit_length() - 1)
+            axes[node], middle = _thinnest(Z[rows], len(rows) / max(even, 1))
+            there = project_on_axes(Z[rows], axes[node][None, :])
+            order = np.argsort(there, kind="stable")
+            if len(rows) > 1:
+                cuts[node] = there[order[middle - 1 : middle + 1]].mean()
+                on_cut, below = there == cuts[node], there < cuts[node]
+                shares[node] = (middle - below.sum()) / max(on_cut.sum(), 1)
+            parts[2 * node + 1] = rows[order[:middle]]
+            parts[2 * node + 2] = rows[order[middle:]]
+        return cls(levels, axes, cuts, shares)
+
+    def leaf(self, Z: Floats, numbers: I64) -> I64:
+        """Return the leaf of each record of Z (n, d), 0..leaves-1.
+
+        `numbers` (n,) are those of the records in the table: they decide on a cut.
+        """
+        return self._way(Z, numbers)[0]
+
+    def margin(self, Z: Floats, numbers: I64) -> Floats:
+        """Return how far from each record (n,) the nearest cut on its way is."""
+        return self._way(Z, numbers)[1]
+
+    def _way(self, Z: Floats, numbers: I64) -> tuple[I64, Floats]:
+        node, nearest = np.zeros(len(Z), np.int64), np.full(len(Z), np.inf)
+        for _ in range(self.levels):
+            there, cut = project_on_axes(Z, self.axes[node]), self.cuts[node]
+            nearest = np.minimum(nearest, np.abs(there - cut))
+            chance = hash_to_unit(numbers.astype(np.uint64), node.astype(np.uint64))
+            right = np.where(there == cut, chance >= self.shares[node], there > cut)
+            node = 2 * node + 1 + right
+        return node - len(self.cuts), nearest
+
+
+def project_on_axes(Z: Floats, axes: Floats) -> Floats:
+    """Return how far each record (n, d) lies along its axis, (n, d) or (1, d).
+
+    Summed in one order, column after column, whatever the number of records: equal
+    records lie equally far, on any machine.
+    """
+    found = np.zeros(len(Z))
+    for j in range(Z.shape[1]):
+        found += Z[:, j] * axes[:, j]
+    return found
+
+
+def hash_to_unit(numbers: U64, nodes: U64) -> Floats:
+    """Return a number in [0, 1) of each record and node, as if drawn."""
+    with np.errstate(over="ignore"):
+        mixed = numbers * np.uint64(0x9E3779B97F4A7C15) + nodes
+        for shift, factor in _STEPS:
+            mixed ^= mixed >> np.uint64(shift)
+            mixed *= np.uint64(factor)
+        mixed ^= mixed >> np.uint64(31)
+    return np.asarray((mixed >> np.uint64(11)) * 2.0**-53)
+
+
+_STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))  # of splitmix64
+
+
+def _thinnest(Z: Floats, size: float) -> tuple[Floats, int]:
+    """Return the axis to cut a node's sample (s, d) across, and how many go left.
+
+    `size` is the node's, 1 where all of its depth are alike.  The best cut across a
+    principal axis is turned towards the line between the means of its two sides, while
+    that is better: the gap between clusters is seldom across an axis of them all.
+    """
+    axes, n = _principal(Z), len(Z)
+    beside = max(1, round(NEAR * n))
+    if n <= max(Z.shape[1], 2 * beside):
+        return axes[0], n // 2
+    least = max(1 - UNEVEN / (2 * size), 1 / (2 * size * UNEVEN))
+    first = min(max(beside, round(least * n)), n // 2)
+    places = np.arange(first, n - first + 1)
+    places = places[np.argsort(np.abs(2 * places - n), kind="stable")]
+    best = _best_cut(Z, axes, places, beside)
+    while True:
+        tilted = _best_cut(Z, _between(Z, best)[None, :], places, beside)
+        if tilted.reach <= best.reach:
+            return best.axis, best.place
+        best = tilted
+
+
+class _Cut(NamedTuple):
+    """A cut of a sample: how many go left, and how far those beside it reach."""
+
+    axis: Floats
+    place: int
+    reach: float
+
+
+def _best_cut(Z: Floats, axes: Floats, places: I64, beside: int) -> _Cut:
+    """Return the cut of a sample (s, d) where fewest records lie.
+
+    Of places along axes (a, d) that is the one from which the records on either side,
+    so many of them, reach farthest.
+    """
+    there = np.sort(Z @ axes.T, axis=0)
+    middle = (there[places - 1] + there[places]) / 2
+    below, above = middle - there[places - beside], there[places + beside - 1] - middle
+    reach = np.minimum(below, above).T
+    axis, place = divmod(int(np.argmax(reach)), len(places))
+    return _Cut(axes[axis], int(places[place]), float(reach[axis, place]))
+
+
+def _between(Z: Floats, cut: _Cut) -> Floats:
+    """Return the direction (d,) from the mean of one side of a cut to the other's."""
+    order = np.argsort(Z @ cut.axis, kind="stable")
+    left, right = Z[order[: cut.place]], Z[order[cut.place :]]
+    away = right.mean(axis=0) - left.mean(axis=0)
+    length = float(np.sqrt((away**2).sum()))
+    return np.round(away / length, DIGITS) if length else cut.axis
+
+
+def _principal(Z: Floats) -> Floats:
+    """Return the directions (d, d) in which records (n, d) vary, most first."""
+    if len(Z) <= Z.shape[1]:
+        return np.asarray(np.eye(Z.shape[1]))
+    away = Z - Z.mean(axis=0)
+    axes = np.linalg.eigh(away.T @ away)[1].T[::-1]
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
+    return np.asarray(np.round(axes * np.sign(largest), DIGITS))
+
+
+def count_tree_levels(n: float, block: int) -> int:
+    """Return how often n records are halved, so that leaves have about so many."""
+    return max(0, round(log2(max(n, 1) / block)))
+
+
+def merge_leaves(
+    sizes: I64, least: int, keep: Callable[[Sequence[int]], bool] = lambda leaves: True
+) -> list[tuple[int, ...]]:
+    """Return leaves together, neighbours in the tree, so that each has `least`.
+
+    Sizes (leaves,) are how many records each leaf has; there are `least` in all.  Where
+    all leaves together `keep` what is asked of a block, each block does.
+    """
+    found: list[list[int]] = []
+    own: list[int] = []
+    held = 0
+    for leaf, size in enumerate(sizes.tolist()):
+        own.append(leaf)
+        held += size
+        if held >= least and keep(own):
+            found.append(own)
+            own, held = [], 0
+    if own:
+        own = [*(found.pop() if found else []), *own]
+        while found and not keep(own):
+            own = [*found.pop(), *own]
+        found.append(own)
+    return [tuple(leaves) for leaves in found]

@@ -1,0 +1,264 @@
+"""Strata of a table in parts: which there are, and blocks that lie within them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+
+from aggopt.core.types import I64, Bool, Labels
+from aggopt.data.context.strata import (
+    note_on_small_strata,
+    require_complete,
+    small_strata_error,
+)
+from aggopt.data.restore_types import to_plain_column
+from aggopt.engine.run_state import LeafState, RunState
+from aggopt.engine.steps.split_tree import merge_leaves
+from aggopt.engine.storage.scratch_files import (
+    load_state,
+    load_table,
+    save_state,
+    save_table,
+)
+from aggopt.errors import InfeasibleInputError, naming
+from aggopt.release.audit.counts import combine_codes, encode_entries
+
+MOST = 100_000  # strata times leaves: files in between have a part for each
+COUNT = "records of stratum"
+LESS = (
+    'set small = "merge" under [strata], which puts each with the nearest one, or '
+    '"drop", which leaves their records out, where others are left; or name fewer '
+    "columns as stratum, or a smaller k."
+)
+
+Keep = Callable[[Sequence[int]], bool]
+Part = tuple[int, ...]  # buckets of one stratum, after each other in the tree
+
+
+@dataclass(frozen=True, eq=False)
+class TableStrata:
+    """The strata of a table that are published, and what became of the others.
+
+    Attributes
+    ----------
+    keys
+        The values of each, in a row: (s, q); where some are merged, of those before.
+    sizes : (s,)
+        How many records each has.
+    small, records
+        How many more had fewer than k records and are left out, or merged with others;
+        and how many these had.
+    into
+        Which stratum each row of `keys` is merged into; None where none is.
+    published
+        The values of strata then, in a row each: (s, q).
+    changed
+        How many records are published with other values than their own.
+    """
+
+    keys: pa.Table = field(repr=False)
+    sizes: I64 = field(repr=False)
+    small: int = 0
+    records: int = 0
+    into: I64 | None = field(default=None, repr=False)
+    published: pa.Table | None = field(default=None, repr=False)
+    changed: int = 0
+
+    def of(self, rows: pa.Table) -> I64:
+        """Return the stratum of each row (n,), 0..s-1; -1 of one that is left out."""
+        own = plain_columns(rows, self.keys.column_names)
+        codes = combine_columns(pa.concat_tables([self.keys, own]))
+        place = np.full(int(codes.max()) + 1, -1)
+        known = len(self.keys)
+        place[codes[:known]] = np.arange(known) if self.into is None else self.into
+        return place[codes[known:]]
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """Yield what became of small strata, in counts."""
+        if self.small:
+            changed = None if self.into is None else self.changed
+            yield note_on_small_strata(self.small, self.records, changed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return counts, ready for JSON."""
+        return {
+            "strata": len(self.sizes),
+            "smallest": int(self.sizes.min()),
+            "small": self.small,
+            "records": self.records,
+            "changed": self.changed,
+            "dropped": self.records if self.into is None else 0,
+        }
+
+
+def plain_columns(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Return columns without dictionaries, which differ from file to file."""
+    return pa.table({name: to_plain_column(rows.column(name)) for name in names})
+
+
+def combine_columns(rows: pa.Table) -> Labels:
+    """Return which combination of values each row has, (n,), 0..m-1."""
+    frame = nw.from_native(rows, eager_only=True)
+    return combine_codes([encode_entries(column) for column in frame.iter_columns()])
+
+
+def count_strata(number: int, config: RunState) -> int:
+    """Write which strata a piece has, and how many records of each."""
+    piece, names = config.pieces[number], config.job.roles.stratum
+    rows = piece.read(names)
+    with naming(piece.path.name):
+        require_complete(nw.from_native(rows, eager_only=True), names)
+    own = plain_columns(rows, names)
+    first, sizes = np.unique(
+        combine_columns(own), return_index=True, return_counts=True
+    )[1:]
+    found = own.take(pa.array(first)).append_column(COUNT, pa.array(sizes))
+    save_table(config.at("strata", number), found)
+    return len(sizes)
+
+
+def merge_strata_counts(config: RunState) -> Path:
+    """Return where it stands which strata all pieces have.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Some have fewer than k records and are to be refused, or all have.
+    """
+    found = pa.concat_tables(map(load_table, config.all("strata", len(config.pieces))))
+    keys, counts = found.drop_columns([COUNT]), found.column(COUNT).to_numpy()
+    first, which = np.unique(
+        combine_columns(keys), return_index=True, return_inverse=True
+    )[1:]
+    sizes = np.bincount(which, counts).astype(np.int64)
+    merged = config.job.strata.small == "merge"  # once the means of all are known
+    few = (sizes < config.job.privacy.k) & (not merged)
+    small, records = int(few.sum()), int(sizes[few].sum())
+    if few.all() or (small and config.job.strata.small == "refuse"):
+        raise small_strata_error(
+            small, len(sizes), records, config.job.privacy.k, fix=LESS
+        )
+    kept = np.sort(first[~few])
+    strata = TableStrata(keys.take(pa.array(kept)), sizes[which[kept]], small, records)
+    to = config.work / "of-strata"
+    save_state(to, strata)
+    return to
+
+
+def read_published_rows(
+    rows: pa.Table, first: int, config: RunState
+) -> tuple[pa.Table, I64]:
+    """Return the rows of a piece that are published, and their numbers."""
+    numbers = first + np.arange(len(rows), dtype=np.int64)
+    if config.strata is None:
+        return rows, numbers
+    kept = load_state(config.strata).of(rows) >= 0
+    return rows.filter(pa.array(kept)), numbers[kept]
+
+
+def count_buckets(config: LeafState) -> int:
+    """Return into how many parts records are scattered: leaves, of each stratum.
+
+    Raises
+    ------
+    InfeasibleInputError
+        They are more than files can have.
+    """
+    leaves = config.leaves
+    if config.strata is None:
+        return leaves
+    strata = len(load_state(config.strata).sizes)
+    if strata * leaves > MOST:
+        raise InfeasibleInputError(
+            f"There are {strata} strata, each to be cut into {leaves} parts: more than "
+            f"{MOST} in all.",
+            fix="choose a larger block under [engine], or name fewer columns as "
+            "stratum.",
+        )
+    return strata * leaves
+
+
+def find_bucket(leaf: I64, rows: pa.Table, config: LeafState) -> I64:
+    """Return the part of each row (n,): its leaf, among those of its stratum."""
+    if config.strata is None:
+        return leaf
+    return np.asarray(load_state(config.strata).of(rows) * config.leaves + leaf)
+
+
+def has_records_elsewhere(rows: pa.Table, config: RunState) -> Bool:
+    """Whether the stratum of each row, (n,), has records beside these rows.
+
+    All have where there are no strata.
+    """
+    if config.strata is None:
+        return np.ones(len(rows), np.bool_)
+    strata = load_state(config.strata)
+    of = strata.of(rows)
+    here = np.bincount(of, minlength=len(strata.sizes))
+    return np.asarray((here < strata.sizes)[of])
+
+
+def split_strata(sizes: I64, config: LeafState, keep: Keep, least: int) -> list[Part]:
+    """Return buckets together as parts of one stratum each, neighbours in the tree.
+
+    A part has `least` records or more, and within strata half a block, or all that its
+    stratum has.
+    """
+    if config.strata is None:
+        return merge_leaves(sizes, least, keep)
+    least = max(least, config.job.engine.block // 2)
+    found: list[Part] = []
+    for own in np.split(np.arange(len(sizes)), len(sizes) // config.leaves):
+        there = own[sizes[own] > 0]
+        found += _of_stratum(there, sizes[there], least, keep)
+    return found
+
+
+def _of_stratum(there: I64, sizes: I64, least: int, keep: Keep) -> Iterator[Part]:
+    """Yield buckets of a stratum together."""
+
+    def part(places: Sequence[int]) -> Part:
+        return tuple(there[list(places)].tolist())
+
+    for places in merge_leaves(sizes, least, lambda places: keep(part(places))):
+        yield part(places)
+
+
+def assign_parts_to_blocks(
+    parts: Sequence[Part], sizes: I64, config: LeafState
+) -> list[list[Part]]:
+    """Return the parts of each block: within strata, small ones after each other."""
+    if config.strata is None:
+        return [[part] for part in parts]
+    block = config.job.engine.block
+    found: list[list[Part]] = []
+    held = block
+    for part in parts:
+        records = count_records(part, sizes)
+        if held + records <= block:
+            found[-1].append(part)
+            held += records
+        else:
+            found.append([part])
+            held = records
+    return found
+
+
+def count_records(part: Part, sizes: I64) -> int:
+    """Return how many records a part has, of buckets with so many, (buckets,)."""
+    return int(sizes[list(part)].sum())
+
+
+def apply_within_strata(strata: I64, made: Callable[[I64], Labels]) -> Labels:
+    """Return groups that lie within strata (n,): what is `made` of the rows of each."""
+    labels, count = np.empty(len(strata), np.intp), 0
+    for stratum in np.unique(strata):
+        own = np.flatnonzero(strata == stratum)
+        labels[own] = count + made(own)
+        count = int(labels[own].max()) + 1
+    return labels

@@ -1,0 +1,129 @@
+"""Bounds of published numbers, and whole ones, as each block keeps them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from aggopt.aggregate._bounds import Bounds
+from aggopt.aggregate._whole import whole_numbers
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats
+from aggopt.data.table import Table
+from aggopt.engine.run_state import BlockState, RunState
+from aggopt.engine.steps.count_levels import make_empty_table
+from aggopt.engine.steps.dates import date_steps
+from aggopt.errors import naming
+from aggopt.pipeline.finish.rounding import (
+    decimals_of_attribute,
+    move_inside_bounds,
+    round_to_grid,
+)
+from aggopt.pipeline.partition.partitioned_table import present_values
+from aggopt.pipeline.validate.bounds import require_inside, require_number, require_some
+from aggopt.pipeline.validate.published_grid import is_asked_whole, read_bounds
+
+
+def bounded_attributes(config: RunState) -> list[str]:
+    """Return the attributes whose values are to be within bounds, or whole."""
+    given = config.job.attributes
+    return [name for name, section in given.items() if section.limited]
+
+
+def require_originals_inside(X: Floats, table: Table, config: RunState) -> None:
+    """Refuse originals X (n, d) of a piece that lie beyond bounds.
+
+    Raises
+    ------
+    TableError
+        The message has how many they are.
+    """
+    names = config.job.roles.quasi_identifier
+    for name in bounded_attributes(config):
+        with naming(repr(name)):
+            require_inside(
+                present_values(X[:, names.index(name)]), table, config.job, name
+            )
+
+
+def require_numbers(config: RunState, schema: pa.Schema) -> None:
+    """Refuse bounds of what is no number; raises as `require_number`."""
+    table = make_empty_table(schema, config)
+    for name in bounded_attributes(config):
+        with naming(repr(name)):
+            require_number(table, name)
+
+
+def require_values(
+    config: RunState, schema: pa.Schema, scale: Scale, n: Floats
+) -> None:
+    """Refuse bounds that no values of so few digits, or of this variance, are within.
+
+    `scale` is that of numbers, of which `n` (p,) values are there; raises as
+    `require_some`.
+    """
+    table = make_empty_table(schema, config)
+    for name in bounded_attributes(config):
+        j = config.numbers.index(name)
+        ends = (part[[j]] for part in (scale.origin, scale.centre, scale.spread))
+        with naming(repr(name)):
+            require_some(Scale(*ends), int(n[j]), table, config.job, name)
+
+
+def bounds_of_numbers(table: Table, config: RunState) -> Bounds:
+    """Return the bounds of numbers (p,), infinite where there are none."""
+    return read_bounds(table, config.job, config.numbers)
+
+
+def add_bounds(config: BlockState, schema: pa.Schema) -> BlockState:
+    """Return what tasks are told, with the bounds of numbers on z-scores."""
+    table = make_empty_table(schema, config)
+    return replace(config, ends=standardised_bounds(table, config))
+
+
+def standardised_bounds(table: Table, config: BlockState) -> Bounds:
+    """Return the bounds of numbers (p,), on z-scores of what decides on a release."""
+    ends = bounds_of_numbers(table, config).standardised(config.scale)
+    own = config.kept_values
+    return ends if own is None else ends.standardised(own.scale)
+
+
+def round_centroids(
+    values: Floats, sizes: Floats, table: Table, config: RunState, scale: Scale
+) -> Floats:
+    """Return centroids (m, p) in their own units, on the grid of each attribute.
+
+    `sizes` (m, p) are the records behind each: whole numbers that are asked for keep
+    the mean of the block.
+    """
+    found, job = values.copy(), config.job
+    for name, step in date_steps(config, scale).items():
+        j = config.numbers.index(name)
+        found[:, j] = config.clocks[name].on_grid(values[:, j], step)
+    for j, name in enumerate(config.numbers):
+        if name in config.clocks:
+            continue
+        spread = float(scale.spread[j])
+        place = decimals_of_attribute(table, job, name, spread)
+        if place is not None:
+            whole = place == 0 and is_asked_whole(job, name)
+            by = _whole if whole else _on_grid
+            found[:, j] = by(values[:, j], sizes[:, j], place)
+        if name in job.attributes:
+            found[:, j] = move_inside_bounds(
+                found[:, j], table, job, name, spread, place
+            )
+    return found
+
+
+def _on_grid(values: Floats, sizes: Floats, place: int) -> Floats:
+    return round_to_grid(values, place)
+
+
+def _whole(values: Floats, sizes: Floats, place: int) -> Floats:
+    rows = np.flatnonzero(~np.isnan(values))
+    if not len(rows) or np.ptp(values[rows]) == 0:
+        return round_to_grid(values, place)
+    found = values.copy()
+    found[rows] = whole_numbers(values[rows], sizes[rows])
+    return found

@@ -1,0 +1,188 @@
+"""Sampling weights of a table in parts: what all of them say, and those of some."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aggopt.core.columns.values import REFUSE
+from aggopt.core.types import Bool, Labels
+from aggopt.core.validation import Floats
+from aggopt.data.context.weights import read_sampling_weights
+from aggopt.data.restore_types import replace_values
+from aggopt.data.table import Table
+from aggopt.engine.run_state import RunState
+from aggopt.engine.storage.scratch_files import append_column, load_arrays, pop_column
+from aggopt.errors import InfeasibleInputError, TableError
+from aggopt.job import Job
+from aggopt.partition._shared.scaling import WIDEST
+from aggopt.pipeline.validate.sampling_weights import (
+    merge_for_dominance,
+    notes,
+    require_done,
+)
+from aggopt.privacy._dominance import ROUNDING
+from aggopt.privacy._requirement import Check, Requirement
+from aggopt.release.audit.dominance import (
+    dominance_requirement,
+    find_most_dominated,
+    weights_of_values,
+)
+
+
+def add_merging_for_dominance(job: Job) -> tuple[Job, tuple[str, ...]]:
+    """Return the job with a repair for groups that one record dominates, and why."""
+    if not job.roles.weight or job.privacy.repair or job.weights.dominance == 1:
+        return job, ()
+    return merge_for_dominance(job, apart=job.missing.policy == "patterns")
+
+
+def read_weights(table: Table) -> Floats | None:
+    """Return the weight of each record, (n,); None where no column has them."""
+    found = read_sampling_weights(table)
+    return None if found is None else found.each
+
+
+def require_weights(table: Table, job: Job) -> None:
+    """Refuse what is not done with the weights of a piece.
+
+    Raises
+    ------
+    TableError, JobError
+        As `aggopt.pipeline.validate.sampling_weights.require_weighed`.
+    """
+    if job.roles.weight:
+        read_sampling_weights(table)
+        whole = table.matrix()
+        require_done(job, whole, (tuple(range(whole.shape[1])),))
+
+
+def describe_weights(each: Floats | None) -> dict[str, Any]:
+    """Return what is kept of the weights of a piece."""
+    if each is None or not len(each):
+        return {}
+    return {"weights": np.array([each.sum(), each.min(), each.max()])}
+
+
+def mean_weight(paths: Sequence[Path], n: int, job: Job) -> float | None:
+    """Return the mean of the weights of n records; None where none differ.
+
+    Raises
+    ------
+    TableError
+        The largest is more than a million times the smallest.
+    InfeasibleInputError
+        One record has more of the weight of all than a group may have.
+    """
+    if not job.roles.weight:
+        return None
+    held = [load_arrays(path) for path in paths]
+    found = np.stack([each["weights"] for each in held if "weights" in each])
+    total, least, most = found[:, 0].sum(), found[:, 1].min(), found[:, 2].max()
+    (name,) = job.roles.weight
+    if not most / WIDEST <= least:
+        raise TableError(
+            f"Column {name!r}: the largest of {n} weights is more than {WIDEST:g} "
+            "times the smallest.",
+            fix="cap the largest weights: beside them, others count for nothing.",
+        )
+    share = job.weights.dominance
+    if most > share * total * (1 + ROUNDING):
+        raise InfeasibleInputError(
+            f"One of {n} records has more than {share:g} of the weight of all by "
+            f"{name!r}: no group keeps that dominance.",
+            fix="correct that weight, leave the record out, or allow a larger "
+            "dominance under [weights].",
+        )
+    return None if least == most else float(total / n)
+
+
+def scale_weights(each: Floats | None, config: RunState) -> Floats | None:
+    """Return weights (n,) on a scale on which those of the table have the mean 1.
+
+    None where they do not differ.
+    """
+    if each is None or config.mean_weight is None:
+        return None
+    return np.asarray(each / config.mean_weight)
+
+
+def requirements_of_weights(job: Job, each: Floats | None) -> tuple[Requirement, ...]:
+    """Return what is required of the weights of some records."""
+    return dominance_requirement(job, each)
+
+
+def requirements_of_all_weights(table: Table, job: Job) -> tuple[Requirement, ...]:
+    """Return the same of a table, and of the values that others are filled with."""
+    each = read_weights(table)
+    asked = requirements_of_weights(job, each)
+    if each is not None and job.missing.policy == "fill":
+        there = ~np.isnan(table.matrix())
+        asked += dominance_requirement(job, weights_of_values(each, there))
+    return asked
+
+
+def check_weights_of_groups(
+    job: Job, each: Floats | None, groups: Labels
+) -> list[Check]:
+    """Return what groups (n,) of records have of it, by weights (n, w) of `without`."""
+    if each is None:
+        return []
+    return find_most_dominated(
+        dominance_requirement(job, each), [(range(each.shape[1]), groups)]
+    )
+
+
+def append_weights(
+    rows: pa.Table, each: Floats | None, kept: Bool, config: RunState
+) -> pa.Table:
+    """Return rows with the weights (n,) of their records as columns at their end.
+
+    One, or one for each attribute where values may be missing: a record that decides
+    nothing of what is published of it has no weight in it.  `kept` (n, d) says which
+    do.
+    """
+    columns: list[Floats] = [] if each is None else [each]
+    if each is not None and _of_values(config.job):
+        columns = list(np.where(kept, each[:, None], 0.0).T)
+    for column in columns:
+        rows = append_column(rows, column)
+    return rows
+
+
+def remove_weights(rows: pa.Table, config: RunState) -> tuple[pa.Table, Floats | None]:
+    """Return rows without these columns, and what stands in them, (n, w) if any."""
+    job, columns = config.job, []
+    if not job.roles.weight:
+        return rows, None
+    for _ in job.roles.quasi_identifier if _of_values(job) else job.roles.weight:
+        rows, column = pop_column(rows)
+        columns.append(column.astype(np.float64))
+    return rows, np.stack(columns[::-1], axis=1)
+
+
+def _of_values(job: Job) -> bool:
+    return job.missing.policy != REFUSE
+
+
+def note_on_weights(config: RunState) -> list[str]:
+    """Say what is weighed; nothing without weights that differ."""
+    mean = config.mean_weight
+    return notes(config.job, None if mean is None else np.array([mean]))
+
+
+def publish_weights(
+    table: Table, labels: Labels, each: Floats | None, job: Job
+) -> Table:
+    """Return records of a release with their weights as the job publishes them."""
+    if each is None:
+        return table
+    (name,), frame = job.roles.weight, table.frame
+    if job.weights.published == "drop":
+        return replace(table, frame=frame.drop(name), roles=job.released_roles)
+    means = np.bincount(labels, each) / np.bincount(labels)
+    column = replace_values(frame[name], means[labels], round_integers=False)
+    return replace(table, frame=frame.with_columns(column))

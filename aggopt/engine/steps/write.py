@@ -1,0 +1,200 @@
+"""Tasks of the release: its files, and a recount of what is written in them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from aggopt.core.plural import plural
+from aggopt.core.types import I64
+from aggopt.data.readers.read import read_release_as_text
+from aggopt.engine.reduce.partial_audit import PartialAudit, audit_part
+from aggopt.engine.run_state import BlockState, RunState
+from aggopt.engine.steps import weights
+from aggopt.engine.steps.block import part_shuffle
+from aggopt.engine.steps.global_confidential import count_confidential_values
+from aggopt.engine.storage.bucket_refs import read_sources
+from aggopt.engine.storage.input_parts import first_records
+from aggopt.engine.storage.scratch_files import (
+    append_column,
+    decode_dictionaries,
+    load_arrays,
+    pop_column,
+    save_arrays,
+    write_atomically,
+)
+from aggopt.engine.storage.shuffle import Shuffle
+from aggopt.errors import EngineError, PrivacyError
+from aggopt.release.files.staging import current_umask, sha256_of_file
+from aggopt.release.files.write_table import write_table
+
+PER_FILE = 250_000  # records of a file of the release, about
+
+
+def choose_file_count(n: int) -> int:
+    """Return over how many files a release of n records is spread."""
+    return max(1, round(n / PER_FILE))
+
+
+def write_part(number: int, config: BlockState) -> tuple[int, str]:
+    """Write a file of the release, and its key; return records and SHA-256."""
+    found = read_sources(part_shuffle(config).sources([number], config), config.at)
+    rows, place = pop_column(found)
+    rows, group = pop_column(rows)
+    rows, numbers = pop_column(rows)
+    order = np.lexsort((numbers, place.view(np.uint64)))
+    rows, each = weights.remove_weights(rows, config)
+    if each is not None:
+        save_arrays(config.at("weights", number), each=each[order])
+    public = rows.take(pa.array(order))
+    to = config.part(number)
+    stage = config.public.parent
+    write_atomically(
+        to, lambda aside: write_table(aside, public, config.job, {}), stage
+    )
+    to.chmod(0o666 & ~current_umask())
+    key = _key(numbers[order], group[order], config)
+    write_atomically(
+        config.key(number), lambda aside: pq.write_table(key, aside), stage
+    )
+    return len(rows), sha256_of_file(to)
+
+
+def _key(numbers: I64, group: I64, config: RunState) -> pa.Table:
+    """Return where each record of a file of the release comes from, in its order."""
+    firsts = first_records(config.pieces)
+    names, starts = list(firsts), np.array(list(firsts.values()))
+    part = np.searchsorted(starts, numbers, side="right") - 1
+    files = pa.DictionaryArray.from_arrays(part.astype(np.int32), names)
+    return pa.table(
+        {
+            "input_file": files,
+            "input_record": numbers - starts[part],
+            "group": group,
+            "released_record": np.arange(len(numbers)),
+        }
+    )
+
+
+def route_equal_records(number: int, config: RunState) -> list[int]:
+    """Read a file of the release as anyone would; send equal records to one place."""
+    job = config.job
+    rows = read_release_as_text(config.part(number), job.input, job.roles)
+    mixed = hash_rows(rows.select(list(job.roles.combination)))
+    bucket = (mixed >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
+    count_confidential_values(rows, "sorted", number, config)
+    if job.roles.weight:  # those of the table that was masked, in the file's order
+        for each in load_arrays(config.at("weights", number))["each"].T:
+            rows = append_column(rows, each)
+    to = config.at("sorted", number)
+    return place_shuffle(config).write(to, rows, bucket.astype(np.int64))
+
+
+def hash_rows(rows: pa.Table) -> npt.NDArray[np.uint64]:
+    """Return a number of each row (n,), the same wherever an equal row stands.
+
+    A column has the same type then, whether values are missing beside it or not.
+    """
+    alike = decode_dictionaries(rows)
+    for place, each in enumerate(alike.schema):
+        column = alike.column(place)
+        if pa.types.is_boolean(each.type):
+            column = column.cast(pa.int8())
+        if pa.types.is_temporal(each.type):
+            column = column.cast(f"int{each.type.bit_width}")
+        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+            column = pc.add(column.cast(pa.float64(), safe=False), 0.0)  # of -0.0: 0.0
+        alike = alike.set_column(place, each.name, column)
+    found = pd.util.hash_pandas_object(alike.to_pandas(), index=False)
+    return np.asarray(found.to_numpy(np.uint64))
+
+
+def place_shuffle(config: RunState) -> Shuffle:
+    """Return how records of files are spread over the places where they are counted."""
+    return Shuffle("sorted", config.parts, config.parts)
+
+
+def recount_place(number: int, config: RunState) -> PartialAudit | None:
+    """Count the records of one place, of which no equals one of another place."""
+    rows = read_sources(place_shuffle(config).sources([number], config), config.at)
+    if not len(rows):
+        return None
+    return audit_part(*weights.remove_weights(rows, config), config)
+
+
+def require_all(found: int, records: int) -> None:
+    """Refuse files that do not read as all the records.
+
+    Raises
+    ------
+    PrivacyError
+        Some are missing, or are there twice.
+    """
+    if found != records:
+        raise PrivacyError(
+            f"What was written reads as {found} records, and there are {records}.",
+            fix="look for what else writes into that folder; nothing was left behind.",
+        )
+
+
+def require_alone(folder: Path, names: Sequence[str]) -> None:
+    """Refuse a folder that holds more than the files that were counted, or fewer.
+
+    Raises
+    ------
+    PrivacyError
+        So many other files are there, or are not.
+    """
+    others = {path.name for path in folder.iterdir()} ^ set(names)
+    if others:
+        raise PrivacyError(
+            f"The folder of the release differs by {plural(len(others), 'file')} from "
+            "what was counted.",
+            fix="look for what else writes into that folder; nothing was left behind.",
+        )
+
+
+def require_keys(config: RunState) -> None:
+    """Refuse a release of which keys are gone.
+
+    Raises
+    ------
+    EngineError
+        So many are not there any more.
+    """
+    gone = sum(not config.key(number).exists() for number in range(config.parts))
+    if gone:
+        raise EngineError(
+            f"{gone} of {plural(config.parts, 'key')} of this release "
+            f"{'is' if gone == 1 else 'are'} gone: someone has removed what a killed "
+            "run had left.",
+            fix="mask the folder anew, without resume; nothing was released.",
+        )
+
+
+def hash_file(number: int, config: RunState) -> str:
+    """Return the SHA-256 of a file of the release as it is now."""
+    return sha256_of_file(config.part(number))
+
+
+def require_unchanged(files: Sequence[dict[str, Any]], now: Sequence[str]) -> None:
+    """Refuse files that have changed since they were written.
+
+    Raises
+    ------
+    PrivacyError
+        Their number is in it.
+    """
+    changed = sum(file["sha256"] != own for file, own in zip(files, now, strict=True))
+    if changed:
+        raise PrivacyError(
+            f"{changed} of {plural(len(files), 'file')} changed while being counted.",
+            fix="look for what else writes into that folder, or for a disk that fails; "
+            "nothing was left behind.",
+        )

@@ -1,0 +1,1 @@
+"""Files of a run: input parts, scratch files, the journal and output folders."""

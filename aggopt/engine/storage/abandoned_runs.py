@@ -1,0 +1,166 @@
+"""What ended runs have left: a run goes on with it, or discards it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from aggopt.core.stale_files import (
+    adopt_run_folder,
+    find_abandoned_runs,
+    remove_run,
+    remove_stale,
+    strip_owner,
+)
+from aggopt.engine.storage.journal import (
+    DONE,
+    PRIVATE,
+    SAYS,
+    STAGE,
+    Journal,
+    RunRecord,
+    private_folder,
+    read_results,
+    read_run,
+)
+from aggopt.engine.storage.scratch_files import STOP
+from aggopt.errors import LeftRunError
+
+ANEW = "begin anew: --discard, or resume = false, which removes it"
+
+Found = TypeVar("Found")
+
+
+def resume_run(asked: RunRecord, known: str | None) -> tuple[Journal, str] | None:
+    """Return the journal of an ended run that is asked for again, and its secret.
+
+    None if there is none.  Its folders are this process's from here on, whatever folder
+    for files in between is asked for now.  `known` is the secret of a release that is
+    to be made again.
+
+    Raises
+    ------
+    LeftRunError
+        What was left for the same place is of another job, input or version, or it is
+        damaged.
+    """
+    for stage, left in _left_for(asked.out):
+        _require_same(stage, left, asked, known)
+        work = _work_in(left.parent, stage)
+        if work is not None:
+            for done in work.glob(f"{DONE}*"):
+                _undamaged(read_results, done, done)
+            journal = Journal(adopt_run_folder(work), adopt_run_folder(stage))
+            (journal.work / STOP).unlink(missing_ok=True)
+            _take_back(journal.stage, private_folder(asked.out))
+            return journal, left.secret
+        remove_run(stage)  # half of it is of no use
+    return None
+
+
+def clear_runs(asked: RunRecord, *, discard: bool) -> tuple[str, ...]:
+    """Remove what runs to the same folder have left; return notes.
+
+    What one has left for another folder stays, and a note says so.
+
+    Raises
+    ------
+    LeftRunError
+        Some was left, and nobody said to `discard` it.
+    """
+    notes = []
+    for stage in _stages(asked.out.parent):
+        left = _said(stage)
+        if left is not None and left.out != asked.out:
+            notes.append(
+                f"{stage.name} has what a run had done for {left.out.name}: it stays "
+                "until such a run goes on with it (--resume), or discards it."
+            )
+            continue
+        if left is not None and not discard:
+            _require_same(stage, left, asked, None)
+            raise LeftRunError(
+                f"A run of this job that was ended has left what it had done for "
+                f"{asked.out.name}, in {stage.name}.",
+                fix=f"go on with it: --resume, or resume = true; or {ANEW}.",
+            )
+        parent = asked.parent if left is None else left.parent
+        work = _work_in(parent, stage)
+        for folder in (work, stage):
+            if folder is not None:
+                remove_run(folder)
+        if left is not None:
+            notes.append(f"What a run had done for {left.out.name} was discarded.")
+    remove_stale(asked.parent)
+    remove_stale(asked.out.parent)
+    return tuple(notes)
+
+
+def find_kept_runs(out: Path) -> tuple[Path, ...]:
+    """Return the folders that have what a run had done for `out`; () if none has."""
+    for stage in _stages(out.absolute().parent):
+        left = _said(stage)
+        work = _work_in(left.parent, stage) if left is not None else None
+        if left is not None and left.out == out.absolute() and work is not None:
+            return work, stage
+    return ()
+
+
+def _take_back(stage: Path, private: Path) -> None:
+    """Take the keys back that had their name already, when the release had not."""
+    own = stage / PRIVATE
+    if private.is_dir() and not own.exists():
+        private.rename(own)
+
+
+def _left_for(out: Path) -> Iterator[tuple[Path, RunRecord]]:
+    for stage in _stages(out.parent):
+        if not (stage / SAYS).exists():
+            continue
+        left = _undamaged(read_run, stage, stage / SAYS)
+        if left.out == out:
+            yield stage, left
+
+
+def _stages(folder: Path) -> list[Path]:
+    found = find_abandoned_runs(folder)
+    return sorted(stage for stage in found if strip_owner(stage).endswith(STAGE))
+
+
+def _work_in(parent: Path, stage: Path) -> Path | None:
+    """Return the folder of files in between of the same run, if it is in `parent`."""
+    name = strip_owner(stage)
+    there = (path for path in find_abandoned_runs(parent) if path.is_dir())
+    return next((path for path in there if strip_owner(path) + STAGE == name), None)
+
+
+def _said(stage: Path) -> RunRecord | None:
+    try:
+        return read_run(stage)
+    except (ValueError, RecursionError, OSError):  # it is removed with all else
+        return None
+
+
+def _undamaged(read: Callable[[Path], Found], path: Path, file: Path) -> Found:
+    try:
+        return read(path)
+    except (ValueError, RecursionError, OSError):  # its words may quote the file
+        pass
+    raise LeftRunError(
+        f"What an ended run has left in {file.parent} cannot be gone on with: "
+        f"{file.name} is damaged.",
+        fix=f"{ANEW}.",
+    )
+
+
+def _require_same(
+    stage: Path, left: RunRecord, asked: RunRecord, known: str | None
+) -> None:
+    differs = asked.differs(left)
+    if known is not None and left.secret != known:
+        differs.append("secret")
+    if differs:
+        raise LeftRunError(
+            f"An ended run has left {stage.name} for {asked.out.name}, and has not the "
+            f"same {', '.join(differs)}.",
+            fix=f"run what it was, with --resume; or {ANEW}.",
+        )

@@ -1,0 +1,276 @@
+"""The folder that comes in: its files, and the pieces of them that one task reads."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from glob import glob, has_magic
+from os.path import commonpath
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aggopt.core.column_names import check_names
+from aggopt.core.plural import plural
+from aggopt.engine.storage.file_schemas import common_schema
+from aggopt.errors import TableError, naming
+
+PIECE = 250_000  # records that a task reads at once, where row groups allow it
+LARGEST = 4_000_000  # records of a row group, which cannot be read in parts
+ENDING = ".parquet"
+
+
+@dataclass(frozen=True)
+class InputPart:
+    """Row groups of a file that one task reads.
+
+    Attributes
+    ----------
+    path, groups
+        The file, from the root on, and the numbers of its row groups.
+    first, records
+        How many records lie before it, in the order of the files' names, and in it.
+    state
+        Size and time of change, in nanoseconds, of the file when the run began.
+    schema
+        The columns as all files have them, if this one has them otherwise.
+    """
+
+    path: Path
+    groups: tuple[int, ...]
+    first: int
+    records: int
+    state: tuple[int, int]
+    schema: pa.Schema | None = None
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        """Return these columns.
+
+        Raises
+        ------
+        TableError
+            The file cannot be read any more, or has changed since the run began; the
+            message never quotes it.
+        """
+        found = self._read(columns)
+        if _state(self.path) != self.state:
+            raise TableError(
+                f"{self.path.name} has changed since this run began.",
+                fix="mask the folder again once nothing writes into it; nothing was "
+                "released.",
+            )
+        if found is None:
+            raise _unreadable_error(self.path)
+        return found
+
+    def _read(self, columns: Sequence[str]) -> pa.Table | None:
+        try:
+            file = pq.ParquetFile(self.path)
+            found = file.read_row_groups(
+                list(self.groups), columns=list(columns), use_threads=False
+            )
+            if self.schema is None:
+                return found.cast(make_nullable(found.schema))
+            common = [each for each in self.schema if each.name in columns]
+            return found.select([each.name for each in common]).cast(pa.schema(common))
+        except (OSError, pa.ArrowException):
+            return None  # its message may quote the file
+
+
+@dataclass(frozen=True)
+class InputFolder:
+    """The files of a folder: one table in parts.
+
+    Attributes
+    ----------
+    schema
+        Names and types of the columns, which hold those of each file.
+    pieces
+        What tasks read, in the order of the files' names.
+    """
+
+    schema: pa.Schema
+    pieces: tuple[InputPart, ...]
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return sum(piece.records for piece in self.pieces)
+
+    @property
+    def folders(self) -> list[Path]:
+        """Those that the files are in."""
+        return sorted({piece.path.parent for piece in self.pieces})
+
+    @classmethod
+    def of(cls, pattern: str | Path) -> "InputFolder":
+        """Return the Parquet files that a pattern or the name of a folder stands for.
+
+        Only what they say of themselves is read, no record.
+
+        Raises
+        ------
+        TableError
+            There are none, some are no Parquet files, or their columns differ.
+        """
+        paths = list_files(pattern)
+        pieces: list[InputPart] = []
+        schemas: dict[Path, pa.Schema] = {}
+        first = 0
+        for path in map(Path.absolute, paths):  # who reads it may work elsewhere
+            state = _state(path)
+            file = _open_file(path)
+            if not file.metadata.num_rows:  # whoever wrote it knew no types
+                continue
+            schemas[path] = make_nullable(file.schema_arrow.remove_metadata())
+            with naming(path.name):
+                check_names(schemas[path].names)
+            pieces += list(_pieces(path, file, first, state))
+            first += file.metadata.num_rows
+        if not schemas:
+            raise TableError(
+                f"There is no record in {plural(len(paths), 'file')}.",
+                fix="name the folder of a table that has some.",
+            )
+        schema = common_schema(schemas)
+        other = {path for path, own in schemas.items() if not own.equals(schema)}
+        return cls(
+            schema,
+            tuple(
+                replace(piece, schema=schema) if piece.path in other else piece
+                for piece in pieces
+            ),
+        )
+
+
+def missing_counts_of_footers(parts: InputFolder) -> dict[str, int | None]:
+    """Return how many values each column lacks; None where a file does not say."""
+    found: dict[str, int | None] = dict.fromkeys(parts.schema.names, 0)
+    for piece in parts.pieces:
+        metadata = _open_file(piece.path).metadata
+        for group in map(metadata.row_group, piece.groups):
+            for column in map(group.column, range(group.num_columns)):
+                name, counts = column.path_in_schema, column.statistics
+                if name not in found:  # within a column of lists, or the like
+                    continue
+                known = counts is not None and counts.has_null_count
+                before = found[name]
+                found[name] = (
+                    before + counts.null_count if known and before is not None else None
+                )
+    return found
+
+
+def first_records(pieces: Sequence[InputPart]) -> dict[str, int]:
+    """Return how many records lie before each file, by its name.
+
+    Files of several folders have the path from the folder that all lie in, so that two
+    of one name are told apart.
+    """
+    shared = commonpath([piece.path.parent for piece in pieces])
+    firsts: dict[str, int] = {}
+    for piece in pieces:
+        firsts.setdefault(piece.path.relative_to(shared).as_posix(), piece.first)
+    return firsts
+
+
+def is_folder_or_pattern(pattern: str | Path) -> bool:
+    """Whether this is a folder or a pattern, and not the name of one file."""
+    path = Path(pattern)
+    return path.is_dir() or (has_magic(str(pattern)) and not path.exists())
+
+
+def require_one_file(path: Path, fix: str) -> None:
+    """Refuse a folder or a pattern where one table in memory is to be read.
+
+    Raises
+    ------
+    TableError
+        `fix` is what to do about it.
+    """
+    if is_folder_or_pattern(path):
+        raise TableError(
+            f"{path} names the parts of a table, and one file is to be read.", fix=fix
+        )
+
+
+def list_files(pattern: str | Path, ending: str = ENDING) -> list[Path]:
+    """Return the files of a folder, or those that a pattern names, by their names.
+
+    Raises
+    ------
+    TableError
+        There are none, or one has another ending.
+    """
+    folder = Path(pattern)
+    named = str(folder / f"*{ending}") if folder.is_dir() else str(pattern)
+    one = [folder] if folder.is_file() else []  # whose name may look like a pattern
+    found = one or sorted(Path(name) for name in glob(named, recursive=True))
+    more = "; `aggopt convert` makes them of CSV files" * (ending == ENDING)
+    if not found:
+        raise TableError(
+            f"No file is called {named}.",
+            fix=f'name a folder of {ending} files, or a pattern: "in/*{ending}"{more}.',
+        )
+    other = [path.name for path in found if path.suffix.lower() != ending]
+    if other:
+        raise TableError(
+            f"{plural(len(other), 'file')} of {len(found)} are no {ending} files: "
+            f"{other[0]}, ...",
+            fix=f'name those that are, "in/*{ending}"{more}.',
+        )
+    return found
+
+
+def _open_file(path: Path) -> Any:
+    try:
+        return pq.ParquetFile(path)
+    except (OSError, pa.ArrowException):
+        pass
+    raise _unreadable_error(path)
+
+
+def _state(path: Path) -> tuple[int, int]:
+    try:
+        seen = path.stat()
+    except OSError:
+        return (0, 0)  # which is no time that a file has
+    return seen.st_size, seen.st_mtime_ns
+
+
+def make_nullable(schema: pa.Schema) -> pa.Schema:
+    """Return a schema of which no column is said to be complete: files may differ."""
+    return pa.schema([each.with_nullable(True) for each in schema], schema.metadata)
+
+
+def _unreadable_error(path: Path) -> TableError:
+    return TableError(
+        f"{path} is not a readable Parquet file.",
+        fix="check that it may be read, is what its ending says, and not damaged.",
+    )
+
+
+def _pieces(
+    path: Path, file: Any, first: int, state: tuple[int, int]
+) -> Iterator[InputPart]:
+    """Yield consecutive row groups of about so many records as a task reads."""
+    groups: list[int] = []
+    records = 0
+    for number in range(file.metadata.num_row_groups):
+        rows = file.metadata.row_group(number).num_rows
+        _require_small(path, rows)
+        if groups and records + rows > PIECE:
+            yield InputPart(path, tuple(groups), first, records, state)
+            first, groups, records = first + records, [], 0
+        groups, records = [*groups, number], records + rows
+    if records:
+        yield InputPart(path, tuple(groups), first, records, state)
+
+
+def _require_small(path: Path, rows: int) -> None:
+    if rows > LARGEST:
+        raise TableError(
+            f"{path.name} has a row group of {rows} records, and a task reads one at "
+            f"least, of at most {LARGEST}.",
+            fix="write the file anew with smaller row groups, of 250,000 records.",
+        )

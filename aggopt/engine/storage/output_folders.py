@@ -1,0 +1,237 @@
+"""The folders of a run: new ones, aside until all is done, then there at once."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from aggopt.core.deferred_signals import defer_signals, names_given
+from aggopt.core.section import written_keys
+from aggopt.core.stale_files import find_stale, folder_prefix, remove_run, run_prefix
+from aggopt.data.readers.formats import ENDINGS
+from aggopt.engine.run_state import RunState
+from aggopt.engine.storage.abandoned_runs import clear_runs, resume_run
+from aggopt.engine.storage.input_parts import InputFolder
+from aggopt.engine.storage.journal import PUBLIC, STAGE, Identity, Journal, RunRecord
+from aggopt.engine.storage.scratch_files import STOP
+from aggopt.errors import PlaceError, TableError
+from aggopt.job import Job
+from aggopt.job._engine import Engine
+from aggopt.release.files.staging import current_umask
+
+APPEARING = "-appearing"  # how the name ends of a folder that will have another
+
+
+def require_new(*folders: Path) -> None:
+    """Refuse folders that are there, or cannot be made.
+
+    Raises
+    ------
+    TableError
+        A folder of a release is never overwritten.
+    """
+    for folder in folders:
+        if folder.exists() or folder.is_symlink():
+            raise TableError(
+                f"{folder} is there already.",
+                fix="name a new folder; or remove that one, if no release needs it.",
+            )
+        if not folder.parent.is_dir():
+            raise TableError(
+                f"There is no folder {folder.parent}.", fix="make it first."
+            )
+
+
+def require_no_file(folder: Path) -> None:
+    """Refuse the name of a file where a folder of Parquet files is to appear.
+
+    Raises
+    ------
+    TableError
+        It ends like a file of a table.
+    """
+    if folder.suffix.lower() in ENDINGS:
+        raise TableError(
+            f"{folder} is called like a file, and a folder of Parquet files is to "
+            "appear.",
+            fix=f"name a folder: {folder.stem}.",
+        )
+
+
+class StagedRun(NamedTuple):
+    """The folders of a run, in the journal of what it has done, and its secret.
+
+    `notes` say which runs were discarded before, and which were not.
+    """
+
+    journal: Journal
+    secret: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def folders(self) -> tuple[Path, Path]:
+        """That of files in between, and that of the release that is being made."""
+        return self.journal.work, self.journal.stage
+
+
+@contextmanager
+def stage_run(
+    out: Path, job: Job, parts: InputFolder, known: str | None
+) -> Iterator[StagedRun]:
+    """Yield folders for files in between, and for the release; removed at the end.
+
+    After Ctrl-C or SIGTERM they are kept, as after a kill, until a run goes on with
+    them, if the job says `resume`, or discards them.  `known` is the secret of a
+    release that is to be made again.
+
+    Raises
+    ------
+    PlaceError
+        No folder can be made.
+    LeftRunError
+        What was left to go on with is of another job, input or version, or damaged; or
+        it is there, and the job does not say whether to `resume`.
+    """
+    out = out.absolute()  # who carries out tasks may work elsewhere
+    parent = Path(job.engine.work or out.parent).absolute()
+    asked = RunRecord.of(out, Identity.of(job, parts), known, parent)
+    made: list[Path] = []
+    try:
+        staged = _resume_run(job.engine, asked, known)
+        if staged is None:
+            notes = _clear_leftovers(job.engine, asked)
+            made.append(_folder(out.parent, run_prefix(), STAGE))
+            made.append(_make_scratch_folder(made[0], parent))
+            made.reverse()
+            staged = StagedRun(Journal(*made), asked.secret, notes)
+            staged.journal.begin(asked)
+        made = list(staged.folders)
+        yield staged
+    except BaseException as error:
+        if len(made) == 2:
+            with suppress(OSError):  # of a full disk
+                (made[0] / STOP).touch(0o600)
+            if _is_signal(error) and _keep(Journal(*made), error):
+                made = []
+        raise
+    finally:
+        with defer_signals():
+            for folder in made:
+                remove_run(folder)
+
+
+def _is_signal(error: BaseException) -> bool:
+    """Whether Ctrl-C raises it, or what a command does of SIGTERM."""
+    return isinstance(error, KeyboardInterrupt | SystemExit)
+
+
+def _keep(journal: Journal, ended: BaseException) -> bool:
+    """Keep what is done, and say in what has ended the run where it is."""
+    if not (journal.stage / PUBLIC).exists():  # the release has its name by now
+        return False
+    with defer_signals():
+        kept = journal.keep()
+    if kept is not None:
+        ended.add_note(
+            f"What was done is kept in {kept.work} and {kept.stage}, which hold "
+            "originals: resume=True goes on with it, resume=False discards it."
+        )
+    return kept is not None
+
+
+def _resume_run(
+    engine: Engine, asked: RunRecord, known: str | None
+) -> StagedRun | None:
+    before = resume_run(asked, known) if engine.resume else None
+    return None if before is None else StagedRun(*before)
+
+
+def _clear_leftovers(engine: Engine, asked: RunRecord) -> tuple[str, ...]:
+    """Remove what is of no use, unless it might be gone on with later."""
+    if engine.resume:
+        return ()
+    return clear_runs(asked, discard="resume" in written_keys(engine))
+
+
+@contextmanager
+def appearing_folder(out: Path) -> Iterator[Path]:
+    """Yield a folder (mode 0700) that gets its name at the end, or is removed.
+
+    What a killed process left that was to appear beside it is removed first.
+
+    Raises
+    ------
+    PlaceError
+        It cannot be written.
+    """
+    for left in find_stale(out.parent):
+        if left.name.endswith(APPEARING):
+            shutil.rmtree(left, ignore_errors=True)
+    made = _folder(out.parent, folder_prefix(), APPEARING)
+    try:
+        yield made
+        with names_given():
+            made.rename(out)
+    except OSError as error:
+        raise _unwritable_error(out, error) from None
+    finally:
+        with defer_signals():
+            shutil.rmtree(made, ignore_errors=True)
+
+
+def _unwritable_error(out: Path, error: OSError) -> PlaceError:
+    return PlaceError(
+        f"{out} cannot be written: {error.strerror or 'the disk refuses'}.",
+        fix="make room, or choose a folder that may be written to; nothing was left "
+        "behind.",
+    )
+
+
+def _folder(parent: Path, prefix: str, ending: str) -> Path:
+    try:
+        return Path(tempfile.mkdtemp(ending, prefix, parent))
+    except OSError as error:
+        raise _cannot_make_error(parent, error) from None
+
+
+def _make_scratch_folder(stage: Path, parent: Path) -> Path:
+    """Return a new folder in `parent` that is called like the stage."""
+    work = parent / stage.name.removesuffix(STAGE)
+    try:
+        work.mkdir(mode=0o700)
+    except OSError as error:
+        raise _cannot_make_error(parent, error) from None
+    return work
+
+
+def _cannot_make_error(parent: Path, error: OSError) -> PlaceError:
+    return PlaceError(
+        f"No folder can be made in {parent}: {error.strerror}.",
+        fix="name one that may be written to: [engine] work, or another --out.",
+    )
+
+
+def rename_into_place(config: RunState, out: Path, private: Path) -> None:
+    """Give both folders their names: both, or none; the public one last.
+
+    Raises
+    ------
+    TableError
+        One has been made meanwhile.
+    PlaceError
+        One cannot be made.
+    """
+    with names_given():
+        require_new(out, private)
+        try:
+            config.private.rename(private)
+            try:
+                config.public.chmod(0o777 & ~current_umask())
+                config.public.rename(out)
+            except OSError:
+                private.rename(config.private)
+                raise
+        except OSError as error:
+            raise _unwritable_error(out, error) from None

@@ -1,0 +1,198 @@
+"""Files in between: each is written by one task, aside, and then has its name at once.
+
+A task that runs twice, because a process was taken for dead, writes the same bytes
+under the same name.  They hold originals: their folder is for its owner alone.
+"""
+
+import errno
+import os
+import pickle
+import secrets
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+
+from aggopt.core.types import I64, AnyInt
+from aggopt.core.validation import Floats
+from aggopt.data.restore_types import decode_dictionary
+from aggopt.engine.executors.task_progress import phase_progress
+from aggopt.errors import EngineError
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+STOP = "stop"  # the name of a file: once it is there, no task goes on
+
+
+class StoppedError(Exception):
+    """The user has stopped what this task is part of."""
+
+
+def write_atomically(
+    to: Path, writer: Callable[[Path], object], beside: Path | None = None
+) -> None:
+    """Write a file aside, sync it, and give it its name, whoever did so before.
+
+    A process that is killed leaves what it wrote aside: in the folder `beside`, of the
+    same disk, or else in the file's own.
+    """
+    aside = (beside or to.parent) / f".{to.name}.{secrets.token_hex(8)}{to.suffix}"
+    handle = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        os.close(handle)
+        writer(aside)
+        with aside.open("rb") as written:
+            os.fsync(written.fileno())
+        aside.replace(to)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise EngineError(
+            f"There is no room left in {to.parent.parent}: {error.strerror}.",
+            fix="make room; or name another folder, for files in between under "
+            "[engine] work; nothing is left behind.",
+        ) from None
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def save_arrays(to: Path, **arrays: Any) -> None:
+    """Write arrays by name."""
+
+    def write(aside: Path) -> None:
+        with aside.open("wb") as stream:
+            np.savez(stream, **arrays)
+
+    write_atomically(to, write)
+
+
+def load_arrays(path: Path, *names: str) -> dict[str, Any]:
+    """Return arrays that `save` wrote: those of these names alone, or all."""
+    with np.load(path, allow_pickle=False) as held:
+        return {name: held[name] for name in names or held.files}
+
+
+def save_table(to: Path, table: pa.Table) -> None:
+    """Write a table."""
+
+    def write(aside: Path) -> None:
+        with (
+            pa.OSFile(str(aside), "wb") as file,
+            pa.ipc.new_file(file, table.schema) as stream,
+        ):
+            stream.write_table(table)
+
+    write_atomically(to, write)
+
+
+def load_table(path: Path) -> pa.Table:
+    """Return a table that `save_table` wrote."""
+    with pa.OSFile(str(path)) as file:
+        return pa.ipc.open_file(file).read_all()
+
+
+def sum_arrays(paths: Sequence[Path], *names: str) -> dict[str, Any]:
+    """Return sums of these arrays, or of all, over files, in the order of the files."""
+    sums = dict.fromkeys(names, 0.0)
+    for path in paths:
+        for name, value in load_arrays(path, *names).items():
+            sums[name] = sums.get(name, 0.0) + value
+    return sums
+
+
+def save_state(to: Path, config: object) -> None:
+    """Write what all tasks of a pass are to know."""
+    write_atomically(to, lambda aside: aside.write_bytes(pickle.dumps(config)))
+
+
+@lru_cache(4)
+def load_state(path: Path) -> Any:
+    """Return it; each process reads it once."""
+    return pickle.loads(path.read_bytes())
+
+
+def write_sorted(to: Path, table: pa.Table, bucket: AnyInt, buckets: int) -> I64:
+    """Write the rows of a table sorted by their bucket (n,); return how many each has.
+
+    Rows of one bucket keep their order.  A file has one record batch for each bucket.
+    """
+    order = np.argsort(bucket, kind="stable")
+    sizes = np.bincount(bucket, minlength=buckets)
+    rows = decode_dictionaries(table).take(pa.array(order)).combine_chunks()
+    starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
+
+    def write(aside: Path) -> None:
+        with (
+            pa.OSFile(str(aside), "wb") as file,
+            pa.ipc.new_file(file, rows.schema) as stream,
+        ):
+            for start, size in zip(starts, sizes.tolist(), strict=False):
+                stream.write_batch(_batch(rows.slice(start, size)))
+
+    write_atomically(to, write)
+    return sizes.astype(np.int64)
+
+
+def decode_dictionaries(rows: pa.Table) -> pa.Table:
+    """Return rows with the entries of columns in place of dictionaries and codes.
+
+    A file has one dictionary of a column, and rows of several files have several.
+    """
+    for place, each in enumerate(rows.schema):
+        column = rows.column(place)
+        if column.type != (plain := decode_dictionary(column)).type:
+            rows = rows.set_column(place, each.name, plain)
+    return rows
+
+
+def _batch(rows: pa.Table) -> pa.RecordBatch:
+    batches = rows.combine_chunks().to_batches()
+    if batches:
+        return batches[0]
+    return pa.RecordBatch.from_pylist([], schema=rows.schema)
+
+
+def read_buckets(files: Sequence[Path], buckets: Sequence[int]) -> pa.Table:
+    """Return the rows of some buckets, in the order of the files, then of buckets."""
+    found = []
+    for file in files:
+        with pa.memory_map(str(file)) as mapped:
+            batches = pa.ipc.open_file(mapped)
+            found += [batches.get_batch(bucket) for bucket in buckets]
+    return pa.Table.from_batches(found).combine_chunks()
+
+
+def remove_steps(folder: Path, *steps: str) -> None:
+    """Remove the files of steps that no later one reads."""
+    for step in steps:
+        for path in folder.glob(f"{step}-{6 * '[0-9]'}"):
+            path.unlink(missing_ok=True)
+
+
+def append_column(rows: pa.Table, values: AnyInt | Floats) -> pa.Table:
+    """Return rows with a column at their end; it goes by its place, not its name."""
+    return rows.append_column("", pa.array(values))
+
+
+def pop_column(rows: pa.Table) -> tuple[pa.Table, I64]:
+    """Return rows without their last column, and that."""
+    last = rows.num_columns - 1
+    return rows.remove_column(last), rows.column(last).to_numpy()
+
+
+def stop_on_request(folder: Path, phases: int = 1) -> Callable[[float], None]:
+    """Return a progress callback that ends a task once the user has stopped it all.
+
+    It tells what the task has done, whose share goes up so many times, one by one.
+    """
+    stop, on_progress = folder / STOP, phase_progress(phases)
+
+    def check(share: float) -> None:
+        if stop.exists() or not folder.exists():  # it is removed, or kept elsewhere
+            raise StoppedError
+        on_progress(share)
+
+    return check

@@ -1,0 +1,147 @@
+"""Rows that go from many files to many buckets, by way of a few buckets if need be.
+
+A file has one fragment for each bucket.  A thousand files of ten thousand buckets would
+be ten million of them, a few rows each: then neighbouring buckets lie together at
+first, and a second step deals the rows of each such region to its buckets.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from aggopt.core.types import I64
+from aggopt.engine.run_state import RunState
+from aggopt.engine.storage.bucket_refs import BlockSource, ShuffleRegion, Sources
+from aggopt.engine.storage.input_parts import PIECE
+from aggopt.engine.storage.scratch_files import (
+    append_column,
+    pop_column,
+    read_buckets,
+    remove_steps,
+    write_sorted,
+)
+
+MOST = 200_000  # fragments of a step
+AGAIN = {  # the second step, by whose files it reads
+    "scattered": "scatter again",
+    "parted": "part again",
+    "published": "publish again",
+    "sorted": "sort again",
+}
+
+C = TypeVar("C", bound=RunState)
+Each = Callable[[str, int, Any], list[Any]]
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """How rows of a step's files are spread over buckets.
+
+    Attributes
+    ----------
+    step
+        How its files are called.
+    files, buckets
+        How many there are.
+    alone
+        How many buckets, at the beginning, are no part of a region.
+    """
+
+    step: str
+    files: int
+    buckets: int
+    alone: int = 0
+
+    @property
+    def width(self) -> int:
+        """How many buckets lie together at first; 1 where one step does."""
+        return max(1, -(-self.files * self.buckets // MOST))
+
+    @property
+    def regions(self) -> int:
+        """How many buckets the files of the first step have."""
+        return self.alone - (self.alone - self.buckets) // self.width
+
+    def write(self, to: Path, rows: pa.Table, bucket: I64) -> list[int]:
+        """Write rows by their bucket (n,); return how many each region has."""
+        if self.width > 1:
+            rows = append_column(rows, bucket)
+        own = self._region(bucket)
+        return [int(size) for size in write_sorted(to, rows, own, self.regions)]
+
+    def _region(self, bucket: I64) -> I64:
+        far = self.alone + (bucket - self.alone) // self.width
+        return np.where(bucket < self.alone, bucket, far)
+
+    def deals(self, sizes: I64) -> tuple[ShuffleRegion, ...]:
+        """Return the tasks of a second step, of so many rows (files, regions)."""
+        found = []
+        for region in range(self.alone, self.regions):
+            own = self.alone + (region - self.alone) * self.width, self.width
+            first, held = 0, 0
+            for file, size in enumerate(sizes[:, region].tolist()):
+                if file > first and held + size > PIECE:
+                    found.append(ShuffleRegion(region, first, file, *own))
+                    first, held = file, 0
+                held += size
+            found.append(ShuffleRegion(region, first, self.files, *own))
+        return tuple(found)
+
+    def sources(self, buckets: Sequence[int], config: RunState) -> Sources:
+        """Return where the rows of some buckets are, none of them alone."""
+        if self.width == 1:
+            return (BlockSource(self.step, 0, self.files, tuple(buckets)),)
+        regions: dict[int, list[int]] = {}
+        for bucket in buckets:
+            region, place = divmod(bucket - self.alone, self.width)
+            regions.setdefault(self.alone + region, []).append(place)
+        return tuple(
+            BlockSource(_dealt(self.step), *self._tasks(region, config), tuple(places))
+            for region, places in regions.items()
+        )
+
+    def _tasks(self, region: int, config: RunState) -> tuple[int, int]:
+        deals = enumerate(config.deals[self.step])
+        found = [number for number, deal in deals if deal.region == region]
+        return found[0], found[-1] + 1
+
+
+def run_second_step(
+    each: Each, spread: Shuffle, sizes: list[list[int]], config: C
+) -> tuple[C, I64]:
+    """Return the rows of each bucket (buckets,), after a second step if need be.
+
+    `sizes` are what `write` has returned of each file.
+    """
+    own = np.array(sizes, np.int64)
+    if spread.width == 1:
+        return config, own.sum(axis=0)
+    deals = spread.deals(own)
+    config = replace(config, deals={**config.deals, spread.step: deals})
+    found = each(AGAIN[spread.step], len(deals), config)
+    if not spread.alone:
+        remove_steps(config.work, spread.step)
+    places = spread.alone + spread.width * (spread.regions - spread.alone)
+    total = np.zeros(places, np.int64)
+    total[: spread.alone] = own[:, : spread.alone].sum(axis=0)
+    for deal, rows in zip(deals, found, strict=True):
+        total[deal.bucket : deal.bucket + deal.width] += rows
+    return config, total[: spread.buckets]
+
+
+def shuffle_region(step: str, number: int, config: RunState) -> list[int]:
+    """Write rows of a region by their bucket; return how many each bucket has."""
+    deal = config.deals[step][number]
+    files = [config.at(step, file) for file in range(deal.first, deal.last)]
+    rows, bucket = pop_column(read_buckets(files, [deal.region]))
+    to = config.at(_dealt(step), number)
+    sizes = write_sorted(to, rows, bucket - deal.bucket, deal.width)
+    return [int(size) for size in sizes]
+
+
+def _dealt(step: str) -> str:
+    return f"{step}-again"

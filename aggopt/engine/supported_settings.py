@@ -1,0 +1,222 @@
+"""Which jobs can be carried out block by block, and how others can be."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from aggopt.aggregate._shifting import DECIDES, INSISTS
+from aggopt.aggregate._wish_sections import ByAttribute
+from aggopt.aggregate.categories._registry import CategorySection
+from aggopt.core.columns.values import REFUSE
+from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.job import Job, Mean, P3m, Recommended, Repairing
+from aggopt.job._risk import Risk
+from aggopt.partition._shared.settings import TOGETHER
+from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
+from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
+from aggopt.pipeline.validate.requirement_names import (
+    describe_requirement,
+    requirement_names,
+)
+
+MEMORY = "or leave [engine] and --engine out, which does it of a table that fits memory"
+PARTITION = "blocked"
+MERGE = "merge"
+SOLVER = "lagrangian"
+CATEGORIES = ("plurality", "frequencies")
+
+
+def require_supported(job: Job) -> None:
+    """Refuse what needs all records at once, or is not built for blocks.
+
+    Raises
+    ------
+    JobError
+        The message names the setting, and what to write in its place.
+    """
+    for error in find_unsupported(job):
+        raise error
+
+
+def find_unsupported(job: Job) -> Iterator[JobError]:
+    """Yield what refuses each setting that needs all records, or is not built."""
+    for what, fix in _find_unsupported(job):
+        elsewhere = "" if "borders" in what else f"; {MEMORY}"  # of no table in memory
+        yield JobError(
+            f"{what}: an engine that works block by block does not do that.",
+            fix=f"{fix}{elsewhere}.",
+        )
+
+
+def require_kept(job: Job) -> None:
+    """Refuse a job whose promises nothing keeps, as groups of blocks do by merging.
+
+    Raises
+    ------
+    JobError, SolverError
+        As `require_guarantees`; or no repair is named.
+    """
+    privacy = job.privacy
+    if not privacy.models or privacy.repair is not None:
+        require_guarantees(job)
+        return
+    merged = privacy.model_copy(update={"repair": Repairing(method=MERGE)})
+    require_guarantees(job.model_copy(update={"privacy": merged}))
+    of = " and ".join(requirement_names(sorted(privacy.asked - {"k"}), privacy))
+    raise JobError(
+        f"{describe_requirement(privacy)}, and {PARTITION} does not guarantee {of}.",
+        fix=f'set repair = "{MERGE}" under [privacy], by which blocks keep it.',
+    )
+
+
+def _find_unsupported(job: Job) -> Iterator[tuple[str, str]]:
+    """Yield each setting that cannot be carried out, and what can."""
+    out = "leave it out"
+    for role in ("unit", "wish"):
+        if getattr(job.roles, role):
+            yield f"[roles] {role} is given", out
+    for name, section in job.attributes.items():
+        if section.bounded and _moves(job):
+            keep = getattr(job.aggregation, "keep", None)
+            yield (
+                f"[attributes.{name}] lower or upper, with keep = {keep!r}",
+                'set keep = "variance", or leave it out',
+            )
+    if job.missing.policy != REFUSE and job.engine.borders:
+        yield f"[missing] policy = {job.missing.policy!r} with borders", out
+    if job.missing.report_compatible:
+        yield "[missing] report_compatible is given", out
+    if not job.measures.idle:
+        yield "[measures] is given", out
+    if job.risk != Risk():
+        yield "[risk] is given", out
+    if not job.output.shuffle or job.output.seed is not None:
+        yield "[output] shuffle or seed is given", "let the order be random"
+    if job.weights.published == "as is":
+        yield "[weights] published = 'as is'", 'set published = "group mean" or "drop"'
+    if is_aggregated_by_stratum(job):
+        yield "what is kept is kept in each stratum", 'set keep = "overall"'
+    yield from _of_privacy(job)
+    yield from _of_partition(job)
+    yield from _of_aggregation(job)
+
+
+def _moves(job: Job) -> bool:
+    """Whether means are moved by one map, which knows no bounds."""
+    how = job.aggregation
+    return isinstance(how, Mean) and how.keep not in ("mean", "variance")
+
+
+def _of_privacy(job: Job) -> Iterator[tuple[str, str]]:
+    privacy = job.privacy
+    if privacy.scope != "combination":
+        yield f"scope = {privacy.scope!r}", 'set scope = "combination"'
+    for key in ("risk", "average_risk", "linkage"):
+        if getattr(privacy, key) is not None:
+            yield f"[privacy] {key} is given", "set k, by which groups keep 1/k"
+    repair = privacy.repair
+    if repair is not None and repair.method != MERGE:
+        yield f"repair = {repair.method!r}", f'set repair = "{MERGE}"'
+
+
+def _of_partition(job: Job) -> Iterator[tuple[str, str]]:
+    how = job.partition
+    if not isinstance(how, Recommended) and how.method != PARTITION:
+        yield f"[partition] method = {how.method!r}", f"set method = {PARTITION!r}"
+    if getattr(how, "time_limit", None) is not None:
+        yield "[partition] time_limit is given", 'choose an effort, "fast" or "best"'
+    if how.attributes != TOGETHER or how.weights != "variance":
+        yield "[partition] attributes or weights are given", "leave them out"
+
+
+def _of_aggregation(job: Job) -> Iterator[tuple[str, str]]:
+    how = job.aggregation
+    if how.categories is not None:
+        yield from _of_categories(how.categories)
+    if isinstance(how, P3m):
+        yield from _of_shifts(how)
+    elif how.method not in ("mean", "median"):
+        fix = 'set method = "mean", "median" or "p3m"'
+        yield f"[aggregation] method = {how.method!r}", fix
+    elif not isinstance(getattr(how, "keep", "mean"), str):
+        yield "[aggregation] keep names columns", 'set keep = "covariance"'
+
+
+def _of_categories(how: CategorySection) -> Iterator[tuple[str, str]]:
+    """Yield what is asked of categories beside one of each, of a group or of all."""
+    where = "[aggregation.categories]"
+    if how.method not in CATEGORIES:
+        fix = 'set method = "plurality" or "frequencies"'
+        yield f"{where} method = {how.method!r}", fix
+    for key, called in (("occurring",) * 2, ("cross",) * 2, ("with_", "with")):
+        if getattr(how, key, None):
+            yield f"{where} {called} is given", "leave it out"
+    if getattr(how, "time_limit", None) is not None:
+        yield f"{where} time_limit is given", "leave it out"
+
+
+def _of_shifts(how: P3m) -> Iterator[tuple[str, str]]:
+    """Yield what P3M asks that pieces of cost functions do not answer."""
+    if how.keep != "variance":
+        yield "[aggregation] keep", 'leave it out, or set method = "mean"'
+    if how.solver not in (None, SOLVER):
+        yield f"[aggregation] solver = {how.solver!r}", f"set solver = {SOLVER!r}"
+    if how.time_limit is not None or "time_limit" in how.options:
+        yield "[aggregation] time_limit is given", "leave it out"
+    inner = how.importance
+    most = (
+        list(inner.attributes.values()) if isinstance(inner, ByAttribute) else [inner]
+    )
+    if how.alpha > DECIDES or not all(
+        isinstance(each, float) and each <= INSISTS for each in most
+    ):
+        yield (
+            "[aggregation] asks for distances that are kept exactly",
+            f"set importance to {INSISTS:g} or less, a number, and alpha to "
+            f"{DECIDES:g} or less",
+        )
+
+
+def require_types(schema: pa.Schema, job: Job) -> None:
+    """Refuse quasi-identifiers of other types, by what the files say of them.
+
+    Raises
+    ------
+    TableError
+        Their names are in it.
+    """
+    other = [
+        f"{name!r} ({schema.field(name).type})"
+        for name in job.roles.quasi_identifier
+        if name in schema.names and not _is_known(schema.field(name).type)
+    ]
+    if other:
+        raise TableError(
+            "Quasi-identifiers that are neither numbers, nor dates or times, text, "
+            f"categories or truth values: {', '.join(other)}.",
+            fix=f"give them numbers, or mask the table in parts that fit, {MEMORY}.",
+        )
+
+
+def _is_known(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    date = pa.types.is_temporal(kind) and not pa.types.is_interval(kind)
+    return bool(number or date or text or pa.types.is_boolean(kind))
+
+
+def require_records(n: int, k: int) -> None:
+    """Refuse fewer records than one group has.
+
+    Raises
+    ------
+    InfeasibleInputError
+        There are fewer than k.
+    """
+    if k > n:
+        raise InfeasibleInputError(
+            f"k = {k}, but there are only {n} records.",
+            fix="choose a smaller k, or bring more records.",
+        )

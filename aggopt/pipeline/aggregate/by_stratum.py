@@ -1,0 +1,160 @@
+"""Aggregation of numbers in each stratum by itself, as of a table of its own."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from aggopt.aggregate import Aggregation
+from aggopt.aggregate._aggregation import stacked
+from aggopt.core.progress import Progress
+from aggopt.core.standardise import Scale
+from aggopt.core.threads import ignore_progress
+from aggopt.core.validation import Floats, Labels
+from aggopt.data.context.strata import RecordStrata
+from aggopt.errors import naming
+from aggopt.job import Job, Mean, Median
+from aggopt.models._shift import FARTHEST
+from aggopt.partition._in_blocks import call_with_progress
+from aggopt.pipeline.partition.subset_processes import map_in_processes
+from aggopt.pipeline.partition.subsets import report_share, share_time_limit
+from aggopt.solvers import Certificate
+from aggopt.solvers._certificate import summed
+
+Together = tuple[tuple[int, ...], ...]
+_Part = tuple[Callable[..., Aggregation], Floats, Labels, dict[str, Any]]
+SIDES = ("lower", "upper")  # settings that have a number for each attribute
+
+
+def is_aggregated_by_stratum(job: Job) -> bool:
+    """Whether the numbers of each stratum are aggregated by themselves.
+
+    Not where the values of a group depend on its own records alone.
+    """
+    how = job.aggregation
+    of_groups = isinstance(how, Mean | Median) and not how.keeps - {"mean"}
+    return bool(job.roles.stratum) and job.strata.keep == "stratum" and not of_groups
+
+
+def notes(job: Job, strata: RecordStrata | None) -> list[str]:
+    """Say what is kept of each stratum, and what certificates are of."""
+    if strata is None or not is_aggregated_by_stratum(job):
+        return []
+    return [
+        f"Numbers are aggregated in each of {len(strata.sizes)} strata by themselves, "
+        "so that what is kept is kept in each; a certificate is the sum of theirs, "
+        "each on z-scores of its own stratum."
+    ]
+
+
+def aggregate_by_stratum(
+    combine: Callable[..., Aggregation],
+    X: Floats,
+    labels: Labels,
+    settings: Mapping[str, Any],
+    strata: RecordStrata,
+    jobs: int = 1,
+) -> Aggregation:
+    """Return what `combine` makes of X (n, d) in each stratum, as of a whole table.
+
+    `labels` (n,) or (n, d) are groups within strata.  Distances that records ask for
+    are those of the whole table: in `settings` they are in its standard deviations, and
+    each stratum is told them in its own.  A limit of time is shared out by records.
+    The certificates of strata are added.  `jobs` processes share the strata.
+    """
+    centroids = np.full((int(labels.max()) + 1, X.shape[1]), np.nan)
+    weights = settings.get("weights")
+    spread, done, parts, places = Scale.of(X, weights).spread, 0, [], []
+    for rows in strata.members:
+        own, there = _renumber_groups(labels[rows], X.shape[1])
+        asked = _settings_of_stratum(settings, len(X), rows, there, done)
+        if "delta" in settings:
+            own_delta = asked["delta"], spread, X[rows], asked.get("weights")
+            asked["delta"] = _rescale_distances(*own_delta)
+        parts.append((combine, X[rows], own, asked))
+        places.append(there)
+        done += len(rows)
+    found = _aggregate_strata(parts, jobs, settings.get("progress", ignore_progress))
+    for made, there in zip(found, places, strict=True):
+        for j, groups in enumerate(there):
+            centroids[groups, j] = made.centroids[: len(groups), j]
+    together, certificates = _sum_certificates(found, X.shape[1])
+    return Aggregation(centroids, labels, certificates, together)
+
+
+def _aggregate_strata(
+    parts: Sequence[_Part], jobs: int, on_progress: Progress
+) -> list[Aggregation]:
+    """Return what is made of each stratum, in their order."""
+    if jobs == 1 or len(parts) == 1:
+        return [_aggregate_stratum(part) for part in parts]
+    for *_, asked in parts:
+        asked.pop("progress", None)
+    return map_in_processes(_aggregate_stratum, parts, jobs, on_progress)
+
+
+def _aggregate_stratum(part: _Part) -> Aggregation:
+    combine, X, labels, asked = part
+    with naming("In one stratum"):
+        made: Aggregation = call_with_progress(combine, X, labels, **asked)
+    return made
+
+
+def _renumber_groups(labels: Labels, d: int) -> tuple[Labels, list[Labels]]:
+    """Return groups from 0 on, and which they were, of each of d attributes."""
+    if labels.ndim == 1:
+        there, own = np.unique(labels, return_inverse=True)
+        return own, [there] * d
+    parts = [np.unique(column, return_inverse=True) for column in labels.T]
+    return np.stack([own for _, own in parts], axis=1), [there for there, _ in parts]
+
+
+def _settings_of_stratum(
+    settings: Mapping[str, Any],
+    n: int,
+    rows: Labels,
+    there: Sequence[Labels],
+    done: int,
+) -> dict[str, Any]:
+    """Return what settings say of these rows of n, and of the groups `there`."""
+    found = share_time_limit(settings, len(rows) / n)
+    for key, value in settings.items():
+        if isinstance(value, np.ndarray) and key not in SIDES:
+            own = [value[groups, j] for j, groups in enumerate(there) if key == "start"]
+            found[key] = stacked(own) if own else value[rows]
+    if "progress" in settings:
+        on_progress = settings["progress"]
+        found["progress"] = partial(
+            report_share, on_progress, done / len(rows), n / len(rows)
+        )
+    return found
+
+
+def _rescale_distances(
+    delta: Floats, spread: Floats, X: Floats, weights: Floats | None = None
+) -> Floats:
+    """Return distances (rows, d) in standard deviations of these rows X (rows, d).
+
+    By weights (rows,), if they have some.
+    """
+    own = Scale.of(X, weights).spread
+    ratio = np.divide(spread, own, out=np.ones_like(own), where=own > 0)
+    return np.minimum(delta * ratio, np.maximum(delta, FARTHEST))
+
+
+def _sum_certificates(
+    found: Sequence[Aggregation], d: int
+) -> tuple[Together, tuple[Certificate, ...]]:
+    """Return the attributes of each certificate, and it: the sum of those of strata.
+
+    One of all attributes where strata have solved different ones together.
+    """
+    alone = tuple((j,) for j in range(d))
+    ways = {made.together or alone for made in found}
+    if len(ways) == 1:
+        (columns,) = ways
+        each = zip(*(made.certificates for made in found), strict=True)
+        return columns, tuple(map(summed, each))
+    every = [proof for made in found for proof in made.certificates]
+    return (tuple(range(d)),), (summed(every),)

@@ -1,0 +1,186 @@
+"""The program that a job's wishes make: its distances, with the secret margins."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from aggopt.aggregate._aggregation import column
+from aggopt.aggregate._margin import ENOUGH, in_spreads, margins, widths
+from aggopt.aggregate.own._section import ByModel
+from aggopt.core.standardise import to_unweighted_spreads
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats
+from aggopt.errors import InfeasibleInputError, naming
+from aggopt.job import Shifting, Squared
+from aggopt.measure import sl
+from aggopt.models import p3m
+from aggopt.models._shift import FARTHEST
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable, present_values
+
+ROUNDING = 1e-9  # of a number of steps
+
+ASKED = (
+    "Each group and attribute was asked to keep more than the distance asked, by a "
+    "secret margin; the certificates are of the program with these margins, and what "
+    "is satisfied is counted by the distance asked. Another release draws other "
+    "margins: its objectives cannot be compared with these; `aggopt compare-solvers` "
+    "draws them once for all solvers."
+)
+MOST = 0.5  # share of values nearer than asked, above which a note says so
+NOTE = (
+    f"{ASKED} Wherever a wish can be exact the margin spans {ENOUGH} possible values "
+    "or more: who subtracts distances from a published value is left with several "
+    "candidates for an original."
+)
+OWN = (
+    "Values are published by a model of your own, to which no secret margin is added: "
+    "where one of its constraints decides, a published value may lie at a known "
+    "distance from an original, and so give it away."
+)
+WARNING = (
+    "margin = 0: wherever a wish decides, the published value lies exactly at the "
+    "distance asked from an original. Who tries distances on the published values "
+    "finds such originals to the last digit. Leave margin out to hide them."
+)
+
+
+def margin_arguments(
+    given: PartitionedTable, delta: Floats | None = None, *, alpha: float | None = None
+) -> dict[str, Floats]:
+    """Return what the aggregation is to be asked (n, d) each; nothing if none shifts.
+
+    `delta` (n, d) and `alpha` stand in for the job's own.  The margins come from the
+    secret of the release, and are the same share of their width whatever the delta.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Demands within a group agree as they are, and not with a margin.
+    """
+    how = given.job.aggregation
+    if not isinstance(how, Shifting):
+        return {}
+    if alpha is not None:
+        how = how.model_copy(update={"alpha": alpha})
+    asked = given.asked["delta"] if delta is None else delta
+    steps = _steps(given, how, asked)
+    added = margins(given.labels_of_numbers, asked, how.margin, given.secret, steps)
+    if not how.two_sided:
+        added = np.where(asked > 0, added, 0.0)  # 0 asks for nothing there
+    wider = np.minimum(asked + added, np.maximum(asked, FARTHEST))
+    if how.two_sided and how.margin != 0:
+        _require_agreement(given, asked, wider)
+    return {"delta": wider, "importance": given.asked["importance"]}
+
+
+def note_on_nearer_values(given: PartitionedTable, after: Floats) -> list[str]:
+    """Return a note if most published values (n, d) lie nearer than was asked."""
+    if not isinstance(given.job.aggregation, Squared):
+        return []
+    share = 1 - _kept_distances(given, after)
+    if share <= MOST:
+        return []
+    return [
+        f"{share:.0%} of the values lie nearer to their originals than asked: raise "
+        'alpha or importance, or take method = "satisfaction".'
+    ]
+
+
+def _kept_distances(given: PartitionedTable, after: Floats) -> float:
+    """Return the satisfaction level of all values that are not missing, 1 of none."""
+    X = given.X
+    delta = to_unweighted_spreads(given.asked["delta"], X, given.weights)
+    there = ~np.isnan(X)
+    varying = np.flatnonzero(np.nanmin(X, axis=0) < np.nanmax(X, axis=0))
+    if not varying.size:
+        return 1.0
+    levels = []
+    for j in varying:
+        rows = np.flatnonzero(there[:, j])[:, None]
+        levels.append(sl(X[rows, j], after[rows, j], delta=delta[rows, j]))
+    return float(np.average(levels, weights=there[:, varying].sum(axis=0)))
+
+
+def notes(given: PartitionedTable) -> list[str]:
+    """Return what is to be said of margins; nothing where no wish acts."""
+    how = given.job.aggregation
+    if isinstance(how, ByModel):
+        return [OWN]
+    if not isinstance(how, Shifting):
+        return []
+    asked = given.asked["delta"]
+    if not how.acts(asked, given.asked["importance"]).any():
+        return []
+    if how.margin == 0:
+        return [WARNING]
+    exact = how.exact(asked, given.asked["importance"]) & ~np.isnan(given.X)
+    few = list(_few(given, how, asked, exact))
+    return [NOTE if exact.any() and not few else ASKED, *few]
+
+
+def _steps(given: PartitionedTable, how: Shifting, asked: Floats) -> Floats:
+    """Return the step of each attribute (d,) in which a wish can be exact, or 0."""
+    X = given.X
+    exact = how.exact(asked, given.asked["importance"]) & ~np.isnan(X)
+    steps = np.zeros(asked.shape[1])
+    if how.margin is None:
+        spread = given.scale.spread
+        for j in np.flatnonzero(exact.any(axis=0)):
+            steps[j] = in_spreads(present_values(X[:, j]), float(spread[j]))
+    return steps
+
+
+def _few(
+    given: PartitionedTable, how: Shifting, asked: Floats, exact: Bool
+) -> Iterator[str]:
+    """Warn of each attribute of which the margin spans too few possible values."""
+    spread, steps = given.scale.spread, _steps(given, how, asked)
+    for j, name in enumerate(given.names):
+        if spread[j] == 0 or not exact[:, j].any():
+            continue
+        label = column(given.labels_of_numbers, j)
+        wide = widths(label, asked[:, j], how.margin, float(steps[j]))
+        narrowest = float(wide[label[exact[:, j]]].min())
+        step = in_spreads(present_values(given.X[:, j]), float(spread[j]), narrowest)
+        spans = narrowest / step + ROUNDING
+        if spans < ENOUGH:
+            yield _warned(name, int(spans) + 1)
+
+
+def _warned(name: str, most: int) -> str:
+    values = "possible value" if most == 1 else "possible values"
+    return (
+        f"WARNING: {name!r}: the secret margin spans at most {most} {values}. Where a "
+        "wish decides, who subtracts distances from a published value has at most "
+        f"{most} on either side of it, one of them an original, and may be left with "
+        "that one alone. Set a wider margin under [aggregation], or aggregate by the "
+        "mean."
+    )
+
+
+def _require_agreement(given: PartitionedTable, asked: Floats, wider: Floats) -> None:
+    scale, importance, w = given.scale, given.asked["importance"], given.weights
+    Z = scale.standardise(given.X)
+    for j, name in enumerate(given.names):
+        insisted = importance[:, j]
+        if scale.constant[j] or not (insisted == 1).any():
+            continue
+        rows = np.flatnonzero(~np.isnan(Z[:, j]))
+        own = column(given.labels_of_numbers, j)[rows]
+        label = np.unique(own, return_inverse=True)[1]
+        x, insisted = Z[rows, j], insisted[rows]
+        with naming(repr(name)):
+            try:
+                p3m.Data(x, label, wider[rows, j], insisted, 0.5, weights=w)
+                continue
+            except InfeasibleInputError:
+                p3m.Data(x, label, asked[rows, j], insisted, 0.5, weights=w)
+            raise InfeasibleInputError(
+                "Demands (importance 1) within a group agree on one published value, "
+                "below some of them and above others: with a margin beyond each "
+                "distance they do not, and without one that value gives the originals "
+                "away.",
+                fix="lower the importance of some of their records below 1, group "
+                "those with the same demands together, or, if that is acceptable, "
+                "set margin = 0 under [aggregation].",
+            )

@@ -1,0 +1,136 @@
+"""Aggregation where values are missing: each attribute by the records that have it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.aggregate import AGGREGATORS, Aggregation, PublishedCategories
+from aggopt.aggregate._aggregation import column
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats, Labels
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.table import Table
+from aggopt.errors import JobError, naming
+from aggopt.job import Job
+from aggopt.partition._in_blocks import call_with_progress
+from aggopt.pipeline.aggregate.by_stratum import (
+    aggregate_by_stratum,
+    is_aggregated_by_stratum,
+)
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.prepare.attribute_blocks import Columns
+from aggopt.pipeline.validate.bounds import bound_arguments
+from aggopt.pipeline.validate.categories import categories_by_block
+from aggopt.pipeline.validate.moments import keep_by_column
+
+
+class PresentRows(NamedTuple):
+    """Which `rows` have a value, the groups `there`, and the `labels` among those."""
+
+    rows: Labels
+    there: Labels
+    labels: Labels
+
+    @classmethod
+    def of(cls, kept: Bool | None, labels: Labels) -> "PresentRows":
+        """Return those of records (n,) whose value is kept; None if all are."""
+        rows = np.arange(len(labels)) if kept is None else np.flatnonzero(kept)
+        there, own = np.unique(labels[rows], return_inverse=True)
+        return cls(rows, there, own)
+
+
+def aggregate_observed(
+    given: PartitionedTable, settings: Mapping[str, Any]
+) -> Aggregation:
+    """Return what the aggregation of the job makes of the numbers, with `settings`.
+
+    In each stratum by itself, if the job keeps anything there.  Where some of them are
+    missing, each attribute is that of the records that have it, by itself: its
+    centroids are nan where no record of the group has one.
+    """
+    combine = AGGREGATORS.of(given.job.aggregation).function
+    X, labels = given.X, given.labels_of_numbers
+    settings = keep_by_column(given, {**settings, **bound_arguments(given)})
+    if given.weights is not None:
+        settings["weights"] = given.weights
+    within, jobs = None, given.job.strata.jobs
+    if is_aggregated_by_stratum(given.job):
+        within = given.strata
+    kept = None if given.kept is None else given.of_numbers(given.kept)
+    if kept is None or kept.all():
+        return _aggregate_columns(combine, X, labels, settings, within, jobs)
+    centroids = np.full((int(labels.max()) + 1, X.shape[1]), np.nan)
+    certificates = []
+    for j, name in enumerate(given.names):
+        own = PresentRows.of(kept[:, j], column(labels, j))
+        only = {key: _only(value, len(X), own, j) for key, value in settings.items()}
+        if given.weights is not None:
+            only["weights"] = given.weights[own.rows]
+        strata = None if within is None else within.of_rows(own.rows)
+        with naming(repr(name)):
+            x = X[own.rows][:, [j]]
+            part = _aggregate_columns(combine, x, own.labels, only, strata, jobs)
+        centroids[own.there, j] = part.centroids[:, 0]
+        certificates.append(part.certificates[0])
+    return Aggregation(centroids, labels, tuple(certificates))
+
+
+def _aggregate_columns(
+    combine: Callable[..., Aggregation],
+    X: Floats,
+    labels: Labels,
+    settings: Mapping[str, Any],
+    strata: RecordStrata | None,
+    jobs: int,
+) -> Aggregation:
+    """Return what `combine` makes of X (n, d), in each stratum if there are any."""
+    if strata is not None:
+        return aggregate_by_stratum(combine, X, labels, settings, strata, jobs)
+    made: Aggregation = call_with_progress(combine, X, labels, **settings)
+    return made
+
+
+def _only(setting: Any, n: int, own: PresentRows, j: int) -> Any:
+    """Return what a setting says of one attribute: of n records, their groups, all."""
+    if not isinstance(setting, np.ndarray):
+        return setting
+    if setting.ndim == 1:
+        return setting[[j]]
+    return setting[own.rows if len(setting) == n else own.there][:, [j]]
+
+
+def published_nodes(
+    given: PartitionedTable, name: str, made: PublishedCategories
+) -> Floats:
+    """Return the node that is published of each record (n,); nan where none is."""
+    j = given.job.roles.quasi_identifier.index(name)
+    labels = column(given.labels, j)
+    if given.kept is None:
+        return np.asarray(made.choice[labels], np.float64)
+    nodes: Floats = np.full(int(labels.max()) + 1, np.nan)
+    nodes[PresentRows.of(given.kept[:, j], labels).there] = made.choice
+    return np.asarray(nodes[labels])
+
+
+def require_alone(job: Job, table: Table, whole: Floats, columns: Columns) -> None:
+    """Refuse to choose categories together where some of them are missing.
+
+    Raises
+    ------
+    JobError
+        A group need have no record that has all of them.
+    """
+    how, names = job.aggregation.categories, job.roles.quasi_identifier
+    holes = {n for n, x in zip(names, whole.T, strict=True) if np.isnan(x).any()}
+    if how is None or not holes:
+        return
+    for chosen in how.together(categories_by_block(job, table, columns)):
+        lacking = [repr(name) for name in chosen if name in holes]
+        if len(chosen) > 1 and lacking:
+            raise JobError(
+                f"{', '.join(map(repr, chosen))} are chosen together, and values of "
+                f"{', '.join(lacking)} are missing.",
+                fix='choose each by itself, or write missing = "own value" under '
+                "[attributes.NAME].",
+            )

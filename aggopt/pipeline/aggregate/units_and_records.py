@@ -1,0 +1,158 @@
+"""Attributes of units and attributes of records in one job: each masked in its way.
+
+What is of units is masked once for each, on the table of units; what is of records in
+groups with those of k units.  k holds of each of the two, and is audited so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.randomness import BITS, derive_seed, make_secret, require_secret
+from aggopt.core.validation import Floats
+from aggopt.data.table import Table
+from aggopt.errors import JobError
+from aggopt.job import Job, Mean
+from aggopt.partition._shared.result import Block
+from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable, aggregate_table
+from aggopt.pipeline.aggregate.unit_values import copy_to_records
+from aggopt.pipeline.partition.partition_table import (
+    Progress,
+    partition_table,
+    read_table,
+)
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+
+Part = tuple[PartitionedTable, AggregatedTable]
+
+
+def mask_units_and_records(
+    data: Any, job: Job, on_progress: Progress, known: str | None
+) -> Part:
+    """Return the table, grouped by both kinds of attributes, and what is published.
+
+    Each kind has random numbers of its own.
+
+    Raises
+    ------
+    TableError, JobError, InfeasibleInputError, SolverError
+        As `aggopt.mask`.
+    """
+    job = job.contained()
+    own = make_secret() if known is None else require_secret(known)
+    table, _ = read_table(data, job)
+    parts = []
+    for number, part in enumerate(split_job(job, table)):
+        apart = f"{derive_seed(own, f'part {number}'):0{BITS // 4}x}"
+        given = partition_table(data, part, on_progress, known=apart)
+        parts.append(copy_to_records(given, aggregate_table(given, on_progress)))
+    return _join_parts(table, job, own, parts)
+
+
+def split_job(job: Job, table: Table) -> tuple[Job, ...]:
+    """Return the job of the attributes of units, and that of those of records.
+
+    The job itself where all are of one kind.  Raises as `require_plain`.
+    """
+    require_plain(job)
+    of_units = set(job.units.attributes)
+    names = job.roles.quasi_identifier
+    if not job.units.apart(job.roles):
+        return (job,)
+    one = tuple(name for name in names if name in of_units)
+    other = tuple(name for name in names if name not in of_units)
+    return _of(job, table, one, other), _of(job, table, other, one)
+
+
+def _of(job: Job, table: Table, names: Sequence[str], left: Sequence[str]) -> Job:
+    """Return the job that masks some attributes, and drops those that are left."""
+    roles, how = job.roles, job.aggregation
+    numbers = [name for name in names if name not in table.domains]
+    if not numbers:
+        how = Mean(categories=how.categories)
+    if len(numbers) == len(names):
+        how = how.model_copy(update={"categories": None})
+    masked = {"quasi_identifier": names, "identifier": (*roles.identifier, *left)}
+    types = {name: said for name, said in job.attributes.items() if name not in left}
+    of_units = set(names) <= set(job.units.attributes)
+    units = job.units.model_copy(update={"attributes": names if of_units else ()})
+    update = {"roles": roles.model_copy(update=masked), "attributes": types}
+    return job.model_copy(update={**update, "aggregation": how, "units": units})
+
+
+def require_plain(job: Job) -> None:
+    """Refuse what names single attributes, where they are of units and of records.
+
+    Raises
+    ------
+    JobError
+        Groups of attributes, or what is kept or asked of some, are named.
+    """
+    if not job.units.apart(job.roles):
+        return
+    how = job.aggregation
+    keys = ("keep", "delta", "importance")
+    named = [key for key in keys if not _is_plain(getattr(how, key, None))]
+    if job.partition.attributes not in ("together", "one by one"):
+        named.append("attributes")
+    if named:
+        raise JobError(
+            f"{' and '.join(named)} of the job {'is' if len(named) == 1 else 'are'} "
+            "said of single attributes, and some of these are of units, others of "
+            "records: each kind is masked by itself.",
+            fix="say the same of all attributes; or mask those of one kind in a job of "
+            "their own, and drop the others there.",
+        )
+
+
+def _is_plain(said: Any) -> bool:
+    return said is None or isinstance(said, str | float | int)
+
+
+def _join_parts(table: Table, job: Job, own: str, parts: Sequence[Part]) -> Part:
+    """Return both parts as one, the attributes in the order of the job."""
+    names, whole = job.roles.quasi_identifier, table.matrix()
+    values, kept = np.empty(whole.shape), np.full(whole.shape, True)
+    blocks, at = [], []
+    for given, masked in parts:
+        columns = [names.index(name) for name in given.job.roles.quasi_identifier]
+        values[:, columns] = masked.values
+        if given.kept is not None:
+            kept[:, columns] = given.kept
+        at.append([table.numeric.index(name) for name in given.names])
+        for block in given.blocks:
+            places = tuple(columns[j] for j in block.columns)
+            blocks.append(Block(places, block.partition))
+    every = [given for given, _ in parts]
+    *_, last = every
+    found = {n: c for _, masked in parts for n, c in masked.certificates.items()}
+    ordered = sorted(found, key=lambda name: names.index(name.split(", ")[0]))
+    made = replace(
+        last,
+        job=job,
+        table=table,
+        whole=whole,
+        records=whole,
+        blocks=tuple(blocks),
+        asked=_asked(every, at, (len(whole), len(table.numeric))),
+        reasons=tuple(dict.fromkeys(why for given in every for why in given.reasons)),
+        secret=own,
+        kept=None if kept.all() else kept,
+    )
+    notes = tuple(note for _, masked in parts for note in masked.notes)
+    return made, AggregatedTable(values, {name: found[name] for name in ordered}, notes)
+
+
+def _asked(
+    every: Sequence[PartitionedTable],
+    at: Sequence[Sequence[int]],
+    shape: tuple[int, int],
+) -> dict[str, Floats]:
+    """Return what records ask of each number, (n, p)."""
+    found: dict[str, Floats] = {}
+    for given, places in zip(every, at, strict=True):
+        for name, asked in given.asked.items():
+            found.setdefault(name, np.zeros(shape))[:, places] = asked
+    return found

@@ -1,0 +1,1 @@
+"""After aggregation: scale, rounding, pseudonyms, audit and measures."""

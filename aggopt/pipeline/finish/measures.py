@@ -1,0 +1,130 @@
+"""The measures of a release: of all its quasi-identifiers, whatever their types."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.standardise import to_unweighted_spreads
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats, Labels
+from aggopt.data.context.units import read_units
+from aggopt.data.context.weights import read_scaled_weights
+from aggopt.data.table import Table
+from aggopt.errors import TableError
+from aggopt.measure import WHOLE, Assessment, Measure, assess
+from aggopt.release.audit.counts import combine_codes, encode_entries
+
+AT_ONCE = 1000  # records that are linked at once where a release is only tried: .1 s
+
+
+def measure_if_varying(
+    original: Table,
+    released: Table,
+    asked: dict[str, Floats],
+    extra: Mapping[str, Measure] = MappingProxyType({}),
+) -> Assessment | None:
+    """Return the measures of a release; None where no quasi-identifier varies.
+
+    Or where so few records are complete that a category would tell most of them apart.
+    """
+    X = original.matrix()
+    rows = find_complete(X, released.matrix())
+    if (X[rows][:1] == X[rows]).all():
+        return None
+    try:
+        return measure_release(original, released, asked, extra=extra)
+    except TableError:
+        if rows.all():
+            raise
+        return None
+
+
+def find_complete(before: Floats, after: Floats) -> Bool:
+    """Return which records (n,) miss nothing, before and after."""
+    return np.asarray(~(np.isnan(before) | np.isnan(after)).any(axis=1))
+
+
+def _without_holes(
+    original: Table, released: Table, asked: dict[str, Floats]
+) -> tuple[Table, Table, dict[str, Floats]]:
+    """Return the records that miss nothing, before and after, and what they ask for."""
+    rows = find_complete(original.matrix(), released.matrix())
+    if rows.all():
+        return original, released, asked
+    one, other = (
+        replace(table, frame=table.frame[np.flatnonzero(rows)])
+        for table in (original, released)
+    )
+    return one, other, {name: wish[rows] for name, wish in asked.items()}
+
+
+def attacker_knowledge(original: Table, released: Table) -> dict[str, Labels | None]:
+    """Return what an attacker knows of each record besides its masked attributes.
+
+    `known` is the class (n,) of records that share the strata, and the sampling weight
+    where it is published as it is; `added` of those that share the weight that the
+    release has, as the mean of a group; `units` of those of a unit.  None where no such
+    column is published.  Confidential and other columns are assumed unknown; the audit
+    counts how many records are unique if they are known.
+    """
+    strata = [encode_entries(released.frame[name]) for name in released.roles.stratum]
+    columns = released.frame.columns
+    weights = [name for name in released.roles.weight if name in columns]
+    marks = [encode_entries(released.frame[name]) for name in weights]
+    as_is = all(
+        np.array_equal(original.numbers(name), released.numbers(name))
+        for name in weights
+    )
+    before, added = ([*strata, *marks], []) if as_is else (strata, marks)
+    return {
+        "known": combine_codes(before) if before else None,
+        "added": combine_codes(added) if added else None,
+        "units": read_units(original),
+    }
+
+
+def measure_release(
+    original: Table,
+    released: Table,
+    asked: dict[str, Floats],
+    *,
+    whole: int = WHOLE,
+    extra: Mapping[str, Measure] = MappingProxyType({}),
+) -> Assessment:
+    """Return the measures of a release; SL by what the records ask for, if they do.
+
+    `extra` are measures of the user's.  Losses are by the weights of records, where
+    they have some; what they ask for is in the unit of these, and SL in that of all.
+
+    Each attribute weighs as much as another, whatever the job says, so that releases of
+    one table can be compared.  More than `whole` records are linked in blocks: see
+    `aggopt.measure.linkage`.  Records that miss a quasi-identifier are left out.
+
+    An attacker knows the strata and the weights that are published, and looks among the
+    records that share them; where records are of units, a link to a unit is right.
+
+    Raises
+    ------
+    TableError
+        No attribute varies; or a category is released as what neither the original nor
+        its order or tree has.
+    """
+    original, released, asked = _without_holes(original, released, asked)
+    given: dict[str, Any] = {"whole": whole, "extra": extra}
+    given |= attacker_knowledge(original, released)
+    weights, X = read_scaled_weights(original), original.matrix()
+    if asked:
+        importance = asked["importance"]
+        given["importance"] = importance if importance.any() else 1.0
+        numbers = X[:, original.places]
+        given["delta"] = to_unweighted_spreads(asked["delta"], numbers, weights)
+    if not original.domains:
+        return assess(X, released.matrix(), weights=weights, **given)
+    names = list(original.roles.quasi_identifier)
+    one, other = (table.frame.select(names) for table in (original, released))
+    types = {name: replace(how, weight=1.0) for name, how in original.types.items()}
+    tables = one.to_native(), other.to_native()
+    return assess(*tables, types, weights=weights, **given)

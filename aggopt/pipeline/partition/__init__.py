@@ -1,0 +1,1 @@
+"""From a prepared table to groups that satisfy the requirements."""

@@ -1,0 +1,239 @@
+"""Groups made by imputed values, with k values of their own behind each attribute."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from aggopt.core.deadline import Deadline
+from aggopt.core.plural import plural
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats, Labels, renumber_groups
+from aggopt.data.context.confidential import Confidential, list_requirements
+from aggopt.data.context.strata import RecordStrata
+from aggopt.encoding import Encoded
+from aggopt.encoding._incomplete import filled
+from aggopt.errors import InfeasibleInputError
+from aggopt.job import Job
+from aggopt.missing._imputed import by_neighbours
+from aggopt.missing._observed import Observed
+from aggopt.partition._in_blocks import partition_blocks
+from aggopt.partition._shared.result import Block, Partition
+from aggopt.pipeline.partition.missing_patterns import (
+    IncompletePartition,
+    Require,
+    find_missing,
+    observed_sse,
+    partition_by_patterns,
+    repair_across_patterns,
+    require_published,
+)
+from aggopt.pipeline.partition.strata import (
+    partition_within_strata,
+    separate_strata,
+    stratum_requirements,
+)
+from aggopt.pipeline.partition.subsets import (
+    OnProgress,
+    SubsetPartitioner,
+    report_share,
+)
+from aggopt.pipeline.prepare.attribute_blocks import Columns
+from aggopt.pipeline.validate.preflight_checks import keeps_variance
+from aggopt.pipeline.validate.privacy_guarantees import repair_block
+from aggopt.privacy._dominance import Dominance
+from aggopt.privacy._requirement import Requirement
+from aggopt.repair._merge_until_satisfied import merge_until_satisfied
+from aggopt.solvers import Certificate, Status
+
+SEED = 0  # of ties among nearest records: a table has the same groups each time
+CUT = (Status.LIMIT, Status.INTERRUPTED)
+
+
+def impute_from_neighbours(incomplete: Encoded) -> Encoded:
+    """Return coordinates with those of the nearest records in place of missing ones."""
+    found = by_neighbours(incomplete.coordinates, incomplete.owner, SEED)
+    return filled(incomplete, found)
+
+
+def partition_incomplete(
+    incomplete: Encoded,
+    columns: Columns,
+    how: SubsetPartitioner,
+    job: Job,
+    held: Sequence[Confidential],
+    repair: OnProgress | None,
+    strata: RecordStrata | None = None,
+    weights: Floats | None = None,
+    require: Require = require_published,
+    units: Labels | None = None,
+) -> IncompletePartition:
+    """Return the groups of records with holes, as the job's policy makes them.
+
+    With `repair`, its progress callback, they satisfy all that the job requires.  They
+    lie within `strata`, if there are any.  Records may have `weights` (n,).  What they
+    keep is looked at by `require`.  Where k counts `units` (n,), the values that are
+    there are counted by these, too.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Nothing of an attribute would be published, or merging for values that are there
+        leaves one group, which keeps no variance.
+    """
+    if job.missing.policy == "fill":
+        asked = incomplete, columns, how, job, held, repair, strata, weights
+        return partition_imputed(*asked, units)
+    names, k = job.roles.quasi_identifier, job.privacy.k
+    of = k, columns, how, names, strata, job.strata.jobs, require
+    blocks, kept = found = partition_by_patterns(incomplete, *of)
+    if repair:
+        found = repair_across_patterns(
+            blocks[0], kept, incomplete, job, held, repair, strata, weights
+        )
+    require(found.kept, names)
+    return found
+
+
+def partition_imputed(
+    incomplete: Encoded,
+    columns: Columns,
+    how: SubsetPartitioner,
+    job: Job,
+    held: Sequence[Confidential],
+    repair: OnProgress | None,
+    strata: RecordStrata | None = None,
+    weights: Floats | None = None,
+    units: Labels | None = None,
+) -> IncompletePartition:
+    """Return groups made by imputed values, merged until k values stand behind each.
+
+    Those are values of k `units` (n,), if there are any.
+
+    And, with `weights` (n,), until no record has more of the weight of those than the
+    job allows.  The certificates are of the values that are there, without a bound:
+    what is proven of imputed values says nothing of them.
+
+    Raises
+    ------
+    InfeasibleInputError
+        One group is left where the variance is to be kept, or groups of several strata;
+        or fewer than k units of a stratum have a value of an attribute.
+    """
+    divide, settings, on_progress = how
+    absent, k = find_missing(incomplete), job.privacy.k
+    records = impute_from_neighbours(incomplete)
+    names, blocks = job.roles.quasi_identifier, []
+    if units is not None:
+        _require_units(absent, units, names, k, strata)
+    for done, columns_of in enumerate(columns):
+        clock = Deadline(None)
+        part = partial(report_share, on_progress, done, len(columns))
+        one, of = (columns_of,), (divide, settings, part)
+        if strata is None:
+            (block,) = partition_blocks(records, k, one, *of, names)
+        else:
+            jobs = job.strata.jobs
+            (block,) = partition_within_strata(records, strata, one, k, of, names, jobs)
+        asked = _observed(absent, columns_of, names, k, held, units)
+        first = block.partition
+        with stratum_requirements(strata) as more:
+            asked += more
+            if repair:
+                near = separate_strata(records, strata)
+                block = repair_block(block, near, job, held, repair, asked, weights)
+                asked += list_requirements(held)
+            made = block, first, records, absent, asked, clock, job, strata, weights
+            merged = _merge_block(*made)
+        blocks.append(merged)
+    return IncompletePartition(tuple(blocks), ~absent)
+
+
+def _observed(
+    absent: Bool,
+    block: Sequence[int],
+    names: Sequence[str],
+    k: int,
+    held: Sequence[Confidential],
+    units: Labels | None,
+) -> list[Requirement]:
+    """Return what groups are to keep of the values of each attribute that are there."""
+    there = [(names[j], ~absent[:, j]) for j in block if absent[:, j].any()]
+    found: list[Requirement] = [Observed(name, own, k, units) for name, own in there]
+    for each in list_requirements(held):
+        if isinstance(each, Dominance):
+            found += [replace(each, weights=each.weights * own) for _, own in there]
+    return found
+
+
+def _require_units(
+    absent: Bool,
+    units: Labels,
+    names: Sequence[str],
+    k: int,
+    strata: RecordStrata | None,
+) -> None:
+    """Refuse attributes of which fewer than k units of a stratum have a value."""
+    within = np.zeros_like(units) if strata is None else strata.labels
+    for name, lacks in zip(names, absent.T, strict=True):
+        pairs = np.unique(np.stack([within[~lacks], units[~lacks]]), axis=1)[0]
+        least = int(np.bincount(pairs, minlength=int(within.max()) + 1).min())
+        if least < k:
+            raise InfeasibleInputError(
+                f"{name!r}: records of {plural(least, 'unit')} have a value"
+                f"{' in a stratum' if strata else ''}, fewer than k = {k}.",
+                fix=f"drop {name!r}, as identifier, or choose a smaller k.",
+            )
+
+
+def _merge_block(
+    block: Block,
+    first: Partition,
+    records: Encoded,
+    absent: Bool,
+    asked: Sequence[Requirement],
+    clock: Deadline,
+    job: Job,
+    strata: RecordStrata | None,
+    weights: Floats | None,
+) -> Block:
+    """Return a block whose groups satisfy all, with what its own values lose."""
+    own, there = records.only(block.columns), ~absent[:, list(block.columns)]
+    near = separate_strata(own, strata)
+    labels = renumber_groups(
+        merge_until_satisfied(near, block.labels, asked, weights=weights)
+    )
+    ended = {proof.status for proof in (*first.evidence, *block.partition.evidence)}
+    merged = labels.max() < first.labels.max()
+    if merged and labels.max() == 0:
+        _require_no_variance(block, records, there, job)
+    proof = Certificate(
+        next((status for status in CUT if status in ended), Status.HEURISTIC),
+        observed_sse(own, labels, there, weights),
+        None,
+        0.0,
+        f"{job.partition.method} on imputed values{', then merging' * bool(merged)}",
+        clock.spent,
+    )
+    return replace(block, partition=Partition(labels, proof))
+
+
+def _require_no_variance(block: Block, records: Encoded, there: Bool, job: Job) -> None:
+    """Refuse one group of a number whose variance is to be kept; t says so by itself.
+
+    `there` (n, d) are the values of the block's attributes that are not missing.
+    """
+    own = [records.attributes[j] for j in block.columns]
+    varying = any(each.numbers is not None and each.weight > 0 for each in own)
+    if not (varying and keeps_variance(job)) or job.privacy.t is not None:
+        return
+    count, k = there.sum(axis=0), job.privacy.k
+    name = own[int(count.argmin())].name
+    raise InfeasibleInputError(
+        f"Merging groups until k = {k} records of each have a value of every attribute "
+        f"leaves one group, and one value cannot keep the variance: {name!r} has "
+        f"{count.min()} of {len(there)} values, the fewest.",
+        fix=f"remove records in which {name!r} is missing, drop it, as identifier, "
+        "choose a smaller k, or aggregate by the mean as it is.",
+    )

@@ -1,0 +1,268 @@
+"""From a table and a job to groups: all that comes before aggregation."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from aggopt.core.deferred_signals import reraise_interrupts
+from aggopt.core.plugins.trust import trust_files
+from aggopt.core.progress import require_progress
+from aggopt.core.randomness import make_secret, require_secret
+from aggopt.data.context.confidential import Confidential
+from aggopt.data.fingerprint import fingerprint
+from aggopt.data.readers.read import read_file
+from aggopt.data.table import Table
+from aggopt.encoding import Encoded
+from aggopt.errors import JobError, SolverError
+from aggopt.job import Job
+from aggopt.partition._in_blocks import partition_blocks, select_attributes
+from aggopt.partition._shared.result import INTERRUPTED, Block
+from aggopt.pipeline.partition.missing_imputed import partition_incomplete
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable, Partitions
+from aggopt.pipeline.partition.strata import (
+    partition_within_strata,
+    repair_within_strata,
+    require_kept,
+)
+from aggopt.pipeline.partition.subsets import OnProgress, SubsetPartitioner
+from aggopt.pipeline.prepare.attribute_blocks import Columns, find_blocks
+from aggopt.pipeline.prepare.defaults import with_defaults
+from aggopt.pipeline.prepare.prepared_table import PreparedTable, prepare_table
+from aggopt.pipeline.programs.user_model_messages import suggest_remedy
+from aggopt.pipeline.validate.distance_requests import read_requests
+from aggopt.pipeline.validate.preflight_checks import preflight_checks, require_variance
+from aggopt.pipeline.validate.privacy_guarantees import make_partitioner, repair_block
+from aggopt.pipeline.validate.privacy_guarantees import (
+    read_confidential as read_confidential,
+)
+from aggopt.pipeline.validate.sampling_weights import (
+    dominance_requirements,
+    weight_arguments,
+)
+from aggopt.pipeline.validate.units import unit_requirements
+from aggopt.pipeline.waves.earlier_groups import (
+    add_earlier_groups,
+    note_on_split_groups,
+)
+from aggopt.pipeline.waves.later_wave import (
+    place_new_records,
+    read_later_wave,
+    require_wave,
+)
+from aggopt.release.block_names import partition_certificates
+from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.manifest import Source
+from aggopt.solvers import Certificate
+
+Progress = Callable[[str, float], None]
+
+
+def progress_or_noop(progress: Progress | None) -> Progress:
+    """Return the progress callback, or one that does nothing; refuse what is none."""
+    require_progress(progress, "the step and the share of it that is done")
+    return progress or (lambda step, share: None)
+
+
+@reraise_interrupts()
+def partition_table(
+    data: Any,
+    job: Job | str | Path,
+    on_progress: Progress | None,
+    *,
+    known: str | None = None,
+    repair: bool = True,
+    made: Partitions | None = None,
+) -> PartitionedTable:
+    """Return the table, checked and partitioned as the job says; raises as `mask`.
+
+    `known` is the secret of a release that is made again; a new one when omitted.
+    Without `repair` the groups are those that a repair would be given.  `made` are
+    groups of the same table that another job made with the same sections but for
+    [aggregation] and [output]: nothing is partitioned then, all else is checked.
+    """
+    job, on_progress = load_job(job).contained(), progress_or_noop(on_progress)
+    require_memory(job)
+    _require_one_kind(job)
+    own = make_secret() if known is None else require_secret(known)
+    on_progress("read", 0.0)
+    table, source = read_table(data, job)
+    table, wave = read_later_wave(table, job)
+    given = prepare_table(table, job)
+    columns = find_blocks(job, given.records)
+    job, reasons = with_defaults(job, given, columns)
+    table, whole, strata, units = given.table, given.whole, given.strata, given.units
+    for check in preflight_checks(table, whole, job, columns, strata, units):
+        check()
+    asked = read_requests(table, whole, job)
+    held = _confidential_requirements(given, job)
+    if made is None:
+        require_kept(held, strata, repair)
+        job = add_earlier_groups(job, table, strata, units)
+        if wave is not None:
+            on_progress("group", 0.0)
+            job, wave = place_new_records(job, wave, given)
+        reasons = (*reasons, *note_on_split_groups(job, strata))
+        made = _make_groups(given, columns, job, held, on_progress, repair=repair)
+    blocks, kept = made
+    if wave is not None:
+        require_wave(wave, blocks, job, strata, units)
+    require_variance(job, held, blocks)
+    on_progress("bound", 0.0)
+    require_solved(partition_certificates(blocks, job))
+    found = job, table, source, whole, given.records, blocks, asked, held, reasons
+    return PartitionedTable(*found, own, kept, strata, units, given.sampling, wave)
+
+
+def _confidential_requirements(
+    given: PreparedTable, job: Job
+) -> tuple[Confidential, ...]:
+    """Return what groups are required to keep of each confidential attribute."""
+    return (
+        *read_confidential(given.table, job, job.input.decimal),
+        *unit_requirements(job, given.units),
+        *dominance_requirements(job, given.sampling),
+    )
+
+
+def _make_groups(
+    given: PreparedTable,
+    columns: Columns,
+    job: Job,
+    held: tuple[Confidential, ...],
+    on_progress: Progress,
+    *,
+    repair: bool,
+) -> Partitions:
+    """Return the groups of records as the job says, repaired if it asks for that."""
+    of_weights = weight_arguments(job, given.weights, apart=given.apart)
+    settings = {**job.partition.settings, **of_weights}
+    how = make_partitioner(job, held), settings, partial(on_progress, "group")
+    mended = partial(on_progress, "repair") if job.privacy.repair and repair else None
+    with _leave_interrupts_to_mask():
+        made = _by_policy(given, columns, how, job, held, mended)
+    if any(block.partition.interrupted for block in made.blocks):
+        raise KeyboardInterrupt
+    return made
+
+
+def _by_policy(
+    given: PreparedTable,
+    columns: Columns,
+    how: SubsetPartitioner,
+    job: Job,
+    held: tuple[Confidential, ...],
+    mended: OnProgress | None,
+) -> Partitions:
+    """Return the groups of records, by the policy of the job if some have holes."""
+    strata, names = given.strata, job.roles.quasi_identifier
+    if given.holes is not None:
+        asked = columns, how, job, held, mended, strata, given.weights
+        members = given.units
+        units = members.of if members and members.records is None else None
+        return Partitions(*partition_incomplete(given.holes, *asked, units=units))
+    blocks: tuple[Block, ...]
+    if strata is not None:
+        whole = cast(Encoded, given.records)  # as of any table with strata
+        k, jobs = job.privacy.k, job.strata.jobs
+        blocks = partition_within_strata(whole, strata, columns, k, how, names, jobs)
+    else:
+        blocks = partition_blocks(given.records, job.privacy.k, columns, *how, names)
+    if mended:
+        blocks = _repair_blocks(blocks, given, job, held, mended)
+    return Partitions(blocks, None)
+
+
+def _repair_blocks(
+    blocks: Sequence[Block],
+    given: PreparedTable,
+    job: Job,
+    held: tuple[Confidential, ...],
+    on_progress: OnProgress,
+) -> tuple[Block, ...]:
+    """Return each block with groups that satisfy what the job requires."""
+    records, strata, weights = given.records, given.strata, given.weights
+    made = []
+    for block in blocks:
+        own = records if len(blocks) == 1 else select_attributes(records, block.columns)
+        if strata is None:
+            made.append(
+                repair_block(block, own, job, held, on_progress, weights=weights)
+            )
+            continue
+        asked = strata, job, held, on_progress, weights
+        made.append(repair_within_strata(block, cast(Encoded, own), *asked))
+    return tuple(made)
+
+
+def _require_one_kind(job: Job) -> None:
+    """Refuse attributes of units beside those of records: `mask` takes them apart."""
+    if job.units.apart(job.roles):
+        raise JobError(
+            "Some quasi-identifiers are of units, and others of records: such a job is "
+            "for aggopt mask, aggopt check, and what looks at releases.",
+            fix="name those of one kind alone, and drop the others, as identifier.",
+        )
+
+
+@contextmanager
+def _leave_interrupts_to_mask() -> Iterator[None]:
+    """Keep a search from warning that Ctrl-C ended it: nothing is released of it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", INTERRUPTED)
+        yield
+
+
+def load_job(job: Job | str | Path, trust: Iterable[str | Path] = ()) -> Job:
+    """Return the job, read if it is a file, with the code that it names loaded.
+
+    `trust` are the files of code that may be run.
+    """
+    if isinstance(job, str | Path):
+        job = Job.read(job)
+    if not isinstance(job, Job):
+        raise JobError(
+            f"A {type(job).__name__} is not a job.",
+            fix="pass a Job(...), or the path of a TOML file.",
+        )
+    with trust_files(trust):
+        return job.loaded()
+
+
+def require_memory(job: Job) -> None:
+    """Refuse a job whose [engine] is for folders: a table is at hand.
+
+    Raises
+    ------
+    JobError
+        The way to a folder is in it.
+    """
+    if job.engine.name != "memory":
+        raise JobError(
+            f"[engine] name = {job.engine.name!r} masks a folder into another, and a "
+            "table is to be masked.",
+            fix='name the folder to write, out = "masked"; or leave [engine] out.',
+        )
+
+
+def require_solved(certificates: Mapping[str, Certificate]) -> None:
+    """Refuse to go on where a solver found no answer that may be used."""
+    failed = {n: c for n, c in certificates.items() if not c.status.usable}
+    if failed:
+        seen = ", ".join(f"{n!r}: {c.status} ({c.solver})" for n, c in failed.items())
+        raise SolverError(
+            f"No usable answer was found for {seen}.",
+            fix=f"{suggest_remedy(failed.values())}; nothing was released.",
+        )
+
+
+def read_table(data: Any, job: Job) -> tuple[Table, Source]:
+    """Return the checked table of data or of a file, and what it is."""
+    path = Path(data) if isinstance(data, str | Path) else None
+    found = read_file(path, job.roles, job.input, job.attributes) if path else data
+    table = Table.of(found, job.roles, job.attributes, missing=job.missing)
+    file, digest = (path.name, sha256_of_file(path)) if path else (None, None)
+    known = fingerprint(table.frame)
+    return table, Source(file, digest, *table.frame.shape, known)

@@ -1,0 +1,140 @@
+"""A table and its groups: what an aggregation starts from."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.randomness import make_secret
+from aggopt.core.standardise import Scale
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats, Labels
+from aggopt.data.context.confidential import Confidential
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.context.units import RecordUnits
+from aggopt.data.context.weights import SamplingWeights
+from aggopt.data.table import Table
+from aggopt.encoding import Encoded
+from aggopt.job import Job
+from aggopt.partition._shared.result import Block, combine_labels
+from aggopt.pipeline.waves.wave import LaterWave
+from aggopt.release.audit.dominance import weights_of_values
+from aggopt.release.manifest import Source
+
+
+class Partitions(NamedTuple):
+    """The groups of a table, by themselves: see the fields of `Grouped`."""
+
+    blocks: tuple[Block, ...]
+    kept: Bool | None
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedTable:
+    """A checked table and its partition: what an aggregation starts from.
+
+    `whole` (n, d) are the quasi-identifiers as numbers, `records` what distances are
+    measured of: the same, or as they are encoded; `blocks` those that are partitioned
+    together with their groups, `asked` what the records wish, `held` what is
+    confidential, `reasons` why the partition's method was chosen where the job leaves
+    that open, `secret` what all of the release's secret randomness comes from.  Where
+    values are missing, `whole` is nan, and `kept` (n, d) says which values decide what
+    their group publishes; it is None where all of them do.  `strata` are what groups
+    lie within, `units` what k counts in place of records, `sampling` how many of a
+    population each record stands for; None where there are none.  `wave` is the table
+    beside that of an earlier release, whose groups are kept.
+    """
+
+    job: Job
+    table: Table
+    source: Source
+    whole: Floats = field(repr=False)
+    records: Floats | Encoded = field(repr=False)
+    blocks: tuple[Block, ...]
+    asked: dict[str, Floats] = field(repr=False)
+    held: tuple[Confidential, ...] = ()
+    reasons: tuple[str, ...] = ()
+    secret: str = field(default_factory=make_secret, repr=False)
+    kept: Bool | None = field(default=None, repr=False)
+    strata: RecordStrata | None = None
+    units: RecordUnits | None = None
+    sampling: SamplingWeights | None = None
+    wave: LaterWave | None = None
+
+    @property
+    def weights(self) -> Floats | None:
+        """The weight of each record (n,), of mean 1; None where none differ."""
+        return self.sampling.known if self.sampling else None
+
+    @property
+    def weights_of_values(self) -> Floats | None:
+        """The weight of each record (n,) as it is in the table; None without.
+
+        Where values are missing that of each (n, d): 0 of one that decides nothing.
+        """
+        if self.sampling is None or self.kept is None:
+            return self.sampling.each if self.sampling else None
+        return weights_of_values(self.sampling.each, self.kept)
+
+    @property
+    def scale(self) -> Scale:
+        """Mean and standard deviation of each number, by the weights of records."""
+        return Scale.of(self.X, self.weights)
+
+    @property
+    def groups(self) -> Partitions:
+        """The groups, by themselves."""
+        return Partitions(self.blocks, self.kept)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The quasi-identifiers that are numbers: the columns of X."""
+        return self.table.numeric
+
+    @property
+    def X(self) -> Floats:
+        """The quasi-identifiers that are numbers, (n, p) in their own units.
+
+        nan where a value is missing, or is not kept.
+        """
+        found = self.of_numbers(self.whole)
+        if self.kept is None:
+            return found
+        return np.where(self.of_numbers(self.kept), found, np.nan)
+
+    def of_numbers(self, whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return those columns of (n, d) that are of numbers."""
+        if not self.table.domains:  # a copy of all of them would be large
+            return whole
+        return np.ascontiguousarray(whole[:, self.table.places])
+
+    @property
+    def labels(self) -> Labels:
+        """Group of each record: (n,) with one block, (n, d) with several."""
+        return combine_labels(self.blocks)
+
+    @property
+    def labels_of_numbers(self) -> Labels:
+        """The same of the columns of X: (n,), or (n, p)."""
+        labels = self.labels
+        return labels if labels.ndim == 1 else self.of_numbers(labels)
+
+    @property
+    def constant(self) -> Bool:
+        """Which quasi-identifiers have one value only, (d,)."""
+        return find_constant(self.table, self.whole)
+
+
+def find_constant(table: Table, whole: Floats) -> Bool:
+    """Return which quasi-identifiers (n, d) have one value only, (d,)."""
+    same = np.fmin.reduce(whole) == np.fmax.reduce(whole)  # of what is not missing
+    if table.places:
+        same[table.places] = Scale.of(whole[:, table.places]).constant
+    return np.asarray(same)
+
+
+def present_values(x: Floats) -> Floats:
+    """Return the values of x (n,) that are not missing."""
+    holes = np.isnan(x)
+    return x[~holes] if holes.any() else x

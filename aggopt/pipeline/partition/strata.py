@@ -1,0 +1,277 @@
+"""Groups within strata: what is refused of them, how they are made and repaired."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from aggopt.core.plural import plural
+from aggopt.core.types import F64, I64, Bool, Labels
+from aggopt.core.validation import Floats
+from aggopt.data.context.confidential import Confidential, list_requirements
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.table import Table
+from aggopt.encoding import Encoded
+from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.job import Job
+from aggopt.partition._registry import PARTITIONERS, ConfidentialUse
+from aggopt.partition._shared.result import Block
+from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
+from aggopt.pipeline.partition.subsets import (
+    OnProgress,
+    SubsetPartitioner,
+    Subsets,
+    partition_within,
+)
+from aggopt.pipeline.prepare.attribute_blocks import Columns
+from aggopt.pipeline.validate.privacy_guarantees import (
+    repair_block,
+    require_plain_repair,
+)
+from aggopt.privacy._requirement import Requirement
+from aggopt.solvers._log import is_logged
+
+FAR = 1e9  # by which a group of several strata falls short: more than any other does
+
+
+@dataclass(frozen=True, eq=False)
+class SingleStratumPerGroup(Requirement):
+    """Each group has records of one of the `strata` (n,) alone."""
+
+    model: ClassVar[str] = "strata"
+    sign: ClassVar[str] = "<="
+    additive: ClassVar[bool] = False
+    lasting: ClassVar[bool] = True
+
+    strata: Labels = field(repr=False)
+    attribute: str = "stratum"
+    name: str = "strata in a group"
+    asked: float = 1.0
+
+    @property
+    def n(self) -> int:
+        """How many records there are."""
+        return len(self.strata)
+
+    def found(self, records: I64, starts: I64) -> F64:
+        """Return of how many strata the records of each group are, (groups,)."""
+        of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        pairs = np.unique(np.stack([of, self.strata[records]]), axis=1)
+        return np.asarray(np.bincount(pairs[0]), np.float64)
+
+    def broken(self, records: I64, starts: I64) -> Bool:
+        """Whether each group has records of several strata, (groups,)."""
+        return np.asarray(self.found(records, starts) > 1)
+
+    def short(self, records: I64, starts: I64) -> F64:
+        """Return the same as a distance that no other requirement falls short by."""
+        return np.where(self.broken(records, starts), FAR, 0.0)
+
+    def keeps(self, found: float) -> str:
+        """Say nothing: no group is to have several."""
+        return ""
+
+
+def require_within(job: Job) -> None:
+    """Refuse a job whose groups are not made within strata.
+
+    Raises
+    ------
+    JobError
+        Its method looks at confidential values of all records, or at whole numbers; its
+        repair exchanges records wherever they are; or several processes are to keep one
+        log of solvers.
+    """
+    if not job.within:
+        return
+    method = PARTITIONERS.of(job.partition)
+    if method.confides is not ConfidentialUse.NONE:
+        raise JobError(
+            f"{method.name} looks at confidential values of all records together, and "
+            "groups are made within strata.",
+            fix='choose method = "mdav" or another, with repair = "merge" under '
+            "[privacy].",
+        )
+    require_plain_repair(job, "is not made within strata.")
+    if job.strata.jobs > 1 and is_logged():
+        raise JobError(
+            f"[strata] jobs = {job.strata.jobs}, and a log of solvers is kept, which "
+            "is of one process.",
+            fix="set jobs = 1, or keep no log.",
+        )
+    if getattr(job.partition, "centroids", None) == "integer":
+        raise JobError(
+            'centroids = "integer" is of values in their own units, and within strata '
+            "distances are measured in standard deviations of all records.",
+            fix="leave centroids out under [partition].",
+        )
+
+
+def require_values_in_strata(
+    table: Table, whole: Floats, job: Job, strata: RecordStrata | None
+) -> None:
+    """Refuse strata in which too few values of an attribute are there.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Holes are to be filled, and fewer than k values are there to do it; or its
+        variance is to be kept in each, and fewer than 2k are there, but for none.
+    """
+    if strata is None or not np.isnan(whole).any():
+        return
+    k, fill = job.privacy.k, job.missing.policy == "fill"
+    twice = "variance" in job.aggregation.keeps and is_aggregated_by_stratum(job)
+    for name, x in zip(job.roles.quasi_identifier, whole.T, strict=True):
+        count = np.bincount(strata.labels, ~np.isnan(x))
+        least = 2 * k if twice and name not in table.domains else k * fill
+        few = count < least
+        few &= fill | (count > 0)  # what is missing altogether stays so
+        require_none_of(few, name, least, k)
+
+
+def require_none_of(few: Bool, name: str, least: int, k: int) -> None:
+    """Refuse an attribute if some strata (s,) have too few values of it.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The message has how many those are, and how many values are needed.
+    """
+    if few.any():
+        raise InfeasibleInputError(
+            f"{name!r} has fewer than {least} values that are not missing in "
+            f"{few.sum()} of {plural(len(few), 'stratum', 'strata')}, with k = {k}"
+            f"{' and its variance to be kept in each' if least > k else ''}.",
+            fix="drop it, as identifier, choose a smaller k, or fewer columns as "
+            "stratum.",
+        )
+
+
+def require_kept(
+    held: Sequence[Confidential], strata: RecordStrata | None, repair: bool
+) -> None:
+    """Refuse what not even whole strata keep of confidential values.
+
+    Raises
+    ------
+    InfeasibleInputError
+        A stratum, taken as one group, breaks what groups within it would, too.
+    """
+    if strata is None or not repair:
+        return
+    for requirement in (each for each in list_requirements(held) if each.additive):
+        found = requirement.check(strata.labels)
+        if not found.holds:
+            raise InfeasibleInputError(
+                "Within strata no groups keep what is promised: "
+                f"{found.promise} {found.sign} {found.asked:g} of {found.attribute!r} "
+                f"is not kept by {found.broken} of "
+                f"{plural(found.groups, 'stratum', 'strata')}, each taken as one "
+                "group.",
+                fix=LESS,
+            )
+
+
+LESS = (
+    "promise less of confidential values, choose fewer columns as stratum, or "
+    'small = "merge" under [strata] with a larger k.'
+)
+
+
+def require_two_groups_per_stratum(job: Job, strata: RecordStrata | None) -> None:
+    """Refuse strata of one group, where the variance of each is to be kept.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The message has how many they are.
+    """
+    if strata is None or not is_aggregated_by_stratum(job):
+        return
+    sizes, k = strata.sizes, job.privacy.k
+    few = sizes[sizes < 2 * k]
+    if "variance" in job.aggregation.keeps and few.size:
+        raise InfeasibleInputError(
+            f"{len(few)} of {plural(len(sizes), 'stratum', 'strata')} "
+            f"{'has' if len(few) == 1 else 'have'} fewer than 2k = {2 * k} records, "
+            f"{plural(int(few.sum()), 'record')} in all: they make one group each, and "
+            "one value cannot keep a variance.",
+            fix='set keep = "overall" under [strata], which keeps the variance of all '
+            "records together; or choose a smaller k, fewer columns as stratum, or "
+            "aggregate by the mean as it is.",
+        )
+
+
+def partition_within_strata(
+    records: Encoded,
+    strata: RecordStrata,
+    columns: Columns,
+    k: int,
+    how: SubsetPartitioner,
+    names: Sequence[str],
+    jobs: int = 1,
+) -> tuple[Block, ...]:
+    """Return groups that lie within strata, each of which is a part of the table.
+
+    `jobs` processes share the strata.
+    """
+    n = len(records)
+    parts = [Subsets(strata.labels, np.ones((n, len(b)), dtype=bool)) for b in columns]
+    return partition_within(records, columns, parts, k, how, names, jobs)
+
+
+def repair_within_strata(
+    block: Block,
+    records: Encoded,
+    strata: RecordStrata,
+    job: Job,
+    held: Sequence[Confidential],
+    on_progress: OnProgress,
+    weights: Floats | None = None,
+) -> Block:
+    """Return groups within strata that satisfy what the job requires.
+
+    Records of different strata are farther apart than any of one.
+
+    Raises
+    ------
+    InfeasibleInputError
+        No such groups were found.
+    """
+    X = separate_strata(records, strata)
+    with stratum_requirements(strata) as more:
+        return repair_block(block, X, job, held, on_progress, more, weights)
+
+
+@contextmanager
+def stratum_requirements(
+    strata: RecordStrata | None,
+) -> Iterator[tuple[Requirement, ...]]:
+    """Yield what merging is to keep beside all else: groups within strata, if any.
+
+    Raises
+    ------
+    InfeasibleInputError
+        It ends with groups of several strata.
+    """
+    if strata is None:
+        yield ()
+        return
+    try:
+        yield (SingleStratumPerGroup(strata.labels),)
+    except InfeasibleInputError:
+        raise InfeasibleInputError(
+            "Within strata no groups were found that keep what is promised.", fix=LESS
+        ) from None
+
+
+def separate_strata(records: Encoded, strata: RecordStrata | None) -> Encoded:
+    """Return records with one coordinate more, in which strata lie apart, if any."""
+    if strata is None:
+        return records
+    found, labels = records.coordinates, strata.labels
+    far = np.ceil(1.0 + np.sqrt((np.ptp(found, axis=0) ** 2).sum()))
+    return replace(records, coordinates=np.hstack([found, far * labels[:, None]]))

@@ -1,0 +1,154 @@
+"""Groups within parts of a table, each of which is partitioned by itself."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import compress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.core.types import Bool, Labels
+from aggopt.core.validation import renumber_groups
+from aggopt.encoding import Encoded
+from aggopt.encoding._incomplete import in_rows
+from aggopt.partition._in_blocks import partition_blocks
+from aggopt.partition._shared.result import Block, Partition, Proof
+from aggopt.pipeline.partition.subset_processes import map_in_processes
+from aggopt.pipeline.prepare.attribute_blocks import Columns
+from aggopt.solvers import Certificate, Status
+
+OnProgress = Callable[[float], None]
+SubsetPartitioner = tuple[str | Callable[..., Partition], Mapping[str, Any], OnProgress]
+
+
+class Subsets(NamedTuple):
+    """The part of each record, (n,), and which values (n, d) decide what is published.
+
+    The records of a part have values in the same attributes.
+    """
+
+    labels: Labels
+    held: Bool
+
+
+def partition_within(
+    records: Encoded,
+    columns: Columns,
+    parts: Sequence[Subsets],
+    k: int,
+    how: SubsetPartitioner,
+    names: Sequence[str],
+    jobs: int = 1,
+) -> tuple[Block, ...]:
+    """Return each block of attributes with groups that lie within its parts.
+
+    Each part is a complete table, with distances as they are between all records; its
+    partition is proven for itself, and the bounds add up to one on all groups within
+    these parts.  A limit of time is shared out by records.  `jobs` processes share the
+    parts of a block.
+    """
+    divide, settings, on_progress = how
+    blocks = []
+    for done, (block, own) in enumerate(zip(columns, parts, strict=True)):
+        told_of = partial(report_share, on_progress, done, len(columns))
+        of = _SplitBlock(records.only(block), own, [names[j] for j in block])
+        blocks.append(Block(block, of.divided(k, (divide, settings, told_of), jobs)))
+    on_progress(1.0)
+    return tuple(blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class _SplitBlock:
+    """A block of attributes: records, and their parts."""
+
+    records: Encoded = field(repr=False)
+    parts: Subsets = field(repr=False)
+    names: Sequence[str]
+
+    def divided(self, k: int, how: SubsetPartitioner, jobs: int) -> Partition:
+        """Return the groups of all parts, and the proof of each."""
+        labels = self.parts.labels
+        members = [np.flatnonzero(labels == j) for j in range(int(labels.max()) + 1)]
+        shared = [self._part(rows, k, how) for rows in members]
+        made: Iterable[Partition] = self._one_by_one(shared, how[2])
+        if jobs > 1 and len(shared) > 1:
+            made = map_in_processes(_partition_subset, shared, jobs, how[2])
+        groups, first = np.empty_like(labels), 0
+        proofs: list[Proof] = []
+        for rows, own in zip(members, made, strict=True):
+            groups[rows] = first + own.labels
+            proofs += own.evidence
+            first += len(own.sizes)
+        return Partition(renumber_groups(groups), proofs)
+
+    def _part(self, rows: Labels, k: int, how: SubsetPartitioner) -> "_Subset":
+        divide, settings, _ = how
+        n, held = len(self.parts.labels), self.parts.held[rows[0]]
+        own_of = share_time_limit(settings_of_rows(settings, rows, n), len(rows) / n)
+        own = in_rows(self.records, rows, held) if held.any() else None
+        return _Subset(
+            own, len(rows), k, divide, own_of, list(compress(self.names, held))
+        )
+
+    def _one_by_one(
+        self, parts: Sequence["_Subset"], on_progress: OnProgress
+    ) -> Iterator[Partition]:
+        n, done = len(self.parts.labels), 0
+        for part in parts:
+            yield part.divided(
+                partial(report_share, on_progress, done / part.size, n / part.size)
+            )
+            done += part.size
+
+
+class _Subset(NamedTuple):
+    """The records of a part, how many they are, and how they are partitioned.
+
+    Without records nothing of them is published.
+    """
+
+    records: Encoded | None
+    size: int
+    k: int
+    divide: str | Callable[..., Partition]
+    settings: Mapping[str, Any]
+    names: Sequence[str]
+
+    def divided(self, on_progress: OnProgress | None) -> Partition:
+        """Return its groups."""
+        if self.records is None:
+            proof = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "nothing published", 0.0)
+            return Partition(np.zeros(self.size, np.intp), proof)
+        whole = (tuple(range(len(self.names))),)
+        how = self.divide, self.settings, on_progress, self.names
+        (block,) = partition_blocks(self.records, self.k, whole, *how)
+        return block.partition
+
+
+def _partition_subset(part: _Subset) -> Partition:
+    """Return its groups with their certificates, as another process hands them back."""
+    return part.divided(None)
+
+
+def settings_of_rows(
+    settings: Mapping[str, Any], rows: Labels, n: int
+) -> dict[str, Any]:
+    """Return settings with what they say of each of n records for these rows alone."""
+    return {
+        name: value[rows]
+        if isinstance(value, np.ndarray) and len(value) == n
+        else value
+        for name, value in settings.items()
+    }
+
+
+def share_time_limit(settings: Mapping[str, Any], share: float) -> dict[str, Any]:
+    """Return settings with this share of the limit of time, if there is one."""
+    limit = settings.get("time_limit")
+    return {**settings, **({} if limit is None else {"time_limit": share * limit})}
+
+
+def report_share(on_progress: OnProgress, done: float, of: float, share: float) -> None:
+    """Call a progress callback with the share of the whole that a part has done."""
+    on_progress((done + share) / of)

@@ -1,0 +1,1 @@
+"""Before groups: the records to group, their blocks of attributes, and defaults."""

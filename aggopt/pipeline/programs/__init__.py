@@ -1,0 +1,1 @@
+"""Optimisation programs of a job, for solvers outside the package."""

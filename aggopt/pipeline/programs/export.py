@@ -1,0 +1,353 @@
+"""The program of an attribute in a file for other solvers, and their solution judged.
+
+The file holds the originals, standardised, beside the secret margins; and the key that
+goes with it the secret, from which import makes the same program again.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aggopt.aggregate import Aggregation
+from aggopt.aggregate.own._section import ByModel
+from aggopt.errors import JobError, require_known
+from aggopt.job import Job
+from aggopt.pipeline.partition.partition_table import load_job
+from aggopt.pipeline.programs.declare import (
+    declare_program,
+    judge_centroids,
+    read_problem,
+)
+from aggopt.pipeline.programs.solution_files import (
+    parse_solution,
+    set_pyomo_values,
+    solution_values,
+)
+from aggopt.release.files.private import write_json
+from aggopt.release.files.staging import Staging, check_places
+from aggopt.solvers._scratch import scratch
+from aggopt.solvers._solve import class_of
+
+FORMATS = ("nl", "lp", "mps")
+PLAIN = {"linear_presolve": False}  # of the writer of NL: every variable is there
+
+
+class ExportedProgram(NamedTuple):
+    """Where a program is, and the key with which its solution is read."""
+
+    program: Path
+    key: Path
+
+
+def export(
+    data: Any,
+    job: Job | str | Path,
+    attribute: str,
+    out: str | Path,
+    *,
+    format: str = "nl",
+    trust: Iterable[str | Path] = (),
+    overwrite: bool = False,
+) -> ExportedProgram:
+    """Return the files that hold the program of an attribute, for other solvers.
+
+    Pyomo writes it; HiGHS does if the model is declared in cvxpy alone.
+    Names of rows and columns mean nothing, but the numbers are the originals,
+    standardised: both files are for their owner alone (mode 0600), none to be given
+    away.
+
+    Parameters
+    ----------
+    data, job, attribute, trust
+        As for `aggopt.declare`.
+    out
+        Where to write; the key goes beside it, as `age.nl.key.json` beside `age.nl`.
+    format
+        "nl" (AMPL), "lp" or "mps"; the last two hold linear and quadratic terms alone.
+        What cvxpy declares is written as "lp" or "mps", if it is of class LP, MILP or
+        QP.
+    overwrite
+        Whether files that are there are replaced.
+
+    Raises
+    ------
+    JobError
+        The format has no such program; what `aggopt.declare` refuses.
+    TableError
+        A file is there already, or cannot be written.
+
+    Examples
+    --------
+    >>> import pandas as pd, aggopt
+    >>> people = pd.DataFrame({"age": [20, 21, 22, 60, 61, 65]})
+    >>> roles, p3m = {"quasi-identifier": ["age"]}, {"method": "p3m"}
+    >>> job = aggopt.Job(roles=roles, privacy={"k": 3}, aggregation=p3m)
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     made = export(people, job, "age", f"{folder}/age.nl")
+    >>> made.program.name, made.key.name
+    ('age.nl', 'age.nl.key.json')
+    """
+    require_known("format of programs", format, FORMATS)
+    program = Path(out)
+    made = ExportedProgram(program, _key_of(program))
+    job = load_job(job, trust)
+    language = _language_for(job, format)
+    check_places(*made, overwrite=overwrite)
+    problem, kept, secret = declare_program(data, job, attribute, language, trust)
+    stated = {
+        "format": format,
+        "attribute": attribute,
+        "table": kept.table,
+        "job": kept.digest,
+        "secret": secret,
+    }
+    with Staging() as staging:
+        staging.write(program, lambda to: write_problem(problem, to, format))
+        staging.write(made.key, lambda to: write_json(to, stated))
+        staging.commit(*made, overwrite=overwrite)
+    return made
+
+
+def import_solution(
+    data: Any,
+    job: Job | str | Path,
+    attribute: str,
+    solution: str | Path,
+    *,
+    key: str | Path | None = None,
+    trust: Iterable[str | Path] = (),
+) -> Aggregation:
+    """Return what a solution publishes of an attribute, judged by its model.
+
+    Parameters
+    ----------
+    data, job, attribute, trust
+        Those of `export`.
+    solution
+        Of an exported NL file the `.sol` file that a solver of AMPL wrote; of LP or MPS
+        the solution file of HiGHS (style 0) or SCIP, whose variables are told by name.
+    key
+        That of the export; when omitted the one that lies beside the solution and has
+        its name: `age.nl.key.json` (or lp, mps) for `age.sol`.
+
+    Returns
+    -------
+    Aggregation
+        Of this attribute alone; the solver of the certificate is "file", and nothing is
+        proven: the status is HEURISTIC, or FAILED where a constraint is missed.
+
+    Raises
+    ------
+    JobError
+        Key or solution are not there, cannot be read, or are of another table, job,
+        attribute or program; or keys of several formats are beside the solution.
+
+    Examples
+    --------
+    >>> import pandas as pd, aggopt
+    >>> people = pd.DataFrame({"age": [20, 21, 22, 60, 61, 65]})
+    >>> roles, p3m = {"quasi-identifier": ["age"]}, {"method": "p3m"}
+    >>> job = aggopt.Job(roles=roles, privacy={"k": 3}, aggregation=p3m)
+    >>> import_solution(people, job, "age", "age.sol")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    aggopt.errors.JobError: There is no key age.nl.key.json...
+    """
+    place = _key_beside(Path(solution)) if key is None else Path(key)
+    _require_there(place, "key", "the key that `aggopt export` wrote beside it")
+    _require_there(Path(solution), "solution", "the file that a solver wrote")
+    stated = _stated(place)
+    if stated.get("attribute") != attribute:
+        raise JobError(
+            f"{place.name} is not the key of {attribute!r}.",
+            fix="name the attribute and the key of one export.",
+        )
+    format = str(stated.get("format", "nl"))
+    require_known("format of programs", format, FORMATS)
+    job = load_job(job, trust)
+    language = _language_for(job, format)
+    secret = str(stated.get("secret"))
+    problem, kept, _ = declare_program(data, job, attribute, language, trust, secret)
+    if stated.get("table") != kept.table:
+        raise JobError(
+            f"{place.name} is the key of another table.", fix="pass that table."
+        )
+    if stated.get("job") != kept.digest:
+        raise JobError(
+            f"{place.name} is the key of another job.",
+            fix="pass the job of the export; or export the program of this one.",
+        )
+    _load(problem, Path(solution), format, language)
+    reading = read_problem(kept, problem)
+    if reading is None:
+        raise _no_solution(Path(solution))
+    return judge_centroids(kept, reading, by="file")
+
+
+def _key_of(file: Path) -> Path:
+    return file.with_name(f"{file.name}.key.json")
+
+
+def _key_beside(solution: Path) -> Path:
+    """Return the key of the program that a solution is of, with a suffix or none."""
+    endings = ("", *(f".{format}" for format in FORMATS))
+    keys = [_key_of(solution.with_suffix(ending)) for ending in endings]
+    there = [key for key in keys if key.exists()]
+    if len(there) > 1:
+        raise JobError(
+            f"{' and '.join(key.name for key in there)} lie beside {solution.name}.",
+            fix="name the key of the file that was solved.",
+        )
+    return there[0] if there else _key_of(solution.with_suffix(".nl"))
+
+
+def _require_there(file: Path, what: str, asked: str) -> None:
+    if not file.exists():
+        raise JobError(f"There is no {what} {file}.", fix=f"name {asked}.")
+
+
+def _language_for(job: Job, format: str) -> str:
+    """Return the language whose declaration is written: Pyomo's, if there is one.
+
+    Raises
+    ------
+    JobError
+        There is none, and the format is Pyomo's alone.
+    """
+    how = job.aggregation
+    if not isinstance(how, ByModel) or "pyomo" in how.program.languages:
+        return "pyomo"
+    if format == "nl":
+        raise JobError(
+            f"{how.program.name} is declared in cvxpy alone, and the format 'nl' needs "
+            "a declaration in Pyomo.",
+            fix='write it with format "lp" or "mps"; or write a file of a model with '
+            '"pyomo" among its LANGUAGES.',
+        )
+    return "cvxpy"
+
+
+def _stated(key: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(key.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        pass
+    else:
+        if isinstance(found, dict):
+            return found
+    raise JobError(
+        f"{key} is no key of an export, or cannot be read.",
+        fix="pass the file that `aggopt export` wrote beside the program.",
+    )
+
+
+def write_problem(problem: Any, to: Path, format: str) -> None:
+    """Write a problem of either language.
+
+    Raises
+    ------
+    JobError
+        The format does not hold it.
+    """
+    if hasattr(problem, "var_dict"):
+        _write_cvxpy(problem, to, format)
+    else:
+        _write(problem, to, format)
+
+
+def _write_cvxpy(problem: Any, to: Path, format: str) -> None:
+    from aggopt.solvers._cvxpy_file import HOLDS, write_program
+
+    kind = class_of(problem)
+    if kind not in HOLDS:
+        raise JobError(
+            f"The format {format!r} does not hold this program, which is of class "
+            f"{kind}.",
+            fix="declare one with linear constraints and a linear or quadratic cost "
+            f"({', '.join(HOLDS)}); or solve the problem of aggopt.declare.",
+        )
+    with scratch() as folder:  # the writer knows the format by the name of the file
+        file = folder / f"program.{format}"
+        try:
+            write_program(problem, file)
+        except ValueError:
+            raise JobError(
+                "HiGHS cannot write this program: a number of it is tiny or huge.",
+                fix="state it with coefficients between 1e-9 and 1e15.",
+            ) from None
+        shutil.copyfile(file, to)
+
+
+def _write(problem: Any, to: Path, format: str) -> Any:
+    """Return what Pyomo knows of the names in the file that it wrote."""
+    how = PLAIN if format == "nl" else {}
+    try:
+        with _silence_pyomo():
+            return problem.write(str(to), format=format, io_options=how)[1]
+    except (RuntimeError, ValueError):
+        raise JobError(
+            f"The format {format!r} does not hold this program.",
+            fix='write it with format "nl", which holds any.',
+        ) from None
+
+
+def _load(problem: Any, solution: Path, format: str, language: str) -> None:
+    """Give the variables of a problem the values of a solution."""
+    names, read = None, _read_cvxpy
+    if language == "pyomo":
+        read = _read_nl if format == "nl" else _read_by_name
+        with scratch() as folder:
+            names = _write(problem, folder / format, format)
+    try:
+        with _silence_pyomo():
+            read(problem, solution, names)
+    except Exception:  # whatever a reader raises may quote the file
+        pass
+    else:
+        return
+    raise _no_solution(solution)
+
+
+def _read_nl(problem: Any, solution: Path, names: Any) -> None:
+    from pyomo.opt import ReaderFactory
+
+    with ReaderFactory("sol") as reader:
+        found = reader(str(solution))
+        found._smap_id = names
+        problem.solutions.load_from(found)
+
+
+def _read_by_name(problem: Any, solution: Path, names: Any) -> None:
+    from pyomo.environ import Var
+
+    known = problem.solutions.symbol_map[names].bySymbol
+    variables = {name: v for name, v in known.items() if v.ctype is Var}
+    set_pyomo_values(parse_solution(solution.read_bytes().decode()), variables)
+
+
+def _read_cvxpy(problem: Any, solution: Path, names: Any) -> None:
+    from aggopt.solvers._cvxpy_file import read_values
+
+    found = parse_solution(solution.read_bytes().decode())
+    read_values(problem, partial(solution_values, found))
+
+
+def _no_solution(solution: Path) -> JobError:
+    return JobError(
+        f"{solution.name} is no solution of the program, or cannot be read.",
+        fix="pass the file that a solver wrote of the exported one: of NL a .sol file, "
+        "of LP or MPS a solution file of HiGHS or SCIP.",
+    )
+
+
+@contextmanager
+def _silence_pyomo() -> Iterator[None]:
+    """Keep what Pyomo says, which may quote the problem."""
+    from pyomo.common.log import LoggingIntercept
+
+    with LoggingIntercept(module="pyomo"):
+        yield

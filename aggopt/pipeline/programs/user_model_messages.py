@@ -1,0 +1,42 @@
+"""What is said where a model of the user's has no answer, or none shown best."""
+
+from collections.abc import Collection
+
+from aggopt.job import Job
+from aggopt.solvers import Certificate, Status
+
+WISHES = (
+    "name another solver in the job, allow it more time, or state other wishes "
+    "(delta, alpha, margin)"
+)
+
+
+def suggest_remedy(failed: Collection[Certificate]) -> str:
+    """Return what to do where programs have no usable answer.
+
+    Of a model of the user's only what is of any model: what its constraints say, and
+    which of its settings loosen them, is known to its author.
+    """
+    if all(certificate.status is Status.EXHAUSTED for certificate in failed):
+        return (
+            "end other programs, name another solver in the job, or mask fewer records"
+        )
+    if not all(certificate.judge for certificate in failed):
+        return WISHES
+    settings = "give your model other settings, or correct it"
+    if all(certificate.status is Status.INFEASIBLE for certificate in failed):
+        return f"no values satisfy all its constraints: {settings}"
+    return f"name another solver in the job, allow it more time, or {settings}"
+
+
+def explain_stop(certificate: Certificate, job: Job) -> str:
+    """Return why it says that it stopped at a limit, where the job states none."""
+    how = job.aggregation
+    stopped = certificate.judge and certificate.status is Status.LIMIT
+    if not stopped or getattr(how, "time_limit", None) or getattr(how, "options", None):
+        return ""
+    return (
+        " The job names no limit: the solver ended by itself, and nothing shows that "
+        "no values are better. Its word is taken where each variable has bounds, no "
+        "number of the program is tiny or huge, and its gap is 1e-6 or less."
+    )

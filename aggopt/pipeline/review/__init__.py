@@ -1,0 +1,1 @@
+"""Releases that were written before: assessed, compared, repeated."""

@@ -1,0 +1,190 @@
+"""Releases side by side by what is published of them alone, without private keys."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+
+from aggopt.core.plural import plural
+from aggopt.core.types import Labels
+from aggopt.data.readers.read import read_release_as_text
+from aggopt.job import Job
+from aggopt.pipeline.review.compare_with_keys import (
+    job_of_manifest,
+    read_manifests,
+    release_figures,
+)
+from aggopt.pipeline.review.comparison import ReleaseFigures, find_best
+from aggopt.release.audit.counts import Count, combine_codes, encode_entries
+
+
+@dataclass(frozen=True)
+class PublicComparison:
+    """What anybody who has the files of several releases can count of them together.
+
+    Attributes
+    ----------
+    figures
+        Of each release, as far as they are known without its original.
+    by
+        Columns that all publish as they are, by which records are put together.
+    records
+        How many records each release has.
+    joined
+        Of how many people all releases have one record that these columns tell apart.
+    together
+        The groups that these have in common; None where there are none.  Other records
+        may be in these groups, too, unless all are joined.
+    k
+        The smallest that a release was made with.
+    """
+
+    figures: tuple[ReleaseFigures, ...]
+    by: tuple[str, ...]
+    records: tuple[int, ...]
+    joined: int
+    together: Count | None
+    k: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is known of each record which others are of the same person."""
+        return set(self.records) == {self.joined}
+
+    @property
+    def holds(self) -> bool:
+        """Whether k records are known to share each group of all releases together."""
+        found = self.together
+        return self.complete and found is not None and found.rarest >= self.k
+
+    @property
+    def best(self) -> dict[str, list[str]]:
+        """Which files have the best of each figure, if they are not all alike."""
+        return find_best(self.figures)
+
+    @property
+    def verdict(self) -> str:
+        """Say what can be counted without private keys, and what cannot."""
+        n = len(self.figures)
+        if self.complete and self.together is not None:
+            held = "leaves" if self.holds else "DOES NOT LEAVE"
+            return (
+                f"Publishing all {n} releases {held} k = {self.k}, and anybody can "
+                "count it: what they publish as it is puts all their records together. "
+                f"The smallest group in common is of "
+                f"{plural(self.together.rarest, 'record')}."
+            )
+        named = ", ".join(map(repr, self.by))
+        how = f"By {named}, which all publish as they are, " if self.by else ""
+        return (
+            f"Without private keys it is NOT KNOWN whether publishing all {n} releases "
+            f"leaves k = {self.k}: each holds what its own smallest group says, and "
+            "the groups that they have in common cannot be counted. "
+            f"{how}{plural(self.joined, 'person', 'people')} of "
+            f"{' and '.join(map(str, self.records))} records can be put together by "
+            "anybody."
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """Say what is known of the people that can be put together."""
+        found = self.together
+        if found is None or self.complete:
+            return []
+        return [
+            f"Of these, {found.rare} are in groups in common with fewer than {self.k} "
+            "of them; records that nobody can put together may be there, too."
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {
+            "releases": [asdict(each) for each in self.figures],
+            "by": list(self.by),
+            "records": list(self.records),
+            "joined": self.joined,
+            "together": None if self.together is None else asdict(self.together),
+            "k": self.k,
+            "complete": self.complete,
+            "holds": self.holds,
+            "best": self.best,
+            "notes": self.notes,
+        }
+
+
+def compare_published(
+    tables: Sequence[Path], manifests: Sequence[Path]
+) -> PublicComparison:
+    """Return what can be counted of releases together without their private keys.
+
+    Records are of one person where the columns that all publish as they are have the
+    same entries, and these stand once in each release.
+
+    Raises
+    ------
+    JobError, TableError
+        As `aggopt.pipeline.review.compare_with_keys`.
+    """
+    stated = read_manifests(tables, manifests)
+    jobs = [job_of_manifest(each["job"]) for each in stated]
+    pairs = list(zip(tables, jobs, strict=True))
+    frames = [
+        read_release_as_text(table, job.released_input, job.roles)
+        for table, job in pairs
+    ]
+    each = zip(tables, stated, strict=True)
+    figures = tuple(release_figures(table, own, None) for table, own in each)
+    by, people = _people(frames, jobs)
+    k = min(job.privacy.k for job in jobs)
+    joined, found = _join_people(people), None
+    if joined.size:
+        groups = [
+            _of_joined(frame, job, own, joined)
+            for frame, job, own in zip(frames, jobs, people, strict=True)
+        ]
+        names = dict.fromkeys(n for job in jobs for n in job.combination)
+        found = Count.of(tuple(names), combine_codes(groups), k)
+    records = tuple(len(frame) for frame in frames)
+    return PublicComparison(figures, by, records, len(joined), found, k)
+
+
+def _people(
+    frames: Sequence[pa.Table], jobs: Sequence[Job]
+) -> tuple[tuple[str, ...], list[Labels]]:
+    """Return the columns that all publish as they are, and who each record seems to be.
+
+    These are numbers from 0 on, alike in all releases.
+    """
+    plain = [job.roles.as_they_are for job in jobs]
+    alike = [{(field.name, field.type) for field in frame.schema} for frame in frames]
+    shared = {name for name, _ in set.intersection(*alike)}.intersection(*plain)
+    by = tuple(name for name in frames[0].column_names if name in shared)
+    if not by:
+        return by, [np.full(len(frame), 0) for frame in frames]
+    wholes = (
+        pa.chunked_array([frame[name].combine_chunks() for frame in frames])
+        for name in by
+    )
+    series = (nw.from_native(whole, series_only=True) for whole in wholes)
+    ends = np.cumsum([len(frame) for frame in frames])
+    return by, np.split(combine_codes(map(encode_entries, series)), ends[:-1])
+
+
+def _join_people(people: Sequence[Labels]) -> Labels:
+    """Return who is told apart in each release and is in all of them."""
+    counted = (np.unique(own, return_counts=True) for own in people)
+    once = [who[times == 1] for who, times in counted]
+    return reduce(np.intersect1d, once)
+
+
+def _of_joined(frame: pa.Table, job: Job, people: Labels, joined: Labels) -> Labels:
+    """Return the published combination of the people that are joined, from 0 on."""
+    table = nw.from_native(frame)
+    codes = combine_codes(encode_entries(table[name]) for name in job.combination)
+    rows = np.intersect1d(people, joined, return_indices=True)[1]
+    return np.unique(codes[rows], return_inverse=True)[1]

@@ -1,0 +1,277 @@
+"""Several releases of the same people, and the groups that they have in common."""
+
+import json
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow.csv
+
+from aggopt.core.plural import plural
+from aggopt.core.regular_files import require_regular
+from aggopt.core.types import Bool
+from aggopt.core.validation import Labels
+from aggopt.data.context.units import read_units
+from aggopt.data.readers.read import read_release_as_text
+from aggopt.errors import JobError, TableError
+from aggopt.job import Job
+from aggopt.measure.utility import Utility
+from aggopt.pipeline.review.comparison import (
+    PairOfWaves,
+    ReleaseComparison,
+    ReleaseFigures,
+)
+from aggopt.pipeline.review.review_release import (
+    find_places_by_key,
+    read_original_and_release,
+)
+from aggopt.pipeline.review.utility import measure_utility
+from aggopt.pipeline.waves.linked_tables import LinkedTables
+from aggopt.release.audit.changes import changes_between
+from aggopt.release.audit.counts import Count, combine_codes, encode_entries
+from aggopt.release.files.output_paths import ReleaseFiles
+
+SECTIONS = ("job", "input", "audit", "certificates")  # of a manifest, that are read
+
+
+def compare_releases(
+    tables: Sequence[Path],
+    original: Path | Sequence[Path],
+    manifests: Sequence[Path],
+    *,
+    person: str | None = None,
+) -> ReleaseComparison:
+    """Return releases of the same people side by side, and the groups in common.
+
+    A manifest goes with the table in its place, and the private key of the release
+    stands beside the manifest.  Groups are records that are published alike in all
+    quasi-identifiers of the release, as the audit counts them; of units, these.
+    `original` is the table that all were made from; or the table of each, whose people
+    an identifier, `person`, tells in all of them.
+
+    Raises
+    ------
+    JobError
+        There are not two releases or more, and as many manifests; or several tables and
+        no person, or one and a person; or as `Waves`.
+    TableError
+        A file cannot be used, or is not what its manifest describes; or releases are of
+        different tables, and these are not named.
+    """
+    stated = read_manifests(tables, manifests)
+    originals = _originals(original, tables, person)
+    jobs = [job_of_manifest(each["job"]) for each in stated]
+    waves = None if person is None else LinkedTables(originals, person, jobs)
+    if waves is None:
+        _require_one_table(tables, stated)
+    frames, groups, figures = [], [], []
+    each_of = zip(tables, originals, manifests, jobs, stated, strict=True)
+    for table, before, manifest, job, own in each_of:
+        how = job.released_input
+        frame = nw.from_native(read_release_as_text(table, how, job.roles))
+        frames.append(frame)
+        groups.append(_groups(frame, job, before, _files(table, manifest)))
+        use = measure_utility(before, table, job, private=manifest.parent)
+        figures.append(release_figures(table, own, use))
+    units: list[Labels | None] = [None]
+    if waves is None:
+        units = _units(originals, tables, jobs)
+    else:
+        groups = waves.united(groups)
+    k, there = min(job.privacy.k for job in jobs), _in_any(groups)
+    every: Bool = np.all([each >= 0 for each in groups], axis=0)
+    partly, whole = int(there.sum() - every.sum()), _counted(groups, there, jobs, units)
+    common = _counted(groups, every, jobs, units) if partly and every.any() else None
+    keys = _keys(frames, jobs) if waves is None else ()
+    changes = () if waves is None else _changes(waves, groups, jobs, tables, k)
+    return ReleaseComparison(tuple(figures), whole, k, keys, partly, common, changes)
+
+
+def _changes(
+    waves: LinkedTables,
+    groups: Sequence[Labels],
+    jobs: Sequence[Job],
+    tables: Sequence[Path],
+    k: int,
+) -> tuple[PairOfWaves, ...]:
+    """Return what each two waves show of few, by the groups of people (p,) in each."""
+    found = []
+    for i, j in combinations(range(len(jobs)), 2):
+        names, changed = waves.changed(i, j, jobs)
+        lacking = waves.lacking(i, j, jobs, names)
+        both = changes_between(groups[i], groups[j], changed, names, k, lacking=lacking)
+        found.append(PairOfWaves((tables[i].name, tables[j].name), both))
+    return tuple(found)
+
+
+def _counted(
+    groups: Sequence[Labels],
+    rows: Bool,
+    jobs: Sequence[Job],
+    units: Sequence[Labels | None],
+) -> Count:
+    """Return the count of the groups that these rows (n,) have in all releases.
+
+    Of what is known of a record it is a part that a release leaves it out: who takes
+    away the records that another release has is left with it.
+    """
+    k = min(job.privacy.k for job in jobs)
+    names = dict.fromkeys(n for job in jobs for n in job.combination)
+    parts = [np.unique(each[rows], return_inverse=True)[1] for each in groups]
+    labels = combine_codes(parts)
+    counts = []
+    for each in units:
+        own = None if each is None else each[rows]
+        counts.append(Count.of(tuple(names), labels, k, own))
+    return min(counts, key=lambda count: count.rarest)
+
+
+def read_manifests(
+    tables: Sequence[Path], manifests: Sequence[Path]
+) -> list[dict[str, Any]]:
+    """Return what manifests of two releases or more state; as `compare_releases`."""
+    if len(tables) < 2 or len(tables) != len(manifests):
+        raise JobError(
+            f"There are {len(tables)} releases and {len(manifests)} manifests.",
+            fix="name two releases or more, and the manifest of each in their order: "
+            "aggopt compare a.csv b.csv --original people.csv --manifests "
+            "a.manifest.json b.manifest.json.",
+        )
+    return [_manifest(path) for path in manifests]
+
+
+def _originals(
+    original: Path | Sequence[Path], tables: Sequence[Path], person: str | None
+) -> list[Path]:
+    """Return the table that each release was made from."""
+    found = [original] if isinstance(original, Path) else list(original)
+    if len(found) == 1 and person is None:
+        return found * len(tables)
+    if len(found) == 1 or len(found) != len(tables) or person is None:
+        who = "no person" if person is None else f"the person {person!r}"
+        raise JobError(
+            f"There are {plural(len(tables), 'release')} of "
+            f"{plural(len(found), 'table')}, and {who}.",
+            fix="name the one table that all were made from, and no person; or the "
+            "table of each, in their order, and the identifier that all tables have: "
+            "--original a.csv --original b.csv --person NAME.",
+        )
+    return found
+
+
+def job_of_manifest(stated: dict[str, Any]) -> Job:
+    """Return of the job in a manifest what tables are read and counted by."""
+    read = ("roles", "strata", "units", "weights", "attributes", "missing")
+    sections = (*read, "input", "output")
+    own = {name: stated[name] for name in sections if name in stated}
+    own["privacy"] = {name: stated["privacy"][name] for name in ("k", "scope")}
+    return Job(**own)
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    """Return what a manifest states, or refuse what is none."""
+    if path.exists():
+        require_regular(path)
+    try:
+        found = json.loads(path.read_bytes())
+        whole = all(isinstance(found[name], dict) for name in SECTIONS)
+        whole &= {"k", "scope"} <= found["job"]["privacy"].keys()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        whole = False
+    if not whole:
+        raise TableError(
+            f"{path} is not the manifest of a release, or cannot be read.",
+            fix="name the NAME.manifest.json that aggopt mask wrote.",
+        )
+    return dict(found)
+
+
+def _require_one_table(
+    tables: Sequence[Path], stated: Sequence[dict[str, Any]]
+) -> None:
+    """Refuse releases of different tables: their records are not the same people."""
+    for key in ("sha256", "records"):
+        seen = {each["input"].get(key) for each in stated}
+        if len(seen) > 1:
+            files = ", ".join(table.name for table in tables)
+            raise TableError(
+                f"{files} are releases of different tables, by their manifests.",
+                fix="compare releases that were made from one and the same file; or "
+                "name the file of each, and the identifier that tells who is who: "
+                "--original a.csv --original b.csv --person NAME.",
+            )
+
+
+def _files(table: Path, manifest: Path) -> ReleaseFiles:
+    name = f"{manifest.name.removesuffix('.manifest.json')}.private.csv"
+    return ReleaseFiles(table, manifest, manifest.with_name(name))
+
+
+def _groups(
+    frame: nw.DataFrame[Any], job: Job, original: Path, files: ReleaseFiles
+) -> Labels:
+    """Return the published combination of each record of the original, (n,).
+
+    -1 of records that the release leaves out.
+    """
+    names = job.combination
+    gone = [name for name in names if name not in frame.columns]
+    if gone:
+        raise TableError(
+            f"{files.table.name} lacks {', '.join(map(repr, gone))}, which its "
+            "manifest says it has.",
+            fix="bring together the files of one and the same run.",
+        )
+    place = find_places_by_key(original, files, len(frame))
+    codes = combine_codes(encode_entries(frame[name]) for name in names)
+    there = pyarrow.csv.read_csv(files.private)["released_record"].is_valid()
+    found = np.full(len(there), -1)
+    found[there.to_numpy()] = codes[place]
+    return found
+
+
+def _in_any(groups: Sequence[Labels]) -> Bool:
+    """Whether any release has each record, (n,)."""
+    found: Bool = np.any([each >= 0 for each in groups], axis=0)
+    return found
+
+
+def _units(
+    originals: Sequence[Path], tables: Sequence[Path], jobs: Sequence[Job]
+) -> list[Labels | None]:
+    """Return the unit of each record (n,), of each different role; None of none."""
+    each = zip(originals, tables, jobs, strict=True)
+    named = {of[-1].roles.unit: of for of in each}
+    return [read_units(read_original_and_release(*of)[0]) for of in named.values()]
+
+
+def release_figures(
+    table: Path, stated: dict[str, Any], found: Utility | None
+) -> ReleaseFigures:
+    """Return what is known of a release; nothing of its utility if it is not found."""
+    measures = stated.get("measures") or {}
+    proofs = [*stated["certificates"].values()]
+    proofs += [part["certificate"] for part in stated["partition"]]
+    gaps = [proof["gap"] for proof in proofs]
+    return ReleaseFigures(
+        file=table.name,
+        k=stated["job"]["privacy"]["k"],
+        smallest=stated["audit"]["smallest"],
+        il=measures.get("il"),
+        linkage=measures.get("linkage"),
+        pmse_ratio=found.propensity.ratio if found and found.propensity else None,
+        pmse_tree=found.tree if found else None,
+        gap=None if None in gaps else max(gaps, default=None),
+    )
+
+
+def _keys(frames: Sequence[nw.DataFrame[Any]], jobs: Sequence[Job]) -> tuple[str, ...]:
+    """Return columns that all publish as they are and that tell all records apart."""
+    plain = [{*job.roles.confidential, *job.roles.other} for job in jobs]
+    common = [n for n in frames[0].columns if all(n in names for names in plain)]
+    n = len(frames[0])
+    codes = {name: encode_entries(frames[0][name]) for name in common}
+    return tuple(name for name in common if 1 < n == codes[name].max() + 1)

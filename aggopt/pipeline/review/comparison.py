@@ -1,0 +1,180 @@
+"""What was found of several releases of the same people: side by side, together."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from math import isclose
+from typing import Any
+
+from aggopt.core.plural import plural
+from aggopt.release.audit.changes import Changes
+from aggopt.release.audit.counts import Count
+
+LOWER = ("il", "linkage", "pmse_ratio", "pmse_tree", "gap")  # is better
+Figure = float | None
+
+
+@dataclass(frozen=True)
+class ReleaseFigures:
+    """What one release is like; None of what was not measured, or has no bound.
+
+    Attributes
+    ----------
+    k, smallest
+        What was asked, and the records that share the rarest combination.
+    il, linkage
+        As `aggopt.measure.assess` has them.
+    pmse_ratio, pmse_tree
+        As `aggopt.measure.utility` has them, of the masked attributes.
+    gap
+        The largest of its certificates.
+    """
+
+    file: str
+    k: int
+    smallest: int
+    il: Figure
+    linkage: Figure
+    pmse_ratio: Figure
+    pmse_tree: Figure
+    gap: Figure
+
+
+@dataclass(frozen=True)
+class PairOfWaves:
+    """What two waves, the releases in these files, show of few people."""
+
+    files: tuple[str, str]
+    changes: Changes
+
+
+@dataclass(frozen=True)
+class ReleaseComparison:
+    """Releases of the same people, side by side and together.
+
+    Attributes
+    ----------
+    figures
+        Of each release.
+    together
+        How many records share their group in all releases, of all that any release
+        has: one that leaves some out has them in a group of their own.  `rare` are
+        those that share it with fewer than `k`.
+    k
+        The smallest that a release was made with.
+    keys
+        Columns that all releases publish and that differ in every record: whoever has
+        the files puts the releases together by them.
+    partly
+        How many records some releases have, and others leave out.
+    common
+        The same as `together` of the records that all releases have; None where these
+        are all, or none.
+    changes
+        Of releases of several tables: who came, who went and whose values changed
+        between each two of them, group by group.
+    """
+
+    figures: tuple[ReleaseFigures, ...]
+    together: Count
+    k: int
+    keys: tuple[str, ...]
+    partly: int = 0
+    common: Count | None = None
+    changes: tuple[PairOfWaves, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether k records share each group of all releases together.
+
+        And whether none or k of each group changed their values between two waves.
+        """
+        return self._in_common and all(each.changes.holds for each in self.changes)
+
+    @property
+    def _in_common(self) -> bool:
+        return self.together.rarest >= self.k
+
+    @property
+    def best(self) -> dict[str, list[str]]:
+        """Which files have the best of each figure, if they are not all alike."""
+        return find_best(self.figures)
+
+    @property
+    def verdict(self) -> str:
+        """Say what publishing all of them leaves."""
+        held = "leaves" if self.holds else "DOES NOT LEAVE"
+        found = self.together
+        said = (
+            f"Publishing all {len(self.figures)} releases {held} k = {self.k}: the "
+            f"smallest group that they have in common is of "
+            f"{plural(found.rarest, found.what)}"
+        )
+        if not self._in_common:
+            said += f"; {found.rarity(self.k)}"
+        return f"{said}.{self._left_out}{''.join(self._changed)}"
+
+    @property
+    def _changed(self) -> Iterator[str]:
+        """Say what each two waves show of few people."""
+        for each in self.changes:
+            yield f" {' and '.join(each.files)}: {each.changes.verdict}"
+
+    @property
+    def _left_out(self) -> str:
+        """Say how many records not all releases have, if there are such."""
+        if not self.partly:
+            return ""
+        are = "is" if self.partly == 1 else "are"
+        said = (
+            f" {plural(self.partly, 'record')} {are} left out of some of them: what "
+            "the others say tells who is left in a group, and is counted."
+        )
+        if self.common is None:
+            return said
+        rarest = plural(self.common.rarest, self.common.what)
+        return f"{said} Of those that are in all of them, the smallest is of {rarest}."
+
+    @property
+    def notes(self) -> list[str]:
+        """Say by what the releases are put together, if by anything."""
+        return [
+            f"{name!r} differs in every record of all releases: it says which records "
+            "are of one person."
+            for name in self.keys
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {
+            "releases": [asdict(each) for each in self.figures],
+            "together": asdict(self.together),
+            "k": self.k,
+            "partly": self.partly,
+            "common": None if self.common is None else asdict(self.common),
+            "changes": [
+                {"files": list(each.files), **each.changes.to_dict()}
+                for each in self.changes
+            ],
+            "holds": self.holds,
+            "best": self.best,
+            "notes": self.notes,
+        }
+
+
+def find_best(figures: Sequence[ReleaseFigures]) -> dict[str, list[str]]:
+    """Return which files have the best of each figure, if they are not all alike."""
+    found = {"k": _at(figures, "k", max)}
+    found |= {name: _at(figures, name, min) for name in LOWER}
+    return {name: files for name, files in found.items() if files}
+
+
+def _at(figures: Sequence[ReleaseFigures], name: str, best: Any) -> list[str]:
+    """Return the files with the best figure; none where all have the same, or none."""
+    pairs = [(each.file, getattr(each, name)) for each in figures]
+    known = [value for _, value in pairs if value is not None]
+    if len(known) < 2:
+        return []
+    leads = [v is not None and isclose(v, best(known)) for _, v in pairs]
+    if all(leads):
+        return []
+    return [file for (file, _), lead in zip(pairs, leads, strict=True) if lead]

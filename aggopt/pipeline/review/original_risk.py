@@ -1,0 +1,131 @@
+"""The disclosure risk of a table before it is masked, by sets of its columns."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.types import AnyInt, Labels
+from aggopt.core.validation import Floats
+from aggopt.data.context.units import read_units
+from aggopt.data.table import Table
+from aggopt.job import Job
+from aggopt.measure import risk
+from aggopt.pipeline.partition.partition_table import read_table
+from aggopt.release.audit.counts import Count, combine_codes, encode_entries
+from aggopt.release.audit.risks import read_weight_column, require_risk
+
+MOST_SETS = (
+    500  # sets of quasi-identifiers that are counted: seconds of 100 000 records
+)
+
+
+@dataclass(frozen=True)
+class OriginalRisk:
+    """How likely records of a table that is not masked are found.
+
+    An intruder is assumed to know the quasi-identifiers and strata exactly.
+
+    Attributes
+    ----------
+    k
+        Which the job requires; smaller groups are counted.
+    population
+        The sum of the weights; the number of records without weights.
+    whole
+        The combinations of all quasi-identifiers and strata.
+    totals
+        By name: `individual`, and `household`, `suda` and `dis` if they are asked for.
+    sets
+        The combinations of fewer of them, those with most records in groups smaller
+        than k first.
+    """
+
+    k: int
+    population: float
+    whole: Count
+    totals: Mapping[str, Any]
+    sets: tuple[Count, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        found = asdict(self)
+        sets = (self.whole, *self.sets)
+        counts = [asdict(each) | {"total": each.total} for each in sets]
+        return found | {"whole": counts[0], "sets": counts[1:]}
+
+
+def original_risk(original: Path, job: Job) -> OriginalRisk:
+    """Return the risk of a table before masking, by what a job says under [risk].
+
+    Raises
+    ------
+    TableError, JobError
+        The table cannot be used; or weights are not positive numbers.
+    InfeasibleInputError
+        There are too many combinations of attributes for SUDA.
+    """
+    table, _ = read_table(original, job)
+    require_risk(table, job)
+    asked, names, k = job.risk.by(job.roles), job.roles.combination, job.privacy.k
+    codes = {name: encode_entries(table.frame[name]) for name in names}
+    groups, units = combine_codes(codes.values()), read_units(table)
+    weights = read_weight_column(table, asked.weight, job)
+    each = risk.individual_risk(groups, weights)
+    totals: dict[str, Any] = {"individual": _summarise(each)}
+    if asked.unit:
+        totals["household"] = _of_units(each, table, asked.unit)
+    if asked.suda is not None:
+        keys = table.frame.select(*names).to_native()
+        found = risk.suda(keys, size=asked.suda)
+        totals["suda"] = {
+            "attributes": asked.suda,
+            "records": found.special,
+            "largest": found.largest,
+            "total": found.total,
+        }
+    population = float(len(each) if weights is None else weights.sum())
+    if weights is not None:
+        totals["dis"] = risk.dis(groups, min(1.0, len(each) / population))
+    return OriginalRisk(
+        k, population, Count.of(names, groups, k, units), totals, _sets(codes, k, units)
+    )
+
+
+def _summarise(each: Floats) -> dict[str, float]:
+    """Return figures of the risks of records, or of units."""
+    return {
+        "largest": float(each.max()),
+        "average": float(each.mean()),
+        "expected": float(each.sum()),
+    }
+
+
+def _of_units(each: Floats, table: Table, names: Sequence[str]) -> dict[str, Any]:
+    unit = combine_codes(encode_entries(table.frame[name]) for name in names)
+    first = np.unique(unit, return_index=True)[1]
+    return {"units": len(first), **_summarise(risk.household_risk(each, unit)[first])}
+
+
+def _sets(
+    codes: Mapping[str, AnyInt], k: int, units: Labels | None
+) -> tuple[Count, ...]:
+    found = [
+        Count.of(names, combine_codes(codes[name] for name in names), k, units)
+        for names in _fewer([*codes])
+    ]
+    return tuple(sorted(found, key=lambda c: (-c.rare, -c.unique, len(c.attributes))))
+
+
+def _fewer(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield sets of fewer names, small ones first, as many sizes as are few enough."""
+    d, sets = len(names), 0
+    for size in range(1, d):
+        sets += comb(d, size)
+        if sets > MOST_SETS and size > 1:
+            return
+        yield from combinations(names, size)

@@ -1,0 +1,204 @@
+"""A release made once more: the same table, job and secret give the same bytes."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from aggopt.core.plugins.trust import trust_files
+from aggopt.core.randomness import is_secret
+from aggopt.core.regular_files import require_regular, unreadable_error
+from aggopt.data.readers.formats import WRITTEN
+from aggopt.errors import JobError, RepeatError
+from aggopt.job import Job
+from aggopt.pipeline.mask import mask
+from aggopt.pipeline.partition.partition_table import Progress, read_table
+from aggopt.pipeline.review.trusted_code import attach_trusted_code
+from aggopt.release.files.output_paths import ReleaseFiles
+from aggopt.release.manifest import list_versions, read_manifest_or_none
+from aggopt.release.release import Release
+from aggopt.release.write_recipe import WriteRecipe
+
+
+@dataclass(frozen=True)
+class ReleaseRecipe:
+    """What a manifest says of how a release was made and written."""
+
+    job: Job
+    secret: str = field(repr=False)
+    written: WriteRecipe
+    ending: str
+    fingerprint: str = field(repr=False)
+    versions: Mapping[str, str]
+
+    @classmethod
+    def read(cls, path: Path) -> "ReleaseRecipe":
+        """Return what a manifest says, with the code that it names loaded.
+
+        Raises
+        ------
+        TableError, JobError
+            It cannot be read, or is no manifest, or states what no release writes.
+        UntrustedCodeError, RepeatError
+            As `with_trusted_code`.
+        """
+        require_regular(path)
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise unreadable_error(path, error) from None
+        if not isinstance(read_manifest_or_none(path, "job"), dict):
+            raise JobError(
+                f"{path.name} is not the manifest of a written release.",
+                fix="name the file NAME.manifest.json that was written with the "
+                "release.",
+            )
+        named = attach_trusted_code(
+            read_manifest_or_none(path, "job"), read_manifest_or_none(path, "code")
+        )
+        job = Job(**named).loaded()
+        entry = partial(_entry, path, job)
+        return cls(
+            job,
+            entry("output", "secret"),
+            WriteRecipe(entry("output", "seed"), entry("output", "sha256")),
+            Path(entry("output", "file")).suffix,
+            entry("input", "fingerprint"),
+            entry("versions"),
+        )
+
+
+def _entry(path: Path, job: Job, *keys: str) -> Any:
+    """Return an entry of a manifest, or refuse one that no release writes."""
+    found = read_manifest_or_none(path, *keys)
+    if not _EXPECTED[keys[-1]](found, job):
+        raise JobError(
+            f"{path.name} states no {' '.join(keys)} that a release writes: it may "
+            "have been edited.",
+            fix="bring the manifest as it was written with the release.",
+        )
+    return found
+
+
+def _is_digest(found: object, job: Job) -> bool:
+    return isinstance(found, str) and re.fullmatch("[0-9a-f]{64}", found) is not None
+
+
+def _is_seed(found: object, job: Job) -> bool:
+    if not job.output.shuffle:
+        return found is None
+    return type(found) is int and found >= 0
+
+
+def _are_versions(found: object, job: Job) -> bool:
+    return isinstance(found, dict) and all(
+        re.fullmatch(r"[A-Za-z0-9]([\w.-]*\w)?", name) and isinstance(version, str)
+        for name, version in found.items()
+    )
+
+
+_EXPECTED: dict[str, Callable[[Any, Job], bool]] = {
+    "secret": lambda found, job: is_secret(found),
+    "seed": _is_seed,
+    "sha256": _is_digest,
+    "fingerprint": _is_digest,
+    "file": lambda found, job: Path(str(found)).suffix.lower() in WRITTEN,
+    "versions": _are_versions,
+}
+
+
+def repeat(
+    manifest: str | Path,
+    data: Any,
+    path: str | Path,
+    *,
+    private: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+    trust: Iterable[str | Path] = (),
+) -> ReleaseFiles:
+    """Write a release once more, byte for byte, and return the paths of its files.
+
+    Parameters
+    ----------
+    manifest
+        The manifest of the release, which has its job and its secret.
+    data
+        The table that was masked, as for `aggopt.mask`.
+    path, private, overwrite
+        As for `Release.write`; with the ending that the masked table had.
+    progress, trust
+        As for `aggopt.mask`; a manifest tells the files of code by their bytes.
+
+    Raises
+    ------
+    RepeatError
+        The table is another one; or what would be written differs from what the
+        manifest describes, and nothing was written; or an object of Python's made it.
+    TableError, JobError, SolverError, PrivacyError
+        As `aggopt.mask` and `Release.write`.
+
+    Examples
+    --------
+    >>> import pandas as pd, aggopt
+    >>> people = pd.DataFrame({"age": [20, 21, 22, 60, 61, 65]})
+    >>> job = aggopt.Job(roles={"quasi-identifier": ["age"]}, privacy={"k": 3})
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     first = aggopt.mask(people, job).write(f"{folder}/masked.csv")
+    ...     again = repeat(first.manifest, people, f"{folder}/again.csv")
+    ...     first.table.read_bytes() == again.table.read_bytes()
+    True
+    """
+    folder = None if private is None else Path(private)
+    inputs = [Path(each) for each in (manifest, data) if isinstance(each, str | Path)]
+    ReleaseFiles.beside(Path(path), folder).check(overwrite=overwrite, inputs=inputs)
+    release, written = repeat_release(
+        manifest, data, Path(path), progress=progress, trust=trust
+    )
+    with release.staged(
+        path, overwrite=overwrite, private=private, again=written
+    ) as commit:
+        return commit()
+
+
+def repeat_release(
+    manifest: str | Path,
+    data: Any,
+    path: Path,
+    *,
+    progress: Progress | None = None,
+    trust: Iterable[str | Path] = (),
+) -> tuple[Release, WriteRecipe]:
+    """Return the release of a manifest, made again, and how it was written."""
+    with trust_files(trust):
+        first = ReleaseRecipe.read(Path(manifest))
+    if path.suffix.lower() != first.ending.lower():
+        raise RepeatError(
+            f"{path.name} is to repeat a {first.ending} file.",
+            fix=f"give it the ending {first.ending}.",
+        )
+    source = read_table(data, first.job)[1]
+    if source.fingerprint != first.fingerprint:
+        raise RepeatError(
+            f"The table is not the one that {Path(manifest).name} describes: names or "
+            "entries of its columns, or their order, differ.",
+            fix="bring the very table that was masked; or mask this one, with `mask`.",
+        )
+    release = mask(data, first.job, progress=progress, secret=first.secret)
+    return release, first.written.explained(_find_changes(first.versions))
+
+
+def _find_changes(before: Mapping[str, str]) -> str:
+    """Return what may be the reason that a release comes out different."""
+    now = list_versions(before)
+    changed = [f"{p} {v} (now {now[p]})" for p, v in before.items() if now[p] != v]
+    if changed:
+        return f"It was made with {', '.join(changed)}."
+    return (
+        "All versions are the same: the manifest may have been edited, a time limit "
+        "may have ended elsewhere, or the machine may round differently."
+    )

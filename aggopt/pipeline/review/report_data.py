@@ -1,0 +1,285 @@
+"""What a report says of a release that is written: its files, read again."""
+
+import re
+from dataclasses import dataclass, fields, replace
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.csv
+
+from aggopt.core.regular_files import require_regular
+from aggopt.core.types import F64, Labels
+from aggopt.core.validation import is_number
+from aggopt.data.context.units import read_units
+from aggopt.data.readers.read import read_file
+from aggopt.data.table import Table
+from aggopt.errors import JobError, TableError
+from aggopt.job import AttributeSection, Job
+from aggopt.job._of_release import job_of_release
+from aggopt.pipeline.review.repeat import ReleaseRecipe
+from aggopt.pipeline.review.review_release import (
+    find_places_by_key,
+    read_original_and_release,
+    weights_between,
+)
+from aggopt.release.audit.file_audit import recount_file
+from aggopt.release.files.output_paths import ReleaseFiles
+from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.manifest import read_manifest_or_none
+from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts, Private
+from aggopt.solvers import Certificate, Status
+from aggopt.solvers._certificate import Claim
+
+MEASURED = (
+    *("n", "il", "safety", "sdid", "sdid_chance"),
+    *("dld", "linkage", "linkage_limit", "linkage_chance"),
+)  # what a report says of measures
+PROMISED = ("roles", "privacy", "strata", "units", "weights")  # sections of a job
+NAMES = AttributeSection(kind="nominal")  # without the originals their levels are names
+
+
+@dataclass(frozen=True, eq=False)
+class _OrderedTables:
+    """The two tables in the same order; units and weights in that of the file."""
+
+    released: Table
+    original: Table | None
+    units: Labels | None
+    weights: F64 | None
+    rows: Labels | None
+
+
+def read_report_data(
+    masked: Path,
+    *,
+    original: Path | None = None,
+    private: bool = False,
+    folder: Path | None = None,
+    asked: Path | None = None,
+) -> Facts:
+    """Return what a report says of the release at `masked`, counted in the file.
+
+    Its manifest is beside it, or in the `folder`.  With the `original` it compares, and
+    the key must be there as well; `private` adds what the office alone may see.  What
+    was promised is what the manifest states, which must be that of the job in the file
+    `asked`, if it is named.
+
+    Raises
+    ------
+    TableError, JobError
+        A file cannot be used or is not there, or the manifest describes another table,
+        or promises other than the job; or k counts units, which no release has, and the
+        original is not named.
+    UntrustedCodeError
+        The job names a file of code that is not trusted.
+    """
+    files = ReleaseFiles.beside(masked, folder)
+    _require_described(files)
+    job = ReleaseRecipe.read(files.manifest).job
+    if asked is not None:
+        require_promised(files.manifest, job, asked)
+    found = _read(files, job, original)
+    of = files.manifest
+    parts = read_entry(of, "partition", list)
+    solved = read_entry(of, "certificates", dict)
+    measures, made = read_manifest_or_none(of, "measures"), read_entry(of, "made", str)
+    certificates = {name: read_certificate(of, said) for name, said in solved.items()}
+    groups = dict(_of_groups(of, part) for part in parts)
+    if measures is not None and not _are_measures(measures):
+        raise edited_manifest_error(of, "measures")
+    blocks = [part["attributes"] for part in parts]
+    n = len(found.released.frame)
+    counted = recount_file(masked, job, blocks, n, found.units, found.weights)
+    linkage = None if measures is None else measures["linkage"]
+    counted = counted.with_linkage(job.privacy, linkage)
+    return Facts(
+        title=masked.name,
+        released=found.released,
+        original=found.original,
+        job=job,
+        audit=counted,
+        measures=measures,
+        certificates=certificates,
+        groups=groups,
+        made=(made[:10], read_manifest_or_none(of, "versions", "aggopt")),
+        promised_by=BY_MANIFEST if asked is None else BY_BOTH,
+        sha256=sha256_of_file(masked),
+        unchanged=read_count(of, "audit", "unchanged", "records"),
+        filled=read_counts(of, "imputed_in"),
+        suppressed=read_counts(of, "suppressed_in"),
+        private=_private(of, found) if private else None,
+    )
+
+
+def require_promised(manifest: Path, known: Job, asked: Path) -> None:
+    """Refuse a manifest that promises other than the job in a file."""
+    wanted = job_of_release(asked)
+    other = [s for s in PROMISED if _promised(known, s) != _promised(wanted, s)]
+    if other:
+        raise JobError(
+            f"{manifest.name} and {asked.name} differ in what is promised: "
+            f"[{'], ['.join(other)}].",
+            fix="name the job that the release was made by; if this is it, the "
+            "manifest has been edited: mask the table again.",
+        )
+
+
+def _promised(job: Job, section: str) -> str:
+    """Return what a section promises, as text: not how, nor where its code lies."""
+    found = job.model_dump().get(section, {})
+    said = {key: value for key, value in found.items() if key != "repair"}
+    return re.sub(r"[^']*[/\\](?=[^'/\\]+\.py:)", "", str(said))
+
+
+def _require_described(files: ReleaseFiles) -> None:
+    """Refuse a table without its manifest, and one that it does not describe."""
+    for path in (files.table, files.manifest):
+        if not path.exists():
+            raise TableError(
+                f"{path} is not there.",
+                fix="name the released table, and the folder of its manifest, if it is "
+                "elsewhere (--manifests).",
+            )
+        require_regular(path)
+    if sha256_of_file(files.table) != read_manifest_or_none(
+        files.manifest, "output", "sha256"
+    ):
+        raise TableError(
+            f"{files.table.name} is not the file that {files.manifest.name} describes.",
+            fix="bring together the files of one and the same run.",
+        )
+
+
+def _read(files: ReleaseFiles, job: Job, original: Path | None) -> _OrderedTables:
+    if original is not None:
+        return _both(files, job, original)
+    _require_countable(job)
+    kept = job.released_roles
+    types = types_of_release(job)
+    data = read_file(files.table, kept, job.released_input, types)
+    there = [name for name in job.dropped if name in data.column_names]
+    table = Table.of(data.drop_columns(there), kept, types, missing=job.missing)
+    return _OrderedTables(table, None, None, None, None)
+
+
+def types_of_release(job: Job) -> dict[str, AttributeSection]:
+    """Return what a job says of attributes, as far as it holds of a release alone."""
+    return {n: NAMES if _leveled(a) else a for n, a in job.attributes.items()}
+
+
+def _require_countable(job: Job) -> None:
+    """Refuse requirements that the file alone does not tell."""
+    fix = "name the table that was masked: --original TABLE, or --private TABLE."
+    if job.roles.unit:
+        units = ", ".join(job.roles.unit)
+        raise TableError(f"k counts units ({units}), which no release has.", fix=fix)
+    if job.roles.weight and job.weights.dominance < 1:
+        raise TableError(
+            "dominance is of the sampling weights of the originals, which no release "
+            "has.",
+            fix=fix,
+        )
+
+
+def _leveled(section: AttributeSection) -> bool:
+    return section.order is not None or section.tree is not None
+
+
+def _both(files: ReleaseFiles, job: Job, original: Path) -> _OrderedTables:
+    first, second = read_original_and_release(
+        original, files.table, job, files.private.parent
+    )
+    place = find_places_by_key(original, files, len(first.frame))
+    beside = replace(second, frame=second.frame[place.tolist()])
+    units, weights = read_units(first), weights_between(first, beside)
+    order = np.argsort(place)
+    key = pyarrow.csv.read_csv(files.private)["released_record"].combine_chunks()
+    rows = np.flatnonzero(np.asarray(key.is_valid()))
+    return _OrderedTables(
+        beside,
+        first,
+        None if units is None else units[order],
+        None if weights is None else weights[order],
+        None if len(rows) == len(key) else rows,
+    )
+
+
+def read_entry(manifest: Path, key: str, kind: type) -> Any:
+    """Return an entry of a manifest, or refuse one that no release writes."""
+    found = read_manifest_or_none(manifest, key)
+    if not isinstance(found, kind):
+        raise edited_manifest_error(manifest, key)
+    return found
+
+
+def edited_manifest_error(manifest: Path, key: str) -> JobError:
+    """Return what refuses a manifest that states something else under a key."""
+    return JobError(
+        f"{manifest.name} states no {key} that a release writes: it may have been "
+        "edited.",
+        fix="bring the manifest as it was written with the release.",
+    )
+
+
+def read_count(manifest: Path, *keys: str) -> int | None:
+    """Return a count that a manifest states; None where it states none."""
+    count = read_manifest_or_none(manifest, *keys)
+    if count is None:
+        return None
+    if type(count) is not int or count < 0:
+        raise edited_manifest_error(manifest, keys[0])
+    return count
+
+
+def read_counts(manifest: Path, key: str) -> dict[str, int]:
+    """Return how many missing values each attribute has, as a manifest states it."""
+    names = read_manifest_or_none(manifest, "audit", "missing", key) or {}
+    if not isinstance(names, dict):
+        raise edited_manifest_error(manifest, "audit")
+    path = ("audit", "missing", key)
+    return {name: read_count(manifest, *path, name) or 0 for name in names}
+
+
+def _are_measures(found: object) -> bool:
+    if not isinstance(found, dict):
+        return False
+    figures: list[Any] = [found.get(name) for name in MEASURED]
+    return all(is_number(each) and isfinite(each) for each in figures)
+
+
+def _of_groups(manifest: Path, part: Any) -> tuple[str, Certificate]:
+    """Return the attributes that were grouped together, and what is proven of that."""
+    names = part.get("attributes") if isinstance(part, dict) else None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise edited_manifest_error(manifest, "partition")
+    return ", ".join(names), read_certificate(manifest, part.get("certificate"))
+
+
+def read_certificate(manifest: Path, said: Any) -> Certificate:
+    """Return a certificate as a manifest states it, or refuse what is none."""
+    names = {field.name for field in fields(Certificate)}
+    try:
+        known = {name: value for name, value in said.items() if name in names}
+        claim = known.get("claimed")
+        known["claimed"] = None if claim is None else Claim(**claim)
+        found = Certificate(**{**known, "status": Status(said["status"])})
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise edited_manifest_error(manifest, "certificates") from None
+    figures = [found.objective, found.violation]
+    figures += [] if found.bound is None else [found.bound]
+    if not all(map(is_number, figures)):
+        raise edited_manifest_error(manifest, "certificates")
+    return found
+
+
+def _private(manifest: Path, found: _OrderedTables) -> Private:
+    made = {
+        "file that was masked": str(read_manifest_or_none(manifest, "input", "file")),
+        "its SHA-256": str(read_manifest_or_none(manifest, "input", "sha256")),
+        "seed of the order": str(read_manifest_or_none(manifest, "output", "seed")),
+    }
+    return Private(
+        tuple(read_manifest_or_none(manifest, "notes") or ()), made, found.rows
+    )

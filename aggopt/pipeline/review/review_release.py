@@ -1,0 +1,345 @@
+"""Read a written release again: recount it and measure it against the original."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from aggopt.core.regular_files import require_regular
+from aggopt.core.validation import Floats, Labels
+from aggopt.data.context.strata import stratify
+from aggopt.data.context.units import read_units
+from aggopt.data.context.weights import read_sampling_weights, read_scaled_weights
+from aggopt.data.readers.read import read_file, read_release_as_text
+from aggopt.data.table import Table
+from aggopt.errors import TableError
+from aggopt.job import AttributeSection, Job
+from aggopt.measure import Assessment
+from aggopt.pipeline.finish.largest_loss import excessive_loss
+from aggopt.pipeline.finish.measures import find_complete, measure_if_varying
+from aggopt.pipeline.finish.original_comparison import compare_originals
+from aggopt.pipeline.prepare.attribute_blocks import find_blocks
+from aggopt.pipeline.validate.distance_requests import read_requests
+from aggopt.release.audit.audit import Audit, audit_release
+from aggopt.release.audit.counted_risk import replace_counted_risks
+from aggopt.release.audit.dominance import dominance_requirement, weights_of_values
+from aggopt.release.audit.risks import RiskMeasures, measure_risks
+from aggopt.release.block_names import block_names
+from aggopt.release.files.output_paths import ReleaseFiles
+from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.manifest import SHUFFLED, read_manifest_or_none
+
+CHANCE = 0.05  # kappa of categories in another order, but for luck
+NUMERIC = "numeric"
+NAMES = AttributeSection(kind="nominal")  # a release is read as its originals are
+
+
+@dataclass(frozen=True)
+class Review:
+    """What a second look at a written release found."""
+
+    audit: Audit
+    measures: Assessment | None
+    same_order: bool = False  # taken for granted, with no key to show it
+    unmeasured: str | None = None  # why there are no measures, where something forbids
+    risks: RiskMeasures | None = None  # that [risk] asks for
+    loss: str | None = None  # why it is not what largest_loss allows
+
+    @property
+    def holds(self) -> bool:
+        """Whether the release keeps what the job requires of groups and of its loss."""
+        return self.audit.holds and self.loss is None
+
+    @property
+    def warning(self) -> str | None:
+        """Say what nobody should overlook, if there is something.
+
+        That is why nothing was measured; or that the two tables can hardly be in the
+        same order: the measures would be of pairs that are none.
+        """
+        if self.unmeasured is not None:
+            return self.unmeasured
+        sign = _sign(self.measures) if self.same_order and self.measures else None
+        if sign is None:
+            return None
+        return (
+            f"{sign}, as of records in different orders: if these are, no measure here "
+            "but the counts of equal records means anything."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {
+            "audit": self.audit.to_dict(),
+            "measures": None if self.measures is None else self.measures.to_dict(),
+            "warning": self.warning,
+            **({} if self.risks is None else {"risk": self.risks.totals}),
+            **({} if self.loss is None else {"largest_loss": self.loss}),
+        }
+
+
+def review_release(
+    original: Path,
+    released: Path,
+    job: Job,
+    *,
+    same_order: bool = False,
+    private: Path | None = None,
+) -> Review:
+    """Return the audit and the measures of a release that was written before.
+
+    A release is shuffled, so its private key says which record is which: beside it, or
+    in the folder `private`.  With `same_order` the two files are taken to have the same
+    record order, for a release that another program made; what says otherwise is not
+    overruled.
+
+    Raises
+    ------
+    TableError, JobError
+        A file cannot be used; the two stand in each other's place; the numbers of
+        records differ; the key is missing or belongs to another release; or
+        `same_order` is false by the manifest or the key.
+    """
+    first, second = read_original_and_release(original, released, job, private)
+    place = find_places(original, released, len(first.frame), same_order, private)
+    beside = replace(second, frame=second.frame[place.tolist()])
+    written = read_release_as_text(released, job.released_input, job.roles)
+    found = _recount(written, first, beside, np.argsort(place), job)
+    asked = read_requests(first, first.matrix(), job)
+    try:
+        measures = measure_if_varying(first, beside, asked, job.measures.own)
+    except TableError as error:  # that of its audit is known all the same
+        said = f"Nothing but equal records was measured. {error.problem}"
+        found = found.with_linkage(job.privacy, None)
+        loss = excessive_loss(None, job.measures)
+        return Review(found, None, same_order, said, loss=loss)
+    counted = None if measures is None else replace_counted_risks(measures, found)
+    whole = find_complete(first.matrix(), beside.matrix()).all()
+    linkage = measures.linkage if measures is not None and whole else None
+    found = found.with_linkage(job.privacy, linkage)
+    return Review(
+        found,
+        counted,
+        same_order,
+        risks=measure_risks(first, beside, job),
+        loss=excessive_loss(measures, job.measures),
+    )
+
+
+def _recount(
+    written: Any, original: Table, beside: Table, order: Labels, job: Job
+) -> Audit:
+    """Return the audit of what was written, whose records are the originals in `order`.
+
+    `beside` is what is released of the originals, in their own order.
+    """
+    X, units = original.matrix(), read_units(original)
+    encoded = original.encoded(job.partition.weights, read_scaled_weights(original))
+    blocks = block_names(find_blocks(job, X if encoded is None else encoded), job)
+    weights = weights_between(original, beside)
+    return audit_release(
+        written,
+        job.roles,
+        job.privacy,
+        blocks,
+        decimal=job.input.decimal,
+        originals=compare_originals(
+            X[order], beside.matrix()[order], job.output, original
+        ),
+        compatible=job.missing.report_compatible,
+        bounds=job.attributes,
+        units=None if units is None else units[order],
+        dropped=job.dropped,
+        pseudonym=job.pseudonym,
+        dominance=dominance_requirement(
+            job, None if weights is None else weights[order]
+        ),
+    )
+
+
+def weights_between(original: Table, released: Table) -> Floats | None:
+    """Return the weights of records (n,); None where they have none.
+
+    Of their values (n, d) if some are missing, before masking or after: see
+    `of_values`.
+    """
+    sampling = read_sampling_weights(original)
+    if sampling is None:
+        return None
+    before, after = original.matrix(), released.matrix()
+    return weights_of_values(sampling.each, ~(np.isnan(before) | np.isnan(after)))
+
+
+def read_original_and_release(
+    original: Path, released: Path, job: Job, private: Path | None = None
+) -> tuple[Table, Table]:
+    """Return the original and its release, each in its own order; as `review`.
+
+    Without the records that the private key says are held back.
+    """
+    _require_turn(original, released)
+    return _both(
+        original, released, job, ReleaseFiles.beside(released, private).private
+    )
+
+
+def find_places(
+    original: Path,
+    released: Path,
+    n: int,
+    same_order: bool,
+    private: Path | None,
+) -> Labels:
+    """Return the place of each of n records in the release (n,); as `review`."""
+    files = ReleaseFiles.beside(released, private)
+    if same_order:
+        _require_order(original, files, n)
+        return np.arange(n)
+    return find_places_by_key(original, files, n)
+
+
+def _require_turn(original: Path, released: Path) -> None:
+    """Refuse a release in the place of the table that it was made from."""
+    manifest = ReleaseFiles.beside(original).manifest
+    if not (manifest.exists() and released.exists()):
+        return
+    for path in (manifest, released):
+        require_regular(path)
+    if read_manifest_or_none(manifest, "input", "sha256") == sha256_of_file(released):
+        raise TableError(
+            f"{original.name} is the release, made from {released.name}: "
+            f"{manifest.name} says so.",
+            fix="name the original first, and then what was released.",
+        )
+
+
+def _both(original: Path, released: Path, job: Job, key: Path) -> tuple[Table, Table]:
+    """Return the original and its release, which is read as the original is."""
+    roles, types = job.roles, job.attributes
+    data = read_file(original, roles, job.input, types)
+    there = _released_in(key)
+    if there is not None and len(there) == len(data):
+        data = data.filter(there)
+    first, _ = stratify(Table.of(data, roles, types, missing=job.missing), job)
+    kept, levels = job.released_roles, dict.fromkeys(first.domains, NAMES)
+    again = read_file(released, kept, job.released_input, {**levels, **types})
+    second = Table.of(_without(again, job.dropped), kept, like=first)
+    n = len(first.frame)
+    if len(second.frame) != n:
+        raise TableError(
+            f"{original.name} has {n} records and {released.name} {len(second.frame)}.",
+            fix="assess a release against the table it was made from.",
+        )
+    return first, second
+
+
+def _sign(measures: Assessment) -> str | None:
+    """Say what is as if records stood beside others than their own; None if nothing.
+
+    Numbers then differ by more than the whole variance, on average; where there are
+    none, categories are the record's own no more often than by chance.
+    """
+    types = measures.types
+    numbers, kappas = [measures.il], []
+    if types is not None:
+        numbers = [types["il"][n] for n, kind in types.kinds.items() if kind == NUMERIC]
+        kappas = [kappa for kappa in types["kappa"].values() if kappa is not None]
+    if sum(numbers) > len(numbers):
+        loss = 100 * sum(numbers) / len(numbers)
+        return f"The loss is {loss:.0f} % of the variance"
+    if not numbers and max(kappas) < CHANCE:
+        return "Categories are the records' own no more often than by chance"
+    return None
+
+
+def _without(table: Any, dropped: tuple[str, ...]) -> Any:
+    """Leave what should not be there to the audit, which reports it."""
+    return table.drop_columns([c for c in dropped if c in table.column_names])
+
+
+def find_places_by_key(original: Path, files: ReleaseFiles, n: int) -> Labels:
+    """Return the place of each record in the released table (n,), by its key."""
+    for written in (files.manifest, files.private):
+        if written.exists():
+            require_regular(written)
+    if files.manifest.exists():
+        _require_same(original, files)
+    if not files.private.exists():
+        raise TableError(
+            f"{files.private} is not there, so nobody can tell which record of "
+            f"{files.table.name} is which.",
+            fix="put it there, name its folder (--private), or pass --same-order if "
+            "the two tables have the same record order.",
+        )
+    place = _key(files.private, n)
+    if place is None:
+        raise TableError(
+            f"{files.private.name} is not the key of these two tables.",
+            fix="put back the one that was written with the release.",
+        )
+    return place
+
+
+def _released_in(key: Path) -> pa.ChunkedArray | None:
+    """Return which records a private key says are released; None without one."""
+    if not key.exists():
+        return None
+    require_regular(key)
+    try:
+        return pyarrow.csv.read_csv(key)["released_record"].is_valid()
+    except (pa.ArrowException, KeyError):
+        return None
+
+
+def _key(path: Path, n: int) -> Labels | None:
+    """Return the order of n records that a private key states, None if it is none."""
+    try:
+        place = pyarrow.csv.read_csv(path)["released_record"].drop_null().to_numpy()
+    except (pyarrow.ArrowException, KeyError):
+        return None
+    whole = np.array_equal(np.sort(place), np.arange(n))
+    return np.asarray(place, dtype=np.intp) if whole else None
+
+
+def _require_order(original: Path, files: ReleaseFiles, n: int) -> None:
+    """Refuse to take for the same order what is known to be another one."""
+    for path in (files.manifest, files.private):
+        if path.exists():
+            require_regular(path)
+            says = _is_shuffled if path == files.manifest else _read_order
+            if says(path, n):
+                raise TableError(
+                    f"{files.table.name} has another record order than "
+                    f"{original.name}: {path.name} says so.",
+                    fix="leave --same-order out: the key says which record is which. "
+                    f"If {path.name} is of another release, move it away first.",
+                )
+
+
+def _is_shuffled(manifest: Path, n: int) -> bool:
+    """Return whether the manifest is of a release in random order."""
+    return bool(read_manifest_or_none(manifest, "order") == SHUFFLED)
+
+
+def _read_order(key: Path, n: int) -> bool:
+    place = _key(key, n)
+    return place is not None and not np.array_equal(place, np.arange(n))
+
+
+def _require_same(original: Path, files: ReleaseFiles) -> None:
+    """Refuse files that are not those that the manifest describes."""
+    hashes = {
+        original: read_manifest_or_none(files.manifest, "input", "sha256")
+        or sha256_of_file(original),
+        files.table: read_manifest_or_none(files.manifest, "output", "sha256"),
+        files.private: read_manifest_or_none(files.manifest, "output", "key_sha256"),
+    }
+    for path, stated_hash in hashes.items():
+        if path.exists() and sha256_of_file(path) != stated_hash:
+            raise TableError(
+                f"{path.name} is not the file that {files.manifest.name} describes.",
+                fix="bring together the files of one and the same run.",
+            )

@@ -1,0 +1,86 @@
+"""The code that a manifest states, found again among the files that are trusted."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from aggopt.core.plugins.trust import CodeFile, trusted_files
+from aggopt.errors import JobError, RepeatError, UntrustedCodeError
+from aggopt.job._own import renamed
+
+
+def attach_trusted_code(job: dict[str, Any], stated: Any) -> dict[str, Any]:
+    """Return the sections of a manifest's job with the paths of its files of code.
+
+    `stated` is what the manifest says of code.  A manifest has no folder of a file: the
+    bytes tell which of those that are trusted it is.
+
+    Raises
+    ------
+    UntrustedCodeError
+        None of the trusted files is called so.
+    RepeatError
+        One that is has other bytes; or an object of Python's made the release.
+    JobError
+        It says what no release writes.
+    """
+    found = {}
+    for each in _entries(stated):
+        if each["where"] == "object":
+            raise RepeatError(
+                f"The release was made with {each['name']}, an object of Python's, "
+                "which no manifest holds.",
+                fix="mask the table again, with `mask`; code in a file can be loaded "
+                "again.",
+            )
+        if each["where"] == "file":
+            file = each["file"]
+            path = _of(file, each["sha256"], trusted_files()).path
+            found[each["kind"], each["name"]] = (
+                f"{path}{each['name'].removeprefix(file)}"
+            )
+    return renamed(job, lambda kind, name: found.get((kind, name), name))
+
+
+def _entries(stated: Any) -> list[dict[str, str]]:
+    """Return what a manifest says of each piece of code."""
+    entries = [] if stated is None else stated
+    known = isinstance(entries, list) and all(
+        isinstance(each, dict)
+        and isinstance(each.get("name"), str)
+        and isinstance(each.get("where"), str)
+        and (each["where"] != "file" or _is_file(each))
+        for each in entries
+    )
+    if not known:
+        raise JobError(
+            "The manifest states no code that a release writes: it may have been "
+            "edited.",
+            fix="bring the manifest as it was written with the release.",
+        )
+    return list(entries)
+
+
+def _is_file(stated: dict[str, Any]) -> bool:
+    file = stated.get("file")
+    whole = all(isinstance(stated.get(key), str) for key in ("kind", "file", "sha256"))
+    return whole and stated["name"].startswith(str(file))
+
+
+def _of(file: str, sha256: str, trusted: Iterable[CodeFile]) -> CodeFile:
+    """Return the trusted file of this hash."""
+    named = [code for code in trusted if code.path.name == file]
+    for code in named:
+        if code.sha256 == sha256:
+            return code
+    if named:
+        raise RepeatError(
+            f"{file} is not the file that the release was made with: its SHA-256 "
+            "differs.",
+            fix=f"bring the very file, of SHA-256 {sha256}.",
+        )
+    raise UntrustedCodeError(
+        f"The release was made with code, {file}, which would see the originals and "
+        "run with your rights; it was not run.",
+        fix=f"read it; if you trust it, pass --trust with its path, or "
+        f"trust=[...] in Python; its SHA-256 is {sha256}.",
+    )

@@ -1,0 +1,115 @@
+"""How useful a written release is beside the table that it was made from."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.validation import Floats
+from aggopt.data.table import Table
+from aggopt.errors import TableError, require_known
+from aggopt.job import Job
+from aggopt.measure.utility import Utility, assess
+from aggopt.pipeline.review.review_release import find_places, read_original_and_release
+from aggopt.release.audit.risks import read_plain_column, read_weight_column
+
+
+def measure_utility(
+    original: Path,
+    released: Path,
+    job: Job,
+    *,
+    model: Sequence[str] = (),
+    weight: str | None = None,
+    strata: Sequence[str] = (),
+    same_order: bool = False,
+    private: Path | None = None,
+) -> Utility:
+    """Return what can still be learnt from a release that was written before.
+
+    Formulas may name every column that is published; `strata` are those of the job when
+    left out, and so is the weight.  Without one the order of
+    the records does not matter; with one that is not published, the private key says
+    it, see `aggopt.pipeline.review.review_release.review_release`.
+
+    Raises
+    ------
+    TableError, JobError
+        As `review` and `aggopt.measure.utility.assess`.
+    """
+    roles = job.roles
+    plain = roles.as_they_are
+    weight = weight or next(iter(roles.weight), None)
+    strata = strata or roles.stratum
+    for name in strata:
+        require_known("column that is published as it is", name, plain)
+    if weight is not None:
+        kept = (*roles.identifier, *plain, *roles.weight)
+        require_known("column that is not masked", weight, kept)
+    first, second = read_original_and_release(original, released, job, private)
+    weights = read_weight_column(first, weight, job)
+    if weight in (*plain, *job.released_roles.weight):
+        after = read_weight_column(second, weight, job)
+    else:
+        after = _as_released(weights, original, released, same_order, private)
+    return assess(
+        _frame(first, job),
+        _frame(second, job),
+        model=model,
+        masked=roles.quasi_identifier,
+        beside=[name for name in roles.confidential if name not in strata],
+        strata=strata,
+        weights=weights,
+        released_weights=after,
+    )
+
+
+def _as_released(
+    weights: Floats | None,
+    original: Path,
+    released: Path,
+    same_order: bool,
+    private: Path | None,
+) -> Floats | None:
+    """Return weights of the original (n,) in the order of the release."""
+    if weights is None:
+        return None
+    place = find_places(original, released, len(weights), same_order, private)
+    after = np.empty(len(weights))
+    after[place] = weights
+    return after
+
+
+def _frame(table: Table, job: Job) -> Any:
+    """Return what is published as pandas has it: numbers, and text for all else."""
+    import pandas as pd
+
+    found: dict[str, Any] = {}
+    for name in job.roles.quasi_identifier:
+        if name in table.numeric:
+            found[name] = table.numbers(name)
+        else:
+            found[name] = _text(table.frame[name].to_list())
+    for name in job.roles.as_they_are:
+        found[name] = _as_it_is(table, name, job)
+    return pd.DataFrame(found)
+
+
+def _as_it_is(table: Table, name: str, job: Job) -> Any:
+    """Return a column as numbers if it has no other value, else as text.
+
+    Text it is, too, where two entries would be read as one number.
+    """
+    try:
+        column = read_plain_column(table, name, job)
+    except TableError:
+        return _text(table.frame[name].to_list())
+    return _text(column.tolist()) if column.dtype == object else column
+
+
+def _text(entries: Sequence[Any]) -> Any:
+    """Return entries as text, None where one is missing."""
+    found = np.empty(len(entries), dtype=object)
+    found[:] = [None if entry is None else str(entry) for entry in entries]
+    return found

@@ -1,0 +1,1 @@
+"""Checks of a job and its table before any work."""

@@ -1,0 +1,70 @@
+"""What is feasible where a t is not: said in the refusals of jobs."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from aggopt.data.context.confidential import Confidential, list_requirements
+from aggopt.job import Privacy
+from aggopt.privacy._models.t_closeness import Closeness
+from aggopt.privacy._ordered import Ordered
+
+
+def advice_to_measure(privacy: Privacy) -> str:
+    """Say how to learn which t would do without a repair."""
+    if privacy.t is None:
+        return ""
+    return (
+        " Or promise a larger t: aggopt.repair.held_t(release.labels, values) of a "
+        "release without t names the smallest that its groups keep, and the group that "
+        "blocks a smaller one."
+    )
+
+
+class SingleGroupReason(NamedTuple):
+    """Why all records are in one group, and what else to do."""
+
+    problem: str
+    fix: str
+
+
+def explain_single_group(
+    held: Sequence[Confidential], privacy: Privacy
+) -> SingleGroupReason | None:
+    """Return what to say where a job put all records into one group to keep its t.
+
+    None if it requires none, or of attributes with one value only.
+    """
+    close = [e for e in list_requirements(held) if isinstance(e, Closeness)]
+    varying = [each for each in close if not each.trivial]
+    if not varying:
+        return None
+    stated = f"t = {privacy.t:g}" + (f" and l = {privacy.l}" if privacy.l else "")
+    said, ways = "", "promise a larger t under [privacy]"
+    reached = _two_groups(varying, privacy.k)
+    if reached is not None:
+        name, t, proven = reached
+        at_least = "At the least, two groups" if proven else "Two groups"
+        said = (
+            f" {at_least} of {privacy.k} records or more are at t = {t:g} for {name!r} "
+            "(aggopt.repair.smallest_t)."
+        )
+        if t > privacy.t:
+            ways += f", above {t:g}"
+        elif len(varying) == 1:
+            ways = f'try repair = "sweep" under [privacy], or {ways}'
+    return SingleGroupReason(
+        f"To keep {stated}, all records form one group.{said}", f"{ways}."
+    )
+
+
+def _two_groups(varying: Sequence[Closeness], k: int) -> tuple[str, float, bool] | None:
+    """Return where two groups reach t worst, that t, and whether none is smaller."""
+    from aggopt.repair._feasibility import find_reachable
+
+    found = [
+        (each.attribute, reach.t, reach.bound > 0)
+        for each in varying
+        if isinstance(each.distance, Ordered)
+        for reach in [find_reachable(each.distance, k, 2)]
+    ]
+    return max(found, key=lambda one: one[1], default=None)

@@ -1,0 +1,168 @@
+"""What a job that keeps more than variances needs: attributes together, groups, y."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from aggopt.aggregate._keeping import FORMULA, Keeping, KeptApart
+from aggopt.core.plural import plural
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.parsing.entries import Moment, Values, entry_reader
+from aggopt.data.table import Table
+from aggopt.errors import InfeasibleInputError, JobError, TableError, require_known
+from aggopt.job import Job
+from aggopt.models._orthogonal import root
+from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.prepare.attribute_blocks import Columns
+
+TOGETHER = {  # how many groups beside the rank keep it, and what it is
+    "covariance": (1, "covariance matrix"),
+    "regression": (2, "regression on attributes"),
+}
+FARTHEST = 1e100  # of a response: squares of it still fit into a float
+
+
+def require_covariance(
+    table: Table, X: Floats, places: Columns, job: Job, strata: RecordStrata | None
+) -> None:
+    """Refuse numbers X (n, p) of which no groups of the job keep what it asks.
+
+    `places` are the columns of X that are grouped together, block by block; each of the
+    `strata` is looked at that is aggregated by itself.
+
+    Raises
+    ------
+    JobError
+        What is to be kept together is not grouped together; or a table of `keep` names
+        what is no number of these, or not all of them.
+    TableError
+        The response of a regression is no number in some records.
+    InfeasibleInputError
+        They are of a rank that more groups keep than k leaves.
+    """
+    if not isinstance(job.aggregation, Keeping):
+        return
+    keep = job.aggregation.keep
+    apart = strata is not None and is_aggregated_by_stratum(job)
+    rows = list(strata.members) if strata and apart else [np.arange(len(X))]
+    who = "records of one stratum" if apart else "records"
+    if isinstance(keep, KeptApart):
+        _require_names(keep, table.numeric)
+        if keep.formula:
+            read_response(table, job)
+        for what, columns in _parts(keep, table.numeric):
+            if what in TOGETHER:
+                _require_together(what, _among(places, columns))
+                for own in rows:
+                    _require_kept(what, X[own][:, columns], job, who)
+    elif keep == "covariance":
+        _require_together(keep, len(places))
+        for own in rows:
+            _require_kept(keep, X[own], job, who)
+
+
+def _require_names(keep: KeptApart, names: Sequence[str]) -> None:
+    named = [name for _, own in keep.parts for name in own]
+    for name in named:
+        require_known("quasi-identifier that is a number", name, names)
+    left = [repr(name) for name in names if name not in named]
+    if left:
+        raise JobError(
+            f"keep does not name {', '.join(left)}.",
+            fix="name every quasi-identifier that is a number under one statistic.",
+        )
+
+
+def _parts(keep: KeptApart, names: Sequence[str]) -> list[tuple[str, list[int]]]:
+    return [(what, [names.index(name) for name in own]) for what, own in keep.parts]
+
+
+def _among(places: Columns, columns: Sequence[int]) -> int:
+    """Return in how many blocks these columns are."""
+    return sum(not set(block).isdisjoint(columns) for block in places)
+
+
+def _require_together(what: str, blocks: int) -> None:
+    """Refuse attributes in several blocks that are to be kept together."""
+    if blocks > 1:
+        raise JobError(
+            f'keep = "{what}" is of attributes that are grouped together, and '
+            f"[partition] attributes puts the numbers into {blocks} blocks.",
+            fix='leave attributes out under [partition], or set keep = "variance".',
+        )
+
+
+def _require_kept(what: str, X: Floats, job: Job, who: str) -> None:
+    """Refuse attributes X (n, p) of too few records to be kept together."""
+    if np.isnan(X).any():
+        return  # which is refused by itself
+    scale = Scale.of(X)
+    rank = len(root(scale.standardise(X)[:, ~scale.constant]))
+    more, of = TOGETHER[what]
+    most = len(X) // job.privacy.k
+    if most < rank + more:
+        raise InfeasibleInputError(
+            f"{len(X)} {who} with k = {job.privacy.k} make {plural(most, 'group')} at "
+            f"most, and a {of} of rank {rank} is kept by {rank + more} or "
+            "more.",
+            fix='choose a smaller k, fewer quasi-identifiers, or keep = "variance".',
+        )
+
+
+def read_response(table: Table, job: Job) -> Floats:
+    """Return the response (n,) of the regression that a job keeps.
+
+    Raises
+    ------
+    JobError
+        It is no column that is published as it is, or has one value only.
+    TableError
+        It is no number in some records.
+    """
+    name = job.aggregation.keep.formula[0]  # type: ignore[attr-defined]
+    roles = job.roles
+    known = (*roles.confidential, *roles.other)
+    require_known("column that is published as it is", name, known)
+    values = Values.of(table.frame[name], entry_reader(job.input.decimal))
+    wrong = values.count(lambda value: not _is_number(value))
+    if wrong:
+        raise TableError(
+            f"{name!r} is the response of a regression, and {wrong} of "
+            f"{len(values.which)} values are missing or no numbers.",
+            fix=f"name another response in keep = {FORMULA}, or remove those records.",
+        )
+    numbers = np.array([float(value) for value in values.distinct])
+    if len(numbers) < 2:
+        raise JobError(
+            f"{name!r} is the response of a regression and has one value only.",
+            fix="name another, or leave the regression out.",
+        )
+    return np.asarray(numbers[values.which])
+
+
+def _is_number(value: Any) -> bool:
+    plain = isinstance(value, int | float) and not isinstance(value, Moment)
+    return plain and abs(value) < FARTHEST
+
+
+def keep_by_column(
+    given: PartitionedTable, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the settings with columns of numbers in place of their names in `keep`."""
+    keep = settings.get("keep")
+    if not isinstance(keep, KeptApart):
+        return dict(settings)
+    found: dict[str, Any] = {}
+    for what, columns in _parts(keep, given.names):
+        if what == "covariance":
+            found.setdefault(what, []).append(columns)
+        else:
+            found[what] = columns
+    asked = {**settings, "keep": found}
+    if keep.formula:
+        asked["response"] = read_response(given.table, given.job)
+    return asked

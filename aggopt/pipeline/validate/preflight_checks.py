@@ -1,0 +1,229 @@
+"""What is refused of a table and a job before any group is made, each check by itself.
+
+Who masks makes them in turn; who looks whether a job is ready makes them all.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from aggopt.aggregate.own._by_model import solver_for
+from aggopt.aggregate.own._section import ByModel
+from aggopt.core.validation import Floats
+from aggopt.data.context.confidential import Confidential
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.context.units import RecordUnits
+from aggopt.data.table import Table
+from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.job import Job, Mean, SolverSection
+from aggopt.models import MODELS, Model
+from aggopt.partition._shared.result import Block
+from aggopt.pipeline.aggregate.missing_values import require_alone
+from aggopt.pipeline.finish.pseudonyms import require_linkable
+from aggopt.pipeline.partition.missing_patterns import (
+    require_covered,
+    require_patterns,
+    require_values,
+)
+from aggopt.pipeline.partition.partitioned_table import find_constant
+from aggopt.pipeline.partition.strata import (
+    require_two_groups_per_stratum,
+    require_values_in_strata,
+    require_within,
+)
+from aggopt.pipeline.prepare.attribute_blocks import (
+    Columns,
+    require_one_at_a_time,
+    require_scope,
+)
+from aggopt.pipeline.validate.attribute_weights import require_weights
+from aggopt.pipeline.validate.bounds import require_bounds
+from aggopt.pipeline.validate.categories import (
+    require_counts,
+    require_numbers,
+    require_together,
+)
+from aggopt.pipeline.validate.infeasibility import explain_single_group
+from aggopt.pipeline.validate.moments import require_covariance
+from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
+from aggopt.pipeline.validate.rare_categories import require_rare
+from aggopt.pipeline.validate.sampling_weights import require_weighed
+from aggopt.pipeline.validate.units import require_units, require_units_declared
+from aggopt.pipeline.waves.earlier_groups import require_earlier_groups
+from aggopt.release.audit.risks import require_risk
+from aggopt.solvers import Solver, choose
+from aggopt.solvers._options import native_options
+
+Check = partial[None]
+
+
+def preflight_checks(
+    table: Table,
+    whole: Floats,
+    job: Job,
+    columns: Columns,
+    strata: RecordStrata | None,
+    units: RecordUnits | None,
+) -> Iterator[Check]:
+    """Yield what refuses, before any work, a job that a table cannot be masked by.
+
+    `whole` (n, d) are its quasi-identifiers, `columns` those grouped together within
+    `strata`, `units` those that k counts.
+    """
+    yield partial(require_within, job)
+    yield partial(require_units_declared, job, table)
+    yield partial(require_units, job, columns, units, strata)
+    yield partial(require_linkable, job, units, strata)
+    yield partial(require_two_groups_per_stratum, job, strata)
+    yield partial(require_weighed, job, table, whole, columns)
+    yield partial(require_values, table, whole, job)
+    yield partial(require_values_in_strata, table, whole, job, strata)
+    yield partial(require_covered, table, whole, job)
+    yield partial(require_patterns, whole, job)
+    yield partial(require_alone, job, table, whole, columns)
+    yield partial(_require_varying, table, whole)
+    yield partial(require_bounds, table, whole, job)
+    how = job.aggregation
+    for method in (job.partition, *how.programs, how.categories):
+        if isinstance(method, SolverSection):
+            yield partial(_require_solver, method)
+    yield partial(_require_two_groups, whole, job)
+    yield partial(_require_rounding, job)
+    yield partial(_require_integers, table, job)
+    yield partial(require_one_at_a_time, job, columns)
+    yield partial(require_scope, job, columns)
+    yield partial(require_numbers, job, table, columns)
+    yield partial(require_together, job, table, columns)
+    yield partial(require_rare, job, table)
+    yield partial(require_weights, job, table, columns)
+    yield partial(require_guarantees, job)
+    yield partial(require_risk, table, job)
+    yield partial(_require_limits, whole, job)
+    yield partial(require_earlier_groups, table, job, strata, units)
+    yield _of_covariance(table, whole, job, columns, strata)
+
+
+def _of_covariance(
+    table: Table,
+    whole: Floats,
+    job: Job,
+    columns: Columns,
+    strata: RecordStrata | None,
+) -> Check:
+    """Return what refuses numbers whose covariance cannot be kept, each by its place.
+
+    Blocks without a number are left out.
+    """
+    at = {place: j for j, place in enumerate(table.places)}
+    own = (tuple(at[place] for place in block if place in at) for block in columns)
+    numbers, X = tuple(filter(None, own)), whole[:, table.places]
+    return partial(require_covariance, table, X, numbers, job, strata)
+
+
+def find_model(how: SolverSection) -> Model:
+    """Return the model of a method that a solver carries out."""
+    return how.program if isinstance(how, ByModel) else MODELS[how.function]
+
+
+def choose_solver(how: SolverSection) -> Solver:
+    """Return the solver that a method will use; raises as `choose`."""
+    if isinstance(how, ByModel):
+        return solver_for(how.program, how.arguments, how.solver)
+    return choose(how.solver, *find_model(how).kinds)
+
+
+def keeps_variance(job: Job) -> bool:
+    """Whether the aggregation keeps the variance of each attribute."""
+    return "variance" in job.aggregation.keeps
+
+
+def require_variance(
+    job: Job, held: tuple[Confidential, ...], blocks: tuple[Block, ...]
+) -> None:
+    """Refuse one group that t made, where the aggregation is to keep the variance."""
+    if not keeps_variance(job) or blocks[0].groups > 1:
+        return
+    why = explain_single_group(held, job.privacy)
+    if why:
+        raise InfeasibleInputError(
+            f"{why.problem} One value cannot keep the variance.",
+            fix=f"{why.fix[:-1]}; or aggregate by the mean as it is.",
+        )
+
+
+def _require_varying(table: Table, whole: Floats) -> None:
+    if find_constant(table, whole).all():
+        raise TableError(
+            "No quasi-identifier varies: there is nothing to mask.",
+            fix="name those that vary; where none does, k-anonymity needs no masking.",
+        )
+
+
+def _require_solver(method: SolverSection) -> None:
+    """Refuse now a solver, or options of it, that a later step could not use."""
+    native_options(choose_solver(method), method.time_limit, method.options)
+
+
+def _require_two_groups(whole: Floats, job: Job) -> None:
+    if keeps_variance(job) and len(whole) < 2 * job.privacy.k:
+        raise InfeasibleInputError(
+            f"{len(whole)} records with k = {job.privacy.k} make one group, and one "
+            "value cannot keep the variance.",
+            fix="choose k of at most half the records, or aggregate by the mean as it "
+            "is.",
+        )
+
+
+def _require_limits(whole: Floats, job: Job) -> None:
+    """Refuse limits of risks that no groups of so many records keep, or measure."""
+    n, privacy = len(whole), job.privacy
+    for key in ("risk", "average_risk"):
+        limit = getattr(privacy, key)
+        if limit is not None and 1 / n > limit:
+            raise InfeasibleInputError(
+                f"{key} = {limit:g} cannot be kept: all {n} records in one group have "
+                f"the risk 1/{n}.",
+                fix=f"allow a larger {key} under [privacy], or bring more records.",
+            )
+    incomplete = int(np.isnan(whole).any(axis=1).sum())
+    if privacy.linkage is not None and incomplete:
+        raise JobError(
+            f"linkage is measured on complete records, and {incomplete} of {n} records "
+            "miss a value of a quasi-identifier.",
+            fix="fill them, or remove those records, before masking; or leave linkage "
+            "out under [privacy].",
+        )
+
+
+# these say nothing of their own where there are fewer than k records
+OF_K = (require_values, _require_two_groups, require_covariance, require_counts)
+
+
+def _asks_integers(job: Job) -> bool:
+    return getattr(job.partition, "centroids", None) == "integer"
+
+
+def _require_rounding(job: Job) -> None:
+    """Refuse groups that are best for whole numbers where others would be published."""
+    how = job.aggregation
+    plain = isinstance(how, Mean) and how.keep == "mean"
+    if _asks_integers(job) and not (plain and job.output.round_integers):
+        raise JobError(
+            'centroids = "integer" asks for groups whose means are to be rounded, and '
+            "this job would not round them.",
+            fix='set round_integers = true under [output] and method = "mean" under '
+            "[aggregation], or leave centroids out.",
+        )
+
+
+def _require_integers(table: Table, job: Job) -> None:
+    """Refuse groups that are best for whole numbers of columns that have others."""
+    kinds, names = table.frame.schema, job.roles.quasi_identifier
+    other = [n for n in names if n in table.domains or not kinds[n].is_integer()]
+    if _asks_integers(job) and other:
+        raise JobError(
+            f'centroids = "integer" is for columns of whole numbers, which '
+            f"{', '.join(map(repr, other))} are not by their type.",
+            fix="convert them to integers, or leave centroids out.",
+        )

@@ -1,0 +1,86 @@
+"""Which published numbers of an attribute there are: within bounds, and whole."""
+
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from math import inf, isinf
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.aggregate._bounds import Bounds
+from aggopt.data.table import Table
+from aggopt.job import Job
+
+DIGITS = 400  # of a decimal: more than a float's and 15 decimals
+
+
+def is_asked_whole(job: Job, name: str) -> bool:
+    """Whether [attributes.NAME] asks for whole numbers of an attribute."""
+    return name in job.attributes and job.attributes[name].integer
+
+
+def is_whole(table: Table, job: Job, name: str) -> bool:
+    """Whether published values of an attribute are whole numbers, whatever its digits.
+
+    They are asked for, or the column's type has no others and is to be kept.
+    """
+    typed = job.output.round_integers and table.frame[name].dtype.is_integer()
+    return typed or is_asked_whole(job, name)
+
+
+def published_limits(job: Job, name: str) -> tuple[float, float]:
+    """Return the least and the largest value that may be published, or infinity."""
+    if name not in job.attributes:
+        return -inf, inf
+    section = job.attributes[name]
+    lower = -inf if section.lower is None else section.lower
+    return lower, inf if section.upper is None else section.upper
+
+
+def read_bounds(table: Table, job: Job, names: Sequence[str]) -> Bounds:
+    """Return the ends of several attributes, (d,) each, as their columns hold them."""
+    ends = [round_to_type(table, name, published_limits(job, name)) for name in names]
+    lower, upper = np.array(ends).reshape(len(ends), 2).T
+    return Bounds(lower.copy(), upper.copy())
+
+
+def round_to_type(
+    table: Table, name: str, ends: tuple[float, float]
+) -> tuple[float, float]:
+    """Return ends as a column of a type holds them: one of 32 bits rounds them."""
+    if table.frame[name].dtype != nw.Float32:
+        return ends
+    lower, upper = (float(np.float32(end)) for end in ends)
+    return lower, upper
+
+
+def published_ends(
+    table: Table, job: Job, name: str, place: int | None
+) -> tuple[float, float]:
+    """Return the least and the largest number of so many decimals within its bounds."""
+    if place is None and is_whole(table, job, name):
+        place = 0  # its type rounds it
+    return decimals_within(*published_limits(job, name), place)
+
+
+def decimals_within(
+    lower: float, upper: float, place: int | None
+) -> tuple[float, float]:
+    """Return the least and the largest decimal of so many places within ends.
+
+    Examples
+    --------
+    >>> decimals_within(0.123, 9.99, 1)
+    (0.2, 9.9)
+    """
+    if place is None:
+        return lower, upper
+    return _decimal(lower, place, ROUND_CEILING), _decimal(upper, place, ROUND_FLOOR)
+
+
+def _decimal(end: float, place: int, rounding: str) -> float:
+    if isinf(end):
+        return end
+    unit = Decimal(1).scaleb(-place)
+    exact = Context(prec=DIGITS, rounding=rounding)
+    return float(Decimal(repr(end)).quantize(unit, context=exact)) + 0.0

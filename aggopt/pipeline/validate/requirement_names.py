@@ -1,0 +1,36 @@
+"""How messages name what a job requires of confidential attributes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from aggopt.core.section import Section, written_keys
+from aggopt.job import Privacy
+from aggopt.privacy._model import OWN_MODELS
+
+
+def describe_requirement(privacy: Privacy) -> str:
+    """Return what is promised, as "l = 3 is promised"."""
+    return f"{_listed(privacy)} {'is' if len(privacy.models) == 1 else 'are'} promised"
+
+
+def _listed(privacy: Privacy) -> str:
+    return " and ".join(
+        model.name
+        if model.origin
+        else f"{model.name} = {_written(getattr(privacy, model.name))}"
+        for model in privacy.models
+    )
+
+
+def requirement_names(asked: Sequence[str], privacy: Privacy) -> list[str]:
+    """Return the names of what is asked, those of the user's as they are called."""
+    own = [model.name for model in privacy.models if model.origin]
+    return [n for each in asked for n in (own if each == OWN_MODELS else [each])]
+
+
+def _written(value: Any) -> str:
+    """Return a key's value as a job file has it."""
+    if not isinstance(value, Section):
+        return str(value)
+    inner = (f"{key} = {_written(v)}" for key, v in value if key in written_keys(value))
+    return f"{{ {', '.join(inner)} }}"

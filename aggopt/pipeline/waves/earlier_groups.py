@@ -1,0 +1,334 @@
+"""The groups of an earlier release, for the records of a later table."""
+
+from pathlib import Path
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from aggopt.core.plural import plural
+from aggopt.core.regular_files import require_regular
+from aggopt.core.types import Labels
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.context.units import RecordUnits
+from aggopt.data.readers.read import read_as_text
+from aggopt.data.table import Table
+from aggopt.encoding._iso import dated
+from aggopt.errors import JobError, TableError
+from aggopt.job import Job
+from aggopt.job._earlier import EarlierGroups
+from aggopt.pipeline.waves.wave import (
+    Wave,
+    find_changed,
+    find_k,
+    find_lacking,
+    is_filled,
+    published_in_both,
+)
+from aggopt.pipeline.waves.wave_plan import choose_kept_records
+from aggopt.release.audit.changes import NOT_THERE, Changes
+
+NEW, LEFT_OUT = NOT_THERE, -2  # of records without an earlier group
+
+
+def add_earlier_groups(
+    job: Job,
+    table: Table,
+    strata: RecordStrata | None = None,
+    units: RecordUnits | None = None,
+) -> Job:
+    """Return the job with the earlier group of each record, where it keeps those.
+
+    Of a table of `units` with that of each unit, which all of its records had.
+
+    Raises
+    ------
+    JobError
+        A repair exchanges records, or the person is no identifier.
+    TableError
+        The key, or the earlier table, is none, or not of these records; or records of a
+        unit were in several groups.
+    """
+    how = job.partition
+    if not isinstance(how, EarlierGroups):
+        return job
+    of_units = None if units is None or units.records is None else units
+    if of_units is not None and of_units.records is not None:
+        table = of_units.records
+    repair = job.privacy.repair
+    if repair is not None and repair.method != "merge":
+        raise JobError(
+            f"The repair {repair.method!r} takes records out of the groups that "
+            "[partition] keep_groups is to keep.",
+            fix='set repair = "merge" under [privacy], which keeps them together.',
+        )
+    path = Path(how.keep_groups)
+    groups = _groups(path)
+    if how.person is not None and how.earlier is not None:
+        rows, _ = _rows_by_person(how.person, Path(how.earlier), groups, job, table)
+        found = np.where(rows == NEW, NEW, groups[rows])
+        if how.changes != "refuse":
+            found = np.where(found == LEFT_OUT, NEW, found)
+    else:
+        found = groups
+        if strata is not None and strata.kept is not None:
+            found = found[strata.kept] if len(found) == len(strata.kept) else found
+        if len(found) != len(table.frame):
+            raise TableError(
+                f"{path.name} is of {plural(len(found), 'record')}, and the table has "
+                f"{len(table.frame)}.",
+                fix="bring the same records in the same order; or name the earlier "
+                'table and an identifier: earlier = "FILE" and person = "NAME" '
+                "under [partition].",
+            )
+    _require_groups(path, found)
+    if of_units is not None:
+        found = _of_units(path, found, of_units)
+    return job.model_copy(update={"partition": how.of_records(found)})
+
+
+def require_earlier_groups(
+    table: Table,
+    job: Job,
+    strata: RecordStrata | None,
+    units: RecordUnits | None = None,
+) -> None:
+    """Refuse now a key that is not of these records; as `with_earlier_groups`.
+
+    Raises
+    ------
+    PrivacyError
+        Fewer than k came, went or changed, whatever becomes of the groups.
+    """
+    add_earlier_groups(job, table, strata, units)
+    how = job.partition
+    if not isinstance(how, EarlierGroups) or how.changes != "refuse":
+        return
+    by_order = how.person is None and strata is not None and strata.kept is not None
+    if not by_order:  # of the order of records that are left nothing is known yet
+        records = units.records if units is not None and units.records else table
+        wave = read_wave(job, records)
+        if wave is not None:
+            one = wave.changes(np.zeros(len(wave.row), np.intp))
+            require_changes(one, wave, job)
+
+
+def read_wave(job: Job, table: Table) -> Wave | None:
+    """Return the table beside that of the earlier release; None without a person.
+
+    Raises as `with_earlier_groups`.
+    """
+    how = job.partition
+    if not isinstance(how, EarlierGroups) or how.earlier is None:
+        return None
+    key = Path(how.keep_groups)
+    groups = _groups(key)
+    rows, before = _rows(how, Path(how.earlier), groups, job, table)
+    names = published_in_both(key, job, before.column_names)
+    for name in table.clocks.keys() & names:
+        spelled = nw.from_native(before[name], series_only=True)
+        dates = dated(spelled, table.clocks[name].format)
+        at = before.column_names.index(name)
+        before = before.set_column(at, name, dates.to_arrow())
+    changed = find_changed(before, table.frame, rows, names, job.input.decimal)
+    first = np.where(groups == LEFT_OUT, NOT_THERE, groups)
+    units = _units(how.earlier, before, table)
+    masked = [name for name in names if name in job.roles.quasi_identifier]
+    filled = (is_filled(key), job.missing.policy == "fill")
+    lacking = find_lacking(before, table.frame, masked, filled)
+    return Wave(first, rows, changed, names, find_k(key, groups), units, lacking)
+
+
+def _units(earlier: str, before: pa.Table, table: Table) -> Labels | None:
+    """Return the units of earlier records and of records, (m + n,); None of none."""
+    names = table.roles.unit
+    if not names:
+        return None
+    lacking = [name for name in names if name not in before.column_names]
+    if lacking:
+        raise TableError(
+            f"{Path(earlier).name} has no {', '.join(map(repr, lacking))}, of which k "
+            "counts units.",
+            fix="name the table that the earlier release was made from.",
+        )
+    entries = [
+        [*map(str, before[name].to_pylist()), *map(str, table.frame[name].to_list())]
+        for name in names
+    ]
+    return np.asarray(pd.factorize(pd.Series(list(zip(*entries, strict=True))))[0])
+
+
+def require_changes(changes: Changes, wave: Wave, job: Job) -> None:
+    """Refuse a wave that gives few away, and say what holds.
+
+    Raises
+    ------
+    PrivacyError
+        The message has counts alone.
+    """
+    changes.require(_fix(changes, wave, job) if not changes.holds else "")
+
+
+def _fix(changes: Changes, wave: Wave, job: Job) -> str:
+    """Return what can be done of a wave that does not hold."""
+    if changes.holds_of_records:
+        return (
+            'make both releases with policy = "patterns" under [missing], or do not '
+            "publish this wave beside the earlier release."
+        )
+    if wave.units is not None:
+        return (
+            "take the units of these groups out of the table, or do not publish it "
+            "beside the earlier release."
+        )
+    n = len(wave.row)
+    held = {
+        how: n - int(choose_kept_records(wave, how).sum())
+        for how in ("merge", "hold back")
+    }
+    back = 'changes = "hold back" under [partition], which holds back '
+    back += f"{held['hold back']} of {n} records and merges no groups"
+    if job.within:
+        return f"set {back}."
+    return (
+        f'set changes = "merge" under [partition], which holds back {held["merge"]} of '
+        f"{n} records, lets new ones join by k and merges groups of few changes; or "
+        f"{back}."
+    )
+
+
+def _of_units(path: Path, found: Labels, units: RecordUnits) -> Labels:
+    """Return the earlier group of each unit, NEW of those that are new."""
+    own, known = np.full(units.count, NEW), found != NEW
+    own[units.of[known]] = found[known]
+    several = len(np.unique(units.of[known & (own[units.of] != found)]))
+    if several:
+        raise TableError(
+            f"{path.name} has records of {plural(several, 'unit')} of {units.count} in "
+            "several groups.",
+            fix="name the key of a release of which attributes of units were masked, "
+            "too; or leave keep_groups out.",
+        )
+    return own
+
+
+def note_on_split_groups(job: Job, strata: RecordStrata | None) -> tuple[str, ...]:
+    """Say how many earlier groups have records of several strata, if any has."""
+    how = job.partition
+    if strata is None or not isinstance(how, EarlierGroups):
+        return ()
+    labels = how.settings["labels"]
+    old = labels != NEW
+    pairs = np.unique(np.stack([labels[old], strata.labels[old]]), axis=1)[0]
+    several = int((np.unique(pairs, return_counts=True)[1] > 1).sum())
+    if not several:
+        return ()
+    have = "has" if several == 1 else "have"
+    return (
+        f"{plural(several, 'earlier group')} {have} records of several strata, and "
+        "each stratum keeps its part: aggopt compare counts what both releases leave.",
+    )
+
+
+def _require_groups(path: Path, found: Labels) -> None:
+    """Refuse records (n,) that the earlier release left out."""
+    count = int((found == LEFT_OUT).sum())
+    if count:
+        raise TableError(
+            f"{path.name} has no group for {plural(count, 'record')} of the table, "
+            f"which the earlier release left out, as small strata are dropped.",
+            fix='make the earlier release with small = "merge" under [strata]; or take '
+            "these records out of this table, too, and name the earlier table and an "
+            'identifier: earlier = "FILE" and person = "NAME" under [partition].',
+        )
+
+
+def _groups(path: Path) -> Labels:
+    """Return the group of each record (n,) that a private key states, or LEFT_OUT."""
+    if path.exists():
+        require_regular(path)
+    found = _stated(path)
+    if found is None:
+        raise TableError(
+            f"{path} is no private key with one group for each record, or cannot be "
+            "read.",
+            fix="name the NAME.private.csv of a release whose attributes were grouped "
+            "together.",
+        )
+    return found
+
+
+def _stated(path: Path) -> Labels | None:
+    """Return the same, or None of what is no key."""
+    try:
+        key = pyarrow.csv.read_csv(path)
+        stated = key["group"]
+        whole = (
+            "released_record" in key.column_names
+            and pyarrow.types.is_integer(stated.type)
+            and pc.min(stated.drop_null()).as_py() >= 0
+        )
+        found: Labels = stated.fill_null(LEFT_OUT).to_numpy()
+    except (OSError, ValueError, TypeError, KeyError, OverflowError):  # of Arrow, too
+        return None
+    return found if whole else None
+
+
+def _rows(
+    how: EarlierGroups, earlier: Path, groups: Labels, job: Job, table: Table
+) -> tuple[Labels, pa.Table]:
+    """Return the earlier record of each (n,), NEW of new ones; and the earlier table.
+
+    By who it is, or the same records in the same order.
+    """
+    if how.person is not None:
+        return _rows_by_person(how.person, earlier, groups, job, table)
+    before, n = read_as_text(earlier, job.input), len(table.frame)
+    if not len(before) == len(groups) == n:
+        raise TableError(
+            f"{earlier.name} has {plural(len(before), 'record')}, its key is of "
+            f"{len(groups)}, and the table has {n}.",
+            fix="bring the same records in the same order; or name an identifier that "
+            'both tables have: person = "NAME" under [partition].',
+        )
+    return np.arange(n), before
+
+
+def _rows_by_person(
+    person: str, earlier: Path, groups: Labels, job: Job, table: Table
+) -> tuple[Labels, pa.Table]:
+    """Return the same by an identifier."""
+    if person not in job.roles.identifier:
+        raise JobError(
+            f"[partition] person names {person!r}, which is no identifier: who is who "
+            "would be published in every wave.",
+            fix="list it as identifier, which drops it from the release.",
+        )
+    before = read_as_text(earlier, job.input)
+    if person not in before.column_names or len(before) != len(groups):
+        raise TableError(
+            f"{earlier.name} has {plural(len(before), 'record')} and "
+            f"{'a' if person in before.column_names else 'no'} column {person!r}, and "
+            f"its key is of {len(groups)}.",
+            fix="name the table that the earlier release was made from.",
+        )
+    old = [str(entry) for entry in before[person].to_pylist()]
+    new = [str(entry) for entry in table.frame[person].to_list()]
+    twice = len(old) + len(new) - len(set(old)) - len(set(new))
+    if twice:
+        raise TableError(
+            f"{person!r} does not differ in every record: {twice} of {len(old)} and "
+            f"{len(new)} stand there again.",
+            fix="name an identifier of one record each.",
+        )
+    known = {name: i for i, name in enumerate(old)}
+    found = np.array([known.get(each, NEW) for each in new])
+    if (found == NEW).all():
+        raise TableError(
+            f"No record of {earlier.name} is in the table, by {person!r}.",
+            fix="name the table that the earlier release was made from.",
+        )
+    return found, before

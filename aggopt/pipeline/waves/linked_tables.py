@@ -1,0 +1,163 @@
+"""Releases of several tables of the same people: who is who in them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+
+from aggopt.core.types import Bool, Labels
+from aggopt.data.readers.read import read_as_text
+from aggopt.errors import JobError, TableError
+from aggopt.job import Job
+from aggopt.pipeline.waves.wave import find_changed, find_lacking
+from aggopt.release.audit.changes import NOT_THERE
+
+
+class LinkedTables:
+    """The tables that releases were made from, one each, and who is in them.
+
+    `person` is an identifier of all of them, which no release holds.
+    """
+
+    def __init__(
+        self, tables: Sequence[Path], person: str, jobs: Sequence[Job]
+    ) -> None:
+        """Read who is in each table.
+
+        Raises
+        ------
+        JobError
+            The person is no identifier of a job, or k counts units.
+        TableError
+            It does not differ in every record; nobody is in two tables; or a column
+            that is published says who is who.
+        """
+        self.person = person
+        for path, job in zip(tables, jobs, strict=True):
+            self._require_identifier(path, job)
+        self._written = [
+            read_as_text(p, j.input) for p, j in zip(tables, jobs, strict=True)
+        ]
+        pairs = zip(tables, self._written, strict=True)
+        self.people = [self._people(path, table) for path, table in pairs]
+        listed = [name for names in self.people for name in names]
+        self.at = {name: i for i, name in enumerate(dict.fromkeys(listed))}
+        if len(self.at) == len(listed):
+            raise TableError(
+                f"No person is in two of the tables, by {person!r}.",
+                fix="name the identifier that all of them have; releases of different "
+                "people need not be compared.",
+            )
+        self._require_no_key(jobs)
+
+    def united(self, groups: Sequence[Labels]) -> list[Labels]:
+        """Return the groups of records of each table, by person, (p,) each.
+
+        -1 of who is not in it.
+        """
+        found = np.full((len(groups), len(self.at)), -1)
+        for of, names, labels in zip(found, self.people, groups, strict=True):
+            of[[self.at[name] for name in names]] = labels
+        return list(found)
+
+    def changed(
+        self, one: int, other: int, jobs: Sequence[Job]
+    ) -> tuple[tuple[str, ...], Bool]:
+        """Return the attributes that two waves publish, and who changed them, (p, f).
+
+        False of people who are not in both.
+        """
+        names = [
+            name
+            for name in jobs[one].released_roles.published
+            if name in jobs[other].released_roles.published
+        ]
+        at = {name: i for i, name in enumerate(self.people[one])}
+        rows = np.array([at.get(name, NOT_THERE) for name in self.people[other]])
+        after = nw.from_native(self._written[other])
+        decimal = jobs[other].input.decimal
+        own = find_changed(self._written[one], after, rows, names, decimal)
+        found = np.zeros((len(self.at), len(names)), bool)
+        found[[self.at[name] for name in self.people[other]]] = own
+        return tuple(names), found
+
+    def lacking(
+        self, one: int, other: int, jobs: Sequence[Job], names: Sequence[str]
+    ) -> dict[str, tuple[Bool, Bool]]:
+        """Return who has no value in two waves (p,), by masked attribute of `names`."""
+        quasi = {n for i in (one, other) for n in jobs[i].roles.quasi_identifier}
+        masked = [name for name in names if name in quasi]
+        after = nw.from_native(self._written[other])
+        filled = (
+            jobs[one].missing.policy == "fill",
+            jobs[other].missing.policy == "fill",
+        )
+        found = {}
+        both = find_lacking(self._written[one], after, masked, filled)
+        for name, lack in both.items():
+            people = (np.ones(len(self.at), bool), np.ones(len(self.at), bool))
+            for of, wave, records in zip(people, (one, other), lack, strict=True):
+                of[[self.at[person] for person in self.people[wave]]] = records
+            found[name] = people
+        return found
+
+    def _require_identifier(self, path: Path, job: Job) -> None:
+        if self.person not in job.roles.identifier:
+            raise JobError(
+                f"{self.person!r} is no identifier of the release of {path.name}: who "
+                "is who would be published in every wave.",
+                fix="name one that each job lists as identifier, which drops it.",
+            )
+        if job.roles.unit:
+            raise JobError(
+                f"k counts units in the release of {path.name}, and waves are put "
+                "together by person.",
+                fix="compare releases of one table, or waves in which k counts "
+                "records.",
+            )
+
+    def _people(self, path: Path, table: pa.Table) -> list[str]:
+        if self.person not in table.column_names:
+            raise TableError(
+                f"{path.name} has no column {self.person!r}.",
+                fix="name the table that the release was made from, and the identifier "
+                "that all tables have.",
+            )
+        entries = table[self.person].to_pylist()
+        names = [str(entry) for entry in entries if entry not in (None, "")]
+        lacking, again = len(entries) - len(names), len(names) - len(set(names))
+        if lacking or again:
+            raise TableError(
+                f"{self.person!r} does not tell the records of {path.name} apart: "
+                f"{lacking} have none, and {again} of {len(entries)} stand there "
+                "again.",
+                fix="name an identifier of one record each.",
+            )
+        return names
+
+    def _require_no_key(self, jobs: Sequence[Job]) -> None:
+        """Refuse a column that all publish and by which anybody puts them together."""
+        plain = [set(job.roles.as_they_are) for job in jobs]
+        for name in sorted(set.intersection(*plain)):
+            if self._tells(name):
+                raise TableError(
+                    f"{name!r} is published in all waves, differs in every record of "
+                    "each, and is the same for each person: a person key, by which "
+                    "whoever has the files puts them together.",
+                    fix="drop it, as identifier, and publish none of the waves with "
+                    "it.",
+                )
+
+    def _tells(self, name: str) -> bool:
+        """Whether each person has an entry of their own, the same in all tables."""
+        of: dict[str, str] = {}
+        for names, table in zip(self.people, self._written, strict=True):
+            entries = [str(entry) for entry in table[name].to_pylist()]
+            if len(set(entries)) < len(entries):
+                return False
+            for person, entry in zip(names, entries, strict=True):
+                if of.setdefault(person, entry) != entry:
+                    return False
+        return True

@@ -1,0 +1,245 @@
+"""Distances of values without an order: equal, or by a tree.
+
+Two values are as far apart as their lowest common ancestor is high, over the height of
+the tree; the distance of a distribution is then
+
+    EMD(C) = sum_A (h(parent of A) - h(A)) |n cnt_C(A) - |C| cnt(A)| / (2 H n |C|)
+
+over the nodes A but the root, leaves included, with h the height of a node (leaves 0,
+others one above their highest child) and H that of the root.  With a root and leaves
+alone it is the equal distance: every two values are 1 apart.  Source: Li, Li and
+Venkatasubramanian, t-closeness, ICDE 2007.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from aggopt.core.columns.columns import columns, is_missing, is_series, plain
+from aggopt.core.types import I64
+from aggopt.errors import JobError, TableError
+from aggopt.privacy._distance import Distance, require_exact
+
+
+@dataclass(frozen=True, eq=False)
+class Nested(Distance):
+    """One confidential attribute whose m values are leaves of a tree.
+
+    Attributes
+    ----------
+    place : (n,)
+        Leaf of each record, 0..m-1.
+    paths : (m, depth)
+        Nodes from each leaf up to below the root; -1 where a path is shorter.
+    weight : (nodes,)
+        Height of the parent less that of the node.
+    height
+        H, that of the root.
+    counts : (m,)
+        How many records of the table have each leaf; None where `place` is of them all.
+    """
+
+    place: I64 = field(repr=False)
+    paths: I64 = field(repr=False)
+    weight: I64 = field(repr=False)
+    height: int
+    counts: I64 | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        require_exact(self.n, 2 * self.height)
+
+    @classmethod
+    def equal(cls, codes: I64) -> "Nested":
+        """Return values (n,) of codes 0..m-1 that are all equally far apart."""
+        m = int(codes.max()) + 1
+        return cls(codes, np.arange(m)[:, None], np.ones(m, np.int64), 1)
+
+    @classmethod
+    def of(cls, values: Sequence[Hashable], codes: I64, tree: Any) -> "Nested":
+        """Return values (m,) of codes (n,) as leaves of a tree.
+
+        A value that is None, what is missing, stands directly below the root.
+
+        Raises
+        ------
+        JobError
+            The tree is neither nested nor a map of parents, or names a value twice.
+        TableError
+            A value is no leaf of the tree: how many, never which.
+        """
+        parent = parents(tree)
+        leaves = set(parent) - set(parent.values())
+        strange = sum(v not in leaves for v in values if v is not None)
+        if strange:
+            raise TableError(
+                f"{strange} of {len(values)} distinct confidential values are no "
+                "leaves of the tree.",
+                fix="add each to the tree, spelled and typed as in the table.",
+            )
+        return _placed(values, codes, parent)
+
+    @property
+    def n(self) -> int:
+        """How many records the table has."""
+        return len(self.place) if self.counts is None else int(self.counts.sum())
+
+    @property
+    def unit(self) -> int:
+        """2 H n, or 0 with one value."""
+        return 0 if len(self.paths) == 1 else 2 * self.height * self.n
+
+    def runs(self, places: I64, starts: I64) -> I64:
+        """Return the numerator of each places[starts[g]:starts[g + 1]]."""
+        sizes = np.diff(starts)
+        whole = self.profile(self._leaves)
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        out = sizes * whole.sum()
+        for nodes in self.paths[places].T:
+            there = nodes >= 0
+            self._correct(out, group[there], nodes[there], sizes, whole)
+        return np.asarray(out)
+
+    def _correct(
+        self, out: I64, group: I64, nodes: I64, sizes: I64, whole: I64
+    ) -> None:
+        """Put the terms of the nodes that a group has in place of those without."""
+        keys, count = np.unique(group * len(whole) + nodes, return_counts=True)
+        of_group, node = np.divmod(keys, len(whole))
+        absent = sizes[of_group] * whole[node]
+        present = np.abs(self.n * count * self.weight[node] - absent)
+        np.add.at(out, of_group, present - absent)
+
+    def profile(self, counts: I64) -> I64:
+        """Return `w_A cnt(A)` of each node A, of records counted by leaf (m,)."""
+        out = np.zeros(len(self.weight), np.int64)
+        for nodes in self.paths.T:
+            np.add.at(out, nodes[nodes >= 0], counts[nodes >= 0])
+        return out * self.weight
+
+    def counted(self, counts: I64) -> "Nested":
+        """Return it in a table with so many records of each of these values."""
+        whole = np.bincount(self.place, counts, minlength=len(self.paths))
+        return replace(self, counts=whole.astype(np.int64))
+
+    @property
+    def _leaves(self) -> I64:
+        if self.counts is not None:
+            return self.counts
+        return np.bincount(self.place, minlength=len(self.paths))
+
+
+def parents(tree: Any) -> dict[Hashable, Hashable]:
+    """Return the parent of each node but the root, of a tree in either form.
+
+    Nested: {"lung": ["asthma", "flu"], "heart": {"left": ["attack"]}}; or a map from
+    each value to its parent, in which the root alone has none: {"flu": "lung",
+    "lung": "any"}.
+
+    Raises
+    ------
+    JobError
+        It is neither, names a node twice, is empty or has no single root.
+    """
+    if not isinstance(tree, Mapping):
+        raise _no_tree(f"The tree is {type(tree).__name__}, and no map.")
+    if not tree:
+        raise _no_tree("The tree is empty.")
+    nested = [_is_branch(v) for v in tree.values()]
+    if all(nested):
+        found: dict[Hashable, Hashable] = {}
+        _descend(tree, ROOT, found)
+        return found
+    if any(nested):
+        raise _no_tree("The tree is nested in one place and a map in another.")
+    _require_one_root(tree)
+    return dict(tree)
+
+
+ROOT = object()  # of a nested tree, which does not name it
+
+
+def _is_branch(part: Any) -> bool:
+    return not pd.api.types.is_scalar(part)
+
+
+def _descend(branch: Any, above: Hashable, found: dict[Hashable, Hashable]) -> None:
+    inner = branch if isinstance(branch, Mapping) else None
+    for node in _nodes(branch):
+        _require_name(node)
+        if node in found:
+            raise _no_tree("The tree names a node twice.")
+        found[node] = above
+        if inner is not None:
+            _descend(inner[node], node, found)
+
+
+def _nodes(branch: Any) -> list[Any]:
+    listed = isinstance(branch, Mapping | list | tuple | Set)
+    if is_series(branch) or (isinstance(branch, np.ndarray) and branch.ndim == 1):
+        branch = [v for _, found in columns(branch, "A branch") for v in plain(found)]
+        listed = True
+    if not listed or not branch:
+        raise _no_tree("A branch of the tree is empty or no list.")
+    return list(branch)
+
+
+def _require_name(node: Any) -> None:
+    if not pd.api.types.is_scalar(node) or is_missing(node):
+        raise _no_tree("The tree names what is missing, or no plain name.")
+
+
+def _require_one_root(parent: Mapping[Hashable, Hashable]) -> None:
+    for name in (*parent, *parent.values()):
+        _require_name(name)
+    roots = {above for above in parent.values() if above not in parent}
+    if len(roots) != 1:
+        raise _no_tree(f"The tree has {len(roots)} roots.")
+    try:
+        TopologicalSorter({node: [above] for node, above in parent.items()}).prepare()
+    except CycleError:
+        raise _no_tree("The tree runs in a circle.") from None
+
+
+def _no_tree(problem: str) -> JobError:
+    return JobError(
+        problem,
+        fix='nest it, {"lung": ["asthma", "flu"], "heart": ["attack"]}, or name the '
+        'parent of each: {"asthma": "lung", "flu": "lung", "lung": "any"}.',
+    )
+
+
+def _placed(
+    values: Sequence[Hashable], codes: I64, parent: dict[Hashable, Hashable]
+) -> Nested:
+    height = heights(parent)
+    top = max(height.values())
+    # a value that is missing is no node: it stands alone, below the root
+    chains = [_up(v, parent)[:-1] if v in height else [v] for v in values]
+    nodes = {node: j for j, node in enumerate(dict.fromkeys(chain(*chains)))}
+    paths = np.full((len(values), max(map(len, chains))), -1)
+    for row, nodes_above in enumerate(chains):
+        paths[row, : len(nodes_above)] = [nodes[x] for x in nodes_above]
+    rise = [height.get(parent.get(x), top) - height.get(x, 0) for x in nodes]
+    return Nested(codes, paths, np.array(rise), top)
+
+
+def _up(node: Hashable, parent: Mapping[Hashable, Hashable]) -> list[Hashable]:
+    """Return the node, its parent, and so on to the root."""
+    way = [node]
+    while way[-1] in parent:
+        way.append(parent[way[-1]])
+    return way
+
+
+def heights(parent: Mapping[Hashable, Hashable]) -> dict[Hashable, int]:
+    """Return the height of each node: 0 of a leaf, else one above its highest child."""
+    height: dict[Hashable, int] = {}
+    for leaf in set(parent) - set(parent.values()):
+        for steps, node in enumerate(_up(leaf, parent)):
+            height[node] = max(steps, height.get(node, 0))
+    return height

@@ -1,0 +1,1 @@
+"""The recount of a release from the values that are written."""

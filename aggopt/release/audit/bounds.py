@@ -1,0 +1,102 @@
+"""Which published values are not as the job says: beyond bounds, or not whole."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.plural import plural
+from aggopt.data.parsing.entries import Values, entry_reader
+from aggopt.job import AttributeSection
+
+
+@dataclass(frozen=True)
+class BoundsCheck:
+    """What was found of an attribute that is to be within bounds, or whole.
+
+    Attributes
+    ----------
+    lower, upper, integer
+        What the job says of its published values.
+    beyond
+        How many of them are below lower or above upper, or no numbers.
+    broken
+        How many are no whole numbers, where these are asked for.
+    """
+
+    attribute: str
+    lower: float | None
+    upper: float | None
+    integer: bool
+    beyond: int
+    broken: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether all values are as the job says."""
+        return not (self.beyond or self.broken)
+
+    def __str__(self) -> str:
+        """Return what was asked and what was found."""
+        asked = []
+        if self.lower is not None:
+            asked.append(f"lower = {self.lower:g}")
+        if self.upper is not None:
+            asked.append(f"upper = {self.upper:g}")
+        if self.integer:
+            asked.append("integer = true")
+        found = []
+        if self.beyond:
+            found.append(f"{plural(self.beyond, 'published value')} beyond")
+        if self.broken:
+            found.append(f"{plural(self.broken, 'published value')} not whole")
+        says = f"DOES NOT HOLD: {', '.join(found)}" if found else "holds"
+        return f"{self.attribute!r}: {', '.join(asked)} {says}."
+
+
+def check_bounds(
+    frame: nw.DataFrame[Any], asked: Mapping[str, AttributeSection], decimal: str
+) -> tuple[BoundsCheck, ...]:
+    """Return what is found of each attribute of which something is asked.
+
+    Entries are numbers, or text that spells them with this `decimal` point; what is
+    missing is neither.
+    """
+    return tuple(_found(frame, asked, decimal))
+
+
+def _found(
+    frame: nw.DataFrame[Any], asked: Mapping[str, AttributeSection], decimal: str
+) -> Iterator[BoundsCheck]:
+    for name, section in asked.items():
+        if not section.limited:
+            continue
+        column = frame[name]
+        ends = (
+            -inf if section.lower is None else section.lower,
+            inf if section.upper is None else section.upper,
+        )
+        if column.dtype == nw.Float32:  # which rounds the ends as it does the values
+            ends = float(np.float32(ends[0])), float(np.float32(ends[1]))
+        values = Values.of(column, entry_reader(decimal))
+
+        def outside(value: Any, ends: tuple[float, float] = ends) -> bool:
+            return value is not None and not (
+                isinstance(value, int | float) and ends[0] <= value <= ends[1]
+            )
+
+        yield BoundsCheck(
+            name,
+            section.lower,
+            section.upper,
+            section.integer,
+            values.count(outside),
+            values.count(_is_broken) if section.integer else 0,
+        )
+
+
+def _is_broken(value: Any) -> bool:
+    return isinstance(value, float) and not value.is_integer()

@@ -1,0 +1,272 @@
+"""What two releases in common groups show of few: who came, who went, what changed.
+
+Counted of the groups themselves, in whole numbers, by nothing that made them.  If all
+hold, no sum of values that can be had from both releases, by adding and subtracting
+what they publish of their groups, is of fewer than k records (docs/waves.md).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.plural import plural
+from aggopt.core.types import Bool, Labels
+from aggopt.errors import PrivacyError
+from aggopt.solvers import Certificate
+
+NOT_THERE = -1  # the group of a record that a release does not have
+
+
+@dataclass(frozen=True)
+class Few:
+    """How many records share a group, or a set of groups, with those of their kind.
+
+    Attributes
+    ----------
+    groups
+        How many groups have any.
+    rarest
+        The fewest that one of these has; 0 if there are none.
+    few, records
+        How many groups have fewer than k, and how many records these are.
+    total
+        How many records there are of this kind.
+    """
+
+    groups: int
+    rarest: int
+    few: int
+    records: int
+    total: int
+
+    @classmethod
+    def of(cls, labels: Labels, k: int, units: Labels | None) -> "Few":
+        """Return the count of records by label (n,); of `units` (n,), where given."""
+        if units is not None and labels.size:
+            labels = np.unique(np.stack([labels, units]), axis=1)[0]
+        sizes = np.unique(labels, return_counts=True)[1]
+        small = sizes[sizes < k]
+        least = int(sizes.min()) if sizes.size else 0
+        return cls(len(sizes), least, len(small), int(small.sum()), len(labels))
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What is counted of two releases, the first and the second.
+
+    Attributes
+    ----------
+    k
+        What each count is to be, if it is not 0.
+    common
+        Records of a group of the first that are in one of the second.
+    gone
+        Records of a group of the first that the second does not have.
+    new
+        Records of a group of the second that the first does not have.
+    changed
+        Records whose value changed, by attribute, in groups that are connected: those
+        of both releases that have records in common.
+    what
+        "record", or "unit" where these are counted.
+    of_values
+        The same of the records that have a value, by attribute whose missing values
+        are filled: what a group publishes is of these alone.
+    """
+
+    k: int
+    common: Few
+    gone: Few
+    new: Few
+    changed: Mapping[str, Few]
+    what: str = "record"
+    of_values: Mapping[str, "Changes"] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """Whether each count is 0, or k or more."""
+        return self.holds_of_records and all(c.holds for c in self.of_values.values())
+
+    @property
+    def holds_of_records(self) -> bool:
+        """Whether each count of records is, whichever values they lack."""
+        return not any(few.few for _, few in self._each)
+
+    @property
+    def _each(self) -> Iterator[tuple[str, Few]]:
+        yield "stay in a group together", self.common
+        yield "went from a group", self.gone
+        yield "came to a group", self.new
+        for name, few in self.changed.items():
+            yield f"have another {name!r} in a group", few
+
+    @property
+    def verdict(self) -> str:
+        """Say what was counted, and what does not hold."""
+        counted = (
+            f"{plural(self.common.total, self.what)} stayed, {self.gone.total} "
+            f"went and {self.new.total} came"
+        )
+        if self.holds:
+            return (
+                f"{counted}: none or at least k = {self.k} of each in every group, and "
+                "of those whose values changed."
+            )
+        return f"{counted}. {' '.join(self.broken)}"
+
+    @property
+    def broken(self) -> Iterator[str]:
+        """Yield a sentence for each count that does not hold."""
+        for what, few in self._each:
+            if few.few:
+                yield (
+                    f"Fewer than k = {self.k} {what}: {plural(few.few, 'group')}, "
+                    f"{plural(few.records, self.what)}, the fewest {few.rarest}."
+                )
+        for name, of_value in self.of_values.items():
+            for sentence in of_value.broken:
+                yield f"Of those that have a value of {name!r}: {sentence}"
+
+    def require(self, fix: str) -> None:
+        """Refuse if a count does not hold; `fix` says what to do then.
+
+        Raises
+        ------
+        PrivacyError
+            The message has the counts, and no value.
+        """
+        if not self.holds:
+            raise PrivacyError(
+                "Beside the earlier release this one would give few away. "
+                f"{' '.join(self.broken)}",
+                fix=fix,
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {**asdict(self), "holds": self.holds}
+
+
+@dataclass(frozen=True, eq=False)
+class WaveChanges:
+    """What a release in the groups of an earlier one shows beside it.
+
+    Attributes
+    ----------
+    changes
+        What was counted of the values that are written.
+    held
+        How many records of the table are held back.
+    kept
+        Which records of the table are released; None where all are.  Private.
+    certificate
+        How good the places of new records and of groups with few changes are; None
+        where none was to be placed.
+    """
+
+    changes: Changes
+    held: int
+    kept: Bool | None = field(default=None, repr=False)
+    certificate: Certificate | None = None
+
+    @property
+    def note(self) -> str:
+        """Say what was counted."""
+        held = plural(self.held, "record")
+        are = "is" if self.held == 1 else "are"
+        left = f" {held} {are} held back, and not in the release." if self.held else ""
+        return f"Beside the earlier release: {self.changes.verdict}{left}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return counts, ready for JSON."""
+        proof = self.certificate
+        return {
+            "changes": self.changes.to_dict(),
+            "held_back": self.held,
+            "certificate": None if proof is None else proof.to_dict(),
+        }
+
+
+def changes_between(
+    first: Labels,
+    second: Labels,
+    changed: Bool,
+    names: Sequence[str],
+    k: int,
+    units: Labels | None = None,
+    lacking: Mapping[str, tuple[Bool, Bool]] | None = None,
+) -> Changes:
+    """Return the counts of two releases.
+
+    Parameters
+    ----------
+    first, second : (n,)
+        The group of each person in each release; NOT_THERE of one it does not have.
+    changed : (n, f)
+        Whether an attribute of `names` has another value in the second.
+    units : (n,)
+        What is counted in place of records.
+    lacking
+        Who has no value (n,) in the first and in the second release, by attribute whose
+        missing values are filled.
+    """
+    one, other = first != NOT_THERE, second != NOT_THERE
+
+    def few(rows: Bool, labels: Labels) -> Few:
+        return Few.of(labels[rows], k, None if units is None else units[rows])
+
+    both = one & other
+    parts = find_connected_groups(first[both], second[both])
+    of_changed = {
+        name: Few.of(
+            parts[differs := changed[both, j]],
+            k,
+            None if units is None else units[both][differs],
+        )
+        for j, name in enumerate(names)
+    }
+    of_values = {}
+    for name, (in_first, in_second) in (lacking or {}).items():
+        j = list(names).index(name)
+        of_values[name] = changes_between(
+            np.where(in_first, NOT_THERE, first),
+            np.where(in_second, NOT_THERE, second),
+            changed[:, [j]],
+            (name,),
+            k,
+            units,
+        )
+    pairs = first * (int(second.max(initial=0)) + 2) + second
+    return Changes(
+        k,
+        few(both, pairs),
+        few(one & ~other, first),
+        few(other & ~one, second),
+        of_changed,
+        "record" if units is None else "unit",
+        of_values,
+    )
+
+
+def find_connected_groups(first: Labels, second: Labels) -> Labels:
+    """Return which connected groups each record (n,) is in.
+
+    A group of the first and one of the second are connected if a record is in both.
+
+    >>> find_connected_groups(np.array([0, 0, 1, 2]), np.array([5, 6, 6, 7])).tolist()
+    [0, 0, 0, 1]
+    """
+    if not first.size:
+        return first
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    _, rows = np.unique(first, return_inverse=True)
+    _, columns = np.unique(second, return_inverse=True)
+    m = int(rows.max()) + 1
+    size = m + int(columns.max()) + 1
+    graph = coo_array((np.ones(len(rows)), (rows, m + columns)), (size, size))
+    parts = connected_components(graph, directed=False)[1]
+    return np.asarray(parts[rows], dtype=np.intp)

@@ -1,0 +1,182 @@
+"""What an audit finds of values that are missing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.plural import plural
+from aggopt.core.types import AnyInt, Bool, Labels
+from aggopt.core.validation import Floats
+from aggopt.release.audit.counts import combine_codes
+from aggopt.release.audit.unchanged import Grouped
+
+
+@dataclass(frozen=True)
+class MissingValues:
+    """Values of quasi-identifiers that are missing, and what stands behind the others.
+
+    Attributes
+    ----------
+    cells
+        How many values of the release are missing.
+    patterns
+        How many different sets of attributes are missing in some record.
+    suppressed, imputed
+        How many values only the original has, and only the release; None where the
+        originals are not at hand.
+    least
+        How many records, at least, have a value of their own where their group
+        publishes one; None without the originals.
+    compatible
+        How many records share the rarest combination if what is missing equals
+        anything: no promise, and never less than the promise counts.  None unless it is
+        asked for.
+    suppressed_in, imputed_in
+        The same as `suppressed` and `imputed` of each quasi-identifier that has some.
+    """
+
+    cells: int
+    patterns: int
+    suppressed: int | None = None
+    imputed: int | None = None
+    least: int | None = None
+    compatible: int | None = None
+    suppressed_in: dict[str, int] = field(hash=False, default_factory=dict)
+    imputed_in: dict[str, int] = field(hash=False, default_factory=dict)
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to say of them, in counts."""
+        said = []
+        if self.cells:
+            say = "is" if self.cells == 1 else "are"
+            said.append(
+                f"{plural(self.cells, 'value')} of quasi-identifiers {say} missing, in "
+                f"{plural(self.patterns, 'pattern')}: k counts what is missing as a "
+                "value of its own."
+            )
+        if self.suppressed:
+            said.append(
+                f"{plural(self.suppressed, 'value')} of the original "
+                f"{'is' if self.suppressed == 1 else 'are'} suppressed, because fewer "
+                "than k would have shared what is missing."
+            )
+        if self.imputed:
+            say = "is" if self.imputed == 1 else "are"
+            said.append(
+                f"{plural(self.imputed, 'value')} that {say} missing in the original "
+                f"{say} filled with what the group publishes{_by_name(self.imputed_in)}"
+                f"; each is that of "
+                f"{self.least} records or more that have one. Means and variances are "
+                "kept, where they are, of the values that are there: over all records "
+                "they differ."
+            )
+        if self.compatible is not None:
+            said.append(
+                "If what is missing equalled anything, "
+                f"{plural(self.compatible, 'record')} would share the rarest "
+                "combination: a figure, not k."
+            )
+        return said
+
+
+def _by_name(counts: Mapping[str, int]) -> str:
+    """Say how many values each attribute has."""
+    return "".join(f", {name!r} {count}" for name, count in counts.items())
+
+
+def find_missing_in(column: nw.Series[Any]) -> Bool:
+    """Return which entries (n,) are missing: null or nan; an empty text is a value."""
+    absent = column.is_null()
+    if column.dtype.is_float():
+        absent = absent | column.is_nan().fill_null(True)
+    return np.asarray(absent.to_numpy(), dtype=bool)
+
+
+def count_missing_values(
+    frame: nw.DataFrame[Any], coded: Mapping[str, AnyInt], *, compatible: bool
+) -> MissingValues | None:
+    """Return what is missing in the columns of these codes (n,), None if nothing is."""
+    holes = np.stack([find_missing_in(frame[name]) for name in coded], axis=1)
+    if not holes.any():
+        return None
+    patterns = np.unique(holes, axis=0)
+    least = None
+    if compatible:
+        least = least_compatible(np.stack(list(coded.values()), axis=1), holes)
+    return MissingValues(
+        int(holes.sum()), int(patterns.any(axis=1).sum()), compatible=least
+    )
+
+
+def least_compatible(codes: AnyInt, holes: Bool) -> int:
+    """Return how many records agree with the rarest where both have a value, 1..n."""
+    patterns, which = np.unique(holes, axis=0, return_inverse=True)
+    which = which.ravel()
+    agree = np.zeros_like(which)
+    for a, mine in enumerate(patterns):
+        for b, other in enumerate(patterns):
+            agree[which == a] += _agreeing(codes, which, a, b, ~(mine | other))
+    return int(agree.min())
+
+
+def _agreeing(codes: AnyInt, which: Labels, a: int, b: int, both: Bool) -> AnyInt:
+    """Return with how many records of pattern b each one of a agrees, (of a,)."""
+    rows = np.flatnonzero(which == a), np.flatnonzero(which == b)
+    if not both.any():
+        return np.full(len(rows[0]), len(rows[1]))
+    found = combine_codes(codes[np.concatenate(rows)][:, both].T)
+    own, theirs = np.split(found, [len(rows[0])])
+    return np.bincount(theirs, minlength=int(found.max()) + 1)[own]
+
+
+def compare_missing(
+    found: MissingValues | None,
+    names: Sequence[str],
+    before: Floats,
+    after: Floats,
+    groups: Sequence[Grouped],
+    units: Labels | None = None,
+) -> MissingValues | None:
+    """Return it with what the originals say; None where nothing is missing.
+
+    `before` and `after` (n, d) are the values of the quasi-identifiers of these names.
+    With the `units` (n,) of these records, those that have a value are counted by them.
+    """
+    lost, made = np.isnan(after), np.isnan(before)
+    if not (lost.any() or made.any()):
+        return found
+    behind = [
+        int(counts[shown].min())
+        for columns, labels in groups
+        for j in columns
+        for counts in [_behind(labels, ~made[:, j], units)]
+        for shown in [np.bincount(labels, ~lost[:, j]) > 0]
+        if shown.any()
+    ]
+    return replace(
+        found or MissingValues(0, 0),
+        suppressed=int((lost & ~made).sum()),
+        imputed=int((made & ~lost).sum()),
+        least=min(behind, default=None),
+        suppressed_in=_counts(names, lost & ~made),
+        imputed_in=_counts(names, made & ~lost),
+    )
+
+
+def _behind(labels: Labels, there: Bool, units: Labels | None) -> AnyInt:
+    """Return how many records of each group have a value, or units of such."""
+    size = int(labels.max()) + 1
+    own = labels[there]
+    if units is not None:
+        own = np.unique(np.stack([own, units[there]]), axis=1)[0]
+    return np.bincount(own, minlength=size)
+
+
+def _counts(names: Sequence[str], which: Bool) -> dict[str, int]:
+    """Return how many values of each attribute are meant, of those that have some."""
+    counts = zip(names, which.sum(axis=0).tolist(), strict=True)
+    return {name: count for name, count in counts if count}

@@ -1,0 +1,174 @@
+"""What a recount says beside the originals, where they are at hand."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels
+from aggopt.data.context.rare_categories import (
+    PublishedRareCategories,
+    find_published_rare,
+)
+from aggopt.encoding import Domain
+from aggopt.release.audit.unchanged import Grouped, Unchanged, count_unchanged_values
+
+GRID = 1e-5  # of a standard deviation: rounding to six digits of it moves half of it
+
+
+@dataclass(frozen=True, eq=False)
+class Originals:
+    """Quasi-identifiers before masking and after, records in the release's order.
+
+    Attributes
+    ----------
+    before, after : (n, d)
+        Numbers in their own units, categories by the number of their node.  Private:
+        they are never shown.
+    step : (d,)
+        How far rounding may have moved a published value.
+    numeric
+        Positions of those that are numbers, or dates and times; all when left out.
+    dates
+        Of dates and times of day: these have no size, and are no codes.
+    durations
+        Of durations, which are no codes.
+    domains
+        The levels of those that are categories, by position.
+    """
+
+    before: Floats = field(repr=False)
+    after: Floats = field(repr=False)
+    step: Floats = field(repr=False)
+    numeric: tuple[int, ...] | None = None
+    dates: tuple[int, ...] = ()
+    durations: tuple[int, ...] = ()
+    domains: Mapping[int, Domain] = field(default_factory=dict, repr=False)
+
+    @property
+    def _numbers(self) -> list[int]:
+        everything = range(self.before.shape[1])
+        return list(everything if self.numeric is None else self.numeric)
+
+    def unchanged(self, names: Sequence[str], groups: Sequence[Grouped]) -> Unchanged:
+        """Return what is published unchanged, see `unchanged`."""
+        found = count_unchanged_values(
+            names, self.before, self.after, self.step, groups
+        )
+        return found.of_members([names[j] for j in self._numbers])
+
+    def rare(
+        self, names: Sequence[str], k: int, units: Labels | None
+    ) -> dict[str, PublishedRareCategories]:
+        """Return the published categories that fewer than k originals have, by name.
+
+        With the `units` (n,) that records are of, these are counted.
+        """
+        found = {
+            names[j]: find_published_rare(
+                self.before[:, j], self.after[:, j], domain, k, units
+            )
+            for j, domain in self.domains.items()
+        }
+        return {name: each for name, each in found.items() if each.categories}
+
+    def notes(
+        self, names: Sequence[str], groups: Sequence[Grouped], dominance: float
+    ) -> tuple[list[str], list[str]]:
+        """Return what is to be known of single attributes: counts and names.
+
+        That is where one record dominates its group, which discloses it; and which
+        whole numbers became impossible values.
+        """
+        disclosures, impossible = list[str](), list[str]()
+        numbers = self._numbers
+        if not numbers:
+            return disclosures, impossible
+        spreads = Scale.of(self.before[:, numbers]).spread.tolist()
+        spread = dict(zip(numbers, spreads, strict=True))
+        for columns, labels in groups:
+            counts: dict[str, int] = {}
+            for j in filter(spread.__contains__, columns):
+                both = ~(np.isnan(self.before[:, j]) | np.isnan(self.after[:, j]))
+                x, y, name = self.before[both, j], self.after[both, j], repr(names[j])
+                values = np.sort(pd.unique(x))
+                if len(values) > 2 and j not in self.dates:  # ones have no size
+                    step = float(self.step[j])
+                    counts[name] = count_dominated(x, y, labels[both], dominance, step)
+                timed = j in self.dates or j in self.durations
+                whole = not timed and (x == np.rint(x)).all()
+                if whole and len(values) <= max_distinct(len(x)):
+                    impossible += _impossible(name, values, y, GRID * spread[j])
+            disclosures += _dominated(counts, labels.max() + 1, dominance)
+        return disclosures, impossible
+
+
+def max_distinct(records: int) -> int:
+    """Return how many different values are few: 20, or one for every 20 records.
+
+    Whole numbers of so few different values may be codes; ages and counts of a large
+    table have more.
+
+    Examples
+    --------
+    >>> max_distinct(100), max_distinct(4000)
+    (20, 200)
+    """
+    return max(20, records // 20)
+
+
+def count_dominated(
+    x: Floats, y: Floats, labels: Labels, share: float, step: float = 0.0
+) -> int:
+    """Return in how many groups one value is known as the larger part of the sum.
+
+    It makes up more than a share of the sum of absolute values, the p %-rule of
+    magnitude tables with p = 1 / share - 1; and what is published, y (n,), times the
+    size of the group is within p % of it, as a mean is: a median can be far from it.
+    Rounding moved y by at most `step`.
+    """
+    labels = np.unique(labels, return_inverse=True)[1]  # some may have no value
+    last = np.lexsort((np.abs(x), labels))
+    last = last[np.append(np.diff(labels[last]) > 0, True)]  # the largest of each
+    largest, sizes = np.abs(x[last]), np.bincount(labels)
+    over = largest > share * np.bincount(labels, np.abs(x))
+    off = np.abs(sizes * y[last] - x[last])
+    near = off <= (1 / share - 1) * largest + sizes * step
+    return int((over & near).sum())
+
+
+def _dominated(counts: Mapping[str, int], groups: int, share: float) -> Iterator[str]:
+    """Say in how many groups each attribute has a value that is told."""
+    found = {name: count for name, count in counts.items() if count}
+    colon = ":" if len(found) == 1 else ""
+    where = ", ".join(f"{name}{colon} in {count}" for name, count in found.items())
+    if found:
+        yield (
+            f"{where} of {groups} groups one record makes up more than "
+            f"{100 * share:g} % of the sum of absolute values, and what is published "
+            "there tells nearly what that record has: cap the largest values before "
+            "masking, drop those records, or promise a larger k."
+        )
+
+
+def _impossible(name: str, values: Floats, y: Floats, step: float) -> Iterator[str]:
+    """Say how many published values y (n,) are none of the whole numbers there are."""
+    ends = np.concatenate([[-np.inf], values, [np.inf]])
+    above = np.searchsorted(ends, y)
+    nearest = np.minimum(y - ends[above - 1], ends[above] - y)
+    count = int((nearest > step).sum())
+    if not count:
+        return
+    said = f"{name}: {count} of {len(y)} published values ({count / len(y):.0%})"
+    whole = "round_integers = true under [output] publishes"
+    if len(values) == 2:
+        yield f"{said} are neither of its two values: read them as shares; {whole} one."
+        return
+    yield (
+        f"{said} are none of its {len(values)} different whole numbers. If these are "
+        'codes, their means say nothing: write kind = "nominal" under '
+        "[attributes.NAME], and codes are published; or an order or a tree of them. "
+        f"If they count something, {whole} whole numbers."
+    )

@@ -1,0 +1,138 @@
+"""Which risks a release has, against the most that the job allows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+
+from aggopt.core.plural import plural
+from aggopt.job import Privacy
+from aggopt.release.audit.counts import Count
+
+RISK, AVERAGE, LINKAGE = "risk", "average_risk", "linkage"
+
+
+@dataclass(frozen=True)
+class RiskLimit:
+    """What was found of a risk that is to be at most so large.
+
+    Attributes
+    ----------
+    name
+        The key of [privacy]: "risk", "average_risk" or "linkage".
+    asked, found
+        The most that the job allows, and the risk of the release, as fractions; None if
+        it could not be measured.
+    source
+        What the risk was counted from, in words.
+    way
+        What a job sets to keep it.
+    """
+
+    name: str
+    asked: float
+    found: float | None
+    source: str
+    way: str = "a larger k"
+
+    @property
+    def holds(self) -> bool:
+        """Whether the risk is at most what the job allows."""
+        return self.found is not None and self.found <= self.asked
+
+    @property
+    def advice(self) -> str:
+        """Say what keeps it."""
+        return f"set {self.way}, or allow a larger {self.name} under [privacy]"
+
+    @property
+    def promise(self) -> str:
+        """Say what was asked, and whether it holds."""
+        says = "holds" if self.holds else "DOES NOT HOLD"
+        return f"{self.name} <= {self.asked:g} {says}"
+
+    def __str__(self) -> str:
+        """Return what was asked and what was found; no value of a record."""
+        if self.found is None:
+            return f"{self.promise}: {self.source}."
+        return f"{self.promise}: {self.source}, {self.found:.6g}."
+
+
+def counted_limits(
+    privacy: Privacy, whole: Count, linked: Count | None
+) -> Iterator[RiskLimit]:
+    """Yield what is found of the risks that are counts of published combinations.
+
+    `whole` counts records, or units, by the combination of all quasi-identifiers, and
+    `linked` the units by all of their records, if pseudonyms tell these.
+    """
+    counts = [whole] if linked is None else [whole, linked]
+    if privacy.risk is not None:
+        rarest = min(counts, key=lambda count: count.rarest)
+        yield RiskLimit(
+            RISK,
+            privacy.risk,
+            1 / rarest.rarest,
+            f"1 of the {plural(rarest.rarest, rarest.what)} of the rarest combination",
+            _way(privacy, privacy.risk),
+        )
+    if privacy.average_risk is not None:
+        most = max(counts, key=lambda count: count.average_risk)
+        yield RiskLimit(
+            AVERAGE,
+            privacy.average_risk,
+            most.average_risk,
+            f"{plural(most.combinations, 'combination')} of {_averaged(most)}",
+            _way(privacy, privacy.average_risk),
+        )
+
+
+def _averaged(count: Count) -> str:
+    """Return what an average risk is over: records, units, or units by combination."""
+    if count.pairs is None:
+        return plural(count.total, count.what)
+    return f"{plural(count.pairs, 'pair')} of a unit and a combination"
+
+
+def linkage_limit(privacy: Privacy, found: float | None) -> tuple[RiskLimit, ...]:
+    """Return what is found of the linkage, if the job limits it.
+
+    `found` is the share of records that `aggopt.measure.linkage` links to their own, of
+    all records; None if it was not measured.
+    """
+    if privacy.linkage is None:
+        return ()
+    how = "records linked one to one by somebody who knows the originals"
+    if found is None:
+        how = "it could not be measured on all records"
+    return (RiskLimit(LINKAGE, privacy.linkage, found, how),)
+
+
+def _way(privacy: Privacy, risk: float) -> str:
+    """Return the settings by which a risk is kept for certain."""
+    blocks = 'scope = "combination" and ' if privacy.scope == "blocks" else ""
+    return f"{blocks}k = {sufficient_k(risk)}, which keeps it"
+
+
+def unsure_limits(privacy: Privacy) -> Iterator[str]:
+    """Yield a note on each limit of a risk that groups of k records may exceed."""
+    for key in (RISK, AVERAGE):
+        limit = getattr(privacy, key)
+        if limit is None or (privacy.scope != "blocks" and 1 / privacy.k <= limit):
+            continue
+        yield (
+            f"{key} = {limit:g} is not kept by k = {privacy.k} for certain, and a "
+            "release that does not keep it is refused once all work is done: set "
+            f"{_way(privacy, limit)}."
+        )
+
+
+def sufficient_k(risk: float) -> int:
+    """Return the least k of which each group of k records has this risk or less.
+
+    >>> sufficient_k(0.09), sufficient_k(0.1), sufficient_k(1 / 3)
+    (12, 10, 3)
+    """
+    k = max(2, ceil(1 / risk) - 1)
+    while 1 / k > risk:
+        k += 1
+    return k

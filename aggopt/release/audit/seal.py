@@ -1,0 +1,173 @@
+"""The seal of a release: green, amber or red, and the risks that remain, in sentences.
+
+Whatever shows a verdict (console, JSON, report, notebook) takes it from here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from aggopt.core.plural import is_or_are
+from aggopt.release.audit.counts import Count, describe_small_groups
+from aggopt.release.audit.unchanged import Unchanged
+from aggopt.release.audit.unprotected_columns import UnprotectedColumns
+
+GREEN, AMBER, RED = "green", "amber", "red"
+
+
+class Audited(Protocol):
+    """The part of an `Audit` that its seal depends on."""
+
+    @property
+    def records(self) -> int: ...  # noqa: D102
+    @property
+    def k(self) -> int: ...  # noqa: D102
+    @property
+    def smallest(self) -> int: ...  # noqa: D102
+    @property
+    def holds(self) -> bool: ...  # noqa: D102
+    @property
+    def whole(self) -> Count: ...  # noqa: D102
+    @property
+    def beside(self) -> tuple[UnprotectedColumns, ...]: ...  # noqa: D102
+    @property
+    def unchanged(self) -> Unchanged | None: ...  # noqa: D102
+    @property
+    def warning(self) -> str | None: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What an audit comes to.
+
+    Attributes
+    ----------
+    state
+        "green": the requirements hold.  "amber": they hold, but columns that others may
+        know single records out.  "red": a requirement does not hold.
+    heading
+        The same in one line, with counts.
+    risks
+        The risks that the requirements leave open, each a sentence.
+    advice
+        Whether the file may be published, as far as this tells.
+    """
+
+    state: str
+    heading: str
+    risks: tuple[str, ...]
+    advice: str
+
+
+def make_seal(audit: Audited) -> Seal:
+    """Return the seal of an audit."""
+    reason = amber_reason(audit)
+    risks = (*open_risks(audit), *([audit.warning] if audit.warning else []))
+    if not audit.holds:
+        what = f"k = {audit.k}" if audit.smallest < audit.k else "What was promised"
+        return Seal(RED, f"{what} does not hold", risks, "Do not publish this file.")
+    heading = f"k = {audit.k} holds"
+    if reason is not None:
+        return Seal(AMBER, f"{heading}, but {reason}", risks, _advice(audit))
+    return Seal(
+        GREEN,
+        heading,
+        risks,
+        "As far as these requirements go, the file may be published.",
+    )
+
+
+def _advice(audit: Audited) -> str:
+    """Return what to do where columns that others may know single records out."""
+    if _gravest(audit.beside) is None:
+        return (
+            "Publish this file only if nobody can know columns of several blocks of a "
+            "person: otherwise mask them together, or drop those of all blocks but one."
+        )
+    return (
+        "Publish this file only if nobody can know these columns of a person: "
+        "otherwise mask them as quasi-identifiers, or drop them."
+    )
+
+
+def amber_reason(audit: Audited) -> str | None:
+    """Return whom columns that others may know single out; None if they do not.
+
+    These are columns with the role other, the records of a unit that pseudonyms tell,
+    and quasi-identifiers of different blocks.  Strata and published weights need no
+    further count: k is of them as well.
+    """
+    gravest = _gravest(audit.beside)
+    if gravest is not None:
+        return _exposed(gravest, audit.k)
+    if audit.warning is None:
+        return None
+    whole = audit.whole
+    total = f"{whole.total:,} {whole.what}s"
+    columns = f"with all {len(whole.attributes)} masked columns"
+    if whole.unique:
+        are_unique = f"{is_or_are(whole.unique)} unique"
+        return f"{whole.unique:,} of {total} {are_unique} {columns}"
+    small = describe_small_groups(whole.rare, audit.k)
+    return f"{whole.rare:,} of {total} {small} {columns}"
+
+
+def _gravest(counts: tuple[UnprotectedColumns, ...]) -> UnprotectedColumns | None:
+    """Return the count of known columns by which most are unique; None if k holds."""
+    exposed = [each for each in counts if each.known and each.count.rare]
+    return max(exposed, key=_share_unique, default=None)
+
+
+def _share_unique(each: UnprotectedColumns) -> tuple[float, float]:
+    return each.count.unique / each.count.total, each.count.rare / each.count.total
+
+
+def _exposed(each: UnprotectedColumns, k: int) -> str:
+    count, total = each.count, f"{each.count.total:,} {each.count.what}s"
+    if count.unique:
+        verb = is_or_are(count.unique)
+        return f"{count.unique:,} of {total} {verb} unique with {each.names}"
+    small = describe_small_groups(count.rare, k)
+    return f"{count.rare:,} of {total} {small} with {each.names}"
+
+
+def open_risks(audit: Audited) -> Iterator[str]:
+    """Yield what the requirements leave open, in sentences."""
+    known = {each.count.what: each.count for each in audit.beside if each.known}
+    for each in audit.beside:
+        first = known.get(each.count.what)
+        nobody_left = first is not None and first.unique == first.total
+        if not each.known and not nobody_left:
+            yield _with_confidential(each, audit.k, also=first is not None)
+    in_heading = _gravest(audit.beside) if audit.holds else None
+    for each in audit.beside:
+        if not (each.known and each.count.rare):
+            continue
+        if each is not in_heading:
+            yield f"With {each.names}, {each.count.rarity(audit.k)}."
+        elif each.count.rare > each.count.unique > 0:
+            yield _below_k(each, audit.k)
+    if audit.unchanged and (said := audit.unchanged.said(audit.records)):
+        yield said
+
+
+def _with_confidential(each: UnprotectedColumns, k: int, *, also: bool) -> str:
+    """Say how many would be unique for somebody who knew the confidential columns."""
+    count, total = each.count, f"{each.count.total:,} {each.count.what}s"
+    said = f"If somebody {'also ' if also else ''}knew {each.names},"
+    if count.unique:
+        return f"{said} {count.unique:,} of {total} would be unique."
+    if count.rare:
+        return (
+            f"{said} no {count.what} would be unique, and {count.rare:,} of {total} "
+            f"would be in groups smaller than {k}."
+        )
+    return f"{said} no {count.what} would be in a group smaller than {k}."
+
+
+def _below_k(each: UnprotectedColumns, k: int) -> str:
+    """Say how many are below k with columns that others may know."""
+    count = each.count
+    of = "all" if count.rare == count.total else f"{count.rare:,} of"
+    small = describe_small_groups(count.rare, k)
+    return f"With {each.names}, {of} {count.total:,} {count.what}s {small}."

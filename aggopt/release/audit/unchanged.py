@@ -1,0 +1,164 @@
+"""What is published unchanged, or nearly so: groups that are identical, own values."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats, Labels
+
+Grouped = tuple[Sequence[int], Labels]  # attributes and the groups (n,) they share
+MANY = 0.5  # of the groups: above it members' own values are no chance, but a method
+Counts = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """Records that are published unchanged, and records of identical groups.
+
+    Attributes
+    ----------
+    records
+        How many records have their original value, up to rounding, in every
+        quasi-identifier that is not missing, whatever the rest of their group has.
+    cells
+        How many values of each quasi-identifier are unchanged because their group is
+        identical there.
+    identical
+        How many records are of a group that is identical in all quasi-identifiers,
+        whatever is published for it.
+    identical_cells
+        How many values of each quasi-identifier are of a group that is identical there,
+        and publishes a value.
+    differing
+        How many groups differ, in each quasi-identifier of more than two values.
+    own
+        How many of those publish what a member has, up to rounding.
+    """
+
+    records: int
+    cells: Counts = field(hash=False)
+    identical: int = 0
+    identical_cells: Counts = field(hash=False, default_factory=dict)
+    differing: Counts = field(hash=False, default_factory=dict)
+    own: Counts = field(hash=False, default_factory=dict)
+
+    def of_members(self, names: Collection[str]) -> "Unchanged":
+        """Return it with the values that are members' own of these attributes alone.
+
+        A category that is published is nearly always one that a member has.
+        """
+        differing, own = (
+            {name: count for name, count in counts.items() if name in names}
+            for counts in (self.differing, self.own)
+        )
+        return replace(self, differing=differing, own=own)
+
+    def said(self, records: int) -> str | None:
+        """Say how many records are unchanged, or of identical groups, if any is."""
+        if not (self.records or self.identical):
+            return None
+        said = f"{_counted(self.records, records)} published unchanged"
+        if not self.identical:
+            return f"{said}."
+        return (
+            f"{said}; {_counted(self.identical, records)} in identical groups, whose "
+            "originals are equal in every quasi-identifier."
+        )
+
+    def disclosures(self, records: int) -> Iterator[str]:
+        """Yield how many values of each attribute are unchanged, or nearly."""
+        if any(self.cells.values()):
+            yield (
+                f"Published unchanged, of {records} values each, because their group "
+                f"is identical there: {_listed(self.cells)}."
+            )
+        moved = {
+            name: count - self.cells[name]
+            for name, count in self.identical_cells.items()
+        }
+        if any(moved.values()):
+            yield (
+                f"Moved, of {records} values each, though their group is identical "
+                f"there: {_listed(moved)}. The possible value nearest to what is "
+                "published may be the original."
+            )
+
+    def notes(self) -> Iterator[str]:
+        """Yield in how many groups of each attribute a value is a member's own."""
+        for name, count in self.own.items():
+            if count > MANY * self.differing[name]:
+                yield (
+                    f"{name!r}: in {count} of {self.differing[name]} groups of "
+                    "differing originals the published value is a member's own: "
+                    "medians are, and whole or rounded numbers can be by chance."
+                )
+
+
+def _counted(count: int, records: int) -> str:
+    return f"{count} of {records} records {'is' if count == 1 else 'are'}"
+
+
+def _listed(counts: Counts) -> str:
+    return ", ".join(f"{name!r} {count}" for name, count in counts.items() if count)
+
+
+def count_unchanged_values(
+    names: Sequence[str],
+    X: Floats,
+    Y: Floats,
+    step: Floats,
+    groups: Sequence[Grouped],
+) -> Unchanged:
+    """Return what of X (n, d) is published unchanged, or nearly so, in Y (n, d).
+
+    A record is unchanged when each of its values is published as it was, up to what
+    rounding may do: `step` (d,).  A cell counts when its group has one original there,
+    too.  `groups` are those of each block.  What is missing, nan, is no value: a group
+    has one original if those there are equal.
+    """
+    near: Bool = np.abs(Y - X) <= step
+    same = np.empty_like(near)
+    differing, own = {}, {}
+    for columns, labels in groups:
+        for j in columns:
+            same[:, j] = _identical(X[:, j], labels)
+            if not _more_than_two(X[:, j]):
+                continue
+            differs = ~same[:, j] & ~np.isnan(X[:, j])
+            differing[names[j]] = _groups(labels, differs)
+            own[names[j]] = _groups(labels, near[:, j] & differs)
+    missing, both = np.isnan(X), same & near
+    some = ~missing.all(axis=1)
+    return Unchanged(
+        records=int((some & (near | missing).all(axis=1)).sum()),
+        cells=_counts(names, both),
+        identical=int((some & (same | missing).all(axis=1)).sum()),
+        identical_cells=_counts(names, same & ~np.isnan(Y)),
+        differing=differing,
+        own=own,
+    )
+
+
+def _counts(names: Sequence[str], which: Bool) -> Counts:
+    return dict(zip(names, which.sum(axis=0).tolist(), strict=True))
+
+
+def _groups(labels: Labels, which: Bool) -> int:
+    """Return how many groups have one of these records (n,)."""
+    return len(np.unique(labels[which]))
+
+
+def _more_than_two(x: Floats) -> bool:
+    """Whether a value is neither the least nor the largest."""
+    return bool(((x > np.fmin.reduce(x)) & (x < np.fmax.reduce(x))).any())
+
+
+def _identical(x: Floats, labels: Labels) -> Bool:
+    """Whether a record has a value, and its group no other."""
+    there = ~np.isnan(x)
+    some = np.empty_like(x)  # there are no more groups than records
+    some[labels[there]] = x[there]  # one member's
+    differing = np.bincount(labels, there & (x != some[labels]))
+    return np.asarray((differing[labels] == 0) & there)

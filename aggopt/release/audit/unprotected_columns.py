@@ -1,0 +1,118 @@
+"""What a promise does not cover: columns that are published as they are."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from aggopt.core.plural import join_names
+from aggopt.core.types import AnyInt
+from aggopt.core.validation import Labels
+from aggopt.release.audit.counts import Count, combine_codes
+
+NAMED = 6  # columns that a sentence lists by name
+
+Counting = Callable[[Sequence[str], Labels], Count]  # of attributes and combinations
+
+
+@dataclass(frozen=True)
+class UnprotectedColumns:
+    """How often combinations of quasi-identifiers and other columns occur.
+
+    Attributes
+    ----------
+    columns
+        The columns that this count adds: published as they are.
+    known
+        Whether others may know them (role other), or are assumed not to (confidential).
+    count
+        The combinations of all quasi-identifiers with these columns, and with those
+        that others may know: of records, or of the units that pseudonyms tell.
+    sufficient
+        Some of the columns, which alone give the same numbers of unique and of rare
+        records; empty where they were not looked for.
+    """
+
+    columns: tuple[str, ...]
+    known: bool
+    count: Count
+    sufficient: tuple[str, ...] = ()
+
+    @property
+    def short(self) -> str:
+        """A row's name in the table of measures."""
+        return f"with {'other' if self.known else 'confidential'}"
+
+    @property
+    def what(self) -> str:
+        """Which columns, in two words."""
+        return "other columns" if self.known else "confidential columns"
+
+    @property
+    def names(self) -> str:
+        """The columns, as a sentence names them: those that suffice, where known."""
+        columns = self.sufficient or self.columns
+        return join_names([repr(name) for name in columns], NAMED)
+
+
+def count_unprotected(
+    attributes: Sequence[str],
+    published: Labels,
+    known: Mapping[str, AnyInt],
+    unknown: Mapping[str, AnyInt],
+    count: Counting,
+) -> tuple[UnprotectedColumns, ...]:
+    """Return the counts with known columns, and with the unknown ones, too.
+
+    Parameters
+    ----------
+    attributes, published
+        The quasi-identifiers and strata, and which combination of them each record has,
+        (n,).
+    known, unknown
+        The codes (n,) of columns that are published as they are: those that others may
+        know, and those that they are assumed not to know.
+    count
+        Counts the combinations (n,) of these attributes: of records, or of units.
+    """
+    counts: list[UnprotectedColumns] = []
+    for columns, is_known in ((known, True), (unknown, False)):
+        if not columns:
+            continue
+        attributes = (*attributes, *columns)
+        published = combine_codes([published, *columns.values()])
+        found = count(attributes, published)
+        counts.append(UnprotectedColumns(tuple(columns), is_known, found))
+    return tuple(counts)
+
+
+def add_sufficient_columns(
+    found: UnprotectedColumns,
+    published: Labels,
+    columns: Mapping[str, AnyInt],
+    count: Counting,
+) -> UnprotectedColumns:
+    """Return it with the columns that suffice: those of most values, until they do."""
+    target = found.count.unique, found.count.rare
+    by_values = sorted(found.columns, key=lambda name: -int(columns[name].max()))
+    chosen: list[str] = []
+    for name in by_values:
+        chosen.append(name)
+        published = combine_codes([published, columns[name]])
+        reached = count(chosen, published)
+        if (reached.unique, reached.rare) == target:
+            break
+    return replace(found, sufficient=tuple(chosen))
+
+
+def identifying_columns(
+    frame: nw.DataFrame[Any], others: Mapping[str, AnyInt]
+) -> list[str]:
+    """Name attributes without protection that tell every record apart."""
+    return [
+        f"{name!r} (other) differs in every record: is it an identifier?"
+        for name, codes in others.items()
+        if (frame[name].dtype == nw.String or frame[name].dtype.is_integer())
+        and 1 < len(frame) == codes.max() + 1
+    ]

@@ -1,0 +1,130 @@
+"""How a quasi-identifier of a table is distributed before and after masking."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from aggopt.core.types import F64, I64
+from aggopt.data.parsing.categories import find_missing_entries, find_nodes
+from aggopt.data.parsing.numbers import read_moments
+from aggopt.data.table import Table
+from aggopt.encoding._clock import SECOND, Clock, nanoseconds
+from aggopt.errors import require_known
+from aggopt.measure._density import Density, density
+from aggopt.measure._shares import Shares, shares
+from aggopt.release.figures.calendar import calendar_edges, spelled
+
+LONG = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """What may be published of an attribute's originals beside their release.
+
+    Attributes
+    ----------
+    name
+        Of the attribute.
+    what
+        Shares in bins, of numbers, dates and times; or at levels, of categories.
+    ticks
+        What each edge of a bin, or each level, is called.  A name is as the table has
+        it: escape it for a page.
+    unit
+        What edges count: "" of numbers and dates, which have none.
+    """
+
+    name: str
+    what: Density | Shares
+    ticks: tuple[str, ...]
+    unit: str = ""
+
+
+def distribution(original: Table, released: Table, name: str) -> Distribution | None:
+    """Return how a quasi-identifier is distributed in two tables of the same records.
+
+    Of dates, edges are days since 1970.  None, where fewer than ten originals are
+    there, or nothing is released.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such quasi-identifier.
+    """
+    names = original.roles.quasi_identifier
+    require_known("quasi-identifier of the release", name, names)
+    if name in original.domains:
+        both = (nodes(table, name) for table in (original, released))
+        before, after = (codes[codes >= 0] for codes in both)
+        found = shares(before, after, level_names(original, name))
+        return None if found is None else Distribution(name, found, found.levels)
+    if name in original.clocks:
+        return _of_moments(original, released, name)
+    return _of_numbers(name, numbers(original, name), numbers(released, name))
+
+
+def numbers(table: Table, name: str) -> F64:
+    """Return a quasi-identifier that is no category (n,): of moments, their seconds.
+
+    Those of dates are since 1970, not since the first of them; nan is missing.
+    """
+    if name not in table.clocks:
+        return table.numbers(name)
+    clock = table.clocks[name]
+    found = read_moments(table.frame, name, table.clocks)
+    seconds = found.counts * (nanoseconds(clock.type) / SECOND)
+    return np.where(found.absent, np.nan, seconds)
+
+
+def is_date(clock: Clock) -> bool:
+    """Return whether what a clock counts are dates, and no lengths or times of day."""
+    return bool(pa.types.is_date(clock.type) or pa.types.is_timestamp(clock.type))
+
+
+def _of_numbers(
+    name: str, before: F64, after: F64, unit: str = ""
+) -> Distribution | None:
+    found = density(before, after)
+    if found is None:
+        return None
+    return Distribution(name, found, tuple(f"{e:.12g}" for e in found.edges), unit)
+
+
+def _of_moments(original: Table, released: Table, name: str) -> Distribution | None:
+    """Return the distribution of dates in calendar bins, of lengths in round ones."""
+    before, after = numbers(original, name), numbers(released, name)
+    if np.isnan(after).all():
+        return None
+    if not is_date(original.clocks[name]):
+        unit = unit_of(after)
+        return _of_numbers(name, before / LONG[unit], after / LONG[unit], unit)
+    found = density(before, after, calendar_edges(after[~np.isnan(after)]))
+    if found is None:
+        return None
+    ticks, days = spelled(found.edges), LONG["days"]
+    in_days = tuple(edge / days for edge in found.edges)
+    reach = (
+        None if found.reach is None else (found.reach[0] / days, found.reach[1] / days)
+    )
+    what = replace(found, edges=in_days, reach=reach)
+    return Distribution(name, what, ticks)
+
+
+def unit_of(seconds: F64) -> str:
+    """Return the longest unit that most lengths have one of."""
+    middle = float(np.nanmedian(np.abs(seconds)))
+    return next((unit for unit, length in LONG.items() if middle >= length), "seconds")
+
+
+def nodes(table: Table, name: str) -> I64:
+    """Return the node of a category's domain that each record has (n,); -1 missing."""
+    column = table.frame[name]
+    found = find_nodes(column, table.domains[name])
+    return np.where(find_missing_entries(column) & (name in table.kept), -1, found)
+
+
+def level_names(table: Table, name: str) -> tuple[str, ...]:
+    """Return what the nodes of a category's domain are called."""
+    named = table.domains[name].nodes
+    return tuple("missing" if node is None else str(node) for node in named)

@@ -1,0 +1,70 @@
+"""Two figures of many releases against each other, such as risk and loss."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from aggopt.release.figures.figure import GREY, MARKS, SERIES, legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points of one kind.
+
+    `shades` are a third figure of each point, which its colour tells; without, the
+    series has one colour.
+    """
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    shades: Sequence[float] = ()
+
+
+def tradeoff(
+    panel: "Axes",
+    series: Sequence[Series],
+    best: Sequence[tuple[float, float]],
+    said: Sequence[str] = (),
+) -> Any:
+    """Draw series, and a line through the points that no other beats; return a mark.
+
+    Each series has a shape of its own, and a colour unless it has shades.  What is
+    `said` of the best points stands beside them.
+    """
+    shades = [shade for each in series for shade in each.shades]
+    scale = {"vmin": min(shades), "vmax": max(shades)} if shades else {}
+    marks = [_scattered(panel, each, j, scale) for j, each in enumerate(series)]
+    line = panel.plot(*zip(*best, strict=True), color=GREY) if best else []
+    for each in line:
+        each.set_zorder(1)
+    for place, words in zip(best, said, strict=False):
+        text = panel.annotate(
+            words, place, textcoords="offset points", xytext=(5, 4), fontsize=8
+        )
+        text.set_parse_math(False)
+        text.set_in_layout(False)  # however long it is
+    panel.grid(color="0.92")
+    return marks[0] if marks else None
+
+
+def told_apart(panel: "Axes", names: Sequence[str]) -> None:
+    """Say which series is which, in the order in which they were drawn."""
+    legend(panel, panel.collections, names)
+
+
+def _scattered(
+    panel: "Axes", series: Series, place: int, scale: dict[str, float]
+) -> Any:
+    how: dict[str, Any] = {"color": SERIES[place % len(SERIES)]}
+    if series.shades:
+        how = {"c": list(series.shades), "cmap": "viridis", **scale}
+    return panel.scatter(
+        [x for x, _ in series.points],
+        [y for _, y in series.points],
+        marker=MARKS[place % len(MARKS)],
+        zorder=2,
+        **how,
+    )

@@ -1,0 +1,1 @@
+"""The files of a release, each written completely or not at all."""

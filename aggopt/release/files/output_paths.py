@@ -1,0 +1,143 @@
+"""Where the files of a release are."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from aggopt.core.regular_files import resolve_path
+from aggopt.data.readers.formats import check_ending
+from aggopt.errors import TableError
+from aggopt.release.files.column_names import require_column_names
+from aggopt.release.files.staging import Staging, check_places, sha256_of_file
+from aggopt.release.manifest import read_manifest_or_none
+from aggopt.solvers._log import require_no_log
+
+
+@dataclass(frozen=True)
+class ReleaseFiles:
+    """Where a written release is."""
+
+    table: Path
+    manifest: Path
+    private: Path
+    report: Path | None = None
+
+    @classmethod
+    def beside(
+        cls, table: Path, private: Path | None = None, report: Path | None = None
+    ) -> "ReleaseFiles":
+        """Return the three paths of the release whose table is at `table`.
+
+        Manifest and key lie in the folder `private`; beside the table when omitted.
+        Its `report` lies where it is said to, if there is to be one.
+        """
+        if not table.name:
+            raise TableError(f"{table} is no name for a file.", fix="name one.")
+        folder = table.parent if private is None else private
+        return cls(
+            table,
+            folder / f"{table.stem}.manifest.json",
+            folder / f"{table.stem}.private.csv",
+            report,
+        )
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the paths as text, by what they are; those that there are."""
+        return {what: str(path) for what, path in asdict(self).items() if path}
+
+    def check(
+        self,
+        *,
+        overwrite: bool,
+        inputs: Sequence[Path] = (),
+        masked: str | None = None,
+        names: Sequence[str] = (),
+    ) -> None:
+        """Refuse early what could not be written, or would be lost.
+
+        `masked` is the SHA-256 of the file that was masked, wherever it is, and `names`
+        are those of the columns that the table will have.
+
+        Raises
+        ------
+        TableError
+            As `check_places`, `check_ending` and `require_column_names`; or a file
+            would be lost that `overwrite` is not meant for: the table that was masked,
+            or manifest and key of another table; or those of a release before would
+            stay beside a table whose own lie elsewhere; or a log of solvers lies there.
+        """
+        check_ending(self.table, written=True)
+        for page in self.reports:
+            require_html(page)
+        require_column_names(self.table, names)
+        require_no_log(self.table.parent, self.manifest.parent)
+        places = (self.table, self.manifest, self.private, *self.reports)
+        check_places(*places, overwrite=overwrite, inputs=inputs)
+        for place in places:
+            if masked and place.exists() and sha256_of_file(place) == masked:
+                raise TableError(
+                    f"{place.name} is the table that was masked, and would be "
+                    "overwritten.",
+                    fix="write to another name.",
+                )
+        self._require_own()
+        self._require_none_beside()
+
+    def _require_own(self) -> None:
+        """Refuse to replace manifest and key of another table."""
+        there = _there(self.manifest, self.private)
+        if there and not (self.table.exists() and self._is_described()):
+            raise TableError(
+                f"{there} may be of another release than {self.table.name}, and would "
+                "be overwritten.",
+                fix="choose another name or folder; or delete what no release needs.",
+            )
+
+    def _is_described(self) -> bool:
+        """Return whether no manifest is there that describes another table."""
+        return read_manifest_or_none(self.manifest, "output", "file") in (
+            None,
+            self.table.name,
+        )
+
+    def _require_none_beside(self) -> None:
+        """Refuse to leave an old key beside a table whose own lies elsewhere."""
+        old = ReleaseFiles.beside(self.table)
+        there = _there(old.manifest, old.private)
+        if there and resolve_path(old.private) != resolve_path(self.private):
+            raise TableError(
+                f"{there} of a release before would stay beside {self.table.name}.",
+                fix="delete what you no longer need of them, or move it elsewhere: who "
+                "has a manifest or a key finds out which record is which.",
+            )
+
+    def appear(self, staging: Staging, *, overwrite: bool) -> "ReleaseFiles":
+        """Give what was written aside these names; the table comes last."""
+        places = (self.private, self.manifest, *self.reports, self.table)
+        public = (*self.reports, self.table)
+        staging.commit(*places, public=public, overwrite=overwrite)
+        return self
+
+    @property
+    def reports(self) -> tuple[Path, ...]:
+        """Its report, if there is one."""
+        return () if self.report is None else (self.report,)
+
+
+def require_html(path: Path) -> None:
+    """Refuse a name that browsers would not open as a page.
+
+    Raises
+    ------
+    TableError
+        It does not end in .html.
+    """
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise TableError(
+            f"A report is a page of HTML, and {path.name} is no name of one.",
+            fix="give it the ending .html.",
+        )
+
+
+def _there(*places: Path) -> str:
+    return " and ".join(place.name for place in places if place.exists())

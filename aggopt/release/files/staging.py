@@ -1,0 +1,261 @@
+"""Write files so that none is ever half there, and none is lost.
+
+What a killed process leaves, the next one that writes into the folder removes; but not
+`.aggopt.before.*`, second names of files that were about to be overwritten.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import file_digest
+from pathlib import Path
+from types import TracebackType
+
+from aggopt.core import guardian
+from aggopt.core.deferred_signals import defer_signals, names_given
+from aggopt.core.regular_files import resolve_path
+from aggopt.core.stale_files import file_prefix, remove_stale
+from aggopt.errors import PlaceError, TableError
+from aggopt.solvers._scratch import scratch_parent
+
+_BEFORE = ".aggopt.before."
+_aside_now: set[Path] = set()  # of this process
+
+
+def remove_staged() -> None:
+    """Remove what is aside now: this process is about to end without a word."""
+    for aside in _aside_now:
+        aside.unlink(missing_ok=True)
+
+
+def sha256_of_file(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, unless it is there.
+
+    Raises
+    ------
+    PlaceError
+        It cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PlaceError(
+            f"The folder {folder} cannot be made: {error.strerror}.",
+            fix="choose another: its name may be too long, a file, or in a folder that "
+            "may not be written to.",
+        ) from None
+
+
+def check_places(*places: Path, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
+    """Refuse early where a file could not be written, or one would be lost.
+
+    Raises
+    ------
+    TableError
+        A place is one of `inputs`, a folder or a link; its folder does not exist; or
+        a file is there and `overwrite` is not set.
+    PlaceError
+        The system refuses a place.
+    """
+    try:
+        _check_places(places, overwrite, {resolve_path(path) for path in inputs})
+    except OSError as error:
+        raise PlaceError(
+            f"{places[0]} cannot be written: {error.strerror}.",
+            fix="choose another place, or a shorter name.",
+        ) from None
+
+
+def _check_places(places: Sequence[Path], overwrite: bool, read: set[Path]) -> None:
+    same = [p.name for p in places if resolve_path(p) in read]
+    if same:
+        raise TableError(
+            f"{same[0]} would be written over the input itself.",
+            fix="write to another name.",
+        )
+    for folder in _folders(places):
+        if not folder.is_dir():
+            raise TableError(f"There is no folder {folder}.", fix="make it first.")
+    odd = [p.name for p in places if p.is_symlink() or (p.exists() and not p.is_file())]
+    if odd:
+        raise TableError(
+            f"{', '.join(odd)} is a folder, a link or a device.",
+            fix="name a plain file.",
+        )
+    there = [p.name for p in places if p.exists()]
+    if there and not overwrite:
+        raise _taken(there)
+
+
+def _taken(names: list[str]) -> TableError:
+    return TableError(
+        f"{', '.join(names)} would be overwritten.",
+        fix="choose another name, or allow it: --overwrite, overwrite=True.",
+    )
+
+
+class Staging:
+    """Files written aside, mode 0600, that appear only when all are there.
+
+    Inside `with`, write each file aside; `commit` syncs and renames them in the order
+    it is given, all or none.  Whatever was not committed is removed.
+    """
+
+    def __init__(self) -> None:
+        self._staged: dict[Path, Path] = {}
+        self._lost: dict[Path, Path] = {}  # second names of what is overwritten
+
+    def __enter__(self) -> "Staging":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with defer_signals():
+            for aside in (*self._staged.values(), *self._lost.values()):
+                aside.unlink(missing_ok=True)
+                _aside_now.discard(aside)
+                guardian.tell("removed", aside.absolute())
+
+    def write(self, final: Path, writer: Callable[[Path], object]) -> Path:
+        """Return where `writer` wrote what will become `final`; same ending."""
+        with _naming(final):
+            remove_stale(final.parent)
+            remove_stale(scratch_parent())
+            writer(_aside(self._staged, final, file_prefix()))
+        return self._staged[final]
+
+    def commit(
+        self,
+        *finals: Path,
+        public: Path | tuple[Path, ...] = (),
+        overwrite: bool,
+    ) -> None:
+        """Sync, then give the files their names, in this order.
+
+        What is `public` gets the mode that a new file usually has, the others stay
+        0600.
+        Without `overwrite` a file that came there meanwhile is left alone and
+        refused.  Whatever goes wrong, no file appears, and those that would have been
+        overwritten are there as before.  An interrupt waits until all are there.
+        """
+        for final in finals:
+            with _naming(final), self._staged[final].open("rb") as stream:
+                os.fsync(stream.fileno())
+        if overwrite:
+            for final in filter(Path.exists, finals):
+                with _naming(final):
+                    _second_name(final, _aside(self._lost, final, _BEFORE))
+        with names_given():
+            opened = public if isinstance(public, tuple) else (public,)
+            self._name(finals, opened, overwrite=overwrite)
+
+    def _name(
+        self, finals: Sequence[Path], public: Sequence[Path], *, overwrite: bool
+    ) -> None:
+        done: list[Path] = []
+        try:
+            for final in finals:
+                with _naming(final):
+                    _rename(self._staged[final], final, overwrite=overwrite)
+                done.append(final)
+            for each in public:  # not before: who may read it may read what is aside
+                with _naming(each):
+                    each.chmod(0o666 & ~current_umask())
+            for folder in _folders(finals):
+                with _naming(folder):
+                    _sync_folder(folder)
+        except BaseException:
+            for final in done:
+                self._take_back(final)
+            raise
+
+    def _take_back(self, final: Path) -> None:
+        if final in self._lost:
+            self._lost[final].replace(final)
+        else:
+            final.unlink()
+
+
+@contextmanager
+def _naming(place: Path) -> Iterator[None]:
+    """Name the place that was to be written when the disk refuses, not what is aside.
+
+    Raises
+    ------
+    PlaceError
+        It cannot be written.
+    TableError
+        A file came there meanwhile.
+    """
+    try:
+        yield
+    except FileExistsError:
+        raise _taken([place.name]) from None
+    except OSError as error:
+        raise PlaceError(
+            f"{place} cannot be written: {error.strerror or 'the disk refuses'}.",
+            fix="make room, or choose a folder that may be written to; nothing was "
+            "left behind.",
+        ) from None
+
+
+def _folders(places: Iterable[Path]) -> list[Path]:
+    """Return the folders that hold files, each once."""
+    return list(dict.fromkeys(place.parent for place in places))
+
+
+def _aside(known: dict[Path, Path], final: Path, prefix: str) -> Path:
+    """Make an empty file beside `final`, of the same ending, that is removed later."""
+    with defer_signals():
+        handle, name = tempfile.mkstemp(
+            dir=final.parent, prefix=prefix, suffix=final.suffix
+        )
+        os.close(handle)
+        known[final] = Path(name)
+        _aside_now.add(known[final])
+        guardian.tell("file", known[final].absolute())
+    return known[final]
+
+
+def _second_name(final: Path, aside: Path) -> None:
+    aside.unlink()
+    try:
+        os.link(final, aside)
+    except OSError:  # a file system without links
+        shutil.copy2(final, aside)
+
+
+def _rename(aside: Path, final: Path, *, overwrite: bool) -> None:
+    if overwrite:
+        aside.replace(final)
+    else:
+        os.link(aside, final)  # unlike a rename, refuses a name that is taken
+
+
+def current_umask() -> int:
+    """Return which modes the user's new files do not have."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

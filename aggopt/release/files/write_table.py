@@ -1,0 +1,152 @@
+"""The file of a release: written by its ending, and read back as it was."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+
+from aggopt.core.types import F64
+from aggopt.data.readers.codebook import Codebook
+from aggopt.data.readers.formats import DECLARING, EXCEL, file_ending
+from aggopt.data.readers.read import read_file
+from aggopt.errors import TableError
+from aggopt.job import Job
+from aggopt.release.files.csv import write_csv
+from aggopt.release.files.excel import write_excel
+from aggopt.release.files.statistical import write_statistical
+
+_TRUTH = ((0.0, "False"), (1.0, "True"))  # as text spells them elsewhere
+
+
+def write_table(
+    to: Path, table: pa.Table, job: Job, books: Mapping[str, Codebook]
+) -> None:
+    """Write the columns of a release, of which `books` say what a file says of them.
+
+    Raises
+    ------
+    TableError
+        The file cannot hold them; it does not read as they are.
+    """
+    ending, masked = file_ending(to), job.roles.quasi_identifier
+    if ending not in DECLARING:
+        table = _without_codes(table, books)
+    if ending == ".csv":
+        write_csv(to, table, job.released_input, masked=masked)
+    elif ending == ".parquet":
+        pyarrow.parquet.write_table(table, to)
+    elif ending == EXCEL:
+        _require_names(table.select(masked), ending)
+        write_excel(to, table)
+        _require_same(to, table, job)
+    else:
+        table, books = _without_booleans(table, books)
+        _require_names(table.select(masked), ending)
+        write_statistical(to, table, books)
+        _require_same(to, table, job)
+
+
+def _without_booleans(
+    table: pa.Table, books: Mapping[str, Codebook]
+) -> tuple[pa.Table, dict[str, Codebook]]:
+    """Return a table with the texts of codes 0 and 1 for truth values."""
+    said = dict(books)
+    for j, name in enumerate(table.column_names):
+        if pa.types.is_boolean(table.column(j).type):
+            texts = pc.if_else(table.column(j), _TRUTH[1][1], _TRUTH[0][1])
+            table = table.set_column(j, name, texts)
+            said[name] = Codebook(said.get(name, Codebook()).label, _TRUTH)
+    return table, said
+
+
+def _without_codes(table: pa.Table, books: Mapping[str, Codebook]) -> pa.Table:
+    """Return a table with nothing where a code stands for what is missing."""
+    for j, name in enumerate(table.column_names):
+        book = books.get(name, Codebook())
+        if book.missing:
+            table = table.set_column(
+                j, name, blank_missing_codes(table.column(j), book)
+            )
+    return table
+
+
+def blank_missing_codes(column: pa.ChunkedArray, book: Codebook) -> pa.Array:
+    """Return a column with null for codes that its book says are missing."""
+    entries = column.to_pylist()
+    codes: Sequence[Any] | None = entries
+    if pa.types.is_string(column.type):
+        codes = book.codes(entries)
+    missing = [book.stands_for_missing(code) for code in codes or ()]
+    if not any(missing):
+        return column
+    return pa.array(entries, column.type, mask=np.array(missing))
+
+
+def _require_names(masked: pa.Table, ending: str) -> None:
+    """Refuse masked names that are empty texts, which such a file has as missing."""
+    seen = []
+    for name in masked.column_names:
+        count = sum(entry == "" for entry in masked[name].to_pylist())
+        seen += [f"{name!r}: {count}"] if count else []
+    if seen:
+        raise TableError(
+            "Columns have entries that are empty text, and missing when they are read "
+            f"from a {ending} file ({'; '.join(seen)}).",
+            fix="write a .parquet file; or, before masking, give what is empty another "
+            "name, or make it missing.",
+        )
+
+
+def _require_same(to: Path, table: pa.Table, job: Job) -> None:
+    """Refuse a file that does not read as what was to be written."""
+    again = read_file(to, job.released_roles, job.released_input, job.attributes)
+    counts = {n: _differing(table[n], again[n]) for n in table.column_names}
+    seen = [f"{name!r}: {count}" for name, count in counts.items() if count]
+    if seen:
+        raise TableError(
+            f"A {file_ending(to)} file does not hold some entries as they are "
+            f"({'; '.join(seen)}).",
+            fix="write a .parquet file; or, before masking, shorten long text, remove "
+            "blanks at its ends, and round times to milliseconds.",
+        )
+
+
+def _differing(written: pa.ChunkedArray, again: pa.ChunkedArray) -> int:
+    """Return how many entries are not read as they were written.
+
+    Numbers are compared bit by bit; an empty text is missing, as it is in the file.
+    """
+    if len(written) != len(again):
+        return len(written)
+    if _is_number(written.type) and _is_number(again.type):
+        x, y = _floats(written), _floats(again)
+        same = x.view(np.int64) == y.view(np.int64)
+        return int((~(same | (np.isnan(x) & np.isnan(y)))).sum())
+    pairs = zip(_entries(written), _entries(again), strict=True)
+    return sum(_there(one) != _there(other) for one, other in pairs)
+
+
+def _entries(column: pa.ChunkedArray) -> list[Any]:
+    """Return entries; of times their nanoseconds, which Python's have none of."""
+    if pa.types.is_time(column.type):
+        column = column.cast(pa.time64("ns")).cast(pa.int64())
+    entries: list[Any] = column.to_pylist()
+    return entries
+
+
+def _there(entry: Any) -> Any:
+    return None if entry == "" else entry
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
+    return any(test(kind) for test in tests)
+
+
+def _floats(column: pa.ChunkedArray) -> F64:
+    found: F64 = column.cast(pa.float64()).to_numpy()
+    return found

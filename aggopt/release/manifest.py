@@ -1,0 +1,121 @@
+"""How a release was made, for its owner.
+
+It holds no value of a record.  It is not for the public all the same: exact measures
+and hashes let a person who guesses a whole table, or most of a tiny one, check the
+guess; and who has the secret of the release undoes the shuffle and the margins.
+"""
+
+import json
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from aggopt.core.plugins.loading import Origin
+from aggopt.data.context.strata import RecordStrata
+from aggopt.job import Job
+from aggopt.measure import Assessment
+from aggopt.partition._shared.result import Block
+from aggopt.release.audit.audit import Audit
+from aggopt.release.block_names import partition_certificates, partition_names
+from aggopt.release.drift import Drift
+from aggopt.solvers import SOLVERS, Certificate
+
+_ALWAYS = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
+SHUFFLED = "shuffled"  # what a manifest says of a random order
+
+
+@dataclass(frozen=True)
+class Source:
+    """The table that was masked: its file, if it came from one, and its size.
+
+    `fingerprint` is the SHA-256 of all its columns, in hexadecimal.
+    """
+
+    file: str | None
+    sha256: str | None
+    records: int
+    attributes: int
+    fingerprint: str = field(repr=False)
+
+
+def make_manifest(
+    job: Job,
+    source: Source,
+    blocks: Sequence[Block],
+    audit: Audit,
+    measures: Assessment | None,
+    certificates: Mapping[str, Certificate],
+    notes: Sequence[str],
+    drift: Mapping[str, Drift],
+    strata: RecordStrata | None,
+) -> dict[str, Any]:
+    """Return versions, job, input, partition, audit, measures and certificates."""
+    solved = [*certificates.values(), *partition_certificates(blocks, job).values()]
+    order = SHUFFLED if job.output.shuffle else "as in the input"
+    return {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": _versions({c.solver for c in solved}, job.code),
+        "job": job.model_dump(mode="json", by_alias=True),
+        "code": [origin.to_dict() for origin in job.code],
+        "input": asdict(source),
+        "order": order,
+        "strata": None if strata is None else strata.to_dict(),
+        "partition": _partition(blocks, job),
+        "audit": audit.to_dict(),
+        "measures": None if measures is None else measures.to_dict(),
+        "measured": list(job.roles.quasi_identifier),
+        "rounding": {name: asdict(moved) for name, moved in drift.items()},
+        "certificates": {name: c.to_dict() for name, c in certificates.items()},
+        "notes": list(notes),
+    }
+
+
+def read_manifest_or_none(path: Path, *keys: str) -> Any:
+    """Return what a manifest states there; None where it cannot be read or does not."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def _partition(blocks: Sequence[Block], job: Job) -> list[dict[str, Any]]:
+    return [
+        {
+            "attributes": list(names),
+            "groups": block.groups,
+            "certificate": block.certificate.to_dict(),
+        }
+        for names, block in zip(partition_names(blocks, job), blocks, strict=True)
+    ]
+
+
+def _versions(ran: set[str], code: Sequence[Origin]) -> dict[str, str]:
+    used = [SOLVERS[name] for name in ran if name in SOLVERS]
+    packages = {
+        *_ALWAYS,
+        *(s.language for s in used if s.language),
+        *(p for s in used for p in s.needs),
+        *(o.package.rpartition(" ")[0] for o in code if o.package),
+    }
+    return list_versions(["python", *sorted(packages)])
+
+
+def list_versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the version of each package that is here, "python" among them."""
+    return {package: _version(package) for package in packages}
+
+
+def _version(package: str) -> str:
+    if package == "python":
+        return platform.python_version()
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed as a package"

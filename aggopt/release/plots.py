@@ -1,0 +1,157 @@
+"""Pictures of a release: `release.plot`."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.types import F64
+from aggopt.core.validation import Labels
+from aggopt.data.parsing.columns import to_floats
+from aggopt.data.table import Table
+from aggopt.errors import TableError, require_known
+from aggopt.job import Job
+from aggopt.measure import Assessment
+from aggopt.measure._rounded import correlations
+from aggopt.release.audit.audit import Audit
+from aggopt.release.audit.counts import Count, combine_codes, encode_entries
+
+if TYPE_CHECKING:
+    from aggopt.release.figures.figure import Picture
+    from aggopt.release.figures.groups import Sizes
+
+PRIVATE = "private=True draws each record, for you alone."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plots:
+    """Pictures of a release: each method returns a figure of matplotlib.
+
+    What they show of originals may be published, as docs/pictures.md says: bins and
+    levels of ten records or more, chosen from released values, and rounded figures.
+    Pictures that show single records are made with `private=True` alone.
+
+    Raises
+    ------
+    TableError
+        There is nothing to show, or the release is a copy out of a pickle, which
+        holds no originals.
+    """
+
+    _masked: Table = field(repr=False)
+    _original: Table | None = field(repr=False)
+    _audit: Audit
+    _measures: Assessment | None
+    _job: Job
+    _units: Labels | None = field(repr=False)
+
+    def __repr__(self) -> str:
+        """Return what there is."""
+        return "Plots: groups(), before_after(name), correlations(), risk()"
+
+    def groups(self) -> "Picture":
+        """Return how many records share each published combination, beside k.
+
+        Where k was promised within blocks of attributes, with a panel for each block.
+        """
+        from aggopt.release.figures.groups import groups
+
+        audit = self._audit
+        counts = (audit.whole,) if audit.scope == "combination" else audit.blocks
+        return groups([self._sizes(count) for count in counts], audit.k)
+
+    def _sizes(self, count: Count) -> "Sizes":
+        from aggopt.release.figures.groups import Sizes
+
+        frame, units = self._masked.frame, self._units
+        labels = combine_codes(encode_entries(frame[name]) for name in count.attributes)
+        if units is not None:
+            labels = np.unique(np.stack([labels, units]), axis=1)[0]
+        return Sizes(count.attributes, np.bincount(labels), count.what)
+
+    def before_after(self, name: str, *, private: bool = False) -> "Picture":
+        """Return how a quasi-identifier is distributed before and after masking.
+
+        With `private` each record before against after; of a category how many moved
+        from level to level.  Do not publish that.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such quasi-identifier.
+        TableError
+            Fewer than ten records have a value.
+        """
+        from aggopt.release.figures.before_after import before_after
+        from aggopt.release.figures.distributions import distribution
+        from aggopt.release.figures.records import records
+
+        original = self._known()
+        names = original.roles.quasi_identifier
+        require_known("quasi-identifier of the release", name, names)
+        if private:
+            return records(original, self._masked, name)
+        found = distribution(original, self._masked, name)
+        if found is None:
+            raise TableError(
+                f"{name!r}: fewer than ten records have a value, before masking or "
+                "after; a picture would show them.",
+                fix=PRIVATE,
+            )
+        return before_after(found)
+
+    def correlations(self) -> "Picture":
+        """Return the correlations of the originals, and what masking made of them.
+
+        Of quasi-identifiers and confidential attributes that are numbers.
+        """
+        from aggopt.release.figures.correlations import correlations as drawn
+
+        before, after = self._numbers()
+        if len(before) < 2:
+            raise TableError(
+                f"{len(before)} of the quasi-identifiers and confidential attributes "
+                "are numbers: there is nothing to correlate.",
+                fix="release.plot.before_after(name) draws any attribute.",
+            )
+        tables = (np.column_stack([*of.values()]) for of in (before, after))
+        return drawn(list(before), *map(correlations, tables))
+
+    def _numbers(self) -> tuple[dict[str, F64], dict[str, F64]]:
+        """Return the attributes that are numbers (n,), by name, before and after."""
+        from aggopt.release.figures.distributions import numbers
+
+        original, frame = self._known(), self._masked.frame
+        before = {name: numbers(original, name) for name in original.numeric}
+        after = {name: numbers(self._masked, name) for name in original.numeric}
+        kinds = frame.schema
+        held = [n for n in self._job.roles.confidential if kinds[n].is_numeric()]
+        same = {name: _finite(frame[name]) for name in held}
+        return before | same, after | same
+
+    def risk(self) -> "Picture":
+        """Return how often attacks succeed, beside chance and what k allows."""
+        from aggopt.release.figures.risk import attacks, risk
+
+        if self._measures is None:
+            raise TableError(
+                "Nothing was measured on this release: too few records are complete.",
+                fix="release.plot.groups() draws what k promises.",
+            )
+        return risk(attacks(self._measures))
+
+    def _known(self) -> Table:
+        """Return the originals."""
+        if self._original is None:
+            raise TableError(
+                "This release holds no originals: it is a copy, or out of a pickle.",
+                fix="draw from the release that aggopt.mask returned; "
+                "release.plot.groups() and .risk() need no originals.",
+            )
+        return self._original
+
+
+def _finite(column: nw.Series[Any]) -> F64:
+    found = to_floats(column)
+    return np.where(np.isfinite(found), found, np.nan)

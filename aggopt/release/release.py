@@ -1,0 +1,345 @@
+"""A release: the masked table with what is known and proven of it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from aggopt.core.equality import EqualByField
+from aggopt.core.html import (
+    html_details,
+    html_lines,
+    html_list,
+    html_seal,
+    html_section,
+    html_table,
+    text_table,
+)
+from aggopt.core.not_pickled import NotPickled
+from aggopt.core.plural import plural
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats, Labels
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.readers.formats import file_ending, required_packages
+from aggopt.data.table import Table
+from aggopt.job import Job
+from aggopt.measure import Assessment
+from aggopt.partition._shared.result import Block, combine_labels
+from aggopt.release.audit.audit import Audit
+from aggopt.release.audit.changes import WaveChanges
+from aggopt.release.audit.counted_risk import record_risks
+from aggopt.release.audit.file_audit import recount_file
+from aggopt.release.audit.risk_limits import LINKAGE
+from aggopt.release.audit.risks import RiskMeasures
+from aggopt.release.block_names import partition_certificates, partition_names
+from aggopt.release.drift import Drift
+from aggopt.release.files.csv import note_on_formulas
+from aggopt.release.files.output_paths import ReleaseFiles
+from aggopt.release.files.private import write_json, write_key
+from aggopt.release.files.staging import Staging, sha256_of_file
+from aggopt.release.files.write_table import write_table
+from aggopt.release.manifest import Source, list_versions, make_manifest
+from aggopt.release.order import Order
+from aggopt.release.plots import Plots
+from aggopt.release.write_recipe import WriteRecipe
+from aggopt.solvers import Certificate
+from aggopt.solvers._certificate import HEADER, rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(EqualByField):
+    """A masked table that passed its audit.
+
+    Its `repr` shows no value of a record, nor does any file but the masked table.
+
+    Attributes
+    ----------
+    masked
+        The masked table and the roles of its attributes; `table` gives it as the
+        kind of table that came in, in the original record order.
+    blocks
+        Attributes that were partitioned together, with their groups and what is
+        proven of those.  Private: do not publish.
+    certificates
+        One per quasi-identifier, by name; one of all that were solved together, by
+        their names.
+    audit, measures
+        What was found in, and measured on, the values of the release.  Measures are
+        of all quasi-identifiers; None where none of them varies.
+    notes
+        What a reader of the release should know, the gravest first: what persons may
+        lose, values outside the range of the originals, all else.
+    urgent, trivial
+        How many of the notes, the first ones, are printed in any case; and how many,
+        the last ones, are for the manifest alone.
+    job, source
+        What was asked, and of what.
+    secret
+        128 random bits, drawn for this release, from which the margins of wishes and
+        the order of records come.  Private.
+    drift
+        By how much rounding moved those attributes that were rounded, by name.
+    risks
+        What [risk] of the job asked for; None where it asked for nothing.
+    strata
+        What the groups lie within; None where the job names none.  Private.
+    units
+        The unit of each record, where k counts units.  Private.
+    original
+        The original quasi-identifiers, in the order of `masked`, for what is drawn and
+        reported of them.  Private: copies and pickles have none.
+    weights
+        The sampling weight of each record, where records have one; where values are
+        missing that of each value, 0 of one that decides nothing.  Private.
+    wave
+        What the release shows beside an earlier one whose groups it keeps; None where
+        the job does not name who is who.
+    """
+
+    masked: Table
+    blocks: tuple[Block, ...]
+    certificates: dict[str, Certificate]
+    audit: Audit
+    measures: Assessment | None
+    notes: tuple[str, ...]
+    job: Job
+    source: Source
+    secret: str = field(repr=False)
+    drift: dict[str, Drift]
+    risks: RiskMeasures | None = None
+    strata: RecordStrata | None = None
+    units: Labels | None = field(default=None, repr=False)
+    original: NotPickled[Table] = field(default_factory=NotPickled, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
+    urgent: int = 0
+    trivial: int = 0
+    wave: WaveChanges | None = None
+
+    def __repr__(self) -> str:
+        """Return verdict, certificates and how many notes there are."""
+        parts = [str(self.audit), text_table(HEADER, rows(self.proofs))]
+        if self.notes:
+            parts.append(f"{plural(len(self.notes), 'note')}: see .notes.")
+        return "\n\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        """Return verdict, certificates, notes, measures and job for a notebook."""
+        return html_section(
+            "Release",
+            html_seal(self.audit.seal.state, self.audit.seal.heading),
+            html_lines(str(self.audit)),
+            html_table(HEADER, rows(self.proofs)),
+            html_list(self.notes),
+            *(
+                [html_details("Measures", html_lines(str(self.measures)))]
+                if self.measures
+                else []
+            ),
+            html_details("Job", html_lines(self.job.as_text())),
+        )
+
+    @property
+    def proofs(self) -> dict[str, Certificate]:
+        """The certificates of the groups and of their values, by what they are of."""
+        grouped = partition_certificates(self.blocks, self.job)
+        of_groups = {f"groups of {name}": c for name, c in grouped.items()}
+        places = None if self.wave is None else self.wave.certificate
+        of_wave = {} if places is None else {"places of changes": places}
+        return of_groups | of_wave | self.certificates
+
+    @property
+    def kept(self) -> Bool | None:
+        """Which records of the input are released (n,); None where all are."""
+        if self.wave is not None and self.wave.kept is not None:
+            return self.wave.kept
+        return self.strata.kept if self.strata else None
+
+    @property
+    def table(self) -> Any:
+        """The masked table, as the kind that came in.
+
+        It has the order of the input, and a pandas index, which tell who is who,
+        whatever `shuffle` says: publish what `write` writes.
+        """
+        return self.masked.native
+
+    @property
+    def labels(self) -> Labels:
+        """Group of each record: (n,), or (n, d) with several blocks.  Private."""
+        return combine_labels(self.blocks)
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures of the release: `release.plot.groups()`, `.before_after("age")`."""
+        masked, original = self.masked, self.original.value
+        found = (self.audit, self.measures, self.job, self.units)
+        return Plots(masked, original, *found)
+
+    def manifest(self) -> dict[str, Any]:
+        """Return how the release was made, for its owner."""
+        more = {} if self.risks is None else {"risk": self.risks.totals}
+        stated = make_manifest(
+            self.job,
+            self.source,
+            self.blocks,
+            self.audit,
+            self.measures,
+            self.certificates,
+            self.notes,
+            self.drift,
+            self.strata,
+        )
+        of_wave = {} if self.wave is None else {"wave": self.wave.to_dict()}
+        return stated | more | of_wave
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        private: str | Path | None = None,
+        report: str | Path | None = None,
+    ) -> ReleaseFiles:
+        """Write the release and return the paths of its three files.
+
+        `path` (.csv, .parquet, .sav, ...) gets the masked table, without identifiers
+        and index, in random order unless the job says otherwise: this one is for the
+        public.  The other two are for you alone (mode 0600): `NAME.manifest.json`
+        says how the release was made, `NAME.private.csv` links each record of the
+        input to its `group` (with several blocks of attributes `group_1`, `group_2`,
+        ... in the manifest's order) and to its place in the masked table
+        (`released_record`), with its `risk`: 1 / number of records that share its
+        published quasi-identifiers, and what [risk] asks for; nothing, where it was
+        left out.  These two go to the folder `private`, if one is named, so that what
+        is published can be handed on as it lies.  `report` gets the public report of
+        the release (docs/report.md), counted on the file.
+
+        The table is written aside and recounted from the bytes of that file; only
+        then do the files appear under their names: all, or none.  An interrupt while
+        they do is raised when all are there.
+
+        Raises
+        ------
+        TableError
+            The path has another ending or the table names that such a file does not
+            allow, a folder does not exist, a file is there
+            already and `overwrite` is not set, or is the table that was masked, or
+            the key of another; a column cannot be written, or the disk refuses.
+        PrivacyError
+            The recount found less than was promised; nothing is left behind.
+        """
+        with self.staged(
+            path, overwrite=overwrite, private=private, report=report
+        ) as commit:
+            return commit()
+
+    @contextmanager
+    def staged(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        private: str | Path | None = None,
+        again: WriteRecipe | None = None,
+        report: str | Path | None = None,
+    ) -> Iterator[Callable[[], ReleaseFiles]]:
+        """Write the files of `write` aside; yield what gives them their names.
+
+        `again` is how the same release was written before: it is refused to differ.
+        Nothing is left behind of files that it was not called for.
+        """
+        folder, page = (None if p is None else Path(p) for p in (private, report))
+        files = ReleaseFiles.beside(Path(path), folder, page)
+        files.check(
+            overwrite=overwrite,
+            masked=self.source.sha256,
+            names=self.masked.frame.columns,
+        )
+        seed = again.seed if again else self.job.output.seed
+        of = len(self.masked.frame), self.job, self.source, self.secret
+        with Staging() as staging:
+            self._write(staging, files, Order.drawn(*of, seed), again)
+            yield lambda: files.appear(staging, overwrite=overwrite)
+
+    def _write(
+        self,
+        staging: Staging,
+        files: ReleaseFiles,
+        order: Order,
+        again: WriteRecipe | None,
+    ) -> None:
+        risk = record_risks(self.masked.frame, self.job.combination, self.units)
+        further = {} if self.risks is None else self.risks.records
+        key = staging.write(
+            files.private,
+            lambda to: write_key(
+                to, self.blocks, order.place, risk, further, self.kept
+            ),
+        )
+        rows = order.records
+        aside = staging.write(files.table, lambda to: self._write_table(to, rows))
+        if again:
+            again.require(sha256_of_file(aside))
+        blocks = partition_names(self.blocks, self.job)
+        units = None if self.units is None else self.units[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        found = recount_file(aside, self.job, blocks, len(rows), units, weights)
+        measured = [each for each in self.audit.limits if each.name == LINKAGE]
+        found = replace(found, limits=(*found.limits, *measured))
+        found.require()
+        stated = self.manifest()
+        stated["notes"] += self.notes_on(files.table)
+        stated["versions"] |= list_versions(required_packages(files.table))
+        stated["output"] = {
+            "file": files.table.name,
+            "sha256": sha256_of_file(aside),
+            "key_sha256": sha256_of_file(key),
+            "seed": order.seed if self.job.output.shuffle else None,
+            "secret": self.secret,
+            "recounted": found.to_dict(),
+        }
+        staging.write(files.manifest, lambda to: write_json(to, stated))
+        if files.report is not None:
+            from aggopt.release.report.of_release import write_aside
+
+            facts = self, files.table.name, found, sha256_of_file(aside)
+            write_aside(staging, files.report, *facts)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        private: bool = False,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the report of the release, one page of HTML, and return its path.
+
+        It is for the public (docs/report.md), unless it is `private`: then it has what
+        the office alone may see, and mode 0600.  What `write` writes as `report` is
+        counted on the file; this one on the values in memory.
+
+        Raises
+        ------
+        TableError
+            The path does not end in .html, cannot be written to, or is taken and
+            `overwrite` is not set.
+        """
+        from aggopt.release.report.of_release import write_report
+
+        return write_report(
+            self, path, private=private, title=title, overwrite=overwrite
+        )
+
+    def notes_on(self, path: Path) -> tuple[str, ...]:
+        """Return what is noted of a file of the release, by its ending."""
+        if file_ending(path) != ".csv":
+            return ()
+        return tuple(note_on_formulas(self.masked.arrow(), self.job.released_input))
+
+    def _write_table(self, to: Path, rows: Labels) -> None:
+        shuffled = self.masked.arrow().take(pa.array(rows))
+        write_table(to, shuffled, self.job, self.masked.codebooks)

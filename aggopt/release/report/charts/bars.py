@@ -1,0 +1,132 @@
+"""Bars: attacks beside chance and limit, categories before and after, group sizes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from aggopt.release.report.charts import svg
+from aggopt.release.report.words import share
+
+WIDE, NARROW = 760, 330
+DIGIT, BETWEEN = 8, 6  # width of one above a column; from one count to the next
+
+
+@dataclass(frozen=True)
+class AttackBar:
+    """An attack, how often it succeeds, by chance, and at most; shares 0..1."""
+
+    name: str
+    says: str
+    share: float
+    chance: float | None = None
+    limit: float | None = None
+
+
+def attacks(rows: Sequence[AttackBar]) -> Markup:
+    """Return how often attacks succeed, one row each: a broad chart and a narrow one.
+
+    A page shows the one that it has room for.
+    """
+    return _attacks(rows, BROAD) + _attacks(rows, SLIM)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the parts of a row stand: what is said of the attack, and its bars."""
+
+    only: str
+    width: int
+    left: int
+    right: int
+    row: int
+    bar: int
+    marks: tuple[float, ...]
+
+
+BROAD = _Layout("broad", WIDE, 300, 58, 58, 8, (0.0, 0.25, 0.5, 0.75, 1.0))
+SLIM = _Layout("narrow", NARROW, 4, 46, 98, 48, (0.0, 0.5, 1.0))  # words above bars
+
+
+def _attacks(rows: Sequence[AttackBar], at: _Layout) -> Markup:
+    top, label = 26, "How often attacks succeed"
+    height = top + at.row * len(rows) + 8
+
+    def x(part: float) -> float:
+        return at.left + (at.width - at.left - at.right) * part
+
+    body = []
+    for mark in at.marks:
+        body.append(svg.line(x(mark), top - 4, x(mark), height - 8, "grid"))
+        anchor = "start" if at is SLIM and mark == 0 else "middle"
+        body.append(svg.text(x(mark), 14, share(mark), "tick", anchor=anchor))
+    for number, attack in enumerate(rows):
+        first = top + number * at.row
+        y = first + at.bar
+        body.append(svg.name(0, first + 18, attack.name, 36))
+        body.append(svg.text(0, first + 36, attack.says, "hint"))
+        body.append(svg.rect(x(0), y, x(attack.share) - x(0), 22, "risk"))
+        if attack.limit is not None:
+            limit = x(attack.limit)
+            body.append(svg.line(limit, y - 6, limit, y + 28, "limit"))
+        if attack.chance is not None:
+            wide = max(x(attack.chance) - x(0), 1.5)
+            body.append(svg.rect(x(0), y + 25, wide, 6, "base"))
+        beside = x(max(attack.share, attack.limit or 0)) + 7
+        body.append(svg.text(beside, y + 16, share(attack.share), "value"))
+    return svg.canvas(at.width, height, label, body, only=at.only)
+
+
+def pairs(
+    label: str,
+    names: Sequence[str],
+    before: Sequence[float] | None,
+    after: Sequence[float],
+) -> Markup:
+    """Return shares of categories: released as bars, originals as a line across."""
+    left, row = 120, 24
+    most = max([*after, *(before or ()), 0.01])
+
+    def x(part: float) -> float:
+        return left + (NARROW - left - 46) * part / most
+
+    body = list[Markup]()
+    for number, name in enumerate(names):
+        y = row * number
+        body.append(svg.name(0, y + 16, name, 16, "tick"))
+        body.append(svg.rect(left, y + 4, x(after[number]) - left, 16, "rel"))
+        end = after[number]
+        if before is not None:
+            own = before[number]
+            body.append(svg.line(x(own), y + 1, x(own), y + 23, "ori"))
+            end = max(end, own)
+        body.append(svg.text(x(end) + 7, y + 17, share(after[number]), "tick"))
+    return svg.canvas(NARROW, row * len(names) + 4, label, body)
+
+
+def fitting(most: int) -> int:
+    """Return how many columns stand side by side, with counts up to `most` on them."""
+    return int((NARROW - 18) // (len(str(most)) * DIGIT + BETWEEN))
+
+
+def columns(label: str, counts: Sequence[tuple[str, int, bool]], below: str) -> Markup:
+    """Return counts as columns: what is counted, how often, and whether it is allowed.
+
+    `below` says what stands under them.
+    """
+    height, top, bottom, left = 190, 20, 40, 10
+    most, step = max(count for _, count, _ in counts), (NARROW - 18) / len(counts)
+    ground = height - bottom
+
+    def each() -> Iterator[Markup]:
+        for number, (name, count, allowed) in enumerate(counts):
+            x, y = left + number * step, ground - (ground - top) * count / most
+            kind = "rel" if allowed else "risk"
+            yield svg.rect(x + 4, y, step - 8, ground - y, kind)
+            middle = x + step / 2
+            yield svg.text(middle, y - 5, count, "value", anchor="middle")
+            yield svg.text(middle, ground + 17, name, "tick", anchor="middle")
+        yield svg.line(left, ground, NARROW - 8, ground, "axis")
+        yield svg.text(NARROW / 2, height - 6, below, "tick", anchor="middle")
+
+    return svg.canvas(NARROW, height, label, each())

@@ -1,0 +1,88 @@
+"""Coefficients and their intervals, before and after, in standard errors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from aggopt.release.report.charts import svg
+from aggopt.release.report.words import figure, share
+
+
+@dataclass(frozen=True)
+class _IntervalLayout:
+    """Where the parts of a row are: the name, and the intervals."""
+
+    only: str
+    width: int
+    left: int
+    right: int
+    row: int
+    bar: int
+    letters: int
+    marks: int
+
+
+BROAD = _IntervalLayout("broad", 760, 150, 110, 46, 10, 18, 8)
+SLIM = _IntervalLayout(
+    "narrow", 330, 8, 62, 70, 30, 28, 4
+)  # the name above the intervals
+TOP = 30
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A coefficient and its interval, before and after, and how far these overlap.
+
+    Estimate, low and high are in standard errors of the original, from the original
+    estimate.
+    """
+
+    name: str
+    before: tuple[float, float, float]
+    after: tuple[float, float, float]
+    overlap: float
+
+
+def intervals(label: str, rows: Sequence[Interval], *, farthest: float = 8.0) -> Markup:
+    """Return a row for each coefficient: a broad chart and a narrow one.
+
+    What is beyond `farthest` is cut off there.  A page shows the chart that it has room
+    for.
+    """
+    reach = max(abs(v) for row in rows for v in (*row.before, *row.after))
+    end = min(max(3.0, 1.05 * reach), farthest)
+    return _intervals(label, rows, end, BROAD) + _intervals(label, rows, end, SLIM)
+
+
+def _intervals(
+    label: str, rows: Sequence[Interval], end: float, at: _IntervalLayout
+) -> Markup:
+    height = TOP + at.row * len(rows) + 30
+
+    def x(value: float) -> float:
+        within = min(max(value, -end), end)
+        return at.left + (at.width - at.left - at.right) * (within + end) / (2 * end)
+
+    beside = at.width - at.right + 16
+    body = [svg.text(beside, 16, "overlap", "tick")]
+    above = "standard errors from the original"
+    body.append(svg.text(x(0), 16, above, "tick", anchor="middle"))
+    for mark in svg.ticks(-end, end, at.marks):
+        kind = "grid" if mark else "axis"
+        body.append(svg.line(x(mark), TOP - 6, x(mark), height - 28, kind))
+        body.append(
+            svg.text(x(mark), height - 12, figure(mark), "tick", anchor="middle")
+        )
+    for number, row in enumerate(rows):
+        first = TOP + number * at.row
+        y = first + at.bar
+        body.append(svg.name(0, first + 20, row.name, at.letters))
+        (old, low, high), (new, least, most) = row.before, row.after
+        body.append(svg.line(x(low), y, x(high), y, "ori"))
+        body.append(svg.circle(x(old), y, 4, "ori"))
+        body.append(svg.line(x(least), y + 14, x(most), y + 14, "rel"))
+        body.append(svg.rect(x(new) - 4, y + 10, 8, 8, "rel-dot"))
+        says = share(max(row.overlap, 0.0))
+        body.append(svg.text(beside, y + 12, says, "value"))
+    return svg.canvas(at.width, height, label, body, only=at.only)

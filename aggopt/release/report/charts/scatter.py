@@ -1,0 +1,248 @@
+"""Risk against loss: each point is a link."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from aggopt.release.report.charts import svg
+from aggopt.release.report.words import whole
+
+TOP, BOTTOM = 18, 48
+ROW = 22  # height of a row of the key
+MARKS = 6  # series of different looks
+LETTER, LINE = 7, 14  # width of a letter of a label, and its height
+FEW = 8  # points that all have their labels, whatever the room
+
+
+@dataclass(frozen=True)
+class _MapLayout:
+    """How large a map is, and how many series a row of its key has."""
+
+    only: str
+    width: int
+    height: int
+    left: int
+    right: int
+    key: int
+    letters: int
+
+
+BROAD = _MapLayout("broad", 760, 330, 74, 24, 3, 26)
+SLIM = _MapLayout("narrow", 330, 300, 62, 12, 1, 32)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a map.
+
+    Attributes
+    ----------
+    series
+        Points of one series are joined by a line, in the order that they come in.
+    label
+        What is beside it if there is room; nothing, if that is empty.
+    x, y
+        Shares, 0 or more.
+    says
+        What a screen reader says of it, and what is shown where a pointer rests on it.
+    href
+        Where its link leads: "#id" of a row or a job on the same page.
+    """
+
+    series: str
+    label: str
+    x: float
+    y: float
+    says: str
+    href: str
+
+
+def scatter(
+    points: Sequence[Point],
+    *,
+    title: str,
+    x: str,
+    y: str,
+    chosen: int | None = None,
+    mark: str = "this release",
+    joined: bool = True,
+    front: Sequence[int] = (),
+    limit: float | None = None,
+) -> Markup:
+    """Return a map of points, at least one: x to the right, y up, both in percent.
+
+    `x` and `y` name the axes.  The point `chosen` has a ring, and `mark` beside it.
+    A dashed line joins those of `front`, by their places, which have their labels
+    first; another is at the `limit` of x.  With `joined` unset the points of a series
+    have a look in common, no line.  There is a broad map and a narrow one, and a page
+    shows the one that it has room for.
+    """
+    series = list(dict.fromkeys(point.series for point in points))
+
+    def map_of(layout: _MapLayout) -> Markup:
+        top = TOP + ROW * -(-len(series) // layout.key)
+        largest = max(p.x for p in points), max(p.y for p in points)
+        axes = _Axes(layout, top, *largest)
+        body = [*_key(series, layout), *_frame(axes, x, y)]
+        for number, name in enumerate(series):
+            mine = [axes.of(p) for p in points if p.series == name]
+            line = joined and len(mine) > 1
+            body += [svg.path(mine, f"path s{number % MARKS}")] if line else []
+        body += _front(axes, [points[j] for j in front])
+        body += _limit(axes, limit)
+        if chosen is not None:
+            across, up = axes.of(points[chosen])
+            body.append(svg.circle(across, up, 12, "ring"))
+            body.append(svg.text(across, up + 28, mark, "value", anchor="middle"))
+        labelled = _labelled(points, axes, front)
+        for j, point in enumerate(points):
+            label = point.label if j in labelled else ""
+            look = series.index(point.series)
+            body += _linked(point, label, axes.of(point), look)
+        return svg.canvas(
+            layout.width, axes.height, title, body, linked=True, only=layout.only
+        )
+
+    return map_of(BROAD) + map_of(SLIM)
+
+
+def _labelled(points: Sequence[Point], axes: "_Axes", front: Sequence[int]) -> set[int]:
+    """Return which points have room for their labels, those of `front` first."""
+    placed: dict[int, tuple[float, float, float]] = {}
+    rest = [j for j in range(len(points)) if j not in front]
+    for j in (*front, *rest):
+        x, y = axes.of(points[j])
+        end = x + LETTER * len(points[j].label) + 9
+        if len(points) <= FEW or not any(
+            x < right and left < end and abs(y - up) < LINE
+            for left, right, up in placed.values()
+        ):
+            placed[j] = x, end, y
+    return set(placed)
+
+
+@dataclass(frozen=True)
+class _Axes:
+    layout: _MapLayout
+    top: int
+    x_most: float
+    y_most: float
+
+    @property
+    def height(self) -> int:
+        return self.layout.height + self.top - TOP
+
+    @property
+    def bottom(self) -> int:
+        return self.height - BOTTOM
+
+    @property
+    def right(self) -> int:
+        return self.layout.width - self.layout.right
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The largest shares that are drawn."""
+        return 1.12 * max(self.x_most, 1e-3), 1.15 * max(self.y_most, 1e-3)
+
+    def of(self, point: Point) -> tuple[float, float]:
+        return self.at(point.x, point.y)
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        right, up = self.ends
+        left = self.layout.left
+        across = left + (self.right - left) * x / right
+        return across, self.bottom - (self.bottom - self.top) * y / up
+
+
+def _frame(axes: _Axes, x: str, y: str) -> Iterator[Markup]:
+    right, up = axes.ends
+    for value in svg.ticks(0.0, right):
+        across, ground = axes.at(value, 0)
+        yield svg.line(across, axes.top, across, ground, "grid")
+        said = _percent(value, right)
+        yield svg.text(across, ground + 18, said, "tick", anchor="middle")
+    for value in svg.ticks(0.0, up):
+        across, height = axes.at(0, value)
+        yield svg.line(across, height, axes.right, height, "grid")
+        yield svg.text(
+            across - 8, height + 4, _percent(value, up), "tick", anchor="end"
+        )
+    middle = (axes.layout.left + axes.right) / 2
+    yield svg.text(
+        middle, axes.bottom + 40, f"{x} \N{RIGHTWARDS ARROW}", "tick", anchor="middle"
+    )
+    half = (axes.top + axes.bottom) / 2
+    said = f"{y} \N{RIGHTWARDS ARROW}"
+    yield svg.text(16, half, said, "tick", anchor="middle", upright=True)
+
+
+def _front(axes: _Axes, points: Sequence[Point]) -> Iterator[Markup]:
+    if len(points) > 1:
+        yield svg.path(map(axes.of, points), "front")
+
+
+def _limit(axes: _Axes, limit: float | None) -> Iterator[Markup]:
+    if limit is None or limit > axes.ends[0]:
+        return
+    across, ground = axes.at(limit, 0)
+    yield svg.line(across, axes.top, across, ground, "limit")
+
+
+def _percent(value: float, largest: float) -> str:
+    """Return a share of an axis; with decimals where its marks are closer than 1 %."""
+    if largest >= 0.05:
+        return f"{whole(100 * value)} %"
+    return f"{100 * value:.2g} %"
+
+
+def _key(series: Sequence[str], layout: _MapLayout) -> Iterator[Markup]:
+    left = layout.left if layout.key > 1 else 4
+    wide = (layout.width - left) / layout.key
+    for number, name in enumerate(series):
+        x = left + wide * (number % layout.key) + 8
+        y = 15 + ROW * (number // layout.key)
+        yield _mark(x, y, number % MARKS)
+        yield svg.name(x + 12, y + 5, name, layout.letters, f"series s{number % MARKS}")
+
+
+def _linked(
+    point: Point, label: str, at: tuple[float, float], series: int
+) -> Iterator[Markup]:
+    x, y = at
+    body = _mark(x, y, series % MARKS)
+    if label:
+        body += svg.text(x + 9, y - 8, label, "tick")
+    yield Markup('<a href="{}" aria-label="{}"><title>{}</title>{}</a>').format(
+        point.href, point.says, point.says, body
+    )
+
+
+def _mark(x: float, y: float, series: int) -> Markup:
+    """Return the mark of a series: shapes differ, not colours alone."""
+    kind = f"dot s{series}"
+    if series == 0:
+        return svg.circle(x, y, 5, kind)
+    if series == 1:
+        return svg.rect(x - 5, y - 5, 10, 10, kind)
+    corners = {
+        2: [(0, -6), (6, 5), (-6, 5)],
+        3: [(0, -7), (6, 0), (0, 7), (-6, 0)],
+        4: [(0, 6), (6, -5), (-6, -5)],
+        5: [
+            (-2, -6),
+            (2, -6),
+            (2, -2),
+            (6, -2),
+            (6, 2),
+            (2, 2),
+            (2, 6),
+            (-2, 6),
+            (-2, 2),
+            (-6, 2),
+            (-6, -2),
+            (-2, -2),
+        ],
+    }[series]
+    return svg.path([(x + right, y + down) for right, down in corners], kind)

@@ -1,0 +1,54 @@
+"""A numeric attribute before and after."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aggopt.core.types import F64
+from aggopt.data.table import Table
+from aggopt.release.figures.distributions import LONG, is_date, numbers
+
+
+@dataclass(frozen=True, eq=False)
+class ReportedColumn:
+    """Values of an attribute; nan where they are missing.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    before, after
+        Originals and released values (n,), dates in days since 1970, times and lengths
+        in hours; `before` is None where the originals are not at hand.
+    unit
+        What 1 is; nothing for numbers, whose unit the table has.
+    dated
+        Whether these are dates, of which a mean says little.
+    """
+
+    name: str
+    before: F64 | None = field(repr=False)
+    after: F64 = field(repr=False)
+    unit: str = ""
+    dated: bool = False
+
+    @property
+    def both(self) -> tuple[F64, F64] | None:
+        """Originals and released values of which neither is missing, (m,)."""
+        if self.before is None:
+            return None
+        there = ~(np.isnan(self.before) | np.isnan(self.after))
+        return self.before[there], self.after[there]
+
+
+def column_of(name: str, original: Table | None, released: Table) -> ReportedColumn:
+    """Return a numeric attribute of both tables."""
+    before = None if original is None else numbers(original, name)
+    after = numbers(released, name)
+    if name not in released.clocks:
+        return ReportedColumn(name, before, after)
+    dated = is_date(released.clocks[name])
+    unit = "days" if dated else "hours"
+    if before is not None:
+        before = before / LONG[unit]
+    return ReportedColumn(name, before, after / LONG[unit], unit, dated)

@@ -1,0 +1,173 @@
+"""What a report is made from: a release, and its originals where they are at hand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.types import F64, Labels
+from aggopt.data.context.weights import read_sampling_weights
+from aggopt.data.parsing.entries import Values, entry_reader
+from aggopt.data.table import Table
+from aggopt.job import Job
+from aggopt.measure._rounded import FEW
+from aggopt.privacy._requirement import Check
+from aggopt.release.audit.audit import Audit
+from aggopt.release.audit.counts import combine_codes, encode_entries
+from aggopt.release.report.column import ReportedColumn, column_of
+from aggopt.solvers import Certificate
+
+BY_JOB = "the job that made the file"
+BY_MANIFEST = "its manifest alone, which was compared with no job"
+BY_BOTH = "its manifest, and by the job that this was compared with"
+
+
+@dataclass(frozen=True, eq=False)
+class Private:
+    """What the office alone may see.
+
+    Attributes
+    ----------
+    notes
+        Those of the release.
+    made
+        How it was made, by name: the seed, the hash of the input.
+    rows
+        Number of each record in the table that was masked, from 0; None where none
+        was left out.
+    """
+
+    notes: tuple[str, ...]
+    made: Mapping[str, str]
+    rows: Labels | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """A release as a report sees it.
+
+    Attributes
+    ----------
+    title
+        What it is called.
+    released, original
+        Both in the same order of records; without the original the report compares
+        nothing.
+    job
+        What was asked.
+    audit
+        What was counted: in the file, if `sha256` is that of one.
+    measures
+        As `Assessment.to_dict` has them; None where nothing was measured.
+    certificates, groups
+        What is proven of published values and of groups, by attribute.
+    made
+        When, in ISO 8601, and the version of the package: (day, version).
+    loss
+        The information that was lost, a share, where it alone was measured.
+    unchanged
+        How many records have all masked values as in the originals; None where that was
+        not counted.
+    filled, suppressed
+        How many missing values were filled in, and how many values left out, by column.
+    rare
+        How many published categories fewer than k originals have, by column.
+    stated
+        What the manifest alone says of requirements: the release does not tell it.
+    promised_by
+        What states the requirements that were counted, in words.
+    private
+        What is for the office alone; None in a report for the public.
+    """
+
+    title: str
+    released: Table = field(repr=False)
+    original: Table | None = field(repr=False)
+    job: Job
+    audit: Audit
+    measures: Mapping[str, Any] | None
+    certificates: Mapping[str, Certificate]
+    groups: Mapping[str, Certificate]
+    made: tuple[str, str]
+    promised_by: str = BY_JOB
+    sha256: str | None = None
+    loss: float | None = None
+    unchanged: int | None = None
+    filled: Mapping[str, int] = field(default_factory=dict)
+    suppressed: Mapping[str, int] = field(default_factory=dict)
+    rare: Mapping[str, int] = field(default_factory=dict)
+    stated: tuple[Check, ...] = ()
+    private: Private | None = None
+
+    @property
+    def few(self) -> bool:
+        """Whether the page is for the public, and has too few records for figures."""
+        return self.private is None and len(self.released.frame) < FEW
+
+    @property
+    def shown(self) -> "Facts":
+        """The same without originals and measures, where the records are too few."""
+        if not self.few:
+            return self
+        return replace(self, original=None, measures=None, loss=None, unchanged=None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The quasi-identifiers, which were masked."""
+        return self.job.roles.quasi_identifier
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Which published combination each record has, (n,)."""
+        frame = self.released.frame
+        return combine_codes(
+            encode_entries(frame[name]) for name in self.job.combination
+        )
+
+    @cached_property
+    def sizes(self) -> Labels:
+        """Records of each published combination."""
+        return np.bincount(self.labels)
+
+    @cached_property
+    def columns(self) -> dict[str, ReportedColumn]:
+        """The quasi-identifiers that are numbers or dates, before and after."""
+        numeric = self.released.numeric
+        return {n: column_of(n, self.original, self.released) for n in numeric}
+
+    @cached_property
+    def outcomes(self) -> dict[str, F64]:
+        """Confidential numbers, published as they are, by name: (n,).
+
+        Of a CSV file those that are spelled; nan where one is missing.
+        """
+        frame, entry = self.released.frame, entry_reader(self.job.input.decimal)
+        names = self.job.roles.confidential
+        found = {name: Values.of(frame[name], entry) for name in names}
+        numbers = {
+            n: held for n, held in found.items() if not held.count(_is_no_number)
+        }
+        return {n: held.all.astype(np.float64) for n, held in numbers.items()}
+
+    @cached_property
+    def weights(self) -> F64 | None:
+        """The sampling weights (n,) of the originals, or else those in the file.
+
+        None where neither has any.
+        """
+        for table in filter(None, (self.original, self.released)):
+            if {*table.roles.weight} & {*table.frame.columns}:
+                found = read_sampling_weights(table)
+                return None if found is None else found.each
+        return None
+
+    @property
+    def what(self) -> str:
+        """What k counts: "record" or "unit"."""
+        return self.audit.whole.what
+
+
+def _is_no_number(value: Any) -> bool:
+    return value is not None and type(value) not in (int, float)

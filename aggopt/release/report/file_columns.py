@@ -1,0 +1,75 @@
+"""The columns of the released file: the role of each, and what was done to it."""
+
+from aggopt.aggregate import AGGREGATORS
+from aggopt.core.plural import join_names
+from aggopt.release.report.facts import Facts
+from aggopt.release.report.made import public_count
+from aggopt.release.report.parts import DataTable
+
+SHOWN = 20  # rows that are seen at once; the others are folded
+KNOWN = "published as it is; others may know it of a person"
+SECRET = "published as it is; assumed unknown to others"
+PSEUDONYM = "a random number for each unit"
+
+
+def file_columns(facts: Facts) -> tuple[DataTable, DataTable | None]:
+    """Return the columns of the file in its order: those shown, and those folded.
+
+    Columns that were left out of the file are not named: their names may say what they
+    held.
+    """
+    roles = {name: role for role, names in facts.job.released_roles for name in names}
+    rows = [
+        [name, roles[name], _treatment(facts, name, roles[name])]
+        for name in facts.released.frame.columns
+    ]
+    return _table(rows[:SHOWN]), _table(rows[SHOWN:]) if rows[SHOWN:] else None
+
+
+def _table(rows: list[list[str]]) -> DataTable:
+    return DataTable("Columns of the file", ["column", "role", "what was done"], rows)
+
+
+def _treatment(facts: Facts, name: str, role: str) -> str:
+    if role == "quasi-identifier":
+        return _masking(facts, name)
+    if role == "stratum":
+        merged = facts.job.strata.small == "merge"
+        how = "small strata merged" if merged else "published as it is"
+        return f"{how}; no group straddles its values"
+    if role == "weight":
+        as_is = facts.job.weights.published == "as is"
+        return "published as it is" if as_is else "replaced by the mean of its group"
+    return {"confidential": SECRET, "other": KNOWN, "unit": PSEUDONYM}[role]
+
+
+def _masking(facts: Facts, name: str) -> str:
+    """Say how a quasi-identifier was masked: method, bounds, and values filled in."""
+    job = facts.job
+    how = job.aggregation
+    parts = [f"masked: one {_value_of(facts, name)} for each group"]
+    section = job.attributes.get(name)
+    if section is not None and section.lower is not None:
+        parts.append(f"at least {section.lower:g}")
+    if section is not None and section.upper is not None:
+        parts.append(f"at most {section.upper:g}")
+    if section is not None and section.integer:
+        parts.append("whole numbers")
+    if name in facts.columns and how.method in AGGREGATORS:
+        kept = [
+            each for each in ("mean", "variance", "covariance") if each in how.keeps
+        ]
+        parts += [f"keeps {join_names(kept, len(kept))}"] if kept else []
+    if name in facts.filled:
+        parts.append(f"{public_count(facts.filled[name])} missing values filled in")
+    if name in facts.rare:
+        few = f"categories of fewer than k = {job.privacy.k} originals"
+        parts.append(f"{public_count(facts.rare[name])} published {few}")
+    return "; ".join(parts)
+
+
+def _value_of(facts: Facts, name: str) -> str:
+    if name in facts.columns:
+        method = facts.job.aggregation.method
+        return "value" if method == "mean" else f"value by {method}"
+    return "category"

@@ -1,0 +1,188 @@
+"""Means, standard deviations and totals before and after masking, by weight."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.types import F64, Labels
+from aggopt.measure._rounded import FEW, rounded
+from aggopt.release.audit.counts import combine_codes, encode_entries
+from aggopt.release.report.column import ReportedColumn
+from aggopt.release.report.facts import Facts
+from aggopt.release.report.parts import DataTable
+from aggopt.release.report.words import as_share, figure, share
+
+SHOWN = 20  # rows that are seen at once; the others are folded
+FAR = (0.1, 0.25, 0.5, 1.0)  # standard deviations
+MOVED = 2  # digits of how far the mean of a stratum moved
+
+
+@dataclass(frozen=True)
+class WeightedMoments:
+    """The mean, the standard deviation and the total of values, in their units.
+
+    The deviation is of the population: of n, not of n - 1.
+    """
+
+    mean: float
+    deviation: float
+    total: float
+
+    @classmethod
+    def of(cls, values: F64, weights: F64 | None = None) -> "WeightedMoments":
+        """Return those of values (n,), each of which counts by its weight (n,).
+
+        Missing values (nan) are left out; all three are nan where no value is left.
+
+        Examples
+        --------
+        >>> values = np.array([1.0, 3.0, np.nan])
+        >>> WeightedMoments.of(values, np.array([3.0, 1.0, 9.0]))
+        WeightedMoments(mean=1.5, deviation=0.866..., total=6.0)
+        """
+        there = ~np.isnan(values)
+        x = values[there]
+        if not x.size:
+            return cls(np.nan, np.nan, np.nan)
+        w = None if weights is None else weights[there]
+        mean = float(np.average(x, weights=w))
+        deviation = float(np.sqrt(np.average((x - mean) ** 2, weights=w)))
+        return cls(mean, deviation, mean * (len(x) if w is None else float(w.sum())))
+
+
+def means_within(
+    values: F64, strata: Labels, weights: F64 | None = None
+) -> tuple[F64, Labels]:
+    """Return the mean of values (n,) in each stratum 0..m-1 (m,), and how many it has.
+
+    Missing values (nan) are left out; the mean is nan where no value is left.
+
+    Examples
+    --------
+    >>> means_within(np.array([1.0, 3.0, 7.0]), np.array([0, 0, 1]))
+    (array([2., 7.]), array([2, 1]))
+    """
+    there, m = ~np.isnan(values), int(strata.max()) + 1
+    x, of = values[there], strata[there]
+    w = np.ones(len(x)) if weights is None else weights[there]
+    sums, mass = np.bincount(of, w * x, m), np.bincount(of, w, m)
+    means = np.divide(sums, mass, out=np.full(m, np.nan), where=mass > 0)
+    return means, np.bincount(of, minlength=m)
+
+
+def moments_table(
+    facts: Facts, columns: list[ReportedColumn]
+) -> tuple[DataTable | None, DataTable | None]:
+    """Return the moments of these attributes: those shown, and those folded."""
+    rows = [_row(column, facts.weights) for column in columns]
+    shown = _table(rows[:SHOWN], facts) if rows else None
+    return shown, _table(rows[SHOWN:], facts) if rows[SHOWN:] else None
+
+
+def _row(column: ReportedColumn, weights: F64 | None) -> list[str]:
+    """Return mean, spread and, by weight, the total, and how far values moved.
+
+    Of fewer than ten originals nothing is said.
+    """
+    after = _cells(column, WeightedMoments.of(column.after, weights), weights)
+    if column.before is None:
+        return [column.name, *after]
+    few = int((~np.isnan(column.before)).sum()) < FEW
+    if few:  # a mean and a spread of two give both away
+        before, moved = [""] * len(after), [""] * len(FAR)
+    else:
+        moments = WeightedMoments.of(column.before, weights)
+        before, moved = _cells(column, moments, weights), _moved(column, moments)
+    pairs = zip(before, after, strict=True)
+    return [column.name, *(cell for pair in pairs for cell in pair), *moved]
+
+
+def _cells(
+    column: ReportedColumn, moments: WeightedMoments, weights: F64 | None
+) -> list[str]:
+    unit = f" {column.unit}" if column.unit else ""
+    cells = [
+        "" if column.dated else _figure(moments.mean),
+        f"{spread}{unit}" if (spread := _figure(moments.deviation)) else "",
+    ]
+    total = "" if column.dated else _figure(moments.total)
+    return cells if weights is None else [*cells, total]
+
+
+def _figure(number: float) -> str:
+    return "" if np.isnan(number) else figure(rounded(number))
+
+
+def _moved(column: ReportedColumn, moments: WeightedMoments) -> list[str]:
+    """Return the shares of records whose value moved by so much of a deviation."""
+    one, other = column.both or (column.after, column.after)
+    away = np.abs(one - other) / (moments.deviation or 1.0)
+    return [share(as_share(float((away <= far).mean()))) for far in FAR]
+
+
+def _table(rows: list[list[str]], facts: Facts) -> DataTable:
+    names = ["mean", "sd", *(["total"] if facts.weights is not None else [])]
+    head = ["attribute", *names]
+    if facts.original is not None:
+        head = ["attribute"]
+        head += [name for each in names for name in (f"{each} before", "after")]
+        head += [f"moved \N{LESS-THAN OR EQUAL TO} {far:g} sd" for far in FAR]
+    caption = "Means and standard deviations, and how far values moved"
+    if facts.weights is not None:
+        caption = (
+            "Means, standard deviations and totals by sampling weight, and how far "
+            "values moved, each record counted once"
+        )
+    elif facts.job.roles.weight:
+        caption += "; each record counts once, since the file has no weights"
+    return DataTable(caption, head, rows, range(1, len(head)))
+
+
+def means_by_stratum(facts: Facts, columns: list[ReportedColumn]) -> DataTable | None:
+    """Return how the means of numbers moved within strata; None without strata.
+
+    Of more than twenty rows those whose mean moved most, by what is shown of it.
+    """
+    if not facts.audit.strata or facts.original is None:
+        return None
+    frame = facts.released.frame.select(*facts.audit.strata)
+    strata = combine_codes(encode_entries(frame[name]) for name in frame.columns)
+    first = np.unique(strata, return_index=True)[1]
+    named = frame[first.tolist()].rows()
+    rows = [
+        row
+        for column in columns
+        if column.before is not None and not column.dated
+        for row in _rows(column, strata, named, facts.weights)
+    ]
+    if not rows:
+        return None
+    by_weight = "" if facts.weights is None else " by sampling weight"
+    caption = f"Means{by_weight} by stratum ({', '.join(frame.columns)})"
+    if len(rows) > SHOWN:
+        caption += f": the {SHOWN} of {len(rows)} that moved most"
+        rows = sorted(rows, key=lambda row: -row[0])[:SHOWN]
+    head = ["stratum", "attribute", "mean before", "after", "moved, in sd"]
+    return DataTable(caption, head, [cells for _, cells in rows], range(2, 5))
+
+
+def _rows(
+    column: ReportedColumn, strata: Labels, named: list[Any], weights: F64 | None
+) -> Iterator[tuple[float, list[str]]]:
+    """Yield of each stratum how far the mean moved, -1 where unknown, and its cells."""
+    if column.before is None:
+        return
+    before, counts = means_within(column.before, strata, weights)
+    after, _ = means_within(column.after, strata, weights)
+    width = rounded(WeightedMoments.of(column.before, weights).deviation)
+    for j, entries in enumerate(named):
+        cells = [", ".join(map(str, entries)), column.name]
+        if counts[j] < FEW or np.isnan(after[j]):
+            yield -1.0, [*cells, "", _figure(after[j]), ""]
+            continue
+        away = abs(rounded(after[j]) - rounded(before[j])) / (width or 1.0)
+        away = rounded(away, MOVED)
+        shown = [_figure(before[j]), _figure(after[j]), figure(away, MOVED)]
+        yield away, [*cells, *shown]

@@ -1,0 +1,67 @@
+"""One page of HTML that opens offline: whatever is put into it is escaped."""
+
+import base64
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from aggopt.release.report.words import figure, share, whole
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def page(template: str, *, script: str = "", **facts: Any) -> str:
+    """Return a page: the template of this name, filled with facts.
+
+    It needs no script to be read, asks for no address, and its Content-Security-Policy
+    lets a browser run and draw nothing but what it brings along.
+
+    Parameters
+    ----------
+    template
+        The name of a file in `aggopt/release/report/templates/`.
+    script
+        Plain JavaScript that adds to the page; none when empty.
+    facts
+        What the template speaks of.  A name that it uses and that is not among them
+        raises.
+
+    Examples
+    --------
+    >>> "<h1><bdi>&lt;b&gt;</bdi></h1>" in page("base.html", title="<b>")
+    True
+    """
+    style = (TEMPLATES / "style.css").read_text("utf-8")
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            style=Markup(style),
+            script=Markup(script),
+            style_hash=_digest(style),
+            script_hash=_digest(script) if script else "",
+            **facts,
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"share": share, "figure": figure, "whole": whole}
+    return made
+
+
+def _digest(text: str) -> str:
+    """Return what a Content-Security-Policy names an inline text by."""
+    return f"sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}"

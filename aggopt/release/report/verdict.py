@@ -1,0 +1,235 @@
+"""What a report says first: seal, open risks, four tiles, three sentences."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from math import fsum
+
+import numpy as np
+
+from aggopt.aggregate import AGGREGATORS
+from aggopt.core.plural import plural
+from aggopt.core.types import Labels
+from aggopt.privacy._dominance import Dominance
+from aggopt.privacy._requirement import Check
+from aggopt.release.audit.bounds import BoundsCheck
+from aggopt.release.audit.counts import combine_codes, encode_entries
+from aggopt.release.audit.risk_limits import LINKAGE, RiskLimit
+from aggopt.release.report.charts.bars import AttackBar
+from aggopt.release.report.facts import Facts
+from aggopt.release.report.proof import worst_gap
+from aggopt.release.report.words import at_most, share
+from aggopt.solvers import Certificate
+from aggopt.solvers._certificate import PROVEN
+
+STATISTICS = ("mean", "variance", "covariance")
+SIGNS = {"green": "\N{CHECK MARK}", "amber": "!", "red": "\N{BALLOT X}"}
+TOO_FEW = "not said of fewer than 10 records"
+Card = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What stands at the top of a report.
+
+    Attributes
+    ----------
+    state, sign
+        "green", "amber" or "red", and the sign of it.
+    heading
+        The seal in one line.
+    risks
+        What the requirements leave open, in sentences.
+    says
+        What was counted, on what, and whether the file may be published.
+    checks
+        Each further requirement, and what was found of it.
+    cards
+        Name, figure and meaning of four numbers.
+    sentences
+        What was done, how the values were chosen, what it changed.
+    """
+
+    state: str
+    sign: str
+    heading: str
+    risks: tuple[str, ...]
+    says: tuple[str, ...]
+    checks: tuple[str, ...]
+    cards: tuple[Card, ...]
+    sentences: tuple[str, ...]
+
+
+def verdict(facts: Facts, best: AttackBar | None) -> Headline:
+    """Return what a report says first; `best` is the attack of most success."""
+    audit, seal = facts.audit, facts.audit.seal
+    return Headline(
+        state=seal.state,
+        sign=SIGNS[seal.state],
+        heading=seal.heading,
+        risks=seal.risks,
+        says=(*_says(facts), seal.advice),
+        checks=(*map(_told, audit.checks), *map(_stated, facts.stated)),
+        cards=(_attack(facts, best), _unchanged(facts), _loss(facts), _groups(facts)),
+        sentences=tuple(_sentences(facts)),
+    )
+
+
+def _told(check: Check | BoundsCheck | RiskLimit) -> str:
+    """Say what was found: of weights, which are not published, in whole percent.
+
+    Of a linkage it says whether the promise holds: the figure is a measure.
+    """
+    if isinstance(check, RiskLimit) and check.name == LINKAGE:
+        return f"{check.promise}: it was measured with the originals, before writing."
+    if isinstance(check, Check) and check.promise == Dominance.model:
+        return str(replace(check, found=round(check.found, 2)))
+    return str(check)
+
+
+def _stated(check: Check) -> str:
+    """Say what the manifest has of it, and why it was not counted again."""
+    return (
+        f"{_told(check)} So its manifest says: it is of the weights that originals "
+        "had, which no release has, and was not counted again."
+    )
+
+
+def _says(facts: Facts) -> Iterator[str]:
+    audit = facts.audit
+    rarest = plural(audit.smallest, facts.what)
+    scope = "each block of the masked attributes"
+    of = "the masked attributes" if audit.scope == "combination" else scope
+    strata = audit.strata and f" and {', '.join(audit.strata)}"
+    yield f"Every combination of {of}{strata or ''} stands in at least {rarest}."
+    if facts.sha256 is not None:
+        yield (
+            "It was counted on the bytes of the file, by code that knows nothing of "
+            "how they were made."
+        )
+    else:
+        yield "It was counted on the values that are released."
+    yield f"What was promised is stated by {facts.promised_by}."
+    if audit.identifiers:
+        yield f"Columns that must not be there: {', '.join(audit.identifiers)}."
+
+
+def _attack(facts: Facts, best: AttackBar | None) -> Card:
+    """Return the tile of the attack that succeeds most often, by its name."""
+    name = "Best attack"
+    if best is None:
+        why = TOO_FEW if facts.few else "no attack was measured"
+        return name, "none", why
+    if facts.measures is None:
+        name = "Best attack measured"
+    chance = "" if best.chance is None else f"; {share(best.chance)} by chance"
+    limit = "" if best.limit is None else f"; groups allow {share(best.limit)} at most"
+    return name, share(best.share), f"{best.name}{chance}{limit}"
+
+
+def _unchanged(facts: Facts) -> Card:
+    name = "Published unchanged"
+    if facts.unchanged is None:
+        return name, "none", TOO_FEW if facts.few else "not counted"
+    of = "of records have every masked value as in the originals"
+    return name, share(facts.unchanged / facts.audit.records), of
+
+
+def _loss(facts: Facts) -> Card:
+    name, of = "Information lost", "of the sum of squares; lower is better"
+    loss = facts.loss if facts.measures is None else facts.measures["il"]
+    if loss is None:
+        return name, "none", TOO_FEW if facts.few else "nothing was measured"
+    return name, share(loss), of
+
+
+def _groups(facts: Facts) -> Card:
+    """Return the tile of how much less other groups could lose, at most."""
+    name = "Could better groups exist?"
+    values = _of_values(facts)
+    if facts.few:
+        return name, "none", TOO_FEW
+    less = saving(facts.groups.values())
+    if less is None:
+        return name, "unknown", f"no bound on other groups is proven; {values}"
+    if less <= PROVEN:
+        return name, "no", f"proven: no groups have less squared error; {values}"
+    figure = f"at most {at_most(less)} less loss"
+    return name, figure, f"proven bound on the squared error of groups; {values}"
+
+
+def saving(groups: Iterable[Certificate]) -> float | None:
+    """Return the share of the squared error that other groups could save, at most.
+
+    None where a partition has no proven bound.
+    """
+    found = list(groups)
+    bounds = [each.bound for each in found if each.bound is not None]
+    if not found or len(bounds) < len(found):
+        return None
+    objective = fsum(each.objective for each in found)
+    less = objective - fsum(bounds)
+    return max(less, 0.0) / objective if objective > 0 else 0.0
+
+
+def _of_values(facts: Facts) -> str:
+    """Say what is proven of the values that these groups publish."""
+    gap = worst_gap(facts.certificates)
+    if gap is None:
+        return "some published values have no proven bound"
+    if gap <= PROVEN:
+        return "for these groups the values are proven best"
+    return (
+        f"for these groups the values are within {at_most(min(gap, 1.0))} of the best"
+    )
+
+
+def _sentences(facts: Facts) -> Iterator[str]:
+    audit, sizes = facts.audit, facts.sizes
+    within = f", each within one {' and '.join(audit.strata)}" if audit.strata else ""
+    if audit.scope == "blocks" and len(audit.blocks) > 1:
+        groups = f"groups in each of {len(audit.blocks)} blocks of attributes"
+    else:
+        groups = f"{len(sizes)} groups of {sizes.min()} to {sizes.max()}"
+    yield (
+        f"{plural(audit.records, 'record')} were put into {groups}, similar ones "
+        f"together{within}, and each group publishes one value per attribute instead "
+        "of its members' own."
+    )
+    yield " ".join(_chosen(facts))
+    yield from _changed(facts)
+
+
+def _chosen(facts: Facts) -> Iterator[str]:
+    how = facts.job.aggregation
+    known = AGGREGATORS[how.method].when if how.method in AGGREGATORS else ""
+    yield f"The values were chosen by {how.method}{f' ({known})' if known else ''}."
+    kept = [f"the {statistic}" for statistic in STATISTICS if statistic in how.keeps]
+    if kept and facts.columns:
+        yield f"Of numbers they keep {' and '.join(kept)}."
+    gap = worst_gap(facts.certificates)
+    if gap is not None and gap <= PROVEN:
+        yield "For these groups it is proven that no choice does better."
+    else:
+        yield "That no choice does better is not proven of all of them: see below."
+
+
+def _changed(facts: Facts) -> Iterator[str]:
+    if facts.original is None:
+        return
+    own, strata = facts.original.frame, facts.released.frame
+    columns = [own[name] for name in facts.names]
+    columns += [strata[name] for name in facts.job.roles.stratum]
+    before = combine_codes(map(encode_entries, columns))
+    now = facts.audit.unique
+    is_or_are = "is" if now == 1 else "are"
+    of_them = " of them" if facts.what == "record" else ""
+    after = f"{plural(now, facts.what)}{of_them} {is_or_are}" if now else "none is"
+    yield (
+        f"Before, {share(_unique(before))} of the records were unique with their "
+        f"combination; now {after}."
+    )
+
+
+def _unique(labels: Labels) -> float:
+    sizes = np.bincount(labels)
+    return float((sizes == 1).sum() / len(labels))

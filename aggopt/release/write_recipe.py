@@ -1,0 +1,28 @@
+"""How a release was written, for who makes it again."""
+
+from dataclasses import dataclass, replace
+
+from aggopt.errors import RepeatError
+
+
+@dataclass(frozen=True)
+class WriteRecipe:
+    """How a release was written before: the seed of its order, and the table's hash."""
+
+    seed: int | None
+    sha256: str
+    reason: str = ""
+
+    def explained(self, reason: str) -> "WriteRecipe":
+        """Return it with what to say where the bytes differ."""
+        return replace(self, reason=reason)
+
+    def require(self, digest: str) -> None:
+        """Refuse a table of other bytes."""
+        if digest != self.sha256:
+            raise RepeatError(
+                "The masked table came out different from the one that the manifest "
+                f"describes. {self.reason}",
+                fix="repeat it with the manifest as it was written, where those "
+                "versions are, and without time limits; nothing was written.",
+            )

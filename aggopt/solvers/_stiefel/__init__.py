@@ -1,3 +1,0 @@
-"""Wishes of all attributes at once: a local search on a Stiefel manifold, a bound."""
-
-from aggopt.solvers._stiefel.run import run as run

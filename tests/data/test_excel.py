@@ -1,0 +1,239 @@
+"""Reading Excel files: one sheet, one type a column, nothing worked out."""
+
+import datetime as dt
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import openpyxl
+import pyarrow as pa
+import pytest
+
+from aggopt.data.readers import excel, excel_archive
+from aggopt.data.readers.read import read_as_text
+from aggopt.errors import TableError
+from aggopt.job import Input
+
+SECRET = "Ms Secret"
+
+
+def sheet(folder, *rows, spoilt=None):
+    """Return the table of a workbook with these rows on one sheet."""
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    if spoilt:
+        spoilt(book)
+    book.save(folder / "t.xlsx")
+    return read_as_text(folder / "t.xlsx", Input())
+
+
+def column(folder, *entries):
+    """Return a column of these entries, beside one that has all."""
+    table = sheet(folder, ["x", "all"], *([entry, 1] for entry in entries))
+    return table["x"]
+
+
+MOMENT = dt.datetime(2020, 2, 29, 12, 30, 15)
+DAY = dt.datetime(2020, 2, 29)
+TYPES = [
+    ([1, 2.0, None], pa.int64(), [1, 2, None]),
+    ([1, 0.25], pa.float64(), [1.0, 0.25]),
+    ([True, None, False], pa.bool_(), [True, None, False]),
+    (["007", "", None, "NA"], pa.string(), ["007", None, None, "NA"]),
+    ([DAY, None], pa.date32(), [DAY.date(), None]),
+    ([DAY, MOMENT], pa.timestamp("us"), [DAY, MOMENT]),
+    ([dt.time(23, 59), None], pa.time64("us"), [dt.time(23, 59), None]),
+    ([dt.timedelta(days=2)], pa.duration("us"), [dt.timedelta(days=2)]),
+    ([None, None], pa.float64(), [None, None]),
+    ([5, "NA", " . ", "#N/A"], pa.int64(), [5, None, None, None]),
+    ([DAY, "NA"], pa.date32(), [DAY.date(), None]),
+    (["a", "#N/A"], pa.string(), ["a", None]),
+]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize(("entries", "kind", "expected"), TYPES)
+def test_a_column_has_the_type_of_its_entries(
+    tmp_path, entries, kind, expected
+) -> None:
+    found = column(tmp_path, *entries)
+    assert found.type == kind
+    assert found.to_pylist() == expected
+
+
+def test_text_that_looks_like_something_else_is_text(tmp_path) -> None:
+    def as_text(book):
+        for row, text in enumerate(["=1+1", "#DIV/0!", "1.5"], start=2):
+            book.active.cell(row, 1, text).data_type = "s"
+
+    rows = [["x", "all"], [None, 1], [None, 1], [None, 1]]
+    found = sheet(tmp_path, *rows, spoilt=as_text)
+    assert found["x"].to_pylist() == ["=1+1", "#DIV/0!", "1.5"]
+
+
+def test_rows_and_columns_without_entries_are_none(tmp_path) -> None:
+    table = sheet(
+        tmp_path, ["x", "y", None], [1, "a", None], [None, "", None], [2, None, None]
+    )
+    assert table.to_pydict() == {"x": [1, 2], "y": ["a", None]}
+
+
+def test_sheets_without_entries_do_not_count(tmp_path) -> None:
+    def with_others(book):
+        book.create_sheet("empty", 0)
+
+    table = sheet(tmp_path, ["x"], [1], spoilt=with_others)
+    assert table.to_pydict() == {"x": [1]}
+
+
+def hidden(book):
+    more = book.create_sheet("more")
+    more.append([SECRET])
+    more.sheet_state = "hidden"
+
+
+def merged(book):
+    book.active.merge_cells("A2:A3")
+    book.active.merge_cells("B2:C2")
+
+
+def with_entry(place, value):
+    return lambda book: book.active.__setitem__(place, value)
+
+
+REFUSED = [
+    (hidden, "has 2 sheets with entries, hidden ones included"),
+    (merged, "has 2 ranges of merged cells"),
+    (with_entry("A2", "=B2"), "has 1 formula, and"),
+    (with_entry("A1", "=B2"), "has 1 formula, and"),
+    (with_entry("A2", "#VALUE!"), "has 1 cell with an error"),
+    (with_entry("B3", SECRET), r"several types: 'y' \(1 numbers, 1 text\)"),
+    (with_entry("B3", DAY), r"'y' \(1 numbers, 1 dates\)"),
+    (with_entry("B3", True), r"'y' \(1 truth values, 1 numbers\)"),
+    (with_entry("C2", SECRET), "A column has no name"),
+    (with_entry("B1", "x"), r"more than once: see columns 1, 2\."),
+]
+
+
+@pytest.mark.parametrize(("spoilt", "message"), REFUSED)
+def test_what_is_not_one_plain_table_is_refused(tmp_path, spoilt, message) -> None:
+    with pytest.raises(TableError, match=message) as refused:
+        sheet(tmp_path, ["x", "y"], [1, 2], [3, 4], spoilt=spoilt)
+    assert SECRET not in str(refused.value)
+
+
+def test_an_empty_workbook_is_refused(tmp_path) -> None:
+    with pytest.raises(TableError, match=r"t\.xlsx is empty"):
+        sheet(tmp_path)
+
+
+def test_a_line_of_names_alone_has_no_records(tmp_path) -> None:
+    table = sheet(tmp_path, ["x", "y"])
+    assert (table.num_rows, table.column_names) == (0, ["x", "y"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"PK\x03\x04 " + SECRET.encode(), "is not a readable xlsx file"),
+        (bytes.fromhex("d0cf11e0a1b11ae1") + SECRET.encode(), "is encrypted, or of a"),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused(tmp_path, content, message) -> None:
+    (tmp_path / "t.xlsx").write_bytes(content)
+    with pytest.raises(TableError, match=message) as refused:
+        read_as_text(tmp_path / "t.xlsx", Input())
+    assert SECRET not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def changed(folder, change):
+    """Return the path of a workbook whose sheet, as bytes of XML, is changed."""
+    sheet(folder, ["x", "y"], [1, 2], [3, 4])
+    with ZipFile(folder / "t.xlsx") as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts[SHEET] = change(parts[SHEET])
+    with ZipFile(folder / "t.xlsx", "w", ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return folder / "t.xlsx"
+
+
+def after(mark, text):
+    """Return a change that puts text behind the last such mark."""
+    return lambda xml: (mark + text).join(xml.rsplit(mark, 1))
+
+
+def test_a_cell_far_from_the_others_takes_no_memory(tmp_path) -> None:
+    with pytest.raises(TableError, match="16383 of 16384 columns have no name"):
+        sheet(tmp_path, ["x"], [1], spoilt=with_entry("XFD1048576", 1))
+    table = sheet(tmp_path, ["x", "y"], [1, 2], spoilt=with_entry("A1048576", 7))
+    assert table.to_pydict() == {"x": [1, 7], "y": [2, None]}
+    assert (tmp_path / "t.xlsx").stat().st_size < 10_000
+
+
+def test_a_workbook_that_unpacks_to_far_more_is_not_unpacked(tmp_path) -> None:
+    large = after(b"</row>", b" " * 60_000_000)
+    path = changed(tmp_path, large)
+    with pytest.raises(TableError) as refused:
+        read_as_text(path, Input())
+    assert refused.match(r"t\.xlsx has 6\d\.\d KiB and unpacks to 57 MiB, 9\d\d times")
+    assert refused.match("To fix: use the file only if you trust it: then save")
+
+
+def test_a_workbook_that_takes_more_memory_than_there_is_is_refused(
+    tmp_path, monkeypatch
+) -> None:
+    path = changed(tmp_path, lambda xml: xml)
+    monkeypatch.setattr(excel_archive, "available_memory", lambda: 2**16)
+    with pytest.raises(TableError, match=r"memory; 64\.0 KiB are left"):
+        read_as_text(path, Input())
+
+
+LINK = b'<hyperlinks><hyperlink ref="%s" location="A1"/></hyperlinks>'
+MERGED = b'<mergeCells count="1"><mergeCell ref="%s"/></mergeCells>'
+
+
+@pytest.mark.parametrize("ranges", [LINK, MERGED], ids=["links", "merged"])
+@pytest.mark.parametrize("place", ["A1:XFD1048576", "XFD1048576:A1"])
+def test_ranges_of_many_cells_are_not_unfolded(tmp_path, ranges, place) -> None:
+    path = changed(tmp_path, after(b"</sheetData>", ranges % place.encode()))
+    with pytest.raises(TableError, match="cells or links with 17179869184 cells"):
+        read_as_text(path, Input())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        after(b"</sheetData>", MERGED % b"A1:&#88;FD1048576"),
+        after(b"</sheetData>", LINK % b"A:XFD"),
+        lambda xml: b"<!DOCTYPE a [<!ENTITY b 'c'>]>" + xml,
+        lambda xml: xml.decode().encode("utf-16"),
+    ],
+    ids=["entity", "columns", "DOCTYPE", "UTF-16"],
+)
+def test_ranges_that_hide_make_a_workbook_unreadable(tmp_path, change) -> None:
+    with pytest.raises(TableError, match="is not a readable xlsx file"):
+        read_as_text(changed(tmp_path, change), Input())
+
+
+def test_a_link_of_one_cell_is_read_over(tmp_path) -> None:
+    path = changed(tmp_path, after(b"</sheetData>", LINK % b"A2"))
+    assert read_as_text(path, Input()).to_pydict() == {"x": [1, 3], "y": [2, 4]}
+
+
+def test_few_entries_in_many_cells_are_refused(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(excel, "SPARSE", 100)
+    rows = [[None] * (j % 30) + [1] for j in range(30)]
+    with pytest.raises(TableError, match="has entries in 30 of 900 cells"):
+        sheet(tmp_path, [f"x{j}" for j in range(30)], *rows)
+
+
+def test_a_whole_number_beyond_floats_is_infinite(tmp_path) -> None:
+    number = b"9" * 400
+    path = changed(
+        tmp_path, lambda xml: xml.replace(b"<v>3</v>", b"<v>%s</v>" % number)
+    )
+    assert read_as_text(path, Input())["x"].to_pylist() == [1.0, float("inf")]

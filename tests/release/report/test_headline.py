@@ -1,0 +1,207 @@
+"""The head of a report: the seal, tiles, columns of the file, filled values."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from reading import Reader, table
+from tables import MDAV
+
+import aggopt
+from aggopt.release.audit.unchanged import Unchanged
+from aggopt.release.report.html import report_html
+from aggopt.release.report.of_release import facts_of
+from aggopt.release.report.verdict import saving, verdict
+from aggopt.solvers import Certificate, Status
+
+N = 60
+
+
+def survey() -> pd.DataFrame:
+    """Persons in households, all of whom their household and age single out."""
+    rng = np.random.default_rng(3)
+    return pd.DataFrame(
+        {
+            "income": rng.gamma(4.0, 1e3, N).round(1),
+            "wealth": rng.gamma(2.0, 1e4, N).round(1),
+            "house": np.arange(N) // 12,
+            "person": np.arange(N) % 12,
+            "region": np.arange(N) % 3,
+            "debt": rng.normal(0.0, 1e3, N).round(2),
+            "name": [f"n{j}" for j in range(N)],
+        }
+    )
+
+
+def masked(**roles: list[str]) -> aggopt.Release:
+    """Return a release in which k = 4; columns without a role here are dropped."""
+    named = {"quasi-identifier": ["income", "wealth"], **roles}
+    known = {name for names in named.values() for name in names}
+    rest = [name for name in survey() if name not in known]
+    asked = aggopt.Job(
+        roles={**named, "identifier": rest}, privacy={"k": 4}, partition=MDAV
+    )
+    return aggopt.mask(survey(), asked)
+
+
+def page_of(release: aggopt.Release, **changed) -> str:
+    return report_html(replace(facts_of(release, "masked.csv"), **changed))
+
+
+@pytest.mark.parametrize(
+    ("roles", "state", "heading", "risk"),
+    [
+        ({}, "green", "k = 4 holds", None),
+        (
+            {"confidential": ["debt"]},
+            "green",
+            "k = 4 holds",
+            "If somebody knew 'debt', 60 of 60 records would be unique.",
+        ),
+        (
+            {"other": ["region", "person", "house"], "confidential": ["debt"]},
+            "amber",
+            "k = 4 holds, but 60 of 60 records are unique with 'person' and 'house'",
+            None,
+        ),
+    ],
+)
+def test_the_seal_is_the_same_in_all_that_shows_it(roles, state, heading, risk):
+    release = masked(**roles)
+    seal = release.audit.seal
+    assert (seal.state, seal.heading) == (state, heading)
+    assert seal.risks == (() if risk is None else (risk,))
+    page = page_of(release)
+    assert f'class="verdict {state}"' in page
+    head = f"{heading} {risk or 'Every combination'}"
+    assert head in Reader(page).text
+    assert release.manifest()["audit"]["seal"]["state"] == state
+    assert heading.replace("'", "&#x27;") in release._repr_html_()
+
+
+def test_strata_that_k_is_counted_in_leave_the_seal_green():
+    assert masked(stratum=["region"]).audit.seal.state == "green"
+
+
+def test_blocks_whose_combination_tells_records_apart_are_amber():
+    alone = aggopt.Job(
+        roles={
+            "quasi-identifier": ["income", "wealth"],
+            "identifier": ["house", "person", "region", "debt", "name"],
+        },
+        privacy={"k": 4, "scope": "blocks"},
+        partition={"method": "individual_ranking"},
+    )
+    audit = aggopt.mask(survey(), alone).audit
+    assert audit.unique > 0
+    assert audit.seal.heading == (
+        f"k = 4 holds, but {audit.unique} of 60 records are unique with all 2 masked "
+        "columns"
+    )
+    assert audit.warning in audit.seal.risks
+
+
+def test_the_tile_of_the_best_attack_is_the_longest_bar_of_the_chart():
+    page = page_of(masked(confidential=["debt"]))
+    rows = table(page, "Attacks")[1:]
+    share = {row[0]: int(re.sub(r"\D", "", row[2])) for row in rows}
+    name, most = max(share.items(), key=lambda item: item[1])
+    said = re.search(r"Best attack (\d+) % ([^;]+); ", Reader(page).text)
+    assert said is not None
+    assert (int(said[1]), said[2]) == (most, name)
+
+
+@pytest.mark.parametrize(
+    ("records", "shown"),
+    [(None, "none not counted"), (0, "0 % of"), (1, "2 % of"), (60, "100 % of")],
+)
+def test_a_tile_says_how_many_records_are_published_unchanged(records, shown):
+    release = masked()
+    same = None if records is None else Unchanged(records=records, cells={})
+    release = replace(release, audit=replace(release.audit, unchanged=same))
+    assert f"Published unchanged {shown}" in Reader(page_of(release)).text
+
+
+def test_a_tile_says_how_much_less_other_groups_could_lose():
+    proven = Certificate(Status.OPTIMAL, 4.0, 4.0, 0.0, "x", 1.0)
+    loose = Certificate(Status.LIMIT, 4.0, 2.58, 0.0, "x", 1.0)
+    unknown = Certificate(Status.LOCAL, 4.0, None, 0.0, "x", 1.0)
+    assert saving([proven, loose]) == pytest.approx(1.42 / 8)
+    assert saving([proven, unknown]) is None
+    facts = facts_of(masked(), "masked.csv")
+    for found, figure in (
+        ({"a": loose}, "at most 36 % less loss"),
+        ({"a": proven}, "no"),
+        ({"a": loose, "b": unknown}, "unknown"),
+    ):
+        card = verdict(replace(facts, groups=found), None).cards[-1]
+        assert card[:2] == ("Could better groups exist?", figure)
+        assert "for these groups the values are proven best" in card[2]
+
+
+def test_every_column_of_the_file_is_listed_with_its_role():
+    roles = {"other": ["house"], "confidential": ["debt"], "stratum": ["region"]}
+    release = masked(**roles)
+    rows = table(page_of(release), "Columns of the file")[1:]
+    assert [row[0] for row in rows] == list(release.table.columns)
+    said = {row[0]: row[1:] for row in rows}
+    assert said["income"] == [
+        "quasi-identifier",
+        "masked: one value for each group; keeps mean",
+    ]
+    assert said["house"] == [
+        "other",
+        "published as it is; others may know it of a person",
+    ]
+    assert said["debt"][0] == "confidential"
+    assert said["region"][1] == "published as it is; no group straddles its values"
+    assert "name" not in said
+
+
+def test_values_that_were_filled_in_are_told_and_their_means_are_not_called_safe():
+    frame = survey()[["income", "wealth", "debt"]]
+    frame.loc[np.arange(0, N, 5), "income"] = np.nan
+    frame.loc[:2, "wealth"] = np.nan
+    asked = aggopt.Job(
+        roles={"quasi-identifier": ["income", "wealth", "debt"]},
+        privacy={"k": 4},
+        missing={"policy": "fill"},
+        attributes={"debt": {"upper": 9000.0}},
+        partition=MDAV,
+    )
+    page = page_of(aggopt.mask(frame, asked))
+    text = Reader(page).text
+    assert "values were filled in: income 12, wealth fewer than 10." in text
+    assert "means of masked numbers, as in the originals but for rounding." in text
+    assert "Not of income, wealth: see below." in text
+    rows = {row[0]: row[2] for row in table(page, "Columns of the file")[1:]}
+    assert rows["income"].endswith("12 missing values filled in")
+    assert rows["debt"].startswith("masked: one value for each group; at most 9000")
+    assert 'policy = "fill"' in text
+    assert "[attributes.debt]" in text
+
+
+def test_where_all_numbers_have_filled_values_no_mean_is_called_safe():
+    facts = replace(facts_of(masked(), "x"), filled={"income": 20, "wealth": 20})
+    assert "Safe:" not in Reader(report_html(facts)).text
+
+
+def test_a_report_of_written_files_knows_what_the_manifest_knows(tmp_path):
+    frame = survey()[["income", "wealth"]]
+    frame.loc[:11, "income"] = np.nan
+    frame.loc[20:, ["income", "wealth"]] = 7.0
+    asked = aggopt.Job(
+        roles={"quasi-identifier": ["income", "wealth"]},
+        privacy={"k": 4},
+        missing={"policy": "fill"},
+        partition=MDAV,
+    )
+    from aggopt.pipeline.review.report_data import read_report_data
+
+    release = aggopt.mask(frame, asked)
+    release.write(tmp_path / "masked.csv")
+    facts = read_report_data(tmp_path / "masked.csv")
+    assert facts.unchanged == release.audit.unchanged.records > 0
+    assert facts.filled == {"income": 12}

@@ -1,0 +1,23 @@
+"""What is told of units whose records are known to belong together, word for word."""
+
+import numpy as np
+import pytest
+
+from aggopt.release.audit.unit_compositions import count_linked_units, together_known
+
+PUBLISHED = np.array([0, 0, 0, 0, 0, 1])
+ALONE = np.array([7, 7, 3, 3, 5, 5])  # 5 has another value
+
+
+def test_units_that_would_be_alone_are_counted_in_words() -> None:
+    (said,) = together_known(PUBLISHED, ALONE, 2)
+    assert "make 1 of 3 units unique" in said
+    assert together_known(PUBLISHED[:4], np.array([7, 7, 3, 3]), 2) == []
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_what_units_share_is_counted_of_units(k: int) -> None:
+    found = count_linked_units(("age", "pay"), PUBLISHED, ALONE, k)
+    assert (found.attributes, found.what) == (("age", "pay"), "unit")
+    assert (found.combinations, found.rarest, found.unique) == (2, 1, 1)
+    assert (found.rare, found.total) == ([0, 1, 3][k - 1], 3)

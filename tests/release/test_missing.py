@@ -1,0 +1,98 @@
+"""What an audit says of values that are missing, to the word."""
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from aggopt.release.audit.missing import (
+    MissingValues,
+    compare_missing,
+    count_missing_values,
+    find_missing_in,
+    least_compatible,
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (MissingValues(0, 0, 0, 0, 3), []),
+        (
+            MissingValues(1, 1, 1, 0, 3),
+            [
+                "1 value of quasi-identifiers is missing, in 1 pattern: k counts what "
+                "is missing as a value of its own.",
+                "1 value of the original is suppressed, because fewer than k "
+                "would have shared what is missing.",
+            ],
+        ),
+        (
+            MissingValues(4, 2, 3, None, 3, 7),
+            [
+                "4 values of quasi-identifiers are missing, in 2 patterns: k counts "
+                "what is missing as a value of its own.",
+                "3 values of the original are suppressed, because fewer than k "
+                "would have shared what is missing.",
+                "If what is missing equalled anything, 7 records would share the "
+                "rarest combination: a figure, not k.",
+            ],
+        ),
+        (
+            MissingValues(0, 0, 0, 1, 3),
+            [
+                "1 value that is missing in the original is filled with what the group "
+                "publishes; each is that of 3 records or more that have one. Means and "
+                "variances are kept, where they are, of the values that are there: "
+                "over all records they differ."
+            ],
+        ),
+    ],
+)
+def test_what_is_said(found, said):
+    assert found.notes == said
+
+
+def test_holes_are_null_or_nan_and_empty_text_is_none():
+    cases = [
+        (pd.Series([1.0, np.nan]), [False, True]),
+        (pd.Series(["a", ""]), [False, False]),
+        (pd.Series(["a", None]), [False, True]),
+        (pd.Series([1, 2]), [False, False]),
+        (pl.Series([1.0, None, float("nan")]), [False, True, True]),
+        (pl.Series(["", None, "NA"]), [False, True, False]),
+    ]
+    for series, expected in cases:
+        column = nw.from_native(series, series_only=True)
+        assert find_missing_in(column).tolist() == expected
+
+
+def test_patterns_are_sets_of_attributes_and_none_is_no_pattern():
+    frame = nw.from_native(
+        pd.DataFrame({"a": [1.0, np.nan, np.nan], "b": [1.0, 2.0, np.nan]})
+    )
+    codes = {"a": np.array([0, 1, 1]), "b": np.array([0, 1, 2])}
+    assert count_missing_values(frame, codes, compatible=False) == MissingValues(3, 2)
+    assert count_missing_values(frame, codes, compatible=True).compatible == 2
+    assert count_missing_values(frame[[0]], codes, compatible=True) is None
+
+
+def test_records_agree_where_both_have_a_value():
+    codes = np.array([[0, 0], [0, 2], [1, 1], [2, 2]])
+    holes = np.array([[False, True], [False, False], [True, False], [True, True]])
+    assert least_compatible(codes, holes) == 3
+    assert least_compatible(codes, np.zeros_like(holes)) == 1
+
+
+def test_the_originals_say_what_was_lost_made_and_stands_behind():
+    before = np.array([[1.0, 1.0], [2.0, np.nan], [3.0, 3.0], [np.nan, 4.0]])
+    after = np.array([[1.5, np.nan], [1.5, np.nan], [3.0, 3.5], [3.0, 3.5]])
+    groups = [((0, 1), np.array([0, 0, 1, 1]))]
+    found = compare_missing(MissingValues(2, 1), ("a", "b"), before, after, groups)
+    known = {"suppressed_in": {"b": 1}, "imputed_in": {"a": 1}}
+    assert found == MissingValues(2, 1, suppressed=1, imputed=1, least=1, **known)
+    assert any("group publishes, 'a' 1; each" in note for note in found.notes)
+    assert (
+        compare_missing(None, ("a", "b"), before[:1], after[:1, [0, 0]], groups) is None
+    )

@@ -1,0 +1,150 @@
+"""Risks that a job limits: what is counted, by a recount with pandas alone."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from command.test_cli import JOB, here  # noqa: F401
+from households import OF_UNITS, members, of
+from refusals import refused
+from surveys import ROLES, sample, survey
+
+import aggopt
+from aggopt.errors import InfeasibleInputError, JobError, PrivacyError
+from aggopt.pipeline.review.report_data import read_report_data
+from aggopt.release.audit.risk_limits import sufficient_k
+
+PLAIN = {"quasi-identifier": ["age", "income"], "other": [], "drop": ["note", "w"]}
+
+
+def released(privacy, frame=None, **sections):
+    job = survey(roles=PLAIN, privacy=privacy, **sections)
+    return aggopt.mask(sample() if frame is None else frame, job)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 12])
+def test_limits_are_of_the_values_that_are_written(k, tmp_path):
+    asked = {"k": k, "risk": 1 / k, "average_risk": 1 / k, "linkage": 1 / k}
+    release = released(asked)
+    files = release.write(tmp_path / "masked.csv")
+    sizes = pd.read_csv(files.table).groupby(["age", "income"]).size()
+    found = {each.name: each.found for each in release.audit.limits}
+    assert found["risk"] == pytest.approx(1 / sizes.min())
+    assert found["average_risk"] == pytest.approx(len(sizes) / sizes.sum())
+    assert found["linkage"] == release.measures.linkage
+    stated = json.loads(files.manifest.read_text())
+    for audit in (stated["audit"], stated["output"]["recounted"]):
+        assert {each["name"]: each["found"] for each in audit["limits"]} == found
+
+
+@pytest.mark.parametrize(
+    ("key", "limit", "way"),
+    [
+        ("risk", 0.09, "k = 12, which keeps it"),
+        ("average_risk", 0.1, "k = 10, which keeps it"),
+        ("linkage", 0.05, "a larger k"),
+    ],
+)
+def test_a_risk_that_is_too_large_is_refused(key, limit, way):
+    with pytest.raises(PrivacyError, match=rf"^{key} <= {limit} DOES NOT HOLD") as no:
+        released({"k": 3, key: limit})
+    assert no.value.fix == (
+        f"nothing was written; set {way}, or allow a larger {key} under [privacy]."
+    )
+
+
+def test_the_advice_keeps_the_limit():
+    for limit in (0.5, 0.3, 0.1, 0.09, 1 / 3, 1 / 7):
+        k = sufficient_k(limit)
+        assert 1 / k <= limit
+        assert k == 2 or 1 / (k - 1) > limit
+    release = released({"k": 12, "risk": 0.09, "average_risk": 0.09})
+    assert release.audit.holds
+
+
+def test_a_limit_is_of_the_combination_where_k_is_of_blocks():
+    partition = {"method": "mdav", "attributes": "one by one"}
+    with pytest.raises(PrivacyError, match=r"1 of the 1 record of") as no:
+        released(
+            {"k": 3, "scope": "blocks", "risk": 0.3},
+            partition=partition,
+        )
+    assert 'set scope = "combination" and k = 4, which keeps it' in no.value.fix
+
+
+@pytest.mark.parametrize("published", ["drop", "pseudonym"])
+def test_risks_are_of_units_where_k_counts_units(published):
+    privacy = {"k": 3, "risk": 0.34, "average_risk": 0.34}
+    units = {"attributes": OF_UNITS, "published": published}
+    job = of(OF_UNITS, privacy=privacy, units=units)
+    of_two = members().groupby("household").filter(lambda unit: len(unit) > 1)
+    frame = of_two.groupby("household").head(2).reset_index(drop=True)
+    release = aggopt.mask(frame, job)
+    table = release.table.assign(unit=frame["household"])
+    of_units = table.groupby([*OF_UNITS])["unit"].nunique()
+    risk, average = release.audit.limits
+    if published == "pseudonym":  # units by how many records have what, too
+        by_unit = table.groupby("unit")
+        profiles = [str(sorted(each.values.tolist())) for _, each in by_unit[OF_UNITS]]
+        of_units = pd.Series(profiles).value_counts()
+    assert risk.found == pytest.approx(1 / of_units.min())
+    assert average.found == pytest.approx(len(of_units) / of_units.sum())
+    assert "unit" in str(risk)
+    assert "unit" in str(average)
+
+
+def test_weights_are_refused_where_risks_count_records():
+    with refused(
+        "risk and average_risk under [privacy] count each record once, and 'w' says "
+        "how many of the population each record stands for.",
+        "leave risk and average_risk out: choose k, by which the risk of a record in "
+        "the sample is at most 1/k, and read the risk by weights that aggopt risk "
+        "prints.",
+        JobError,
+    ):
+        survey(roles=ROLES, privacy={"k": 3, "risk": 0.2, "average_risk": 0.1})
+    assert survey(roles=ROLES, privacy={"k": 3, "linkage": 0.5}).privacy.linkage == 0.5
+
+
+def test_limits_that_nothing_keeps_are_refused_before_work():
+    with pytest.raises(InfeasibleInputError, match=r"^risk = 0\.02 cannot be kept"):
+        released({"k": 3, "risk": 0.02})
+    frame = sample()
+    frame.loc[3, "age"] = np.nan
+    with pytest.raises(JobError, match="1 of 48 records miss a value"):
+        released({"k": 3, "linkage": 0.5}, frame, missing={"policy": "fill"})
+
+
+def test_the_command_writes_nothing_where_a_limit_does_not_hold(here, aggopt):  # noqa: F811
+    job = here / "job.toml"
+    words = "mask", "people.csv", "job.toml", "--out", "masked.csv"
+    strict = JOB.replace("[privacy]\n", "[privacy]\nlinkage = 0.0001\n")
+    job.write_text(strict)
+    before = {*here.iterdir()}
+    code, _, err = aggopt(*words)
+    assert code == 1
+    assert "linkage <= 0.0001 DOES NOT HOLD" in err
+    assert {*here.iterdir()} == before
+    job.write_text(strict.replace("0.0001", "0.9\nrisk = 0.9"))
+    code, out, _ = aggopt(*words)
+    assert code == 0
+    assert "linkage <= 0.9 holds" in out
+    job.write_text(strict)
+    code, out, _ = aggopt("assess", "people.csv", "masked.csv", "job.toml")
+    assert code == 1
+    assert "linkage <= 0.0001 DOES NOT HOLD" in out
+
+
+def test_a_report_says_that_a_limit_holds_without_the_figure(tmp_path):
+    release = released({"k": 3, "risk": 0.4, "linkage": 0.9})
+    page = release.report(tmp_path / "page.html").read_text("utf-8")
+    assert "risk &lt;= 0.4 holds" in page
+    assert "linkage &lt;= 0.9 holds: it was measured with the originals" in page
+
+
+def test_a_report_of_a_file_takes_the_linkage_from_its_manifest(tmp_path):
+    release = released({"k": 3, "linkage": 0.9})
+    files = release.write(tmp_path / "masked.csv")
+    (limit,) = read_report_data(files.table).audit.limits
+    assert (limit.holds, limit.found) == (True, release.measures.linkage)
