@@ -164,6 +164,7 @@ def require_cover(
 
 
 def _require_positions(blocks: Any, d: int) -> list[tuple[int, ...]]:
+    """Return blocks as tuples of column positions that cover each of d columns once."""
     try:
         columns = [tuple(block) for block in blocks]
     except TypeError:
@@ -194,6 +195,7 @@ def _adapt_function(method: Partitioner) -> PartitionFunction:
 
 
 def _count_attributes(X: Floats | Encoded) -> int:
+    """Return the number of attributes."""
     return len(X.attributes) if isinstance(X, Encoded) else X.shape[1]
 
 

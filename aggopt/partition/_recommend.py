@@ -121,6 +121,7 @@ def _describe_copies(n: int, k: int, distinct: int | None) -> str:
 
 
 def _choose_method(n: int, k: int, seconds: float | None) -> tuple[str, str]:
+    """Return the method for several attributes, with the reason."""
     patient = seconds is not None and seconds >= PATIENCE
     if n <= PROVABLE and k <= PRICED and patient:
         return "optimal", (

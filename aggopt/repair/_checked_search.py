@@ -84,6 +84,7 @@ class _SearchedGroups:
             self._move(change.back, change.other, own_group)
 
     def _move(self, i: int, out: int, into: int) -> None:
+        """Move record i from one group to another, and update both sums."""
         self.labels[i] = into
         self.members[out].remove(i)
         self.members[into].add(i)

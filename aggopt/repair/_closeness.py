@@ -162,6 +162,7 @@ def _run_method(
     options: RepairOptions,
     clock: Deadline,
 ) -> MethodResult:
+    """Return the result of the method."""
     solve: Solve = list_methods()[method].solve  # type: ignore[assignment]
     return solve(problem, labels, options, clock)
 
@@ -175,6 +176,7 @@ def _choose_limit(
 
 
 def _read_proposals(proposals: int | None, method: str, n: int) -> int:
+    """Return the number of proposals, by default that of the method."""
     if proposals is None:
         return PROPOSALS * n if method == "sweep" else 0
     if not is_whole(proposals) or proposals < 0:
@@ -185,6 +187,7 @@ def _read_proposals(proposals: int | None, method: str, n: int) -> int:
 
 
 def _require_options(method: str, seed: int, proposals: int | None) -> None:
+    """Refuse an unknown method, an invalid seed, and options of other methods."""
     require_known("method of repair", method, tuple(list_methods()))
     require_seed(seed)
     if method == "merge-ilp" and (seed or proposals is not None):

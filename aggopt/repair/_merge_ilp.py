@@ -154,6 +154,7 @@ def _make_certificate(
     solver: Solver,
     clock: Deadline,
 ) -> Certificate:
+    """Return the certificate of a choice, OPTIMAL if it is complete."""
     ended = Status.OPTIMAL if complete else Status.LIMIT
     if not complete and status in (Status.OPTIMAL, Status.LOCAL):
         ended = Status.LOCAL

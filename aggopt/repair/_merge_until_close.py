@@ -21,6 +21,7 @@ def make_close(problem: Problem, labels: Labels) -> Labels:
 
 
 def _merge_small(problem: Problem, labels: Labels) -> Labels:
+    """Return labels (n,) after merging groups of fewer than k with their nearest."""
     sizes = np.bincount(labels)
     totals = group_sums(problem.Z, labels)
     name = np.arange(len(sizes))

@@ -60,6 +60,7 @@ def _price_unions(
     clock: Deadline,
     until: float,
 ) -> UnionPrices:
+    """Return the best prices so far, adding unions that pay in rounds."""
     q = len(unions.costs)
     m = unions.m
     within = np.zeros(q, bool)

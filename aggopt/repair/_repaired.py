@@ -47,6 +47,7 @@ def certify_repair(
 def _make_certificate(
     problem: Problem, result: MethodResult, bound: float, clock: Deadline
 ) -> Certificate:
+    """Return the certificate of the result, with the bound."""
     by = result.merging.solver if result.merging else "swaps and moves"
     if result.polished:
         by += f", then {result.polished}"

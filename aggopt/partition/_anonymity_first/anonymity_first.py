@@ -100,6 +100,7 @@ def anonymity_first(
 def _assign_groups(
     candidates: SortedPool, table: EmdTable, progress: Progress | None
 ) -> Labels:
+    """Return labels (n,) of the groups before merging."""
     from aggopt.partition._anonymity_first import kernels
 
     k = table.s

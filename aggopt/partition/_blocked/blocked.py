@@ -259,6 +259,7 @@ def blocked(
 def _run_search(
     X: npt.ArrayLike, k: int, options: _BlockedOptions, progress: Progress | None
 ) -> _SearchResult:
+    """Return the result of the search from the groups of blocks or initial labels."""
     scaled, weighing = scale_with_weights(X, options.scale, options.weights)
     records, exponent = scale_to_unit(scaled)
     k = check_group_size(k, len(records))
@@ -337,6 +338,7 @@ def _report_range(report: Progress, begin: float, end: float, share: float) -> N
 
 
 def _require_options(options: _BlockedOptions) -> None:
+    """Refuse invalid options of the search."""
     resolve_function(options.inner, "inner method", list_inner_methods())
     require_known("effort", options.effort, EFFORTS)
     require_region_size(options.region_size)

@@ -122,6 +122,7 @@ REGIONS = 16  # roughly: one per core, and few borders
 
 
 def _choose_effort(effort: str, k: int, clock: Deadline) -> RegionEffort:
+    """Return the effort by its name and k, or the one for a time limit."""
     efforts = LARGE if k >= ANNEALED else SMALL
     if clock.seconds is None:
         return efforts[effort]

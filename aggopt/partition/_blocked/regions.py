@@ -141,6 +141,7 @@ def find_first_records(labels: Labels) -> Labels:
 
 
 def _cut_regions(where: Map, size: int, threads: ThreadPool, seed: int) -> Cut:
+    """Return groups cut into regions along random axes, by the means of the groups."""
     rows = where.rows
     heads, labels = np.unique(where.first, return_inverse=True)
     region_groups = max(1, size * len(heads) // len(rows))

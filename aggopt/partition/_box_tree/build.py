@@ -30,6 +30,7 @@ def build_tree(pool: Pool) -> Tree:
 
 
 def _create_tree(view: Axes, d: int, m: int) -> Tree:
+    """Return a tree for m records of d attributes, without records."""
     leaves = -(-m // LEAF)
     above = 1
     while (above - 1) // BRANCHING + -(-leaves // BRANCHING) > above:

@@ -160,6 +160,7 @@ def _size_strata(n: int, count: int) -> I64:
 def _assign_groups(
     candidates: SortedPool, sizes: I64, progress: Progress | None
 ) -> Labels:
+    """Return labels (n,) of groups with about one record from each stratum."""
     from aggopt.partition._closeness_first import kernels
 
     report = throttle(progress)

@@ -67,6 +67,7 @@ def _number_levels(levels: npt.NDArray[np.generic]) -> I64:
 
 
 def _require_ascending(boundaries: npt.ArrayLike) -> F64:
+    """Return boundaries as floats; refuse all but ascending finite numbers."""
     try:
         cuts = np.asarray(boundaries)
     except ValueError:  # of unequal length

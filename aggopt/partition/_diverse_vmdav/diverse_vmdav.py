@@ -144,6 +144,7 @@ def _take_groups(
     gamma2: float,
     report: Progress,
 ) -> None:
+    """Take diverse groups from the pool until no further one can be made."""
     from aggopt.partition._diverse_vmdav import kernels
 
     k, l, diversity = wanted  # noqa: E741
@@ -160,6 +161,7 @@ def _take_groups(
 
 
 def _assign_rest(pool: Pool, level: I64, l: int, diversity: str) -> Labels:  # noqa: E741
+    """Return labels (n,) after assigning the rest to groups that stay diverse."""
     labels = pool.labels.astype(np.intp)
     left = pool.remaining
     if left == len(labels):
@@ -185,6 +187,7 @@ def _find_diverse_group(
     l: int,  # noqa: E741
     diversity: str,
 ) -> int:
+    """Return the nearest group that stays diverse with this level, else the nearest."""
     for group in near:
         then = counts[group].copy()
         then[level] += 1
@@ -200,6 +203,7 @@ def _merge_until_diverse(
     l: int,  # noqa: E741
     diversity: str,
 ) -> Labels:
+    """Return labels (n,) of diverse groups, after merging others with their nearest."""
     while True:
         counts = count_levels(labels, level)
         short = [g for g, c in enumerate(counts) if not is_diverse(c, l, diversity)]

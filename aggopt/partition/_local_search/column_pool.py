@@ -65,6 +65,7 @@ class Collection:
         ] + members >= len(a.ids)
 
     def _grow(self) -> None:
+        """Double the size of all arrays."""
         from aggopt.partition._local_search import column_pool_kernels as kernels
 
         old = self.arrays

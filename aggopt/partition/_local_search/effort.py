@@ -152,6 +152,7 @@ def _select_better(
 def _run_unconstrained(
     search: Search, k: int, effort: Effort, clock: Deadline
 ) -> Status:
+    """Anneal if k is large, descend and perturb; return the status."""
     order = np.arange(len(search.labels))
     if k >= ANNEALED:
         share = None if effort.time_limit is None else clock.left * SHARE
@@ -164,6 +165,7 @@ def _run_unconstrained(
 
 
 def _run_constrained(search: Search, k: int, effort: Effort, clock: Deadline) -> Status:
+    """Descend, anneal, descend and perturb under constraints; return the status."""
     order = np.arange(len(search.labels))
     proposals = (
         KEPT_PROPOSALS * EFFORTS[effort.effort if effort.time_limit is None else "best"]

@@ -46,6 +46,7 @@ else:
 
 
 def _build_sum(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Generate the code that sums squared differences in four lanes."""
     one, width = _build_row(context, builder, signature.args[0], args[0], args[1])
     other, _ = _build_row(context, builder, signature.args[2], args[2], args[3])
     zero = ir.Constant(FOUR, [0.0] * LANES)
@@ -66,6 +67,7 @@ def _build_sum(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 
 def _build_row(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
+    """Generate a pointer to row i of an array, in lanes of four, and its width."""
     structure = context.make_array(kind)(context, builder, array)
     width = cgutils.unpack_tuple(builder, structure.shape)[1]  # type: ignore[no-untyped-call]
     first = builder.gep(structure.data, [builder.mul(i, width)])

@@ -42,6 +42,7 @@ def merge_with_nearest(
 
 
 def _create_state(records: Floats, labels: Labels, promise: CloseToTable) -> Merging:
+    """Return the state of merging for groups of the records (n, d)."""
     sizes = np.bincount(labels).astype(np.int64)
     order = np.argsort(labels, kind="stable").astype(np.int64)
     ends = np.cumsum(sizes)
@@ -67,6 +68,7 @@ def _create_state(records: Floats, labels: Labels, promise: CloseToTable) -> Mer
 
 
 def _stack_bins(promise: CloseToTable) -> Bins:
+    """Return the histograms of all attributes as rows of equal width."""
     attributes = promise.attributes
     sums = np.zeros((len(attributes), max(a.m for a in attributes) + 1), np.int64)
     for row, attribute in zip(sums, attributes, strict=True):

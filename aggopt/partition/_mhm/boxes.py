@@ -90,6 +90,7 @@ def reset_boxes(leaves: Leaves) -> Leaves:
 
 
 def _split_in_boxes(records: Floats, ids: I64) -> list[I64]:
+    """Return boxes of up to LEAF records, by median splits of the widest attribute."""
     if len(ids) <= LEAF:
         return [ids]
     inside = records[ids]

@@ -138,6 +138,7 @@ def _split_ordering(
 
 
 def _require_starts(starts: int | None, n: int) -> int:
+    """Return the number of orderings, by default from n; refuse other values."""
     if starts is None:
         return max(1, STARTS * MANY // max(n, MANY))
     if is_whole(starts) and starts >= 1:

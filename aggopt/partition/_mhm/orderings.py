@@ -95,6 +95,7 @@ def _bound_reach(records: Floats, leaves: Leaves) -> Reach:
 
 
 def _assign_rest(records: Floats, labels: I64, k: int) -> Labels:
+    """Return labels (n,) after assigning the rest to one group or the nearest ones."""
     rest = labels < 0
     if rest.sum() >= k:
         return np.where(rest, labels.max() + 1, labels)
@@ -203,6 +204,7 @@ def list_paths(
 def _iterate_paths(
     records: Floats, k: int, order: str, starts: int, progress: Progress
 ) -> Iterator[I64]:
+    """Yield the orderings by groups, by nearest point next, or by tours."""
     if order in GROUPINGS:
         labels = GROUPINGS[order](records, k, progress_part(progress, 0.0, 0.5))
         yield from _iterate_npn(
@@ -228,6 +230,7 @@ def _iterate_npn(
 def _make_path(
     leaves: Leaves, groups: GroupMembers, first: int, progress: Progress
 ) -> I64:
+    """Return the ordering by nearest point next that begins with record `first`."""
     from aggopt.partition._mhm import nearest_point_next_kernels as kernels
 
     n = len(groups.group_of)

@@ -208,6 +208,7 @@ def _make_tree_search(Z: Floats) -> Search:
 
 
 def _compare_all(Z: Floats, some: Floats, count: int) -> tuple[Floats, Labels]:
+    """Return distances and numbers of the nearest of Z, by comparison with all."""
     from scipy.spatial.distance import cdist
 
     all_distances = cdist(some, Z)

@@ -56,6 +56,7 @@ class BranchAndPrice:
         generation.bound = before
 
     def _process(self, node: BranchNode) -> None:
+        """Bound a node, and replace it by two nodes unless it is pruned."""
         bound, pair = _bound_node(self.generation, node)
         if self.generation.clock.over:
             heapq.heappush(self.open, node._replace(bound=bound))

@@ -113,6 +113,7 @@ class ColumnGeneration:
         return self._price_heuristically(solved.duals)
 
     def _price_heuristically(self, duals: Duals) -> int:
+        """Add groups that price out by heuristic pricing; return their number."""
         master = self.master
         if (
             master.cuts
@@ -156,6 +157,7 @@ class ColumnGeneration:
     def _price_by_phases(
         self, duals: Duals, phase: int, exact: bool
     ) -> tuple[PricedGroups | None, int]:
+        """Return groups that price out, and the phase of effort that found them."""
         efforts = [*PHASES, PricingEffort()] if exact else PHASES
         for effort in efforts[phase:]:
             priced = self.pricer.price_groups(duals, effort, self.clock)

@@ -236,6 +236,7 @@ def _run_search(
 def _improve_incumbent(
     work: ScaledIncumbent, options: _OptimalOptions, clock: Deadline
 ) -> None:
+    """Improve and bound the incumbent by the method that suits size and time."""
     from aggopt.partition._neighbours.neighbours import find_neighbours
     from aggopt.partition._optimal.exhaustive import MOST, estimate_time
     from aggopt.partition._optimal.schedule import OptimalProblem, run_schedule
@@ -285,6 +286,7 @@ def _search_locally(
     options: _OptimalOptions,
     clock: Deadline,
 ) -> None:
+    """Improve the incumbent by local search."""
     from aggopt.partition._local_search.column_pool import Collection
     from aggopt.partition._local_search.search import improve_labels
     from aggopt.partition._local_search.setup import create_weights

@@ -91,6 +91,7 @@ class Duplicates:
         return sort_groups(np.concatenate(rows))
 
     def _variants(self, row: I32, records: I32, u: Floats) -> I32:
+        """Return rows of a group with its duplicates exchanged for others."""
         copied = records[self.many[records]]
         places, counts = np.unique(self.place[copied], return_counts=True)
         blocks = []
@@ -287,6 +288,7 @@ class Pricer:
         return duals.value + fsum(np.minimum(lowest, 0.0))
 
     def _prices(self, duals: Duals) -> Prices:
+        """Return the duals in the form that kernels read."""
         apart = [tuple(pair) for pair in duals.apart]
         cuts = [*duals.cuts, *apart]
         penalty = np.append(-duals.s, np.full(len(apart), FORBIDDEN))

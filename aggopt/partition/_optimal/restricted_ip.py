@@ -68,6 +68,7 @@ def _build_data(
     cuts: Sequence[Cut],
     weights: Floats | None = None,
 ) -> model.Data:
+    """Return the data of the integer program, without cuts if these are dense."""
     inside = groups.members >= 0
     if count_halves(groups, list(cuts), len(Z)).nnz > DENSE * inside.sum():
         cuts = ()

@@ -155,6 +155,7 @@ def _round_solution(generation: ColumnGeneration, searches: Searches) -> Labels:
 def _draw(
     generation: ColumnGeneration, searches: Searches, share: Floats, labels: Labels
 ) -> None:
+    """Label disjoint groups, drawn by their shares."""
     candidates = np.flatnonzero(share > LEAST_SHARE)
     rng = searches.rng
     order = np.argsort(-share[candidates] * rng.uniform(0.6, 1.4, len(candidates)))
@@ -306,6 +307,7 @@ def _run_steps(
     clock: Deadline,
     report: Progress,
 ) -> None:
+    """Run all steps of the schedule, each within its share of the time."""
     searches = Searches(task.Z, task.k, task.near, task.seed, task.weights)
     within = _make_deadline(clock, 0.15)
     for _ in range(RESTARTS):
@@ -366,6 +368,7 @@ def _round_until_idle(
 def _price_until_done(
     generation: ColumnGeneration, task: OptimalProblem, clock: Deadline
 ) -> bool:
+    """Price until no group pays; return whether that is proven."""
     if task.k <= SMALL and generation.price():
         return True
     if generation.best.ended or not raise_bound_by_scaling(

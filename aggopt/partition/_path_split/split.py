@@ -54,6 +54,7 @@ def find_best_split(
 
 
 def _run_program(records: Floats, path: I64, k: int, cuts: int) -> SplitState:
+    """Return the state of the dynamic program after all records, for each cut."""
     from aggopt.partition._path_split import split_kernels as kernels
 
     n, d = records.shape
@@ -80,6 +81,7 @@ def _is_less(loss: float, than: float) -> bool:
 
 
 def _collect_labels(state: SplitState) -> Labels:
+    """Return labels (n,) by following the sizes of the last groups backwards."""
     n = len(state.path)
     is_first = np.zeros(n, np.intp)
     j = n

@@ -217,6 +217,7 @@ class Partition:
 
     @property
     def _said(self) -> str:
+        """Summary of records and groups."""
         sizes = self.sizes[self.sizes > 0]
         smallest = int(sizes.min())
         largest = int(sizes.max())

@@ -142,6 +142,7 @@ class _Solved(NamedTuple):
 
 
 def _solve_model(x: npt.ArrayLike, k: int, options: _UnivariateOptions) -> _Solved:
+    """Return the solution of the model; refuse invalid input and failed solves."""
     values = check_vector(x)
     k = check_group_size(k, len(values))
     model.require_cost(options.cost, options.centroids)
@@ -175,6 +176,7 @@ def _sort_values(values: Floats) -> tuple[Floats, AnyInt]:
 
 
 def _make_evidence(solved: _Solved, spent: float) -> Evidence:
+    """Return the evidence of the solution, in standardised units."""
     data = solved.data
 
     def objective() -> float:

@@ -131,6 +131,7 @@ def square_gamma(gamma: object) -> float:
 def _take_groups(
     pool: Pool, k: int, gamma2: float, centroid: str, progress: Progress | None
 ) -> None:
+    """Take growing groups from the pool while k records have none."""
     from aggopt.partition._vmdav import kernels
 
     outermost = np.empty(0, np.int64)

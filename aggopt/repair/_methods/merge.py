@@ -14,6 +14,7 @@ from aggopt.repair._registry import Repair, RepairInput
 def _repair_by_merging(
     repair_input: RepairInput, labels: Labels, settings: Any
 ) -> Partition | None:
+    """Return merged groups with their certificate; None if nothing was merged."""
     from aggopt.repair import _merge_until_satisfied as merging
 
     X = repair_input.X

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partition:
+    """Return groups repaired by `closeness` with this method."""
     from aggopt.repair._by_closeness import repair_by_closeness
 
     return repair_by_closeness("merge-ilp", repair_input, labels, settings)
@@ -22,6 +23,7 @@ def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partiti
 def _solve(
     problem: "Problem", labels: Labels, options: "RepairOptions", clock: Deadline
 ) -> "MethodResult":
+    """Return the best union of groups that the integer program finds."""
     from aggopt.repair._close import choose_solver
     from aggopt.repair._merge_ilp import choose_unions
     from aggopt.repair._merge_until_close import make_close

@@ -20,6 +20,7 @@ MERGED = 0.2  # share of the progress for merging, roughly
 def _repair_by_search(
     repair_input: RepairInput, labels: Labels, settings: Any
 ) -> Partition | None:
+    """Return groups after merging and a checked search; None if they are unchanged."""
     from aggopt.repair import _merge_until_satisfied as merging
     from aggopt.repair._checked_search import search_with_checks
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partition:
+    """Return groups repaired by `closeness` with this method."""
     from aggopt.repair._by_closeness import repair_by_closeness
 
     return repair_by_closeness("swap", repair_input, labels, settings)
@@ -22,6 +23,7 @@ def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partiti
 def _solve(
     problem: "Problem", labels: Labels, options: "RepairOptions", clock: Deadline
 ) -> "MethodResult":
+    """Return the result of local search from the given groups."""
     from aggopt.repair._close import make_search_clock, polish_by_program
     from aggopt.repair._local_search import search_locally
     from aggopt.repair._merge_until_close import make_close
