@@ -171,8 +171,8 @@ def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certif
     bound = _bound(bounds, objective, size) if status.usable else None
     is_shown = bound is not None and closed(objective, bound, size)
     if status is Status.OPTIMAL and not is_shown:
-        status = Status.LIMIT  # it was content with less, or with another point
-    if status in (Status.KEPT, Status.LIMIT) and is_shown:
+        status = Status.UNPROVEN  # it was content with less, or with another point
+    if (status.is_open or status is Status.KEPT) and is_shown:
         status = Status.OPTIMAL
     certificate = Certificate(
         status,
@@ -249,7 +249,7 @@ def _failure(seen: set[Status]) -> Status:
         return Status.UNANSWERED
     if Status.EXHAUSTED in seen:
         return Status.EXHAUSTED
-    return Status.FALLBACK if seen <= {Status.LIMIT} else Status.FAILED
+    return Status.FALLBACK if all(s.is_open for s in seen) else Status.FAILED
 
 
 def _answers(
@@ -291,7 +291,7 @@ def _cost(model: Model, data: Any, found: Answer) -> float | None:
     fallback = model.point(data, data.renormalised)
     fit = model.violation(data, fallback) <= FEASIBLE
     worse = fit and cost > model.objective(data, fallback)
-    return None if found.status is Status.LIMIT and worse else cost
+    return None if found.status.is_open and worse else cost
 
 
 def _starts(model: Model, data: Any, how: ShiftOptions) -> Iterator[Floats]:

@@ -116,7 +116,7 @@ def _nearest_to_means(data: model.Data) -> tuple[Floats, Certificate]:
     bound = min(within + (found.bound or 0.0), sse)
     size = size_of(sse, VARIANCE)
     proof = Certificate(
-        status=Status.OPTIMAL if closed(sse, bound, size) else Status.LIMIT,
+        status=Status.OPTIMAL if closed(sse, bound, size) else Status.UNPROVEN,
         objective=sse,
         bound=bound,
         violation=model.MODEL.violation(data, at),

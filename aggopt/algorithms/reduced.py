@@ -23,7 +23,10 @@ from aggopt.solvers._log import is_logged
 from aggopt.solvers._options import refused
 from aggopt.solvers._solver import Solver
 
-_MEANING = {0: Status.LOCAL, 1: Status.LIMIT, -1: Status.LIMIT, -4: Status.LIMIT}
+_MEANING = {
+    **{0: Status.LOCAL, 1: Status.UNPROVEN},
+    **dict.fromkeys((-1, -4), Status.LIMIT),
+}
 
 
 class Reduced:

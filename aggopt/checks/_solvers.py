@@ -66,7 +66,7 @@ def infeasible_is_said(f: TriedSolver) -> None:
     for kind in f.classes:
         problem = programs.infeasible(str(f.solver.language), kind)
         status = f.ended(problem, time_limit=LIMIT).status
-        shown = not status.usable or status is Status.LIMIT
+        shown = not status.usable or status.is_open
         require(shown, f"{kind}: it ends as {status.value}")
         if f.solver.is_global and kind in EXACT:
             said = status is Status.INFEASIBLE
@@ -98,7 +98,7 @@ def a_time_limit_is_kept(f: TriedSolver) -> None:
         outcome = f.ended(problem, time_limit=limit)
         spent = compile_time.now() - started
         require(spent < SOON, f"with a limit of {limit:g} seconds it took {spent:.1f}")
-        cut = outcome.status is Status.LIMIT or not outcome.status.usable
+        cut = outcome.status.is_open or not outcome.status.usable
         require(cut, f"cut short, it ends as {outcome.status.value}")
         return
     not_tried("it takes no class of which a long program is known")

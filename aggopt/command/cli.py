@@ -226,6 +226,10 @@ def warm_up(as_json: AsJson = False) -> None:
     show.warmed_up(kernels, kept_instead(), as_json=as_json)
 
 
+# What a library that cannot be loaded says of itself is withheld, and often nothing.
+LACKING = "The system refuses a resource that aggopt needs, such as memory"
+
+
 def main() -> None:
     """Run the command; turn what went wrong into a message and an exit code."""
     interrupts.listen()
@@ -256,7 +260,7 @@ def _run() -> int:
         where = f" ({error.filename})" if error.filename else ""
         _refuse(
             code,
-            f"{error.strerror}{where}.",
+            f"{error.strerror or LACKING}{where}.",
             "check that the place is there and may be read and written to, and that "
             "its name is not too long.",
         )

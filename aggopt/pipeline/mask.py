@@ -48,7 +48,13 @@ from aggopt.release.block_names import partition_certificates, partition_names
 from aggopt.release.release import Release
 from aggopt.solvers import Certificate, Status
 
-CUT_SHORT = (Status.GAP, Status.LIMIT, Status.FALLBACK, Status.UNANSWERED)
+CUT_SHORT = (
+    Status.GAP,
+    Status.UNPROVEN,
+    Status.LIMIT,
+    Status.FALLBACK,
+    Status.UNANSWERED,
+)
 NAMES = (nw.String, nw.Categorical, nw.Enum)  # types of which entries may span lines
 
 

@@ -155,11 +155,10 @@ def _make_certificate(
     clock: Deadline,
 ) -> Certificate:
     """Return the certificate of a choice, OPTIMAL if it is complete."""
-    ended = Status.OPTIMAL if complete else Status.LIMIT
+    stopped = status in (Status.LIMIT, Status.UNANSWERED)
+    ended = Status.OPTIMAL if complete else status if stopped else Status.UNPROVEN
     if not complete and status in (Status.OPTIMAL, Status.LOCAL):
         ended = Status.LOCAL
-    elif not complete and status is Status.UNANSWERED:
-        ended = status
     bound = max(prices.bound, (1 - TRUST) * sse) if complete else prices.bound
     bound = min(bound, sse)
     return Certificate(ended, sse, bound, 0.0, solver.name, clock.spent)

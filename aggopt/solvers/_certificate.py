@@ -20,14 +20,20 @@ class Status(StrEnum):
     GAP = "stopped at the gap asked for, best point kept"
     LOCAL = "locally optimal"
     HEURISTIC = "heuristic, nothing else tried"
-    LIMIT = "stopped at a limit, or without a proof, best point kept"
+    UNPROVEN = "ended without a proof, best point kept"
+    LIMIT = "stopped at a limit, best point kept"
     INTERRUPTED = "interrupted, best point kept"
-    FALLBACK = "stopped at a limit, renormalised means kept"
+    FALLBACK = "ended without a better point, renormalised means kept"
     UNANSWERED = "stopped at a limit: the solver did not answer"
     KEPT = "nothing better found, input kept"
     INFEASIBLE = "infeasible"
     FAILED = "failed"
     EXHAUSTED = "failed: out of memory; end other programs or name another solver"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a point came with it, and a better one may be left."""
+        return self in (Status.UNPROVEN, Status.LIMIT)
 
     @property
     def usable(self) -> bool:

@@ -29,7 +29,7 @@ from aggopt.solvers._solver import Solver
 NAME = "cvxpy"
 _MEANING = {
     cp.OPTIMAL: Status.OPTIMAL,
-    cp.OPTIMAL_INACCURATE: Status.LIMIT,
+    cp.OPTIMAL_INACCURATE: Status.UNPROVEN,
     cp.USER_LIMIT: Status.LIMIT,
     cp.INFEASIBLE: Status.INFEASIBLE,
 }

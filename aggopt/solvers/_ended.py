@@ -86,7 +86,7 @@ def judged(
     if status is Status.INFEASIBLE:
         return (status if trusted else Status.FAILED), None
     if bound is not None and _disproved(ended, bound):
-        return Status.LIMIT, None
+        return Status.UNPROVEN, None
     if status is Status.OPTIMAL:
         status = _shown(ended, bound, careful=careful and (trusted or not _says(ended)))
     return status, bound if status.usable else None
@@ -126,7 +126,7 @@ def _disproved(ended: Ended, bound: float) -> bool:
 def _shown(ended: Ended, bound: float | None, *, careful: bool) -> Status:
     """Return how a solve ended that its solver calls optimal."""
     if ended.missed > FEASIBLE or ended.objective is None:
-        return Status.LIMIT
+        return Status.UNPROVEN
     if bound is None:
-        return Status.LOCAL if careful else Status.LIMIT
-    return Status.OPTIMAL if closed(ended.objective, bound) else Status.LIMIT
+        return Status.LOCAL if careful else Status.UNPROVEN
+    return Status.OPTIMAL if closed(ended.objective, bound) else Status.UNPROVEN

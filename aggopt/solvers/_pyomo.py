@@ -47,7 +47,7 @@ _MEANING = {
     End.optimal: Status.OPTIMAL,
     End.globallyOptimal: Status.OPTIMAL,
     End.locallyOptimal: Status.LOCAL,
-    End.feasible: Status.LIMIT,
+    End.feasible: Status.UNPROVEN,
     End.maxTimeLimit: Status.LIMIT,
     End.maxIterations: Status.LIMIT,
     End.maxEvaluations: Status.LIMIT,

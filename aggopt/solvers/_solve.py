@@ -29,7 +29,8 @@ class Outcome(HtmlFields):
     `bound` is proven, or None: no point does better, below it where the objective is
     minimised, above it where it is maximised.  Status OPTIMAL only where it shows that,
     up to 1e-6 of the objective; LOCAL where a solver says so, and nothing proves it;
-    LIMIT, too, where its word is not taken; an unbounded problem has FAILED.
+    UNPROVEN where its word is not taken; LIMIT where it stopped at a limit, of time or
+    its own; an unbounded problem has FAILED.
     `iterations` and `multipliers` are those of a `Certificate`, where there is a point.
     """
 

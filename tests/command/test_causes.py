@@ -116,6 +116,7 @@ def test_memory_that_is_known_to_lack_is_3(here, aggopt, monkeypatch):
     [
         (MemoryError(), 3, "there is not enough memory"),
         (OSError(28, "No space left on device"), 3, "No space left on device"),
+        (OSError("LLVM was not loaded"), 3, "refuses a resource"),
         (ZeroDivisionError("Ms Secret"), 5, "failed with a ZeroDivisionError"),
     ],
 )

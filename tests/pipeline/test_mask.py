@@ -222,7 +222,7 @@ def test_a_failed_solve_releases_nothing(monkeypatch):
 def test_a_solve_stopped_at_a_limit_is_noted():
     stopped = {"method": "p3m", "solver": "uno", "options": {"max_iterations": 1}}
     release = aggopt.mask(people(), job(aggregation=stopped))
-    note = "'age': cvxpy:uno stopped at a limit, renormalised means kept."
+    note = "'age': cvxpy:uno ended without a better point, renormalised means kept."
     assert note in release.notes
 
 

@@ -48,11 +48,15 @@ def test_a_refusal_says_it(by, fix) -> None:
 
 
 def test_a_limit_that_nobody_named_is_explained() -> None:
-    stopped = replace(OWN, status=Status.LIMIT)
+    stopped = replace(OWN, status=Status.UNPROVEN)
     own = job(aggregation={"model": whole})
     assert explain_stop(stopped, own) == WHY
     assert explain_stop(stopped, job()) == WHY
-    assert explain_stop(replace(OURS, status=Status.LIMIT), own) == ""
+    at_its_own = explain_stop(replace(OWN, status=Status.LIMIT), own)
+    assert (
+        "no limit: it is one of the solver's own, or that of 600 seconds" in at_its_own
+    )
+    assert explain_stop(replace(OURS, status=Status.UNPROVEN), own) == ""
     assert explain_stop(replace(OWN, status=Status.GAP), own) == ""
     for named in ({"time_limit": 9.0}, {"options": {"mip_rel_gap": 0.1}}):
         limited = job(aggregation={"model": whole, "solver": "highs", **named})
@@ -66,7 +70,7 @@ def test_a_release_by_an_integer_program_says_why_it_is_not_shown_best() -> None
         return release.certificates["age"].status, "\n".join(release.notes)
 
     status, said = notes()
-    assert status is Status.LIMIT
+    assert status is Status.UNPROVEN
     assert f"'age': cvxpy:highs {status}.{WHY}" in said
     status, said = notes(reach=9)
     assert status is Status.OPTIMAL

@@ -84,10 +84,11 @@ def test_bounds_of_zero_are_bounds():
 
 
 def test_endings_are_named_once_each_in_words():
-    ended = [Status.LIMIT, Status.OPTIMAL, Status.LIMIT]
+    ended = [Status.LIMIT, Status.OPTIMAL, Status.UNPROVEN, Status.LIMIT]
     assert (
         endings([certificate(status=status) for status in ended])
-        == "optimal, stopped at a limit, or without a proof, best point kept"
+        == "ended without a proof, best point kept, optimal, "
+        "stopped at a limit, best point kept"
     )
 
 

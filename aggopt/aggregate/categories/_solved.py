@@ -27,8 +27,8 @@ def certified(
     if not status.usable or (bound is not None and bound > objective and not near):
         bound = None
     if status is Status.OPTIMAL and not near:
-        status = Status.LIMIT
-    if status in (Status.LIMIT, Status.UNANSWERED) and near:
+        status = Status.UNPROVEN
+    if (status.is_open or status is Status.UNANSWERED) and near:
         status = Status.OPTIMAL
     proven = None if bound is None else min(bound, objective) / unit
     by = found.solver

@@ -196,8 +196,8 @@ def _better(data: model.Data, found: Answer, start: Any) -> tuple[Any, Answer]:
         if missed <= FEASIBLE and model.objective(data, at) <= known:
             return found.reading, found
     usable = found.bound if found.status.usable else None
-    none = found.status is Status.UNANSWERED
-    status = Status.UNANSWERED if none else Status.LIMIT
+    stopped = found.status in (Status.UNANSWERED, Status.LIMIT)
+    status = found.status if stopped else Status.UNPROVEN
     kept = Answer(start, status, usable, found.solver, found.seconds)
     return start, kept
 

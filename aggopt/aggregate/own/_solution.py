@@ -19,8 +19,12 @@ from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
 from aggopt.solvers._certificate import closed, size_in_reach
 
-# of a solve at its limit without a point, how the model's own fallback is kept
-_KEPT = {Status.LIMIT: Status.FALLBACK, Status.UNANSWERED: Status.UNANSWERED}
+# of a solve that ended without a point, how the model's own fallback is kept
+_KEPT = {
+    Status.UNPROVEN: Status.FALLBACK,
+    Status.LIMIT: Status.FALLBACK,
+    Status.UNANSWERED: Status.UNANSWERED,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +114,9 @@ def certified(
     bound = _true(found.bound, best.cost, size) if status.usable else None
     others = (*_KEPT.values(), Status.KEPT)  # points that the solver did not find
     has_multipliers = status.usable and status not in others
-    if status in (Status.OPTIMAL, Status.LOCAL, Status.KEPT, Status.LIMIT):
+    if status.is_open or status in (Status.OPTIMAL, Status.LOCAL, Status.KEPT):
         shown = bound is not None and closed(best.cost, bound, size)
-        weaker = Status.LIMIT if status is Status.OPTIMAL else status
+        weaker = Status.UNPROVEN if status is Status.OPTIMAL else status
         status = Status.OPTIMAL if shown else weaker
     claim = found.claimed if status.usable else None
     if claim is not None and _true(claim.bound, best.cost, size) is None:

@@ -112,7 +112,8 @@ def solution(search: "BranchAndBound", began: float) -> LagrangianSolution:
             status, None, math.inf, lower, *counts, seconds, search.root
         )
     met = search.best - lower <= search.gap_tol * max(1.0, abs(search.best))
-    status = Status.OPTIMAL if met else Status.LIMIT
+    stopped = Status.LIMIT if search.heap else Status.UNPROVEN
+    status = Status.OPTIMAL if met else stopped
     centroids = search.program.centres + search.t
     return LagrangianSolution(
         status, centroids, search.best, lower, *counts, seconds, search.root

@@ -107,7 +107,7 @@ def _status(standing: Standing) -> Status:
         return Status.INFEASIBLE if standing.infeasible else Status.FAILED
     if closed(standing.objective, standing.bound):
         return Status.OPTIMAL
-    return Status.LIMIT
+    return Status.LIMIT if standing.clock.left < LEAST else Status.UNPROVEN
 
 
 def _relax(standing: Standing, tight: model.Data) -> None:

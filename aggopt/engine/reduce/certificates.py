@@ -117,7 +117,7 @@ class FolderCertificates:
         sse = float(self.figures.exact.sum())
         bound = min(bound, sse)
         size = size_of(sse, VARIANCE)
-        status = Status.OPTIMAL if closed(sse, bound, size) else Status.LIMIT
+        status = Status.OPTIMAL if closed(sse, bound, size) else Status.UNPROVEN
         return Certificate(status, sse, bound, missed, "closed form", 0.0, size=size)
 
 

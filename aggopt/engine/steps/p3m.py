@@ -128,7 +128,7 @@ class ShiftEnd(NamedTuple):
         bound, status = max(self.bound, 0.0), self.status
         size = size_of(self.objective, VARIANCE)
         if status is Status.OPTIMAL and not closed(self.objective, bound, size):
-            status = Status.LIMIT  # it was content with less
+            status = Status.UNPROVEN  # it was content with less
         found = status, self.objective, bound, missed, SOLVER, self.seconds
         return Certificate(*found, iterations=self.evaluations, size=size)
 

@@ -211,7 +211,7 @@ def _make_only_partition(
     )
     by = "nothing to choose"
     spent = clock.spent
-    certificate = make_certificate(True, Status.LIMIT, sse, sse, by, spent)
+    certificate = make_certificate(True, Status.UNPROVEN, sse, sse, by, spent)
     return Partition(labels, certificate)
 
 
@@ -230,7 +230,9 @@ def _run_search(
         return unanswered(error)
     if work.best.closed and not work.best.proven:
         return Status.GAP
-    return Status.UNANSWERED if work.best.unanswered else Status.LIMIT
+    if work.best.unanswered:
+        return Status.UNANSWERED
+    return Status.LIMIT if clock.over else Status.UNPROVEN
 
 
 def _improve_incumbent(

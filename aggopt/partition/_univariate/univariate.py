@@ -223,11 +223,16 @@ def _derive_proof(solved: _Solved, objective: float) -> tuple[Status, float | No
     if solved.by.language is None:
         return solved.found.status, objective  # it proves its path
     if solved.found.bound is None:
-        return Status.LIMIT, _bound_by_neighbours(solved.data, objective)
+        return _unproven(solved.found), _bound_by_neighbours(solved.data, objective)
     bound = min(max(solved.found.bound, 0.0), objective)  # no cost is below 0
     if closed(objective, bound):
         return Status.OPTIMAL, bound
-    return Status.LIMIT, bound
+    return _unproven(solved.found), bound
+
+
+def _unproven(found: Answer) -> Status:
+    """Return how a solve ended whose bound does not show its point to be the best."""
+    return Status.LIMIT if found.status is Status.LIMIT else Status.UNPROVEN
 
 
 def _bound_by_neighbours(data: model.Data, objective: float) -> float | None:

@@ -48,7 +48,7 @@ from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 from aggopt.solvers import Certificate, Status
 
 SEED = 0  # of ties among nearest records: a table has the same groups each time
-CUT = (Status.LIMIT, Status.INTERRUPTED)
+CUT = (Status.LIMIT, Status.INTERRUPTED, Status.UNPROVEN)
 
 
 def impute_from_neighbours(incomplete: Encoded) -> Encoded:

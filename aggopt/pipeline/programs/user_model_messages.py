@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from aggopt.core.deadline import LONGEST
 from aggopt.job import Job
 from aggopt.solvers import Certificate, Status
 
@@ -30,11 +31,16 @@ def suggest_remedy(failed: Collection[Certificate]) -> str:
 
 
 def explain_stop(certificate: Certificate, job: Job) -> str:
-    """Return why it says that it stopped at a limit, where the job states none."""
+    """Return why nothing shows it to be the best, where the job states no limit."""
     how = job.aggregation
-    stopped = certificate.judge and certificate.status is Status.LIMIT
+    stopped = certificate.judge and certificate.status.is_open
     if not stopped or getattr(how, "time_limit", None) or getattr(how, "options", None):
         return ""
+    if certificate.status is Status.LIMIT:
+        return (
+            " The job names no limit: it is one of the solver's own, or that of "
+            f"{LONGEST:g} seconds."
+        )
     return (
         " The job names no limit: the solver ended by itself, and nothing shows that "
         "no values are better. Its word is taken where each variable has bounds, no "

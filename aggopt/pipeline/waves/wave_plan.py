@@ -122,7 +122,7 @@ def place_records(
     if found.reading is not None and _better(data, found.reading, best):
         best = found.reading
     elif not status.usable or status is Status.OPTIMAL:
-        status = Status.LIMIT
+        status = Status.UNPROVEN
     at = wave_groups.point(data, best)
     loss = wave_groups.objective(data, at)
     missed = MODEL.violation(data, at)
