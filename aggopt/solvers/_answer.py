@@ -22,7 +22,7 @@ def answer_here(
     time_limit: float | None,
     options: Mapping[str, Any] | None,
 ) -> Answer:
-    """Return what `solver` finds for `data` of `model`, in this process."""
+    """Return the answer of `solver` for `data` of `model`, found in this process."""
     if solver.run is not None:
         answered: Answer = solver.run(model, data, start, time_limit, options)
         return answered
@@ -54,7 +54,7 @@ def answer_here(
 
 
 def _own_bound(model: Any, problem: Any, data: Any) -> float | None:
-    """Return what the model itself proves by the multipliers that were found."""
+    """Return the model's own bound from the solver's multipliers; None without them."""
     if model.multipliers is None or model.proven is None:
         return None
     found = model.multipliers(problem, data)

@@ -1,4 +1,4 @@
-"""Solve a declared problem in a process of its own, and bring back what it left."""
+"""Solve a declared problem in another process and copy the solution back."""
 
 import sys
 import threading
@@ -13,7 +13,7 @@ from aggopt.solvers._certificate import Status
 from aggopt.solvers._ended import Ended
 from aggopt.solvers._solver import Solver
 
-_ONE = threading.Lock()  # what is pickled by value is a setting of the whole process
+_ONE = threading.Lock()  # modules pickled by value are a setting of the process
 _ENDLESS = 1e9  # seconds: 30 years are no limit
 
 
@@ -25,9 +25,9 @@ def run_apart(
     kind: str,
     time_limit: object,
 ) -> Ended:
-    """Return what `language.run` returns, run in another process.
+    """Return the result of `language.run`, computed in another process.
 
-    Where there is no answer the problem is as it was.
+    Without an answer the problem is unchanged.
     """
     try:
         ended, state = _pool.call(
@@ -59,7 +59,7 @@ def _run(
 
 
 def unanswered(none: _pool.NoAnswer) -> Status:
-    """Return how a solve ended that left no answer: killed at its limit, or aborted."""
+    """Return the status of a solve without an answer: at its limit, or failed."""
     if none.exhausted:
         return Status.EXHAUSTED
     return Status.UNANSWERED if none.at_limit else Status.FAILED
@@ -91,7 +91,7 @@ def dumps(thing: object, own: Any = None) -> bytes:
 
 
 def _module_of(own: Any) -> ModuleType | None:
-    """Return the module in which a function of the user's is written, if any."""
+    """Return the module that defines a user's function, or None if there is not one."""
     if own is None or own.origin.where != "object":
         return None  # a file is read again there, and a package is installed
     function = own.function

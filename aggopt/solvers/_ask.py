@@ -1,4 +1,4 @@
-"""Ask a solver for one model's data, here or in a process of its own.
+"""Run a solver on one model's data, in this process or in another one.
 
 This package's own methods run here; all other code may never return.
 """
@@ -26,7 +26,7 @@ def answer(
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Answer:
-    """Return what `solver` finds for `data` of `model`, setting out from `start`."""
+    """Return the answer of `solver` for `data` of `model`; it begins at `start`."""
     ask = answer_apart if solver.is_foreign else answer_here
     with reraise_interrupts():
         return ask(model, data, solver, start, time_limit, options)
@@ -39,10 +39,10 @@ def hard_limited(
     time_limit: float | None,
     options: Mapping[str, Any] | None,
 ) -> Answer:
-    """Return what `solver` finds, in a process that is ended with the limit.
+    """Return the answer of `solver`; its process is killed at the limit.
 
-    One of the user's is asked here, for a limit if it takes one and without options; it
-    has failed where its answer misses a constraint.
+    A user's solver runs in this process, without options, and with the limit if it
+    takes one.  It has failed if its answer violates a constraint.
     """
     if solver.origin is None:
         return answer_apart(model, data, solver, None, time_limit, options)

@@ -1,6 +1,6 @@
-"""Solvers that cvxpy or Pyomo has, and this package does not list: "cvxpy:OSQP".
+"""Solvers of cvxpy or Pyomo that this package does not list, such as "cvxpy:OSQP".
 
-Nothing that they say is a proof; a bound is what is recomputed here from multipliers.
+None of their results counts as a proof.  Bounds are recomputed here from multipliers.
 """
 
 from importlib import import_module
@@ -13,14 +13,14 @@ LANGUAGES = ("cvxpy", "pyomo")
 
 
 def of_language(name: str) -> Solver | None:
-    """Return the solver of a language that a name means; None if it means none.
+    """Return the solver that a name such as "cvxpy:OSQP" means, or None.
 
     Raises
     ------
     UnknownNameError
         The language has no such solver.
     SolverError
-        It has, and what that solver needs is not installed.
+        The language has the solver, but a package that it needs is not installed.
     """
     language, _, native = name.partition(":")
     if language not in LANGUAGES or not native:

@@ -1,4 +1,4 @@
-"""What every solve returns: how it ended and how good the answer provably is."""
+"""Certificate of a solve: its status and how good the answer provably is."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -9,12 +9,12 @@ from typing import Any
 from aggopt.core.html import html_section, html_table
 from aggopt.core.validation import Floats
 
-PROVEN = 1e-6  # the gap up to which a point is called optimal
-PLAIN = 1e-3  # a choice that costs less of the most beside the bound is nearly the best
+PROVEN = 1e-6  # largest gap of a point that is called optimal
+PLAIN = 1e-3  # a choice with less of the largest distance to the bound is nearly best
 
 
 class Status(StrEnum):
-    """How a solve ended, in this package's words."""
+    """Status of a solve, in this package's words."""
 
     OPTIMAL = "optimal"
     GAP = "stopped at the gap asked for, best point kept"
@@ -43,14 +43,14 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A bound that code of the user's states: nothing here proves it.
+    """A bound that the user's code claims; aggopt does not prove it.
 
     Attributes
     ----------
     bound
-        What it says that no point does better than.
+        The claimed bound: no point does better.
     by
-        What answers for it: "mine.py, sha256 0123...".
+        The code that claims it: "mine.py, sha256 0123...".
     """
 
     bound: float
@@ -67,36 +67,36 @@ class Certificate:
     Attributes
     ----------
     status
-        How it ended.
+        How the solve ended.
     objective
         The model's own objective at the point that is returned, in the model's
         units (standardised).
     bound
-        No point does better than this; None where nothing is proven.
+        Proven bound: no point does better.  None if nothing is proven.
     violation
-        Largest violation of a constraint at that point, same judge.
+        Largest violation of a constraint at that point, computed by the model.
     solver
-        Which solver ran.
+        Name of the solver that ran.
     seconds
-        Wall time of the solve; the compilation of kernels, on a first call, is left
-        out, as limits of time do.
+        Wall time of the solve.  It leaves out the compilation of kernels on a first
+        call, as time limits do.
     claimed
-        What code of the user's says is a bound, which is never taken for one.
+        A bound that the user's code claims.  aggopt never uses it as a proven bound.
     judge
-        Which code of the user's says objective and violation, and what the program is
-        that a bound is of; None of this package's models.
+        The user's code that defines the objective, the violations and the program of
+        the bound; None for this package's models.
     iterations
-        How many the solver says that it took, of its own kind: pivots, steps of an
-        interior-point method, evaluations of a dual function.  None where it does not
-        say, or took none.
+        Number of iterations that the solver reports, of its own kind: pivots, steps of
+        an interior-point method, evaluations of a dual function.  None if the solver
+        reports no number or took no iteration.
     multipliers
-        Those that the solver found, by the constraint's name; None where it has none.
-        That of an inequality is by how much the objective falls, at first, for each
-        unit by which it is loosened, 0 or more; that of an equality, for each unit by
-        which its left side may exceed the right.  They tell which records a centroid
-        depends on: no file of a release has them.
+        The solver's multipliers, by the constraint's name; None if it has none.
+        The multiplier of an inequality is the rate at which the objective falls, at
+        first, per unit of loosening; it is 0 or more.  For an equality, the unit is by
+        how much its left side may exceed the right.  Multipliers reveal which records
+        a centroid depends on: no file of a release contains them.
     size
-        What the gap is relative to; None where this is |objective|.
+        Divisor of the gap; None if the divisor is |objective|.
     """
 
     status: Status
@@ -117,7 +117,7 @@ class Certificate:
     def gap(self) -> float | None:
         """(objective - bound) / |objective|, or / `size`; None without a bound.
 
-        It is 0 where both are 0, and infinite where the objective alone is.
+        It is 0 if objective and bound are 0, and infinite if only the objective is 0.
         """
         if self.bound is None:
             return None
@@ -127,20 +127,20 @@ class Certificate:
         return away / size if size else copysign(inf, away)
 
     def claiming(self, claim: Claim) -> "Certificate":
-        """Return the same, and what code of the user's claims beside it."""
+        """Return a copy that also contains a claim of the user's code."""
         return replace(self, claimed=claim)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON, but for multipliers.
+        """Return plain values, ready for JSON, without multipliers.
 
-        What only some solves have is there where it is.
+        Optional attributes that are None are left out.
         """
         values = {**asdict(replace(self, multipliers=None)), "gap": self.gap}
         values["status"] = self.status.value
         return {n: v for n, v in values.items() if n not in SOME or v is not None}
 
     def __repr__(self) -> str:
-        """Return what it says, the gap beside the bound."""
+        """Return the attributes in one line, the gap after the bound."""
         every = {f.name: getattr(self, f.name) for f in fields(self) if f.repr}
         known = {n: v for n, v in every.items() if n not in SOME or v is not None}
         status, objective, bound, *others = (f"{n}={v!r}" for n, v in known.items())
@@ -154,8 +154,8 @@ class Certificate:
         )
 
 
-# of a certificate, only where they are: code of the user's ran, or a solver told, or
-# the gap is not relative to the objective
+# optional attributes of a certificate, shown if not None: the user's code ran, the
+# solver reported them, or the gap is not relative to the objective
 SOME = ("claimed", "judge", "iterations", "multipliers", "size")
 HEADER = ("", "status", "gap", "objective", "bound", "violation", "solver", "seconds")
 
@@ -172,7 +172,7 @@ def rows(certificates: Mapping[str, Certificate]) -> list[tuple[Any, ...]]:
 
 
 def _bounds(certificate: Certificate) -> float | str | None:
-    """Return the bound, and what is claimed beside it."""
+    """Return the bound, with the claimed bound if there was a claim."""
     bound, claim = certificate.bound, certificate.claimed
     if claim is None:
         return bound
@@ -181,10 +181,10 @@ def _bounds(certificate: Certificate) -> float | str | None:
 
 
 def closed(objective: float, bound: float, size: float | None = None) -> bool:
-    """Return whether a bound shows an objective to be optimal, above or below it.
+    """Whether a bound, above or below an objective, shows it to be optimal.
 
     The difference is relative to `size`, or to |objective|, as in a certificate.  An
-    objective that is beyond its bound by more is that of a point that is none.
+    objective that beats its bound by more belongs to an infeasible point.
 
     >>> closed(3.0, 3.0 - 1e-6), closed(3.0, 2.9), closed(3e-9, 2.9e-9)
     (True, False, False)
@@ -197,9 +197,9 @@ def _size(objective: float, size: float | None) -> float:
 
 
 def size_of(objective: float, unit: float) -> float | None:
-    """Return what a gap is relative to, if not |objective|: a unit that is larger.
+    """Return the unit as the divisor of a gap if it exceeds |objective|, else None.
 
-    Of an objective that may be 0 at the optimum, up to the tolerances of solvers.
+    For an objective that may be 0 at the optimum, up to the tolerances of solvers.
     """
     return unit if abs(objective) < unit else None
 
@@ -207,11 +207,12 @@ def size_of(objective: float, unit: float) -> float | None:
 def size_in_reach(
     objective: float, bound: float, references: Iterable[float], n: int
 ) -> float | None:
-    """Return what a gap is relative to, where a constant may hide in the objective.
+    """Return the divisor of a gap if the objective may contain a large constant.
 
-    This is what can be won, at most: by how much a plain choice costs more than the
-    bound, or less where it breaks a constraint.  Neither a constant nor a unit changes
-    the gap then.  Below that, it is |objective|, or the n-th part, if this is more.
+    The divisor is at most the reach: the cost of a plain choice less the bound, or the
+    bound less that cost if the choice breaks a constraint.  Neither a constant nor a
+    unit then changes the gap.  Below the reach, the divisor is the larger of
+    |objective| and the n-th part of the reach.  None means |objective|.
 
     Parameters
     ----------
@@ -249,12 +250,12 @@ def largest_gap(certificates: Sequence[Certificate]) -> float | None:
 
 
 def summed(certificates: Sequence[Certificate]) -> Certificate:
-    """Return one certificate of parts that were solved each by itself.
+    """Return one certificate for parts that were solved separately.
 
     Objectives, bounds and times are added; the bound is None unless every part has
-    one, and the status is that of the part that ended worst.  A part that kept its
-    input counts as locally optimal unless all did.  What is claimed of parts is added,
-    too, where each has a claim or else a bound.
+    one.  The status is that of the part that ended worst.  A part that kept its input
+    counts as locally optimal unless all parts did.  Claims are added, too, if each part
+    has a claim or else a bound.
     """
     if len(certificates) == 1:
         return certificates[0]
@@ -272,14 +273,14 @@ def summed(certificates: Sequence[Certificate]) -> Certificate:
 
 
 def _worst(endings: set[Status]) -> Status:
-    """Return how parts ended together; KEPT is of an input that all of them kept."""
+    """Return the worst status; KEPT only if all parts kept their input."""
     if len(endings) > 1 and Status.KEPT in endings:
         endings = endings - {Status.KEPT} | {Status.LOCAL}
     return max(endings, key=list(Status).index)
 
 
 def _claimed(certificates: Sequence[Certificate]) -> Claim | None:
-    """Return what code of the user's claims of all parts together, if it does."""
+    """Return the claim of the user's code for all parts together, if it has one."""
     claims = [c.claimed for c in certificates if c.claimed]
     known = [c.claimed.bound if c.claimed else c.bound for c in certificates]
     bounds = [bound for bound in known if bound is not None]
@@ -289,7 +290,7 @@ def _claimed(certificates: Sequence[Certificate]) -> Claim | None:
 
 
 def _summed_size(certificates: Sequence[Certificate]) -> float | None:
-    """Return the sum of what gaps are relative to; None where all are objectives."""
+    """Return the sum of the divisors of gaps; None if all are |objective|."""
     if all(c.size is None for c in certificates):
         return None
     return sum(_size(c.objective, c.size) for c in certificates)
@@ -301,5 +302,5 @@ def _each(names: Iterable[str | None]) -> str:
 
 
 def endings(certificates: Sequence[Certificate]) -> str:
-    """Return how they ended, each way named once."""
+    """Return the statuses of the certificates, each named once."""
     return ", ".join(sorted({c.status.value for c in certificates}))

@@ -1,4 +1,4 @@
-"""Ask a solver for one model's data in a process of its own."""
+"""Run a solver on one model's data in another process."""
 
 import pickle
 from collections.abc import Mapping
@@ -21,10 +21,11 @@ def answer_apart(
     time_limit: float | None,
     options: Mapping[str, Any] | None,
 ) -> Answer:
-    """Return what `answer_here` returns, or raises, in another process.
+    """Run `answer_here` in another process; return its result or raise its error.
 
-    A solver that aborts has failed; one that does not end in time, or takes no limit,
-    is killed.  A model of the user's is built here, and its program sent.
+    A solver that aborts has failed.  A solver that exceeds its limit, or takes none, is
+    killed at the limit.  A user's model is built in this process, which sends the
+    program.
     """
     if _pool.is_here() or (model.origin is not None and solver.run is None):
         return answer_here(model, data, solver, start, time_limit, options)
@@ -45,7 +46,7 @@ def answer_apart(
 
 
 def _modules(solver: Solver) -> tuple[str, ...]:
-    """Return what is imported before the limit of time begins."""
+    """Return the modules that are imported before the time limit begins."""
     if solver.run is not None:
         return ("aggopt.solvers._own",)
     if solver.language:

@@ -18,22 +18,24 @@ def choose(
 ) -> Solver:
     """Return the solver called `name`, ready for a problem of one of these kinds.
 
-    A kind is a class of `CLASSES` or the name of a model.  Without a name: the first
-    installed solver that takes one of them, in this `language` if one is given: that of
-    a problem, or those of a model.  A name may be that of any solver of a language, or
-    of code of the user's, which may be a function or a `Solver` as well.  With `within`
-    the data have bounds of the values, which not every solver of a model can keep.
+    A kind is a class of `CLASSES` or the name of a model.  Without a name, the first
+    installed solver that takes one of the kinds is returned.  A `language` restricts
+    the choice to the language of a problem, or the languages of a model.  A name may
+    be that of any solver of a language, or of the user's code.  A function or a
+    `Solver` is accepted, too.  With `within` the data have bounds of the values, which
+    not every solver of a model can keep.
 
     Raises
     ------
     UnknownNameError
         No solver has that name.
     UntrustedCodeError
-        It is in a file that the caller does not trust.
+        The solver is in a file that the caller does not trust.
     JobError
-        It takes none of them, reads another language, or cannot keep bounds.
+        The solver takes none of the kinds, reads another language, or cannot keep
+        bounds.
     SolverError
-        It is not installed; there is no silent fallback.
+        The solver is not installed; aggopt never falls back to another one.
 
     Examples
     --------
@@ -62,7 +64,7 @@ def choose(
 
 
 def _reads(solver: Solver, language: str | Sequence[str] | None) -> bool:
-    """Whether it takes what is declared in these languages: one of them is enough."""
+    """Whether a solver reads at least one of these languages."""
     if language is None:
         return True
     if isinstance(language, str):
@@ -132,7 +134,7 @@ def able_for(
     language: str | Sequence[str] | None = None,
     within: bool = False,
 ) -> list[Solver]:
-    """Return the solvers that take one of these kinds, those that are missing, too."""
+    """Return the solvers that take one of these kinds, installed or not."""
     each = (s for s in SOLVERS.values() if s.boxes or not within)
     every = (s for s in each if s.fits(*problems))
     read = (s for s in every if _reads(s, language))

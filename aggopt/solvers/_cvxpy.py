@@ -33,7 +33,7 @@ _MEANING = {
     cp.USER_LIMIT: Status.LIMIT,
     cp.INFEASIBLE: Status.INFEASIBLE,
 }
-_WARNINGS = threading.Lock()  # what is ignored is a setting of the whole process
+_WARNINGS = threading.Lock()  # warning filters are a setting of the whole process
 
 
 def is_problem(problem: object) -> bool:
@@ -42,7 +42,7 @@ def is_problem(problem: object) -> bool:
 
 
 def known_solvers() -> list[str]:
-    """Return the names of all solvers that cvxpy knows, those that are missing, too."""
+    """Return the names of all solvers that cvxpy knows, installed or not."""
     maps = defines.SOLVER_MAP_CONIC, defines.SOLVER_MAP_QP, defines.SOLVER_MAP_NLP
     return list(dict.fromkeys(name for one in maps for name in one))
 
@@ -75,7 +75,7 @@ def is_installed(name: str) -> bool:
 
 
 def sent(problem: cp.Problem) -> Any:
-    """Return what `received` makes the same problem of, in another process."""
+    """Return the parts from which `received` rebuilds the problem elsewhere."""
     from cvxpy.lin_ops.lin_utils import ID_COUNTER
 
     return problem.objective, problem.constraints, ID_COUNTER.count
@@ -91,7 +91,7 @@ def received(parts: Any) -> cp.Problem:
 
 
 def state_of(problem: cp.Problem) -> Any:
-    """Return what a solve left in a problem."""
+    """Return the solution and the statistics that a solve stored in a problem."""
     solution, stats = problem.solution, problem.solver_stats
     if solution is not None:
         solution.attr.pop(settings.EXTRA_STATS, None)  # objects of the solver
@@ -101,7 +101,7 @@ def state_of(problem: cp.Problem) -> Any:
 
 
 def restore(problem: cp.Problem, state: Any) -> None:
-    """Put into a problem what a solve in another process left."""
+    """Store the state of a solve in another process in a problem."""
     _forget_multipliers(problem)
     solution, problem._solver_stats = state
     if solution is not None:
@@ -111,7 +111,7 @@ def restore(problem: cp.Problem, state: Any) -> None:
 class CvxpySolution(NamedTuple):
     """A bound, as a problem of minimising, if it is proven, and the linear program.
 
-    `iterations` is what the solver says.
+    `iterations` is the number that the solver reports.
     """
 
     bound: float | None = None
@@ -123,7 +123,7 @@ class CvxpySolution(NamedTuple):
 def run(
     problem: cp.Problem, solver: Solver, native: Mapping[str, Any], kind: str
 ) -> Ended:
-    """Return how solving `problem` in place ended."""
+    """Solve `problem` in place and return how the solve ended."""
     maximised = isinstance(problem.objective, cp.Maximize)
     found = CvxpySolution()
     _forget_multipliers(problem)
@@ -136,7 +136,7 @@ def run(
         status = _MEANING.get(problem.status, Status.FAILED)
     except cp.SolverError:
         status = Status.FAILED
-    except (cp.DCPError, DNLPError):  # what they say quotes numbers of the problem
+    except (cp.DCPError, DNLPError):  # their messages quote numbers of the problem
         raise JobError(
             "The problem breaks the rules by which cvxpy takes one that is not convex.",
             fix="state it by smooth functions; what is not smooth must be convex where "
@@ -187,7 +187,7 @@ def multipliers_of(problem: cp.Problem) -> dict[str, Floats] | None:
 
 
 def _forget_multipliers(problem: cp.Problem) -> None:
-    """Clear those of another solve."""
+    """Clear the multipliers of an earlier solve."""
     for row in problem.constraints:
         for each in row.dual_variables:
             each.save_value(None)
@@ -207,7 +207,7 @@ def _solve_smooth(
 def _solve_cones(
     problem: cp.Problem, solver: Solver, native: Mapping[str, Any]
 ) -> CvxpySolution:
-    """Solve it; return what is known of its bound."""
+    """Solve a problem of cones; return its bound, if it has one, and its program."""
     given = dict(native)
     data, chain, inverse = problem.get_problem_data(solver.native, solver_opts=given)
     raw = chain.solve_via_data(problem, data, False, is_logged(), dict(native))

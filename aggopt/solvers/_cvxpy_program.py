@@ -1,4 +1,4 @@
-"""What class a problem in cvxpy is of, and the linear program a solver was given."""
+"""Class of a problem in cvxpy, and the linear program passed to its solver."""
 
 from typing import Any
 
@@ -16,12 +16,14 @@ _LINEAR = (NonNeg, Zero, cp.constraints.Equality, cp.constraints.Inequality)
 
 
 def problem_class(problem: cp.Problem) -> str:
-    """Class of a problem: one of `CLASSES`; convex ones that are no cone's are NLP.
+    """Return the class of a problem: one of `CLASSES`.
+
+    A convex problem outside the classes of cones is an NLP.
 
     Raises
     ------
     JobError
-        It has no variable, or a parameter without a value.
+        The problem has no variable, or a parameter without a value.
     """
     if any(p.value is None for p in problem.parameters()):
         raise JobError(
@@ -54,9 +56,9 @@ def _conic(problem: cp.Problem) -> str:
 
 
 def program_of(data: dict[str, Any], offset: float) -> LinearProgram | None:
-    """Return the linear program in a solver's data; None where it is another.
+    """Return the linear program in a solver's data; None for any other program.
 
-    Quadratic costs are taken where each is of one variable, and they stay linear rows.
+    Quadratic costs are accepted if each is of one variable.  Rows must be linear.
     """
     if "F" in data:  # of a solver of quadratic programs
         rows, high = _stacked(data["A"], data["F"]), np.append(data["b"], data["G"])
@@ -105,7 +107,7 @@ def _is_linear(dims: Any) -> bool:
 
 
 def _diagonal(P: Any, n: int) -> Floats | None:
-    """Return the diagonal of P (n,); None where something is beside it, or negative."""
+    """Return the diagonal of P (n,); None if an entry is off it or negative."""
     if P is None:
         return np.zeros(n)
     table = P.tocoo()

@@ -1,4 +1,4 @@
-"""What a language says of a solve, and what may be said of it."""
+"""Result of a solve as its language reports it, and the status and bound that hold."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,39 +9,39 @@ from aggopt.solvers._certificate import Status, closed
 from aggopt.solvers._scale import ProgramScale
 from aggopt.solvers._solver import Solver
 
-FEASIBLE = 1e-4  # what Ipopt, too, lets a constraint be missed by
-EXACT = 1e-9  # up to which a point that misses a constraint is of the program
-ENDLESS = 1e20  # what solvers say where they know no bound
+FEASIBLE = 1e-4  # violation of a constraint that Ipopt, too, accepts
+EXACT = 1e-9  # largest violation of a constraint by a point of the program
+ENDLESS = 1e20  # the bound that solvers report when they know none
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a solve ended, in its language's words.
+    """Result of a solve, in its language's words.
 
     Attributes
     ----------
     status
-        What the solver says.
+        The status that the solver reports.
     objective
-        The problem's objective at the point it left; None without one.
+        The problem's objective at the solver's point; None without a point.
     bound
-        What it is said, or proven, that no point does better than: below it where the
-        objective is minimised, above where it is maximised.
+        Reported or proven bound: no point does better.  It is a lower bound if the
+        objective is minimised, an upper bound if it is maximised.
     proven
-        Whether that bound was worked out here, from multipliers.
+        Whether aggopt computed that bound from multipliers.
     missed
         Largest violation of a constraint at the point.
     seconds
         Wall time.
     maximised
-        Whether the objective is.
+        Whether the objective is maximised.
     scale
-        How large the program's terms are; None where a number of it is not moderate.
+        Size of the program's terms; None if one of its numbers is not moderate.
     iterations, multipliers
-        Those of a `Certificate`.
+        As in a `Certificate`.
     is_one_sided
-        Whether the terms of the objective show that it is never below 0 where it is
-        minimised, nor above 0 where it is maximised.
+        Whether the terms of the objective show its sign: never below 0 if it is
+        minimised, never above 0 if it is maximised.
     """
 
     status: Status
@@ -60,7 +60,7 @@ class Ended:
 
 
 def counted(iterations: object) -> int | None:
-    """Return a number of iterations as solvers say it; None for none, and for words.
+    """Return a solver's number of iterations as an integer; None for 0 and for words.
 
     >>> counted(7), counted(0), counted("Not available")
     (7, None, None)
@@ -75,14 +75,14 @@ def judged(
 ) -> tuple[Status, float | None]:
     """Return the status and the bound that hold.
 
-    `careful`: no option was given that may make what the solver says false.  A bound is
-    proven or None, and OPTIMAL is what the bound shows to be so.
+    `careful`: no option was given that may make the solver's report false.  The bound
+    is proven or None.  The status is OPTIMAL only if the bound shows it.
     """
     trusted = careful and solver.is_global and ended.scale is not None
     bound = _safe(ended, trusted=trusted)
     status = ended.status if solver.is_global else _local(ended.status)
     if status is Status.LOCAL and ended.missed > FEASIBLE:
-        return Status.FAILED, None  # some call it success where they stall
+        return Status.FAILED, None  # some solvers report success when they stall
     if status is Status.INFEASIBLE:
         return (status if trusted else Status.FAILED), None
     if bound is not None and _disproved(ended, bound):
@@ -93,7 +93,7 @@ def judged(
 
 
 def _local(status: Status) -> Status:
-    """Return what a local solver's word is worth: it proves nothing."""
+    """Return the weaker status of a local solver, which proves nothing."""
     weaker = {Status.OPTIMAL: Status.LOCAL, Status.INFEASIBLE: Status.FAILED}
     return weaker.get(status, status)
 
@@ -111,7 +111,7 @@ def _safe(ended: Ended, *, trusted: bool) -> float | None:
 
 
 def _says(ended: Ended) -> bool:
-    """Whether there is a bound that is only said, which is not taken then."""
+    """Whether the bound is only reported by the solver, not proven here."""
     return ended.bound is not None and not ended.proven
 
 
@@ -124,7 +124,7 @@ def _disproved(ended: Ended, bound: float) -> bool:
 
 
 def _shown(ended: Ended, bound: float | None, *, careful: bool) -> Status:
-    """Return how a solve ended that its solver calls optimal."""
+    """Return the status that holds for a solve that its solver calls optimal."""
     if ended.missed > FEASIBLE or ended.objective is None:
         return Status.UNPROVEN
     if bound is None:

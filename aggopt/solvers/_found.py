@@ -1,4 +1,4 @@
-"""What a solver found, as its model reads it."""
+"""Answer of a solver, in the form that its model reads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ from aggopt.solvers._certificate import Claim, Status
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver found, as its model's reader gives it, and what is proven.
+    """Answer of a solver, as read by the model, with its proven bound.
 
-    `reading` is centroids (m,), or labels (n,); None where it found nothing.
-    `claimed` is what code of the user's says is a bound; `iterations` and
-    `multipliers` are those of a `Certificate`, the latter in the model's units.
+    `reading` is centroids (m,), or labels (n,); None if the solver found no point.
+    `claimed` is a bound that the user's code claims.  `iterations` and `multipliers`
+    are as in a `Certificate`; the multipliers are in the model's units.
     """
 
     reading: Any = field(repr=False)

@@ -15,17 +15,17 @@ A = TypeVar("A")
 
 
 class Kept(Generic[T]):
-    """An object that is made and called in another process; here within a worker.
+    """An object that is made and called in another process; within a worker, in it.
 
-    What goes there and comes back is pickled.  Once closed, the process is ready for
-    others.
+    Arguments and results are pickled.  Once the object is closed, its process is free
+    for other calls.
 
     Parameters
     ----------
     make
         Returns the object: a class or a function of a module.
     modules
-        What is imported there before the first limit of time begins.
+        Modules that the process imports before the first time limit begins.
     """
 
     def __init__(self, make: Callable[[], T], modules: tuple[str, ...]) -> None:
@@ -47,12 +47,13 @@ class Kept(Generic[T]):
     def ask(
         self, limit: float, method: Callable[Concatenate[T, ...], A], *arguments: Any
     ) -> A:
-        """Return what a method returns that is expected within so many seconds.
+        """Call a method of the object and return its result within `limit` seconds.
 
         Raises
         ------
         NoAnswer
-            It did not return in time and the process was killed, or this ended.
+            The method did not return in time and its process was killed, or the
+            process ended.
         """
         if not isinstance(self._at, _pool.Session):
             return method(self._at, *arguments)

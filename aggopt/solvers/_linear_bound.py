@@ -1,12 +1,13 @@
-"""A bound of a linear program from any multipliers: nobody need be trusted for it.
+"""A bound of a linear program from any multipliers; no solver need be trusted.
 
-Of multipliers y, x in its box, and rows between low and high,
+For multipliers y, x in its box, and rows between low and high,
 
     c'x + sum_j p_j x_j^2 / 2 = y'(A x) + sum_j (p_j x_j^2 / 2 + (c - A'y)_j x_j)
 
 and each term has a least value.  Rounding is accounted for, so that the bound holds in
-exact arithmetic.  A reduced cost that is 0 but for a rounding, such as 1 - .3 - .7, has
-none where x has no end: multipliers a little nearer to 0 leave it a share of its cost.
+exact arithmetic.  If x is unbounded, a term has no least value when its reduced cost is
+0 up to rounding, such as 1 - .3 - .7.  Multipliers a little nearer to 0 leave that
+reduced cost a share of the cost.
 
 Source: Neumaier and Shcherbina, Mathematical Programming 99, 2004.
 """
@@ -20,7 +21,7 @@ import numpy as np
 
 from aggopt.core.validation import Floats
 
-# more than a few operations round, those that made the program's data among them
+# more than the rounding of a few operations, with those that made the program's data
 EPS = 16 * float(np.finfo(float).eps)
 ROUNDS = 2  # of narrowing the box; each looks at every row once
 NEARER = 1 - 2**-33  # times multipliers: far less than an optimum is shown by
@@ -38,7 +39,7 @@ class LinearProgram:
     rows : (m, n)
         A, sparse.
     low, high : (m,)
-        Infinite where there is none.
+        Infinite for a side that a row does not have.
     left, right : (n,)
         The box of x.
     """
@@ -54,7 +55,7 @@ class LinearProgram:
 
 
 def proven(program: LinearProgram, multipliers: Floats) -> float | None:
-    """Return what the multipliers (m,) prove, of either sign; None if nothing.
+    """Return the bound that multipliers (m,) of either sign prove; None without one.
 
     >>> from scipy.sparse import csr_array
     >>> no = np.array([0.0, 0.0])
@@ -94,9 +95,9 @@ def narrowed(program: LinearProgram) -> LinearProgram:
 
 
 def _left_over(i: Any, least: Floats, high: Floats) -> Floats:
-    """Return what row i leaves each of its terms at most: high less the others' least.
+    """Return the most that row i leaves each term: high less the others' least values.
 
-    Infinite where another term has no least.
+    Infinite if another term has no least value.
     """
     m = len(high)
     endless = np.isinf(least)
@@ -111,7 +112,7 @@ def _left_over(i: Any, least: Floats, high: Floats) -> Floats:
 
 
 def _bound(program: LinearProgram, y: Floats) -> float:
-    """Return what these multipliers prove, -inf if nothing."""
+    """Return the bound that multipliers (m,) prove, -inf if they prove nothing."""
     rows = program.rows.tocsc()
     y = np.where(np.isinf(np.where(y > 0, program.low, program.high)), 0.0, y)
     sides = np.where(y == 0, 0.0, np.where(y > 0, program.low, program.high))
@@ -140,7 +141,7 @@ def _least(program: LinearProgram, low: Floats, high: Floats) -> Floats:
     for r in (low, high):
         end = np.where(r > 0, program.left, program.right)
         x = np.where(bent, np.clip(-r / p, program.left, program.right), end)
-        with np.errstate(invalid="ignore"):  # 0 times a side that is none
+        with np.errstate(invalid="ignore"):  # 0 times an infinite side
             square = np.where(bent, p * x**2 / 2, 0.0)
             product = np.where(r == 0, 0.0, r * x)
             value = square + product - EPS * (np.abs(square) + np.abs(product))

@@ -1,6 +1,6 @@
-"""What solvers print, kept in a file of its owner's where that is asked for.
+"""Log of the solvers' output, in a file that only its owner may read.
 
-Nothing is kept otherwise, and solvers are told to print nothing.
+Without a log, solvers run silently and none of their output is kept.
 """
 
 import os
@@ -17,29 +17,29 @@ from aggopt.errors import TableError
 _ONE = threading.RLock()  # the streams are the process's
 _FOLDERS: set[Path] = set()  # where this process has put a log
 
-# the file of this block; without one, in a process of ours, what is printed goes there
+# the file of this block; (None,) in a worker, whose output already goes to the log
 _KEPT: ContextVar[tuple[Path | None] | None] = ContextVar("log", default=None)
 
 
 @contextmanager
 def logged(file: str | Path) -> Iterator[None]:
-    """Keep what solvers print, within the block and in this thread, in a new file.
+    """Write the output of solvers in this block and thread to a new file.
 
-    **It may hold values of records**, standardised: solvers print numbers of the
-    programs that they are given.  The file has mode 0600, no manifest and no release
-    has any of it, and no release is written into its folder.  Each solve begins with
-    the solver's name; solvers of this package's own print nothing.  Of one call 64 MiB
-    are kept.
+    **It may hold values of records**, standardised: solvers print numbers of their
+    programs.  The file has mode 0600.  No manifest and no release contains any of it,
+    and no release is written into its folder.  Each solve begins with the solver's
+    name; this package's own solvers print nothing.  At most 64 MiB of one call are
+    kept.
 
     Parameters
     ----------
     file
-        Where to write; nothing must be there yet.
+        Path of the new file; it must not exist yet.
 
     Raises
     ------
     TableError
-        A file is there, it cannot be made, or a release lies in its folder.
+        The file exists, it cannot be created, or its folder contains a release.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def logged(file: str | Path) -> Iterator[None]:
 
 @contextmanager
 def logged_here() -> Iterator[None]:
-    """Let solvers print: what this process prints goes to the log already."""
+    """Let solvers print: the output of this process already goes to the log."""
     token = _KEPT.set((None,))
     try:
         yield
@@ -87,7 +87,7 @@ def is_logged() -> bool:
 
 @contextmanager
 def heard(solver: str) -> Iterator[None]:
-    """Have what is printed in the block in the log, if there is one."""
+    """Redirect the output of the block to the log, if the caller opened one."""
     with log_of(solver) as log:
         if log is None:
             yield

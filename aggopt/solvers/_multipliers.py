@@ -7,9 +7,10 @@ from aggopt.solvers._linear_bound import LinearProgram
 
 
 def multipliers_anew(program: LinearProgram, seconds: float | None) -> Floats:
-    """Return the multipliers (m,) that HiGHS finds in so many seconds.
+    """Return the multipliers (m,) that HiGHS finds within `seconds`.
 
-    They need not be right: any multipliers prove a bound.  0 where it finds none.
+    They need not be right: any multipliers prove a bound.  All are 0 if HiGHS finds
+    none.
     """
     import highspy
 

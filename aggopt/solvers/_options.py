@@ -1,4 +1,4 @@
-"""Options under a solver's own names: what is handed over, what is refused."""
+"""Options under a solver's own names: which are passed on and which are refused."""
 
 from collections.abc import Iterator, Mapping
 from math import inf
@@ -39,7 +39,7 @@ _CHANGING = frozenset(
         "numerics/sumepsilon",
         "numerics/infinity",
         "numerics/hugeval",
-        "nlp_lower_bound_inf",  # Ipopt, and those with its options
+        "nlp_lower_bound_inf",  # Ipopt, and solvers with its options
         "nlp_upper_bound_inf",
         "obj_scaling_factor",  # a negative one maximises
         "fixed_variable_treatment",
@@ -55,12 +55,12 @@ def native_options(
     Raises
     ------
     JobError
-        The time limit is not positive, or given twice; an option makes the solver
-        print or write, and what it writes holds values of records; or an option changes
-        the program that is solved.
+        The time limit is not positive, or given twice.  An option makes the solver
+        print or write: its output contains values of records.  Or an option changes the
+        program that is solved.
     """
     _require_mapping(options)
-    if solver.run is not None:  # of the user's, which takes what it says
+    if solver.run is not None:  # a user's solver: its arguments decide what it takes
         check_time_limit(time_limit)
         return dict(options or {})
     listed = solver.time_limit is not None or solver.language is not None
@@ -94,7 +94,7 @@ def _require_mapping(options: object) -> None:
 
 
 def _require_silent(options: Mapping[str, Any]) -> None:
-    """Refuse options that are none of a solver, or by which it prints or writes."""
+    """Refuse options of the language, and options that make a solver print or write."""
     for name in _names(options):
         if name in _LANGUAGE or any(word in name.lower() for word in _WRITING):
             raise JobError(
@@ -105,7 +105,7 @@ def _require_silent(options: Mapping[str, Any]) -> None:
 
 
 def _require_same_program(options: Mapping[str, Any]) -> None:
-    """Refuse options by which an answer would be one of another program."""
+    """Refuse options that change the program that is solved."""
     for name in _names(options):
         if name.lower() in _CHANGING:
             raise JobError(
@@ -117,14 +117,14 @@ def _require_same_program(options: Mapping[str, Any]) -> None:
 
 
 def require_limited(solver: Solver, time_limit: float | None) -> None:
-    """Refuse, before any work, a limit of time that code of the user's does not take.
+    """Refuse, before any work, a time limit that the user's code does not take.
 
-    Other solvers are ended where they do not end themselves.
+    Other solvers are killed at the limit if they do not stop.
 
     Raises
     ------
     JobError
-        The solver is the user's, and takes none.
+        The solver is the user's, and takes no time limit.
     """
     if time_limit is not None and solver.origin and not solver.limited:
         raise JobError(
@@ -134,7 +134,7 @@ def require_limited(solver: Solver, time_limit: float | None) -> None:
 
 
 def _names(options: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of options, those within a group of them, too."""
+    """Yield the names of options, including names within a group of options."""
     for name, value in options.items():
         yield str(name)
         if isinstance(value, Mapping):
@@ -152,7 +152,7 @@ def check_time_limit(seconds: object) -> None:
 
 
 def refused(solver: Solver, native: Mapping[str, Any], why: object) -> AggoptError:
-    """Return the error that says which solver refused its options, and why."""
+    """Return the error that names the solver that refused its options, and why."""
     limit = solver.time_limit or ""
     same = {**solver.fixed, limit: native.get(limit)}
     own = sorted(k for k in native if k not in same or native[k] != same[k])

@@ -1,4 +1,4 @@
-"""A solver of the user's: what it finds is judged, what it proves is a claim."""
+"""A user's solver: the model judges its answer, and its bound is only a claim."""
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -26,9 +26,9 @@ ABOUT = (
 class OwnSolving(UserFunction):
     """A function (model, data, *, start, time_limit, options) that solves.
 
-    It gets those of the last three that it takes, and returns what it read of a point,
-    that and a bound, or None where it found nothing.  All that it gets are copies: what
-    it does to them changes neither what is judged nor the judge.
+    The function receives those of the last three arguments that it takes.  It returns
+    the reading of a point, that and a bound, or None if it found no point.  It receives
+    copies only, so it can change neither the data nor the model that judges it.
     """
 
     data: ClassVar[tuple[str, ...]] = ("model", "data")
@@ -42,12 +42,12 @@ class OwnSolving(UserFunction):
         time_limit: float | None,
         options: Mapping[str, Any] | None,
     ) -> Answer:
-        """Return what it finds; its word is worth no more than that of any other.
+        """Return the function's answer, which is trusted no more than any other's.
 
         Raises
         ------
         JobError
-            It fails, or does not take a limit or options that are given.
+            The function fails, or does not take a limit or options that are given.
         """
         offered = {"start": start, "time_limit": time_limit, "options": options or None}
         taken = {name: offered[name] for name in self.given if self.takes(name)}
@@ -68,9 +68,9 @@ class OwnSolving(UserFunction):
         return replace(found, reading=self._read(model, data, found.reading))
 
     def _read(self, model: Any, data: Any, reading: Any) -> Any:
-        """Return what it read of a point as an array of ours, if that can be judged."""
+        """Return the reading of a point as an array that the model can judge."""
         theirs = getattr(model, "origin", None) is not None
-        if theirs and model.declared:  # centroids, and not what it says that they cost
+        if theirs and model.declared:  # centroids, without the cost that it reports
             reading = self.origin.run(getattr, reading, "c", reading)
         found = self.origin.run(np.array, reading)
         kinds, shape = _wanted(data, theirs)
@@ -112,7 +112,7 @@ def _wanted(data: Any, theirs: bool) -> tuple[str, tuple[int, ...] | None]:
 
 
 def _is_judged(model: Any, data: Any, reading: Any) -> bool:
-    """Whether a model can say of a reading by how much it misses a constraint."""
+    """Whether a model can compute the violation of a reading."""
     try:
         model.violation(data, model.point(data, reading))
     except (ArithmeticError, LookupError, TypeError, ValueError):
@@ -126,7 +126,7 @@ def _is_pair(said: object) -> bool:
 
 
 def _believed(status: Status) -> Status:
-    """Return how a solve ended whose solver proves nothing."""
+    """Return the status that holds for a solver that proves nothing."""
     weaker = {Status.OPTIMAL: Status.LOCAL, Status.INFEASIBLE: Status.FAILED}
     return weaker.get(status, Status(status))
 
@@ -144,7 +144,7 @@ def adopted(thing: object, origin: Origin) -> Solver:
             thing,
             name=origin.name,
             origin=origin,
-            finds=LOCAL_OPTIMUM,  # nobody need believe what it proves
+            finds=LOCAL_OPTIMUM,  # its proofs are not verified
             duals=False,
             harmless=frozenset(),
             tolerances={},

@@ -1,8 +1,8 @@
-"""The processes in which solvers run, each ready for the next call.
+"""Pool of processes that run solvers, each ready for the next call.
 
-A solver that does not return cannot be stopped from within its process.  Here it is
-killed after its limit and a grace, with the programs that it started.  One that aborts
-takes no other process with it.
+A solver that does not return cannot be stopped from within its process.  The pool kills
+that process, with the programs that it started, after its limit and a grace.  A solver
+that aborts ends no other process.
 """
 
 import atexit
@@ -39,13 +39,13 @@ from aggopt.errors import JobError, ProcessError
 from aggopt.solvers._log import is_logged, log_of, logged_here
 from aggopt.solvers._scratch import scratch
 
-GRACE = 2.5  # seconds after its time limit in which a solver may come to an end
-START = 120.0  # seconds in which a process must have imported what it needs
-HEARS = 0.2  # seconds: another thread may have had the signal that is for this one
+GRACE = 2.5  # seconds that a solver has after its time limit to end
+START = 120.0  # seconds that a process has to import its modules
+HEARS = 0.2  # seconds: another thread may have received this one's signal
 LOGGED = 64 << 20  # bytes of a log that one call may print
 MOST = 1 << 16  # bytes that are read at once
 KILLS = Path("/proc/vmstat")  # how often Linux killed a process for lack of memory
-_NO_MEMORY = b"bad_alloc", b"memory allocation of"  # what C++ and Rust say as they end
+_NO_MEMORY = b"bad_alloc", b"memory allocation of"  # the last output of C++ and Rust
 _CUT = "\n--- aggopt keeps no more of what this solver prints\n"
 
 
@@ -61,7 +61,7 @@ class NoAnswer(Exception):  # it is an outcome, and no error of a user
 
 
 def is_here() -> bool:
-    """Whether solvers run in this process: it is one of those, or on Windows."""
+    """Whether solvers run in this process: it is a worker, or the system is Windows."""
     return inside.is_worker or os.name != "posix"
 
 
@@ -73,14 +73,14 @@ def call(
     modules: tuple[str, ...] = (),
     dumps: Callable[[Any], bytes] = pickle.dumps,
 ) -> Any:
-    """Return what a function returns, or raise what it raises, in another process.
+    """Call a function in another process; return its result or raise its error.
 
     Parameters
     ----------
     function
-        Of a module, so that it can be sent by its name.
+        A function of a module, so that it can be sent by its name.
     solver
-        Its name, for the log.
+        Name of the solver, for the log.
     limit
         Seconds from when `modules` are imported; 600 when None.
 
@@ -94,7 +94,7 @@ def call(
     if is_logged():
         function, arguments = _call_logged, (function, *arguments)
     packed = _packed(dumps, function, arguments)
-    # the folder is made here, so that it goes even if the process is killed
+    # the folder is made here, so that it is removed even if the process is killed
     with log_of(solver) as log, scratch() as folder:
         memory = available_memory()
         request = Request(modules, packed, is_logged(), str(folder), memory)
@@ -114,9 +114,9 @@ def _call_logged(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 class Session:
-    """A worker that keeps what a call leaves there, for calls that follow.
+    """A worker that keeps its state from one call to the next.
 
-    `modules` are imported before the first limit of time begins.
+    `modules` are imported before the first time limit begins.
     """
 
     def __init__(self, modules: tuple[str, ...]) -> None:
@@ -125,12 +125,12 @@ class Session:
         self._worker: _Worker | None = _taken()
 
     def call(self, function: Callable[..., Any], *arguments: Any, limit: float) -> Any:
-        """Return what a function returns, as `call` does; it may write no files.
+        """Return a function's result, as `call` does; the function may write no files.
 
         Raises
         ------
         NoAnswer
-            The process did not answer in time, or ended: then or in an earlier call.
+            The process did not answer in time, or ended, in this or an earlier call.
         """
         if self._worker is None:
             raise NoAnswer(0.0, at_limit=False)
@@ -156,7 +156,7 @@ class Session:
 
 
 def _content(answer: tuple[bytes, bytes]) -> Any:
-    """Return what a function returned, or raise what it raised."""
+    """Return the result in an answer, or raise the error in it."""
     kind, content = answer
     said = pickle.loads(content)
     if kind == RAISED:
@@ -186,7 +186,7 @@ class _Clock:
         self.limit = limit
         self.began = time.monotonic()
         self.due = self.began + START
-        self.paused: float | None = None  # what was left then
+        self.paused: float | None = None  # seconds that were left then
 
     def begin(self) -> None:
         """Let the limit begin: all that is needed is imported."""
@@ -207,7 +207,7 @@ class _Clock:
         return min(left, HEARS)
 
     def none(self, *, at_limit: bool, exhausted: bool = False) -> NoAnswer:
-        """Return that there is no answer."""
+        """Return the error for a call without an answer."""
         spent = time.monotonic() - self.began
         return NoAnswer(spent, at_limit=at_limit, exhausted=exhausted)
 
@@ -226,14 +226,14 @@ class _Clock:
 
 
 class _Kept:
-    """What a solver prints, in the log as far as it has room."""
+    """Output of a solver, written to the log as far as it has room."""
 
     def __init__(self, log: TextIO | None) -> None:
         self.log, self.room = log, LOGGED
         self.last = b""
 
     def read(self, printed: int) -> None:
-        """Read what is there into the log, once: more may come without end."""
+        """Copy the available output to the log, once: more may follow without end."""
         try:
             text = os.read(printed, MOST)
         except BlockingIOError:
@@ -249,7 +249,7 @@ class _Kept:
 
 
 class _Worker:
-    """One process, and what has been read of its answers."""
+    """One process, and the part of its answers that has been read."""
 
     def __init__(self) -> None:
         guardian.start()
@@ -330,10 +330,10 @@ class _Worker:
         except BlockingIOError:
             return 0
         except BrokenPipeError:
-            return len(unsent)  # it ended, which its other pipe says
+            return len(unsent)  # it ended, which its other pipe shows
 
     def _received(self, clock: _Clock, kept: _Kept) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the messages that are there."""
+        """Yield the messages that have arrived."""
         received = os.read(self.answers, MOST)
         if not received:
             kept.read(self.printed)
@@ -345,7 +345,7 @@ class _Worker:
             yield kind, content
 
     def _is_exhausted(self, last: bytes) -> bool:
-        """Whether it ended for lack of memory: it said so, or the system killed it."""
+        """Whether it ran out of memory, by its output or the system's kills."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(1)
         was_killed = self.process.returncode == -signal.SIGKILL
@@ -370,7 +370,7 @@ class _Worker:
 
 
 def _kills() -> int:
-    """Return how many processes the system has killed for lack of memory, if known."""
+    """Return how many processes the system killed for memory; 0 if unknown."""
     try:
         counts = dict(map(str.split, KILLS.read_text().splitlines()))
         return int(counts.get("oom_kill", 0))
@@ -379,12 +379,12 @@ def _kills() -> int:
 
 
 def _same_path() -> dict[str, str]:
-    """Return what lets a process import what this one does, and no file beside us."""
+    """Return an environment for the import path of this process, and no other."""
     return {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def _place() -> tuple[object, ...]:
-    """Return what a process has from its parent when it starts."""
+    """Return the settings that a process inherits from its parent at its start."""
     return sys.executable, tuple(sys.path), os.getcwd(), dict(os.environ)
 
 

@@ -1,8 +1,8 @@
 """Solve problems declared in Pyomo.
 
-Several of its solvers are programs, to which Pyomo hands the problem in files.  Those
-hold the standardised values of records, so they are kept in a folder that only this
-user may read, in memory where the system has such a folder, and removed at once.
+Several of its solvers are programs that read the problem from files.  The files hold
+the standardised values of records.  They are written to a folder that only this user
+may read, in memory if the system has a folder there, and removed at once.
 """
 
 import re
@@ -64,12 +64,12 @@ def is_problem(problem: object) -> bool:
 
 
 def known_solvers() -> list[str]:
-    """Return the names of all solvers that Pyomo knows, those that are missing, too."""
+    """Return the names of all solvers that Pyomo knows, installed or not."""
     return [name for name in pyo.SolverFactory if not name.startswith("_")]
 
 
 def classes_of(name: str) -> frozenset[str]:
-    """Return all classes: Pyomo does not say what a solver that it knows can solve."""
+    """Return all classes: Pyomo does not report the classes that a solver can solve."""
     return frozenset(CLASSES)
 
 
@@ -83,7 +83,7 @@ def is_installed(name: str) -> bool:
 
 
 def sent(problem: Any) -> Any:
-    """Return what `received` makes the same problem of, in another process."""
+    """Return the parts from which `received` rebuilds the problem elsewhere."""
     return problem.model(), problem  # a block may have variables outside
 
 
@@ -93,7 +93,7 @@ def received(parts: Any) -> Any:
 
 
 def run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> Ended:
-    """Return how solving `problem` in place ended; other threads wait meanwhile."""
+    """Solve `problem` in place and return the result; other threads wait meanwhile."""
     with _ONE:
         return _run(problem, solver, native, kind)
 
@@ -181,7 +181,7 @@ def _bound(
 
 
 def multipliers_of(problem: Any, rows: Sequence[Any]) -> Floats:
-    """Return the multipliers (m,) of constraints, as they were left; 0 for none."""
+    """Return the multipliers (m,) of constraints that a solver left; 0 if missing."""
     left = getattr(problem, "dual", None)
     if not isinstance(left, pyo.Suffix):
         return np.zeros(len(rows))
@@ -206,7 +206,7 @@ def _has_duals(solver: Solver, kind: str) -> bool:
 def _duals_asked(problem: Any, solver: Solver, kind: str) -> Iterator[None]:
     """Have a solver leave its multipliers in the problem's suffix `dual`.
 
-    A solver that has none is not asked for them: it would fail.
+    Only a solver that has multipliers receives the suffix; any other would fail.
     """
     wanted = _has_duals(solver, kind)
     if wanted and not hasattr(problem, "dual"):
@@ -217,7 +217,7 @@ def _duals_asked(problem: Any, solver: Solver, kind: str) -> Iterator[None]:
         return
     before = suffix.direction
     suffix.direction = pyo.Suffix.LOCAL
-    suffix.clear()  # they are of another solve
+    suffix.clear()  # multipliers of an earlier solve
     try:
         yield
     finally:
@@ -230,7 +230,7 @@ def _solved(problem: Any, solver: Solver, native: Mapping[str, Any], log: Path) 
     called = pyo.SolverFactory(solver.native)
     how = _arguments(solver, native, log)
     if solver.time_limit is None and not isinstance(called, SystemCallSolver):
-        how.pop("logfile", None)  # which those that are no program do not take
+        how.pop("logfile", None)  # solvers that are not programs do not take it
     result = called.solve(problem, load_solutions=False, tee=is_logged(), **how)
     if _there(result):
         ModelSolutions(problem).load_from(result)  # a block has none of its own
@@ -268,7 +268,7 @@ def _there(result: Any) -> bool:
 
 @contextmanager
 def _private_folder() -> Iterator[Path]:
-    """Let Pyomo write into a folder that nobody else may read, and remove it."""
+    """Let Pyomo write into a folder that only this user may read, and remove it."""
     before = TempfileManager.tempdir
     with scratch() as folder:
         TempfileManager.tempdir = str(folder)

@@ -1,4 +1,4 @@
-"""What a problem in Pyomo is made of: its objective, its constraints, its variables."""
+"""Parts of a problem in Pyomo: its objective, its constraints and its variables."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from pyomo.core.expr.visitor import identify_variables
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 
-# The kinds that the solvers are given, and those that ask for nothing by themselves:
-# Pyomo passes over any other in silence.
+# The kinds of components that solvers receive, and kinds that require nothing of a
+# solution.  Pyomo silently ignores any other kind.
 KINDS = frozenset(
     {
         pyo.Var,
@@ -27,13 +27,13 @@ KINDS = frozenset(
 
 
 def require_known(problem: Any) -> None:
-    """Refuse what no solver would hear of.
+    """Refuse problems with parts that no solver would receive.
 
     Raises
     ------
     JobError
-        An active component of another kind than `KINDS`, no variable, or a whole one
-        that is fixed between whole numbers.
+        The problem has an active component of another kind than `KINDS`, no variable,
+        or an integer variable that is fixed between whole numbers.
     """
     parts = problem.component_objects(active=True, descend_into=True)
     strange = sorted({c.ctype.__name__ for c in parts if c.ctype not in KINDS})
@@ -73,13 +73,13 @@ def objective(problem: Any) -> Any:
 
 
 def constraints(problem: Any) -> list[Any]:
-    """Return the constraints that are active and say something."""
+    """Return the active constraints that have a bound."""
     every = _active(problem, pyo.Constraint)
     return [c for c in every if c.has_lb() or c.has_ub()]
 
 
 def variables(problem: Any, *, fixed: bool = False) -> list[Any]:
-    """Return the variables of what is active, wherever they are declared."""
+    """Return the variables of active parts, whichever block declares them."""
     found: dict[int, Any] = {}
     for part in (objective(problem).expr, *(c.body for c in constraints(problem))):
         for v in identify_variables(part, include_fixed=fixed):
@@ -111,11 +111,11 @@ def missed(problem: Any) -> float:
 
 
 def multipliers_by_name(problem: Any) -> dict[str, Floats] | None:
-    """Return what a solver left in the suffix `dual`, by constraint; None without.
+    """Return the multipliers in the suffix `dual`, by constraint; None without it.
 
-    Pyomo has by how much the objective rises with the side of a row; here it is by how
-    much it gets better for each unit by which the row is loosened, or an equality's
-    left side may exceed its right one.
+    Pyomo's multiplier is the rate at which the objective rises with the side of a row.
+    Here it is the rate at which the objective improves, per unit of loosening.  For an
+    equality, the unit is by how much its left side may exceed the right.
     """
     left = getattr(problem, "dual", None)
     if not isinstance(left, pyo.Suffix):

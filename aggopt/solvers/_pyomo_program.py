@@ -1,4 +1,4 @@
-"""What class a problem in Pyomo is of, and its linear program, if it is one."""
+"""Class of a problem in Pyomo, and its linear program, if it is one."""
 
 from typing import Any, NamedTuple
 
@@ -15,8 +15,8 @@ from aggopt.solvers._pyomo_parts import (
     variables,
 )
 
-CONVEX = 1e-9  # of the largest eigenvalue: one that is no lower counts as 0
-DENSE = 1500  # variables of one quadratic form whose eigenvalues are looked at
+CONVEX = 1e-9  # share of the largest eigenvalue: one above its negative counts as 0
+DENSE = 1500  # most variables of a quadratic form whose eigenvalues are computed
 
 
 def problem_class(problem: Any) -> str:
@@ -59,7 +59,7 @@ def _bend_of_rows(problem: Any) -> str:
 
 
 def _bend(form: Any, sign: float) -> str:
-    """Return how `sign` times a form bends: "none", "convex" or "other"."""
+    """Return the curvature of `sign` times a form: "none", "convex" or "other"."""
     if form.nonlinear_expr is not None:
         return "other"
     if not form.quadratic_vars:
@@ -87,7 +87,7 @@ class PyomoProgram(NamedTuple):
 
 
 def program_of(problem: Any) -> PyomoProgram | None:
-    """Return the linear program; costs may be squares; None where it is another."""
+    """Return the linear program, whose costs may be squares; None for any other."""
     cost, rows = objective(problem), constraints(problem)
     sign = -1.0 if cost.sense == pyo.maximize else 1.0
     free = variables(problem)

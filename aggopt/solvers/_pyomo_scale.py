@@ -1,4 +1,4 @@
-"""Between what the variables of a quadratic program in Pyomo lie, and its scale."""
+"""Ranges of the variables of a quadratic program in Pyomo, and its scale."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ class Form:
 
 
 def scale_of_problem(problem: Any, reached: float | None = None) -> ProgramScale | None:
-    """Return the scale of a problem; None where it is not moderate, or not quadratic.
+    """Return the scale of a problem; None if it is not moderate or not quadratic.
 
-    Where an objective is `reached`, points that are worse are none that matter.
+    If an objective is `reached`, points with a worse objective are left out.
 
     >>> problem = pyo.ConcreteModel()
     >>> x = problem.x = pyo.Var([0, 1])
@@ -110,7 +110,7 @@ def _terms(form: Form, box: Box, *, upward: float = 0.0) -> Iterator[Interval]:
 
 
 def _at_least_as_good(goal: Form, sign: float, reached: float) -> Form:
-    """Return the row that is kept by all points that are no worse than one."""
+    """Return the row that all points satisfy that are at least as good as `reached`."""
     own = {j: (sign * a, sign * b) for j, (a, b) in goal.own.items()}
     pairs = [(sign * a, i, j) for a, i, j in goal.pairs]
     return Form(own, pairs, sign * goal.constant, high=sign * reached)
@@ -121,7 +121,7 @@ def _used(form: Form) -> set[int]:
 
 
 def _narrow(row: Form, box: Box) -> None:
-    """Narrow the box by what a row leaves each of its variables."""
+    """Narrow the box to the range that a row leaves each of its variables."""
     spans = {j: _span(a, b, box[j]) for j, (a, b) in row.own.items()}
     whole = [*spans.values(), *(_product(a, box[i], box[j]) for a, i, j in row.pairs)]
     least, most = [s[0] for s in whole], [s[1] for s in whole]
@@ -135,7 +135,7 @@ def _narrow(row: Form, box: Box) -> None:
 
 
 def _rest(known: float, endless: int, own: float, nothing: float) -> float:
-    """Return what the other terms add up to at an end; `nothing` where one has none."""
+    """Return the sum of the other terms' ends; `nothing` if one of them has no end."""
     others = endless - isinf(own)
     return nothing if others else known - (0.0 if isinf(own) else own)
 
@@ -150,7 +150,7 @@ def _product(a: float, one: Interval, other: Interval) -> Interval:
 
 
 def _span(a: float, b: float, x: Interval) -> Interval:
-    """Return between what a x^2 + b x lies: a (x + h)^2 - a h^2, h = b / 2a."""
+    """Return the range of a x^2 + b x, which is a (x + h)^2 - a h^2, h = b / 2a."""
     if a == 0:
         return _product(b, x, (1.0, 1.0))
     h = b / (2 * a)
@@ -162,7 +162,7 @@ def _span(a: float, b: float, x: Interval) -> Interval:
 
 
 def _solved(a: float, b: float, low: float, high: float) -> Interval:
-    """Return where low <= a x^2 + b x <= high."""
+    """Return an interval that contains all x with low <= a x^2 + b x <= high."""
     if a == 0:
         left, right = sorted((low / b, high / b))
         return left, right

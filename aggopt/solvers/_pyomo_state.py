@@ -1,4 +1,4 @@
-"""What a solve leaves in a problem of Pyomo: values of variables, and suffixes."""
+"""State that a solve leaves in a problem of Pyomo: values of variables, suffixes."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ class PyomoState(NamedTuple):
 
 
 def _components(problem: Any) -> Iterator[Any]:
-    """Yield what a suffix may be of, each in its place."""
+    """Yield the components that a suffix may hold values for, in a fixed order."""
     for kind in (pyo.Var, pyo.Constraint, pyo.Objective):
         yield from problem.model().component_data_objects(kind, descend_into=True)
 
@@ -24,7 +24,7 @@ def _variables(problem: Any) -> Iterator[Any]:
 
 
 def state_of(problem: Any) -> PyomoState:
-    """Return what a solve left in a problem."""
+    """Return the state that a solve left in a problem."""
     place = {id(each): i for i, each in enumerate(_components(problem))}
     suffixes = {
         suffix.local_name: (
@@ -38,7 +38,7 @@ def state_of(problem: Any) -> PyomoState:
 
 
 def restore(problem: Any, state: PyomoState) -> None:
-    """Put into a problem what a solve in another process left."""
+    """Store the state of a solve in another process in a problem."""
     for variable, (value, stale) in zip(_variables(problem), state.values, strict=True):
         variable.set_value(value, skip_validation=True)
         variable.stale = stale

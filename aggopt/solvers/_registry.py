@@ -1,10 +1,10 @@
-"""The solvers by name: those of a package are declared in its file in `packages`.
+"""Registry of the solvers by name; each package declares its own in `packages`.
 
-A name is `language:solver`; a solver that takes one model's data as it is, because it
-uses the model's structure, has no language.  A bare word that is no name means the
-first solver that ends so.  Among those that take a problem, the first that is
-installed is the default: a lower rank comes first, and a rank of a class stands before
-that of the solver.
+A name is `language:solver`.  A solver that uses the structure of one model takes the
+model's data directly and has no language.  A bare word that is not a name means the
+first solver whose name ends in it.  The default is the first installed solver that
+takes a problem.  Lower ranks are preferred; a rank of a class overrides that of the
+solver.
 """
 
 from typing import Any
@@ -16,8 +16,8 @@ from aggopt.solvers._own import adopted
 from aggopt.solvers._solver import Solver
 
 RENAMED = {"dual": "lagrangian", "path": "shortest_path"}
-_LANGUAGES = ("cvxpy:", "pyomo:")  # what stands before the name of a solver of theirs
-NO_SOLVER = frozenset({"adopted", "file"})  # what certificates say of points from them
+_LANGUAGES = ("cvxpy:", "pyomo:")  # prefixes of the names of their solvers
+NO_SOLVER = frozenset({"adopted", "file"})  # sources of points without a solve
 
 
 def _of_users(thing: Any, origin: Origin) -> Solver:
@@ -39,7 +39,7 @@ def _of_users(thing: Any, origin: Origin) -> Solver:
 
 
 class _Solvers(Registry[Solver]):
-    """Solvers, of which a name may be the bare word, or one that a language knows."""
+    """Solvers; a name may be the bare word, or that of any solver of a language."""
 
     def reserves(self, name: str) -> bool:
         """Whether a name means a solver of this package, or of a language."""

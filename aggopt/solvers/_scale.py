@@ -1,8 +1,8 @@
-"""On which programs a solver's word is taken: those of numbers that are moderate.
+"""Scale of a program; a solver's proof is trusted only if all numbers are moderate.
 
-Solvers take tiny numbers for 0 and huge ones for infinity, in silence: HiGHS drops
-entries of its matrix below 1e-9, SCIP takes any difference below 1e-9 for none and
-1e20 for no bound.  What they then prove is proven of another program.
+Solvers silently take tiny numbers for 0 and huge ones for infinity.  HiGHS drops
+entries of its matrix below 1e-9.  SCIP takes any difference below 1e-9 for none and
+1e20 for no bound.  Their proof is then about another program.
 """
 
 from dataclasses import dataclass, field
@@ -12,25 +12,25 @@ import numpy as np
 from aggopt.core.validation import Floats
 from aggopt.solvers._linear_bound import LinearProgram, narrowed
 
-LEAST = 1e-6  # a thousand times what HiGHS and SCIP take for 0
-MOST = 1e6  # its inverse; a variable that goes no farther moves a row by LEAST by 1
-ROUNDED = 1e-13  # what such a term adds to a row is in its other terms' rounding
-SAFE = 1e-7  # of the largest term: a hundred times what reduced costs may be missed by
-PRICE = 1e-9  # what a reduced cost may be missed by, for each unit of its variable
+LEAST = 1e-6  # a thousand times the number that HiGHS and SCIP take for 0
+MOST = 1e6  # its inverse; a variable within it moves a row by LEAST by 1
+ROUNDED = 1e-13  # a smaller term of a row is lost in its other terms' rounding
+SAFE = 1e-7  # of the largest term: a hundred times the tolerance of reduced costs
+PRICE = 1e-9  # tolerance of a reduced cost, for each unit of its variable
 
 
 @dataclass(frozen=True)
 class ProgramScale:
-    """How large the terms of a program are whose numbers are moderate.
+    """Size of the terms of a program whose numbers are moderate.
 
     Attributes
     ----------
     largest
-        Of the objective's terms, the most that one can be.
+        Largest value that a term of the objective can have.
     lost
-        What its tiny terms add at most, and what reduced costs may be missed by.
+        Most that its tiny terms and the tolerances of reduced costs can add.
     constant
-        Of the objective.
+        Constant of the objective.
     """
 
     largest: float
@@ -38,14 +38,14 @@ class ProgramScale:
     constant: float
 
     def allowance(self, bound: float) -> float:
-        """Return what is to be taken off a bound, for what its solver may miss."""
+        """Return the amount to take off a bound for the tolerances of its solver."""
         size = max(1.0, abs(bound - self.constant), self.largest, abs(bound))
         return SAFE * size + self.lost
 
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Coefficients (p,), and how large what each of them multiplies can be (p,)."""
+    """Coefficients (p,), and the largest size (p,) of the factor of each of them."""
 
     factor: Floats = field(repr=False)
     reach: Floats = field(repr=False)
@@ -58,10 +58,10 @@ def scale(
     box: tuple[Floats, Floats],
     constant: float,
 ) -> ProgramScale | None:
-    """Return the scale of a program; None where a number of it is not moderate.
+    """Return the scale of a program; None if one of its numbers is not moderate.
 
-    `costs` without those that are squares and only add to what is minimised; `sides`
-    of rows without the infinite ones.
+    `costs` leaves out squares that only add to the objective.  `sides` of rows leaves
+    out the infinite ones.
     """
     left, right = box
     ends = np.abs(np.append(left, right))

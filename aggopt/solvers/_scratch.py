@@ -1,4 +1,4 @@
-"""A folder for what must go through files: in memory, for this user only, removed."""
+"""A scratch folder, in memory if possible, for this user only, removed at the end."""
 
 import os
 from collections.abc import Iterator
@@ -30,6 +30,6 @@ def scratch() -> Iterator[Path]:
 
 
 def scratch_parent() -> Path:
-    """Return the folder in which scratch folders are made."""
+    """Return the parent folder of scratch folders."""
     usual = _MEMORY if _MEMORY.is_dir() else gettempdir()
     return Path(os.environ.get(SCRATCH) or usual)

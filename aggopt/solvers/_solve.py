@@ -24,14 +24,15 @@ LEAST = 0.1  # seconds of a second attempt
 
 @dataclass(frozen=True)
 class Outcome(HtmlFields):
-    """How a solve ended; the point itself stays in the problem that was solved.
+    """Result of a solve; the point itself stays in the problem that was solved.
 
-    `bound` is proven, or None: no point does better, below it where the objective is
-    minimised, above it where it is maximised.  Status OPTIMAL only where it shows that,
-    up to 1e-6 of the objective; LOCAL where a solver says so, and nothing proves it;
-    UNPROVEN where its word is not taken; LIMIT where it stopped at a limit, of time or
-    its own; an unbounded problem has FAILED.
-    `iterations` and `multipliers` are those of a `Certificate`, where there is a point.
+    `bound` is proven, or None: no point does better.  It is a lower bound if the
+    objective is minimised, an upper bound if it is maximised.  The status is OPTIMAL
+    only if the bound shows it, up to 1e-6 of the objective.  It is LOCAL if the solver
+    reports an optimum that no bound proves, and UNPROVEN if its report is not trusted.
+    It is LIMIT if the solver stopped at a limit, of time or its own.  An unbounded
+    problem has FAILED.
+    `iterations` and `multipliers` are as in a `Certificate`, if the solve has a point.
     """
 
     status: Status
@@ -51,38 +52,38 @@ def solve(
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Return how solving `problem` in place ended; a failed solve is a result.
+    """Solve `problem` in place and return its result, also if the solve failed.
 
-    Of a linear program, or one whose costs are single squares, the bound is recomputed
-    from multipliers.  Of any other the solver's is taken, and its word that a problem
-    is infeasible, only where all numbers are moderate: coefficients of rows between
-    1e-6 and 1e6, costs and sides up to 1e6, and each variable, by its bounds or by what
-    rows leave it, within 1e6 of 0.  Solvers take 1e-9 for 0, and huge numbers for
-    infinity, in silence.
+    For a linear program, or one whose costs are single squares, the bound is recomputed
+    from multipliers.  For any other program, the solver's bound, and its report that
+    the problem is infeasible, are trusted only if all numbers are moderate.
+    Coefficients of rows must be between 1e-6 and 1e6, costs and sides up to 1e6.  Each
+    variable must stay within 1e6 of 0, by its bounds or by the rows.  Solvers silently
+    take 1e-9 for 0, and huge numbers for infinity.
 
     Parameters
     ----------
     problem
-        What a model's `build` returned, in the solver's language.
+        The problem that a model's `build` returned, in the solver's language.
     solver
-        A name of `SOLVERS`, or of any solver that the language has ("cvxpy:OSQP"),
-        whose word proves nothing; the first installed one of `SOLVERS` that takes
-        problems of this class in this language when omitted.
+        A name of `SOLVERS`, or of any solver of the language ("cvxpy:OSQP"), whose
+        results prove nothing.  When omitted, the first installed solver of `SOLVERS`
+        that takes problems of this class in this language.
     time_limit
-        Seconds; 600 when omitted.  The solver runs in a process of its own, which is
-        killed 2.5 seconds after its limit: the status then says that the solver did not
-        answer, and the problem's variables are as they were.  Handing the problem over
-        counts; starting the process and compiling do not.
+        Seconds; 600 when omitted.  The solver runs in another process, which is killed
+        2.5 seconds after its limit.  The status then records that the solver did not
+        answer, and the problem's variables are unchanged.  The limit includes sending
+        the problem; it excludes starting the process and compiling.
     options
-        Handed to the solver under its own names.  With one that may make its bound
-        false, such as a tolerance, only a bound that is recomputed is returned.
+        Passed to the solver under its own names.  With an option that may make the
+        solver's bound false, such as a tolerance, only a recomputed bound is returned.
 
     Raises
     ------
     UnknownNameError, JobError, SolverError
-        Unknown, unfit or missing solver, an option it does not have, no problem, or one
-        with parts that solvers are not given, such as a disjunction of Pyomo, or that
-        breaks cvxpy's rules of what need not be convex.
+        The solver is unknown, unfit or missing, or does not have an option.  Or
+        `problem` is not a problem, has parts that solvers do not receive, such as a
+        disjunction of Pyomo, or breaks cvxpy's rules for non-convex problems.
 
     Examples
     --------
@@ -124,7 +125,7 @@ def _run(
     kind: str,
     time_limit: float | None,
 ) -> Ended:
-    """Return how `solver` ended, in a process of its own unless this is one."""
+    """Return the result of `solver`, run in another process unless this is a worker."""
     if not is_here():
         limit = native.get(solver.time_limit or "", time_limit)
         return run_apart(language, problem, solver, native, kind, limit)

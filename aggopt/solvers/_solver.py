@@ -1,4 +1,4 @@
-"""What is known of a solver before it is imported."""
+"""Description of a solver, available before its package is imported."""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -20,13 +20,13 @@ _CALLING = ("_reduced",)  # modules here that call a solver of another package
 
 @dataclass(frozen=True, kw_only=True)
 class Solver(Method):
-    """One solver: what it can take, where it comes from, how it is called."""
+    """One solver: the problems it takes, its package and its name there."""
 
     language: str | None  # None: takes a model's data, without a declaration
-    native: str  # what the language calls it; without one, its module here
+    native: str  # its name in the language; without one, its module here
     takes: frozenset[str]  # of CLASSES, or names of models
-    finds: str  # what its answer is worth
-    install: str  # what to tell a user who lacks it
+    finds: str  # how good its answer is
+    install: str  # the fix shown if it is missing
     time_limit: str | None  # its own name for a limit in seconds; None: takes no option
     needs: tuple[str, ...] = ()  # Python packages
     program: str | None = None  # a program on the PATH
@@ -34,24 +34,24 @@ class Solver(Method):
     fixed: Mapping[str, Any] = field(default_factory=dict)
     duals: bool = False  # leaves the multipliers of linear and quadratic programs
     harmless: frozenset[str] = frozenset()  # options that leave its bound a proof
-    # its tolerances as they are; smaller ones leave its bound a proof, too
+    # its default tolerances; smaller ones leave its bound a proof, too
     tolerances: Mapping[str, float] = field(default_factory=dict)
     ranks: Mapping[str, int] = field(default_factory=dict)  # of a class: another rank
-    # options with which it prints, where that is kept and its language does not say so
+    # options that make it print for a log, unless its language sets them
     loud: Mapping[str, Any] = field(default_factory=dict)
     boxes: bool = True  # keeps values within bounds that a model's data state
-    # of a class, options among `fixed` without which it is asked again where it fails
+    # for a class, options among `fixed` that are dropped for a second try if it fails
     loosened: Mapping[str, frozenset[str]] = field(default_factory=dict)
     # (model, data, start, time_limit, options) to an answer, of one of the user's
     run: Callable[..., Any] | None = None
 
     def __hash__(self) -> int:
-        """Return the same number for solvers of one name."""
+        """Return one number for all solvers of one name."""
         return hash((type(self), self.name))
 
     @property
     def lacks(self) -> str | None:
-        """What is missing to run it, None if nothing.  Looks, without importing."""
+        """Missing package, program or library, or None; nothing is imported."""
         for package in self.needs:
             if find_spec(package) is None:
                 return f"no package {package}"
@@ -63,7 +63,7 @@ class Solver(Method):
 
     @property
     def installed(self) -> bool:
-        """Whether all it needs is there."""
+        """Whether all that the solver needs is installed."""
         return self.lacks is None
 
     @property
@@ -78,7 +78,7 @@ class Solver(Method):
 
     @property
     def is_global(self) -> bool:
-        """Whether it proves its answer best, or that there is none."""
+        """Whether it proves that its answer is optimal or that a problem has none."""
         return self.finds == OPTIMUM
 
     @property
@@ -92,7 +92,7 @@ class Solver(Method):
         return self.is_global and (kind in BRANCHING or "MINLP" in self.takes)
 
     def is_careful(self, native: Mapping[str, Any]) -> bool:
-        """Whether what it says with these options is what it says without them."""
+        """Whether its results with these options are as reliable as without them."""
         return all(
             name in self.harmless or self._is_tight(name, value)
             for name, value in native.items()
@@ -104,7 +104,7 @@ class Solver(Method):
         return 0 <= float(value) <= self.tolerances[name]  # type: ignore[arg-type]
 
     def rank_for(self, *problems: str) -> int:
-        """Return its place among those that take one of these: lower comes first."""
+        """Return its rank among solvers that take one of these; the lowest is first."""
         taken = self.takes.intersection(problems)
         return min((self.ranks.get(p, self.rank) for p in taken), default=self.rank)
 

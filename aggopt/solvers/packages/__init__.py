@@ -1,1 +1,1 @@
-"""Solvers: one file a package, which says all that is known before it is imported."""
+"""Solvers: one file a package, which describes it before it is imported."""

@@ -1,4 +1,4 @@
-"""What several packages have in common."""
+"""Settings that several packages share."""
 
 NLP = frozenset({"NLP"})
 # smooth convex programs are nothing else to them; Pyomo has no other quadratic ones

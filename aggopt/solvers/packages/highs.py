@@ -10,8 +10,8 @@ _EXACT = {
     "mip_abs_gap": 1e-7,
     "dual_feasibility_tolerance": 1e-9,
 }
-# They say when to stop, how many at once and in which order; tolerances are not among
-# them: a larger one makes a bound false.
+# They set when to stop, how many threads run and in what order.  Tolerances are left
+# out: a larger one makes a bound false.
 _OF_HIGHS = frozenset(
     {
         "time_limit",
@@ -46,7 +46,7 @@ _highs = partial(
     duals=True,
     harmless=_OF_HIGHS,
     tolerances=_TOLERANCES_OF_HIGHS,
-    # its method for quadratic programs gives up where reduced costs are asked so exact
+    # its method for quadratic programs fails if reduced costs must be this exact
     loosened={"QP": frozenset({"dual_feasibility_tolerance"})},
 )
 

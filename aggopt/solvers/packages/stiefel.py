@@ -1,4 +1,4 @@
-"""The package's own search for wishes of all attributes at once."""
+"""The package's own search that satisfies wishes of all attributes at once."""
 
 from aggopt.solvers._solver import LOCAL_OPTIMUM, Solver
 
