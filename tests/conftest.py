@@ -21,7 +21,7 @@ from aggopt.checks import (
     _solver_functions,
     _solvers,
 )
-from aggopt.command import cli
+from aggopt.command import cli, console
 from aggopt.core import guardian
 from aggopt.core.worker import inside
 from aggopt.release import manifest
@@ -168,7 +168,12 @@ def handlers_of_signals():
 
 @pytest.fixture
 def aggopt(handlers_of_signals, monkeypatch, capsys):
-    """Run the command; return exit code, standard output and standard error."""
+    """Run the command; return exit code, standard output and standard error.
+
+    It does not announce that loops are compiled: which test compiles them depends on the
+    order of the tests.
+    """
+    monkeypatch.setattr(console, "_announced", {console.COMPILING})
 
     def run(*words):
         for number, handler in handlers_of_signals.items():
