@@ -170,8 +170,8 @@ def handlers_of_signals():
 def aggopt(handlers_of_signals, monkeypatch, capsys):
     """Run the command; return exit code, standard output and standard error.
 
-    It does not announce that loops are compiled: which test compiles them depends on the
-    order of the tests.
+    It does not announce that loops are compiled: which test compiles them depends on
+    the order of the tests.
     """
     monkeypatch.setattr(console, "_announced", {console.COMPILING})
 
