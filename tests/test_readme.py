@@ -6,6 +6,8 @@ That its code and commands run is in `test_pages.py`.
 import re
 from pathlib import Path
 
+import numpy as np
+from PIL import Image
 from tables import job, people
 from typer.testing import CliRunner
 
@@ -31,6 +33,16 @@ def page(name: str) -> str:
 
 def test_it_is_short() -> None:
     assert len(README.splitlines()) <= 150
+
+
+def test_each_picture_is_there_light_and_dark_as_they_are_drawn() -> None:
+    shown = re.findall(r'src(?:set)?="docs/pictures/([\w-]+\.png)"', README)
+    drawn = {path.name for path in (ROOT / "docs/pictures").glob("*.png")}
+    assert set(shown) == drawn
+    assert drawn == {f"{n}{e}.png" for n in ("map", "report") for e in ("", "-dark")}
+    for name in drawn:
+        corner = np.asarray(Image.open(ROOT / "docs/pictures" / name).convert("L"))[0]
+        assert (corner.mean() < 128) == ("-dark" in name), name
 
 
 def test_it_says_which_tools_write(tmp_path, monkeypatch) -> None:

@@ -190,16 +190,18 @@ def utility(
     from aggopt.pipeline.review.utility import measure_utility
 
     asked = load_job(job_of_release(job), trust)
-    found = measure_utility(
-        table,
-        masked,
-        asked,
-        model=model,
-        weight=weight or asked.risk.weight,
-        strata=words(strata),
-        same_order=same_order,
-        private=private,
-    )
+    with console.progress(quiet=as_json) as report:
+        found = measure_utility(
+            table,
+            masked,
+            asked,
+            model=model,
+            weight=weight or asked.risk.weight,
+            strata=words(strata),
+            same_order=same_order,
+            private=private,
+            progress=report,
+        )
     _told(found, show_utility.utility, as_json=as_json)
 
 

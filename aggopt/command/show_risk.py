@@ -38,12 +38,33 @@ def original(found: "OriginalRisk") -> None:
     line(f"Before masking, by {names}: {found.whole.rarity(found.k)}.")
     _print("Risk of the original", ("figure", "original"), of_original(found))
     columns = ("combinations", "rarest", "unique", f"smaller than {found.k}")
-    shown = found.sets[:SHOWN]
+    telling = _telling(found.sets)
+    shown = telling[:SHOWN]
     title = f"Who knows less ({found.whole.what}s)"
     _print(title, ("known", *columns), map(_counted, shown))
-    more = len(found.sets) - len(shown)
+    more = len(telling) - len(shown)
     if more:
         line(f"{plural(more, 'set')} of quasi-identifiers more: --json has them.")
+    same = len(found.sets) - len(telling)
+    if same:
+        line(
+            f"{plural(same, 'set')} with the figures of a smaller one: --json has them."
+        )
+
+
+def _telling(sets: Sequence["Count"]) -> list["Count"]:
+    """Return the sets of columns but those with the figures of a subset of theirs."""
+    by_figures: dict[tuple[int, ...], list[Count]] = {}
+    for count in sets:
+        by_figures.setdefault(_figures(count), []).append(count)
+    return [
+        count
+        for count in sets
+        if not any(
+            set(other.attributes) < set(count.attributes)
+            for other in by_figures[_figures(count)]
+        )
+    ]
 
 
 def of_original(found: "OriginalRisk") -> Iterator[tuple[str, str]]:
@@ -64,8 +85,11 @@ def of_original(found: "OriginalRisk") -> Iterator[tuple[str, str]]:
 
 
 def _counted(count: "Count") -> tuple[str, ...]:
-    figures = (count.combinations, count.rarest, count.unique, count.rare)
-    return ", ".join(count.attributes), *(f"{each:,}" for each in figures)
+    return ", ".join(count.attributes), *(f"{each:,}" for each in _figures(count))
+
+
+def _figures(count: "Count") -> tuple[int, ...]:
+    return count.combinations, count.rarest, count.unique, count.rare
 
 
 def before_after(totals: Mapping[str, Any]) -> Iterator[Row]:

@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 Rows = Iterable[Sequence[Any]]
+BOX = 'tabindex="0" style="max-width: 100%; overflow-x: auto"'  # scrolls by itself
 COLOURS = {
     "green": "#1d7a4c",
     "amber": "#b87a00",
@@ -21,9 +22,9 @@ def html_table(header: Sequence[str], rows: Rows) -> str:
     Examples
     --------
     >>> html_table(["name"], [["<b>"]])
-    '<table><tr><th>name</th></tr><tr><td>&lt;b&gt;</td></tr></table>'
+    '<table><tr><th scope="col">name</th></tr><tr><td>&lt;b&gt;</td></tr></table>'
     """
-    lines = [_row("th", header), *(_row("td", row) for row in rows)]
+    lines = [_row('th scope="col"', header), *(_row("td", row) for row in rows)]
     return f"<table>{''.join(lines)}</table>"
 
 
@@ -51,8 +52,11 @@ def html_seal(state: str, heading: str) -> str:
 
 
 def html_section(title: str, *parts: str) -> str:
-    """Return parts that are HTML under a title that is plain text."""
-    return f"<div><strong>{escape(title)}</strong>{''.join(parts)}</div>"
+    """Return parts that are HTML under a title that is plain text.
+
+    They are in a box that scrolls by itself, so that they never widen a notebook.
+    """
+    return f"<div {BOX}><strong>{escape(title)}</strong>{''.join(parts)}</div>"
 
 
 def html_details(title: str, *parts: str) -> str:
@@ -204,7 +208,8 @@ def _wrap_line(text: str, width: int) -> list[str]:
 
 
 def _row(kind: str, entries: Sequence[Any]) -> str:
-    cells = (f"<{kind}>{escape(_cell(entry))}</{kind}>" for entry in entries)
+    end = kind.split()[0]
+    cells = (f"<{kind}>{escape(_cell(entry))}</{end}>" for entry in entries)
     return f"<tr>{''.join(cells)}</tr>"
 
 

@@ -1,15 +1,19 @@
 """Draw the pictures of README: the map of risk and loss, and the head of a report.
 
+Each is drawn on white and on dark: README shows the one that fits the reader.
+
 Run:  python docs/pictures/draw.py        (`make pictures`; needs Chromium)
 Of the 442 patients of scikit-learn's diabetes table: age, sex, body mass index and
 blood pressure are masked, the progression of the illness is confidential.
 """
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pandas as pd
 from PIL import Image
 from playwright.sync_api import sync_playwright
@@ -35,7 +39,11 @@ def job(**sections: Any) -> aggopt.Job:
     return aggopt.Job(roles=roles, attributes=attributes, privacy={"k": 5}, **sections)
 
 
-def map_of(people: pd.DataFrame, to: Path) -> None:
+STYLES = {"": "default", "-dark": "dark_background"}  # README shows the reader's
+GRID = {"": "0.92", "-dark": "0.25"}  # colours of its lines
+
+
+def map_of(people: pd.DataFrame) -> Iterator[Path]:
     """Draw loss against linkage for several k, partitions and what is kept."""
     found = aggopt.choose(
         people,
@@ -44,16 +52,20 @@ def map_of(people: pd.DataFrame, to: Path) -> None:
         method=["mdav", "local_search"],
         keep=["mean", "variance", "covariance"],
     )
-    figure = found.plot()
-    figure.axes[0].set(
-        title="442 patients: k = 25, 10, 5, 3 from left to right",
-        xlabel="records linked to their own (share)",
-        ylabel="probabilistic information loss (PIL)",
-    )
-    figure.savefig(to, dpi=110)
+    for ending, style in STYLES.items():
+        with plt.style.context(style):
+            figure = found.plot()
+            figure.axes[0].set(
+                title="442 patients: k = 25, 10, 5, 3 from left to right",
+                xlabel="records linked to their own (share)",
+                ylabel="probabilistic information loss (PIL)",
+            )
+            figure.axes[0].grid(color=GRID[ending])
+            figure.savefig(HERE / f"map{ending}.png", dpi=110)
+        yield HERE / f"map{ending}.png"
 
 
-def report_of(people: pd.DataFrame, to: Path) -> None:
+def report_of(people: pd.DataFrame) -> Iterator[Path]:
     """Photograph the head of a report, as a browser shows it."""
     asked = job(aggregation={"method": "mean", "keep": "covariance"})
     with TemporaryDirectory() as folder, sync_playwright() as play:
@@ -61,9 +73,14 @@ def report_of(people: pd.DataFrame, to: Path) -> None:
         aggopt.mask(people, asked).report(page)
         found = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = play.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        shown = browser.new_page(viewport={"width": 900, "height": 700})
-        shown.goto(page.as_uri())
-        shown.screenshot(path=to)
+        for ending in STYLES:
+            shown = browser.new_page(
+                viewport={"width": 900, "height": 700},
+                color_scheme="dark" if ending else "light",
+            )
+            shown.goto(page.as_uri())
+            shown.screenshot(path=HERE / f"report{ending}.png")
+            yield HERE / f"report{ending}.png"
         browser.close()
 
 
@@ -74,12 +91,12 @@ def lighter(picture: Path) -> None:
 
 
 def main() -> None:
-    """Draw both, and say how large they are."""
+    """Draw both, light and dark, and say how large they are."""
     people = patients()
-    for name, draw in {"map.png": map_of, "report.png": report_of}.items():
-        draw(people, HERE / name)
-        lighter(HERE / name)
-        print(f"docs/pictures/{name}: {(HERE / name).stat().st_size / 1000:.0f} kB")
+    for picture in (*report_of(people), *map_of(people)):
+        lighter(picture)
+        size = picture.stat().st_size / 1000
+        print(f"docs/pictures/{picture.name}: {size:.0f} kB")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """Pages in a real browser: light, dark, on a phone, printed, by keyboard, for axe."""
 
 from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -46,7 +48,18 @@ def pages(tmp_path_factory):
         "public": release.report(folder / "public.html"),
         "private": release.report(folder / "private.html", private=True),
         "numbers": numbers.report(folder / "numbers.html"),
+        "notebook": notebook(folder / "notebook.html"),
     }
+
+
+def notebook(to: Path) -> Path:
+    """A page with a release of 91 attributes, as a notebook shows it."""
+    names = [f"a long name of attribute {n}" for n in range(91)]
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 91)), columns=names)
+    job = aggopt.Job(roles={"quasi-identifier": names}, privacy={"k": 5})
+    shown = aggopt.mask(table, job)._repr_html_()
+    to.write_text(f"<!doctype html><title>notebook</title>{shown}", "utf-8")
+    return to
 
 
 @pytest.fixture
@@ -102,6 +115,45 @@ def test_nothing_is_hidden_to_the_right_on_a_phone(opened):
     assert page.evaluate(wider) == []
     assert page.locator("svg.broad:visible").count() == 0
     assert page.locator("svg.narrow:visible").count() > 0
+
+
+@pytest.mark.parametrize("opened", [("notebook", "phone")], indirect=True, ids=[""])
+def test_a_release_in_a_notebook_scrolls_in_its_own_box(opened):
+    page, _, _ = opened
+    box, inner, whole = page.evaluate(
+        "(box => [box.clientWidth, box.scrollWidth,"
+        " document.documentElement.scrollWidth])(document.body.firstElementChild)"
+    )
+    assert box < inner
+    assert whole <= 390
+
+
+@pytest.mark.parametrize("opened", [("private", "phone")], indirect=True, ids=[""])
+def test_the_stamp_covers_no_part_of_a_line_and_not_the_end(opened):
+    page, _, _ = opened
+    page.evaluate("document.documentElement.style.scrollBehavior = 'auto'")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    stamp = page.locator(".stamp").bounding_box()
+    assert (stamp["x"], stamp["width"]) == (0, 390)
+    main = page.locator("main").bounding_box()
+    assert main["y"] + main["height"] <= stamp["y"]
+
+
+@once
+def test_headings_are_in_order_and_charts_have_words(opened):
+    page, _, _ = opened
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    levels = page.evaluate(
+        "[...document.querySelectorAll('h1, h2, h3, h4')].map(h => +h.tagName[1])"
+    )
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    silent = "[...document.querySelectorAll('svg')].filter(s => "
+    silent += "!(s.getAttribute('aria-label') || s.querySelector('title')"
+    silent += " || s.getAttribute('aria-hidden'))).length"
+    assert page.evaluate(silent) == 0
+    assert page.locator("th:not([scope])").count() == 0
 
 
 @once

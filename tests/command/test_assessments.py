@@ -112,6 +112,24 @@ def test_the_risk_of_the_original_needs_no_release(printed, folder) -> None:
     assert "smaller than 4" in out
 
 
+def test_sets_that_tell_no_more_than_a_smaller_one_are_left_out(
+    printed, folder
+) -> None:
+    frame = people(40)
+    named = frame.assign(alone=range(40), age=frame["age"] // 10)
+    named[["age", "income", "alone"]].to_csv(folder / "alone.csv", index=False)
+    roles = '[roles]\nquasi-identifier = ["age", "income", "alone"]\n'
+    (folder / "alone.toml").write_text(roles + "[privacy]\nk = 4\n")
+    code, out = printed("risk", "alone.csv", "alone.toml")
+    assert code == 0
+    known = out.split("Who knows less")[1]
+    assert re.search(r"^\W*alone ", known, re.M)
+    assert "age, alone" not in known
+    assert "with the figures of a smaller one: --json has them." in known
+    sets = json.loads(printed("risk", "alone.csv", "alone.toml", "--json")[1])["sets"]
+    assert ["age", "alone"] in [each["attributes"] for each in sets]
+
+
 def test_measures_say_how_many_records_miss_nothing(printed, folder) -> None:
     frame = people(40)
     frame.loc[[3, 30], "income"] = None

@@ -104,6 +104,23 @@ def test_pmse_needs_ten_records_a_term() -> None:
     assert error.value.fix == "pass fewer attributes, or use pmse_tree."
 
 
+def test_too_many_terms_are_counted_in_some_of_the_records() -> None:
+    x = np.random.default_rng(1).normal(size=(3000, 24))
+    with pytest.raises(InfeasibleInputError, match=r"^At least 324 terms of order 2 "):
+        utility.pmse(x, x)
+
+
+def test_the_share_of_the_measures_that_are_done_rises_to_one() -> None:
+    x = np.random.default_rng(1).normal(size=(60, 2))
+    shares: list[float] = []
+    utility.assess(x, x, progress=shares.append)
+    assert len(shares) > 4
+    assert shares == sorted(set(shares))
+    assert shares[-1] == 1.0
+    with pytest.raises(JobError, match="progress is of type int"):
+        utility.assess(x, x, progress=1)
+
+
 def test_a_tree_tells_apart_what_it_can_in_leaves_of_twenty() -> None:
     one, other = np.zeros((30, 1)), np.ones((20, 1))
     assert utility.pmse_tree(one, other) == pytest.approx(0.6 * 0.4)

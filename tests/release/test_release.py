@@ -32,7 +32,7 @@ def test_text_and_notebook_show_the_same_in_the_same_order(release) -> None:
     assert notes == f"{len(release.notes)} notes: see .notes."
     shown = html.unescape(release._repr_html_())
     parts = [
-        "<div><strong>Release</strong>",
+        "<strong>Release</strong>",
         f"<pre>{verdict}</pre>",
         "<table>",
         "groups of age, income",

@@ -1,6 +1,6 @@
 """What analysts can still learn from a release, in one table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.html import html_lines
+from aggopt.core.progress import Progress, require_progress
 from aggopt.errors import InfeasibleInputError, require_known
 from aggopt.measure.utility._distributions import ks, wasserstein
 from aggopt.measure.utility._frames import both, complete, is_numeric, names_of
@@ -116,6 +117,7 @@ def assess(
     weights: npt.ArrayLike | None = None,
     released_weights: npt.ArrayLike | None = None,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> Utility:
     """Return what can still be learnt from a release; see `Utility`.
 
@@ -136,6 +138,8 @@ def assess(
         Sampling weights, for regressions and totals; see `totals`.
     seed
         Of `pmse_tree`.
+    progress
+        Called with the share of the measures that are done.
 
     Raises
     ------
@@ -153,6 +157,7 @@ def assess(
     >>> found.propensity.pmse < 1e-9, found.wasserstein, found.correlation
     (True, {'0': 0.0, '1': 0.0}, 0.0)
     """
+    require_progress(progress)
     one, other = both(original, released)
     for name in (*(masked or ()), *beside, *strata):
         require_known("column", name, names_of(one))
@@ -167,18 +172,28 @@ def assess(
     formulas = (model,) if isinstance(model, str) else tuple(model)
     whole = [n for n in figures if one[n].notna().all() and other[n].notna().all()]
     of_totals = [*whole, *strata]
-    return Utility(
-        regressions=tuple(interval_overlap(f, one, other, **given) for f in formulas),
-        propensity=_propensity(before, after),
-        tree=pmse_tree(before, after, seed=seed),
-        wasserstein=wasserstein(before, after),
-        ks=ks(before, after),
-        correlation=_correlation(before, after),
-        contingency=contingency(one, other, categories, [*beside, *strata]),
-        totals=totals(one[of_totals], other[of_totals], strata=strata, **given)
-        if whole
-        else None,
-    )
+    measures: dict[str, Callable[[], Any]] = {
+        "wasserstein": lambda: wasserstein(before, after),
+        "ks": lambda: ks(before, after),
+        "correlation": lambda: _correlation(before, after),
+        "tree": lambda: pmse_tree(before, after, seed=seed),
+        "contingency": lambda: contingency(one, other, categories, [*beside, *strata]),
+        "totals": lambda: (
+            totals(one[of_totals], other[of_totals], strata=strata, **given)
+            if whole
+            else None
+        ),
+        "regressions": lambda: tuple(
+            interval_overlap(f, one, other, **given) for f in formulas
+        ),
+        "propensity": lambda: _propensity(before, after),  # the longest
+    }
+    found = {}
+    for name, measure in measures.items():
+        found[name] = measure()
+        if progress is not None:
+            progress(len(found) / len(measures))
+    return Utility(**found)
 
 
 def _propensity(before: Any, after: Any) -> Propensity | None:

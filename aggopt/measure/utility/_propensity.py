@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PENALTY = 1e-6  # keeps coefficients finite where the two can be told apart
+LARGE = 1_000_000  # numbers of which a decomposition takes seconds
 EVENTS = 10  # records of each table per coefficient, as Peduzzi et al. (1996) advise
 
 
@@ -81,16 +82,16 @@ def pmse(original: Any, released: Any, *, order: int = 2) -> Propensity:
             "that keeps the means.",
         )
     Z, after = _stacked(original, released)
-    F = _products(Z, int(order))
+    least = int(min(after.sum(), (~after).sum()))
+    T = _terms(Z, int(order))
+    few = _least_rank(T, least // EVENTS)
+    if least < EVENTS * few:
+        raise _too_many(f"At least {few}", order, least)
+    F = _base(T)
     N, c = len(F), float(after.mean())
-    least = min(after.sum(), (~after).sum())
     terms = F.shape[1]
     if least < EVENTS * terms:
-        raise InfeasibleInputError(
-            f"{terms} terms of order {order} for {least} records: {EVENTS} records per "
-            "term are needed.",
-            fix="pass fewer attributes, or use pmse_tree.",
-        )
+        raise _too_many(str(terms), order, least)
     if not terms:
         return Propensity(0.0, 0.0, 0)
     from sklearn.linear_model import LogisticRegression
@@ -168,12 +169,41 @@ def _coordinates(rows: "pd.DataFrame", name: str) -> Floats:
     return np.asarray(codes[:, None] == np.arange(1, len(levels)), np.float64)
 
 
-def _products(Z: Floats, order: int) -> Floats:
-    """Return an orthogonal base (N, r), variance 1, of products of columns (N, q)."""
+def _too_many(terms: str, order: int, records: int) -> InfeasibleInputError:
+    return InfeasibleInputError(
+        f"{terms} terms of order {order} for {records} records: {EVENTS} records per "
+        "term are needed.",
+        fix="pass fewer attributes, or use pmse_tree.",
+    )
+
+
+def _terms(Z: Floats, order: int) -> Floats:
+    """Return products of columns (N, q), each of mean 0 and variance 1 if it varies."""
     from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
     scaled = StandardScaler().fit_transform(Z)
     terms = PolynomialFeatures(order, include_bias=False).fit_transform(scaled)
-    U, size, _ = np.linalg.svd(StandardScaler().fit_transform(terms), False)
-    kept = size > size[:1] * max(terms.shape) * np.finfo(float).eps
+    return np.asarray(StandardScaler().fit_transform(terms))
+
+
+def _least_rank(T: Floats, most: int) -> int:
+    """Return a lower bound on the rank of many terms (N, t): that of some records.
+
+    It costs a fraction of the rank; 0 where it would save little or show no more than
+    `most`.
+    """
+    N, t = T.shape
+    rows = 2 * (most + 1)
+    if t <= most or rows >= N or T.size < LARGE:
+        return 0
+    some = T[np.linspace(0, N - 1, rows).astype(np.int64)]
+    size = np.linalg.svd(some, compute_uv=False)
+    largest = np.sqrt(N * t)  # no singular value of T exceeds it
+    return int(np.sum(size > largest * max(T.shape) * np.finfo(float).eps))
+
+
+def _base(T: Floats) -> Floats:
+    """Return an orthogonal base (N, r), variance 1, of terms (N, t)."""
+    U, size, _ = np.linalg.svd(T, full_matrices=False)
+    kept = size > size[:1] * max(T.shape) * np.finfo(float).eps
     return np.asarray(U[:, kept] * np.sqrt(len(U)))

@@ -1,6 +1,7 @@
 """How useful a written release is beside the table that it was made from."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ def measure_utility(
     strata: Sequence[str] = (),
     same_order: bool = False,
     private: Path | None = None,
+    progress: Callable[[str, float], None] = lambda step, share: None,
 ) -> Utility:
     """Return what can still be learnt from a release that was written before.
 
@@ -38,6 +40,7 @@ def measure_utility(
     TableError, JobError
         As `review` and `aggopt.measure.utility.assess`.
     """
+    progress("read", 0.0)
     roles = job.roles
     plain = roles.as_they_are
     weight = weight or next(iter(roles.weight), None)
@@ -62,6 +65,7 @@ def measure_utility(
         strata=strata,
         weights=weights,
         released_weights=after,
+        progress=partial(progress, "measure"),
     )
 
 
