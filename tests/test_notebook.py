@@ -71,6 +71,12 @@ def shown():
     }
 
 
+CONSTANT = {  # attributes of tags, in which nothing of a table may be
+    "div": [("tabindex", "0"), ("style", "max-width: 100%; overflow-x: auto")],
+    "th": [("scope", "col")],
+}
+
+
 class Nesting(HTMLParser):
     """Tags that are open, and those that were there."""
 
@@ -79,7 +85,7 @@ class Nesting(HTMLParser):
         self.open, self.seen = [], set()
 
     def handle_starttag(self, tag, attrs):
-        assert not attrs or tag == "p"  # the seal has a colour
+        assert tag == "p" or attrs in ([], CONSTANT.get(tag))  # the seal has a colour
         self.open.append(tag)
         self.seen.add(tag)
 
