@@ -11,6 +11,7 @@ Data
     a        (p, f)  how many of these are of each kind
     k                least number of a kind in a place, if it has any
     moving   (p,)    whether a part may go to the place of another; the set M
+    cell     (p,)    stratum, or pattern of missing values, that each part lies in
     d_uq             s_u |c_u - c_q|^2, derived
 Variables
     x_uq     (M, p)  1 when part u, which moves, is at the place of part q
@@ -20,6 +21,7 @@ Minimise
 Subject to
     one:     sum_q x_uq = 1
     open:    x_uq <= x_qq                              q in M
+    within:  x_uq = 0                                  where cell_u is not cell_q
     some:    x_uq <= z_qf                              where a_uf > 0
     own:     z_qf = 1                                  q not in M, where a_qf > 0
     enough:  sum_u a_uf x_uq + [q not in M] a_qf >= k z_qf
@@ -61,21 +63,38 @@ class Data:
     a: I64 = field(repr=False)
     k: int
     moving: Bool = field(repr=False)
+    cell: I64 | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         p = len(check_matrix(self.c, name="c"))
-        if self.s.shape != (p,) or self.moving.shape != (p,) or len(self.a) != p:
+        shapes = {self.s.shape, self.moving.shape, self.cells.shape, self.a.shape[:1]}
+        if shapes != {(p,)}:
             raise JobError(
-                f"There are {p} centroids, and not as many sizes, counts or moves.",
+                f"There are {p} centroids, and not as many sizes, counts, moves or "
+                "cells.",
                 fix="pass one of each for each part.",
             )
-        totals = self.a.sum(axis=0)
-        few = int(((totals > 0) & (totals < self.k)).sum())
+        totals = np.zeros((int(self.cells.max()) + 1, self.a.shape[1]), np.int64)
+        np.add.at(totals, self.cells, self.a)
+        few = int(((totals > 0) & (totals < self.k)).any(axis=0).sum())
         if few:
             raise InfeasibleInputError(
-                f"Of {few} kinds of records there are fewer than k = {self.k} in all.",
+                f"Of {few} kinds of records there are fewer than k = {self.k} in a "
+                "cell.",
                 fix="hold these records back.",
             )
+
+    @cached_property
+    def cells(self) -> I64:
+        """The cell of each part, 0..c-1, (p,); one where none is named."""
+        if self.cell is None:
+            return np.zeros(len(self.s), np.int64)
+        return np.unique(self.cell, return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
+    def apart(self) -> Bool:
+        """Whether a part that moves and another are in different cells, (M, p)."""
+        return np.asarray(self.cells[self.movers][:, None] != self.cells[None, :])
 
     @cached_property
     def movers(self) -> Labels:
@@ -123,6 +142,7 @@ def _in_cvxpy(data: Data) -> Any:
     constraints = labelled(
         one=cp.sum(x, axis=1) == 1,
         open=x[:, m] <= hosts,
+        within=[x[data.apart] == 0] if data.apart.any() else [],
         some=some,
         own=[z[q, kind] == 1] if q.size else [],
         enough=x.T @ data.a[m] + data.staying >= data.k * z,
@@ -148,6 +168,8 @@ def _in_pyomo(data: Data) -> Any:
         [(u, w) for u in movers for w in movers if u != w],
         rule=lambda _, u, w: x[u, m[w]] <= x[w, m[w]],
     )
+    apart = np.argwhere(data.apart).tolist()
+    problem.within = pyo.Constraint(apart, rule=lambda _, u, q: x[u, q] == 0)
     problem.some = pyo.Constraint(
         [(u, q, g) for u in movers for q in places for g in kinds if a[m[u]][g]],
         rule=lambda _, u, q, g: x[u, q] <= z[q, g],
@@ -186,6 +208,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     return amounts(
         one=np.abs(at.x.sum(axis=1) - 1),
         open=at.x[:, m] - hosts,
+        within=np.where(data.apart, np.abs(at.x), 0.0),
         some=np.where(data.a[m][:, None, :] > 0, some, 0.0),
         own=np.where(data.staying > 0, np.abs(at.z - 1), 0.0),
         enough=data.k * at.z - at.x.T @ data.a[m] - data.staying,
@@ -237,6 +260,7 @@ def merged_by_turns(data: Data) -> Labels | None:
         short = np.flatnonzero(few.any(axis=1))
         one = int(short[sizes[short].argmin()])
         fit = (sizes > 0) & (counts[:, few[one]] > 0).any(axis=1)
+        fit &= data.cells == data.cells[one]
         fit[one] = False
         if not data.moving[one]:
             fit &= data.moving

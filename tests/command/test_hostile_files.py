@@ -119,7 +119,7 @@ def test_a_parquet_file_that_unpacks_to_far_more_is_not_read(
         command, "bomb.parquet", *more.get(command, ["--out", "new.toml"])
     )
     assert code == 2
-    assert "times as many: no table does so by more than 1000" in out + err
+    assert "times as much: no table unpacks to more than 1000 times" in out + err
     assert "Secret" not in out + err
     assert not (here / "m.csv").exists()
 

@@ -101,5 +101,5 @@ def test_data_that_fit_nothing_are_refused() -> None:
     data = model.example()
     with pytest.raises(JobError, match="There are 6 centroids"):
         model.Data(data.c, data.s[:5], data.a, data.k, data.moving)
-    with pytest.raises(InfeasibleInputError, match="fewer than k = 5 in all"):
+    with pytest.raises(InfeasibleInputError, match="fewer than k = 5 in a cell"):
         model.Data(data.c, data.s, data.a, 5, data.moving)

@@ -69,7 +69,7 @@ def test_who_is_told_apart_is_counted_as_with_the_keys(folder, tmp_path) -> None
     assert (found.joined, found.records, found.k) == (48, (48, 48), 3)
     assert found.by == ("illness", "note", "person")
     assert found.verdict == (
-        "Publishing all 2 releases DOES NOT LEAVE k = 3, and anybody can count it: "
+        "Publishing both releases DOES NOT LEAVE k = 3, and anybody can count it: "
         "what they publish as it is puts all their records together. The smallest "
         "group in common is of 1 record."
     )
@@ -86,7 +86,7 @@ def test_who_is_told_apart_is_counted_as_with_the_keys(folder, tmp_path) -> None
 def test_the_same_groups_leave_k_whoever_counts_them(folder) -> None:
     found = published(folder, "a", "b")
     assert found.holds
-    assert found.verdict.startswith("Publishing all 2 releases leaves k = 4, and any")
+    assert found.verdict.startswith("Publishing both releases leaves k = 4, and any")
     assert not replace(found, k=5).holds
     assert [each.pmse_tree for each in found.figures] == [None, None]
 
@@ -114,7 +114,7 @@ def test_of_others_it_is_not_known(half) -> None:
     assert not found.complete
     assert not found.holds
     assert found.verdict == (
-        "Without private keys it is NOT KNOWN whether publishing all 2 releases leaves "
+        "Without private keys it is NOT KNOWN whether publishing both releases leaves "
         "k = 3: each holds what its own smallest group says, and the groups that they "
         "have in common cannot be counted. By 'illness', 'note', 'person', which all "
         "publish as they are, 23 people of 48 and 48 records can be put together by "

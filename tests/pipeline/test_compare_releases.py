@@ -76,7 +76,7 @@ def test_releases_in_the_same_groups_leave_k(folder) -> None:
     assert (found.k, found.together.rarest, found.together.unique) == (4, 4, 0)
     assert found.together.attributes == ("age", "income")
     assert found.verdict == (
-        "Publishing all 2 releases leaves k = 4: the smallest group that they have in "
+        "Publishing both releases leaves k = 4: the smallest group that they have in "
         "common is of 4 records."
     )
     assert found.best == {}
@@ -97,7 +97,7 @@ def test_releases_in_other_groups_break_the_smaller_k(folder) -> None:
     )
     rare, alone = found.together.rare, found.together.unique
     assert found.verdict == (
-        "Publishing all 2 releases DOES NOT LEAVE k = 3: the smallest group that they "
+        "Publishing both releases DOES NOT LEAVE k = 3: the smallest group that they "
         f"have in common is of 1 record; {alone} of {sizes.sum()} records are unique; "
         f"all {rare} are in groups smaller than 3."
     )
@@ -234,6 +234,18 @@ def test_what_is_no_manifest_is_refused(copied, text) -> None:
     path.unlink()
     with pytest.raises(AggoptError, match="is not the manifest of a release"):
         together(copied, "a", "b")
+
+
+@pytest.mark.parametrize("with_manifest", [True, False])
+def test_a_release_that_is_not_there_is_named(copied, with_manifest) -> None:
+    path = copied / "b.csv"
+    path.unlink()
+    if not with_manifest:
+        (copied / "b.manifest.json").unlink()
+    with pytest.raises(AggoptError) as error:
+        together(copied, "a", "b")
+    assert error.value.problem == f"{path} is not there."
+    assert error.value.fix == "name the released file that aggopt mask wrote."
 
 
 def test_a_release_without_its_key_is_refused(copied) -> None:

@@ -210,14 +210,18 @@ def test_units_are_counted_in_units(tmp_path) -> None:
     with pytest.raises(PrivacyError, match="went from a group: 1 group, 1 unit"):
         aggopt.mask(frame.iloc[1:], asked)
     held = how.model_copy(update={"changes": "hold back"})
-    with pytest.raises(AggoptError, match="'hold back' does not go with units"):
-        aggopt.mask(frame.iloc[1:], plain.model_copy(update={"partition": held}))
+    release = aggopt.mask(frame.iloc[1:], plain.model_copy(update={"partition": held}))
+    assert release.wave.changes.what == "unit"
+    assert release.wave.changes.gone.rarest >= 3
+    merged = how.model_copy(update={"changes": "merge"})
+    with pytest.raises(AggoptError, match="'merge' does not go with units"):
+        aggopt.mask(frame.iloc[1:], plain.model_copy(update={"partition": merged}))
     frame.drop(columns="household").to_csv(tmp_path / "one.csv", index=False)
     with pytest.raises(AggoptError, match="has no 'household', of which k counts"):
         aggopt.mask(frame, asked)
 
 
-def test_strata_are_held_back_and_not_merged(tmp_path) -> None:
+def test_waves_within_strata_are_held_back_or_refused(tmp_path) -> None:
     roles = {**ROLES, "stratum": ["note"], "other": []}
     table = people(80).assign(note=["x", "y"] * 40)
     table.to_csv(tmp_path / "one.csv", index=False)
@@ -226,18 +230,11 @@ def test_strata_are_held_back_and_not_merged(tmp_path) -> None:
     release = aggopt.mask(wave, job(kept(tmp_path, "hold back"), roles=roles))
     assert release.wave.changes.holds
     assert release.wave.held >= 4
-    with pytest.raises(AggoptError, match="'merge' does not go with strata"):
-        aggopt.mask(wave, job(kept(tmp_path, "merge"), roles=roles))
-    with pytest.raises(AggoptError, match="'hold back' does not go with strata"):
-        aggopt.mask(
-            wave,
-            job(kept(tmp_path, "hold back"), roles=roles, strata={"small": "drop"}),
-        )
     moved = table.copy()
     moved.loc[0, "note"] = "y"
     with pytest.raises(PrivacyError, match="'note' in a group: 1 group") as refused:
         aggopt.mask(moved, job(kept(tmp_path), roles=roles))
-    assert '"merge"' not in refused.value.fix
+    assert '"merge"' in refused.value.fix
     moved = table.assign(note=["y", "x"] * 4 + ["x", "y"] * 36)
     with pytest.raises(PrivacyError, match="stay in a group together"):
         aggopt.mask(moved, job(kept(tmp_path), k=2, roles=roles))

@@ -84,7 +84,7 @@ def test_numbers_are_combined_by_the_weights_of_those_that_have_them(
     monkeypatch,
 ) -> None:
     made = Aggregation(np.zeros((1, 1)), np.zeros(3, np.intp), (PROOF,))
-    heard = noting(monkeypatch, observed, "_make_groups", made)
+    heard = noting(monkeypatch, observed, "_aggregate_columns", made)
     monkeypatch.setattr(observed, "keep_by_column", lambda of, told: {**told, "of": of})
     monkeypatch.setattr(observed, "bound_arguments", lambda given: {})
     whole = numbers()

@@ -29,13 +29,13 @@ def test_limits_are_of_the_values_that_are_written(k, tmp_path):
     release = released(asked)
     files = release.write(tmp_path / "masked.csv")
     sizes = pd.read_csv(files.table).groupby(["age", "income"]).size()
-    found = {each.name: each.found for each in release.audit.limits}
+    found = {each.name: each.risk for each in release.audit.limits}
     assert found["risk"] == pytest.approx(1 / sizes.min())
     assert found["average_risk"] == pytest.approx(len(sizes) / sizes.sum())
     assert found["linkage"] == release.measures.linkage
     stated = json.loads(files.manifest.read_text())
     for audit in (stated["audit"], stated["output"]["recounted"]):
-        assert {each["name"]: each["found"] for each in audit["limits"]} == found
+        assert {each["name"]: each["risk"] for each in audit["limits"]} == found
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_risks_are_of_units_where_k_counts_units(published):
         by_unit = table.groupby("unit")
         profiles = [str(sorted(each.values.tolist())) for _, each in by_unit[OF_UNITS]]
         of_units = pd.Series(profiles).value_counts()
-    assert risk.found == pytest.approx(1 / of_units.min())
-    assert average.found == pytest.approx(len(of_units) / of_units.sum())
+    assert risk.risk == pytest.approx(1 / of_units.min())
+    assert average.risk == pytest.approx(len(of_units) / of_units.sum())
     assert "unit" in str(risk)
     assert "unit" in str(average)
 
@@ -147,4 +147,4 @@ def test_a_report_of_a_file_takes_the_linkage_from_its_manifest(tmp_path):
     release = released({"k": 3, "linkage": 0.9})
     files = release.write(tmp_path / "masked.csv")
     (limit,) = read_report_data(files.table).audit.limits
-    assert (limit.holds, limit.found) == (True, release.measures.linkage)
+    assert (limit.holds, limit.risk) == (True, release.measures.linkage)

@@ -94,5 +94,5 @@ def test_an_audit_says_how_many_units_are_unique_and_of_how_many():
     assert "1 of 4 units is unique" in found.seal.heading
     assert "1 of 4 units is unique" in found.warning
     (limit,) = counted_limits(privacy, found.whole, None)
-    assert limit.found == 4 / 7
+    assert limit.risk == 4 / 7
     assert "4 combinations of 7 pairs of a unit and a combination" in str(limit)

@@ -52,7 +52,8 @@ def _require_room(path: Path, unpacked: int) -> None:
     if unpacked > max(SMALL, DENSEST * packed):
         raise TableError(
             f"{seen} {format_size(unpacked)}, {unpacked // max(packed, 1)} times as "
-            f"many: no table does so by more than {DENSEST}.",
+            f"much: no table unpacks to more than {DENSEST} times its "
+            "size.",
             fix="use the file only if you trust it: then save the sheet as CSV UTF-8.",
         )
     if TAKES * unpacked > available_memory():

@@ -50,8 +50,8 @@ def _require_room(path: Path, file: pq.ParquetFile) -> None:
     if unpacked > most:
         raise TableError(
             f"{path.name} has {format_size(packed)} and unpacks to "
-            f"{format_size(unpacked)} or more, {unpacked // packed} times as many: "
-            f"no table does so by more than {DENSEST}.",
+            f"{format_size(unpacked)} or more, {unpacked // packed} times as much: "
+            f"no table unpacks to more than {DENSEST} times its size.",
             fix="use the file only if you trust it: then write it again in several "
             "files, or as CSV UTF-8.",
         )

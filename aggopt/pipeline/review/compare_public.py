@@ -19,7 +19,7 @@ from aggopt.pipeline.review.compare_with_keys import (
     read_manifests,
     release_figures,
 )
-from aggopt.pipeline.review.comparison import ReleaseFigures, find_best
+from aggopt.pipeline.review.comparison import ReleaseFigures, find_best, name_releases
 from aggopt.release.audit.counts import Count, combine_codes, encode_entries
 
 
@@ -70,11 +70,11 @@ class PublicComparison:
     @property
     def verdict(self) -> str:
         """Say what can be counted without private keys, and what cannot."""
-        n = len(self.figures)
+        releases = name_releases(self.figures)
         if self.complete and self.together is not None:
             held = "leaves" if self.holds else "DOES NOT LEAVE"
             return (
-                f"Publishing all {n} releases {held} k = {self.k}, and anybody can "
+                f"Publishing {releases} {held} k = {self.k}, and anybody can "
                 "count it: what they publish as it is puts all their records together. "
                 f"The smallest group in common is of "
                 f"{plural(self.together.rarest, 'record')}."
@@ -82,7 +82,7 @@ class PublicComparison:
         named = ", ".join(map(repr, self.by))
         how = f"By {named}, which all publish as they are, " if self.by else ""
         return (
-            f"Without private keys it is NOT KNOWN whether publishing all {n} releases "
+            f"Without private keys it is NOT KNOWN whether publishing {releases} "
             f"leaves k = {self.k}: each holds what its own smallest group says, and "
             "the groups that they have in common cannot be counted. "
             f"{how}{plural(self.joined, 'person', 'people')} of "

@@ -132,7 +132,13 @@ def _counted(
 def read_manifests(
     tables: Sequence[Path], manifests: Sequence[Path]
 ) -> list[dict[str, Any]]:
-    """Return what manifests of two releases or more state; as `compare_releases`."""
+    """Return what manifests of two releases or more state; as `compare_releases`.
+
+    Raises
+    ------
+    TableError
+        A release is not there; that is said before its manifest is read.
+    """
     if len(tables) < 2 or len(tables) != len(manifests):
         raise JobError(
             f"There are {len(tables)} releases and {len(manifests)} manifests.",
@@ -140,6 +146,12 @@ def read_manifests(
             "aggopt compare a.csv b.csv --original people.csv --manifests "
             "a.manifest.json b.manifest.json.",
         )
+    for table in tables:
+        if not table.exists():
+            raise TableError(
+                f"{table} is not there.",
+                fix="name the released file that aggopt mask wrote.",
+            )
     return [_manifest(path) for path in manifests]
 
 

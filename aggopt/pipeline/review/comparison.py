@@ -105,7 +105,7 @@ class ReleaseComparison:
         held = "leaves" if self.holds else "DOES NOT LEAVE"
         found = self.together
         said = (
-            f"Publishing all {len(self.figures)} releases {held} k = {self.k}: the "
+            f"Publishing {name_releases(self.figures)} {held} k = {self.k}: the "
             f"smallest group that they have in common is of "
             f"{plural(found.rarest, found.what)}"
         )
@@ -159,6 +159,11 @@ class ReleaseComparison:
             "best": self.best,
             "notes": self.notes,
         }
+
+
+def name_releases(figures: Sequence[ReleaseFigures]) -> str:
+    """Return "both releases", or "all 3 releases"."""
+    return "both releases" if len(figures) == 2 else f"all {len(figures)} releases"
 
 
 def find_best(figures: Sequence[ReleaseFigures]) -> dict[str, list[str]]:

@@ -179,25 +179,21 @@ def _fix(changes: Changes, wave: Wave, job: Job) -> str:
             'make both releases with policy = "patterns" under [missing], or do not '
             "publish this wave beside the earlier release."
         )
-    if wave.units is not None:
-        return (
-            "take the units of these groups out of the table, or do not publish it "
-            "beside the earlier release."
-        )
+    hold_back = 'changes = "hold back" under [partition], which'
+    merge = 'changes = "merge" under [partition], which'
+    joins = "lets new ones join by k and merges groups of few changes"
+    if job.within or job.missing.policy == "patterns":
+        return f"set {merge} {joins}; or {hold_back} merges no groups."
     n = len(wave.row)
     held = {
         how: n - int(choose_kept_records(wave, how).sum())
         for how in ("merge", "hold back")
     }
-    back = 'changes = "hold back" under [partition], which holds back '
-    back += f"{held['hold back']} of {n} records and merges no groups"
-    if job.within:
+    back = f"{hold_back} holds back {held['hold back']} of {n} records"
+    back += " and merges no groups"
+    if wave.units is not None:
         return f"set {back}."
-    return (
-        f'set changes = "merge" under [partition], which holds back {held["merge"]} of '
-        f"{n} records, lets new ones join by k and merges groups of few changes; or "
-        f"{back}."
-    )
+    return f"set {merge} holds back {held['merge']} of {n} records, {joins}; or {back}."
 
 
 def _of_units(path: Path, found: Labels, units: RecordUnits) -> Labels:

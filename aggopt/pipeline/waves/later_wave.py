@@ -7,6 +7,8 @@ shown beside the earlier release is counted of the groups, and of what is writte
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from aggopt.core.validation import Labels
 from aggopt.data.context.strata import RecordStrata, select_records
 from aggopt.data.context.units import RecordUnits
@@ -15,8 +17,13 @@ from aggopt.errors import JobError, PrivacyError
 from aggopt.job import Job
 from aggopt.job._earlier import EarlierGroups
 from aggopt.partition._shared.result import Block
+from aggopt.pipeline.partition.missing_patterns import (
+    find_missing,
+    join_patterns,
+    join_patterns_within_strata,
+)
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.prepare.prepared_table import PreparedTable
+from aggopt.pipeline.prepare.prepared_table import PreparedTable, prepare_table
 from aggopt.pipeline.waves.earlier_groups import read_wave, require_changes
 from aggopt.pipeline.waves.wave import LaterWave
 from aggopt.pipeline.waves.wave_plan import choose_kept_records, place_records
@@ -42,36 +49,67 @@ def read_later_wave(table: Table, job: Job) -> tuple[Table, LaterWave | None]:
     changes = job.partition.changes
     if changes == "refuse":
         return table, LaterWave(wave)
-    _require_plain(job)
-    kept = choose_kept_records(wave, changes)
-    if kept.all():
-        return table, LaterWave(wave)
-    known = kept & (wave.row != NOT_THERE)
-    if kept.sum() < max(wave.k, job.privacy.k) or not known.any():
-        raise PrivacyError(
-            f"All but {int(kept.sum())} of {len(kept)} records would be held back.",
-            fix="publish this wave in groups of its own, and see `aggopt compare` "
-            "before; or make the earlier release with larger groups.",
+    _require_places(job)
+    part, of = table, wave
+    kept = np.ones(len(wave.row), bool)
+    while not (stay := choose_kept_records(of, changes, _cells(part, job))).all():
+        kept[np.flatnonzero(kept)[~stay]] = False
+        known = kept & (wave.row != NOT_THERE)
+        if kept.sum() < max(wave.k, job.privacy.k) or not known.any():
+            raise PrivacyError(
+                f"All but {int(kept.sum())} of {len(kept)} records would be held back.",
+                fix="publish this wave in groups of its own, and see `aggopt compare` "
+                "before; or make the earlier release with larger groups.",
+            )
+        part, of = select_records(part, stay, job), of.of_rows(stay)
+    second = of.earlier if changes == "hold back" else np.zeros(len(of.row), np.intp)
+    require_changes(of.changes(second), wave, job)  # whatever becomes of the groups
+    return part, LaterWave(of, None if kept.all() else kept)
+
+
+def _cells(table: Table, job: Job) -> Labels | None:
+    """Return the cells of a table whose groups lie within parts of it."""
+    if not job.within and job.missing.policy != "patterns":
+        return None
+    return _cells_of(prepare_table(table, job), job)
+
+
+def _cells_of(given: PreparedTable, job: Job) -> Labels | None:
+    """Return the stratum and the pattern that the groups of a record lie in, (n,).
+
+    -1 of records in small strata, if these are dropped; None if all are in one.
+    """
+    strata = given.strata
+    cells = None if strata is None else strata.labels
+    if given.apart and given.holes is not None:
+        absent = find_missing(given.holes)
+        of = given.holes, absent, job.privacy.k, range(absent.shape[1])
+        patterns = (
+            join_patterns(*of)
+            if strata is None
+            else join_patterns_within_strata(*of, strata)
         )
-    return select_records(table, kept, job), LaterWave(wave.of_rows(kept), kept)
+        cells = patterns.labels
+    if strata is not None and strata.kept is not None and cells is not None:
+        left, cells = cells, np.full(len(strata.kept), NOT_THERE)
+        cells[strata.kept] = left
+    units = given.units
+    if cells is None or units is None or units.records is None:
+        return cells
+    return cells[units.of]
 
 
-def _require_plain(job: Job) -> None:
-    """Refuse to change what is not of records alone."""
-    changes = getattr(job.partition, "changes", None)
-    within = job.within and (changes == "merge" or job.strata.small == "drop")
-    seen = {
-        "units": job.roles.unit,
-        "strata": within,
-        'policy = "patterns"': changes == "merge" and job.missing.policy == "patterns",
-    }
-    there = [what for what, asked in seen.items() if asked]
-    if there:
+def _require_places(job: Job) -> None:
+    """Refuse to merge groups in which units are counted.
+
+    A unit may have records in several groups: counts of units do not add up.
+    """
+    if job.roles.unit and getattr(job.partition, "changes", None) == "merge":
         raise JobError(
-            f"[partition] changes = {changes!r} does not go with "
-            f"{' and '.join(there)}.",
-            fix='set changes = "refuse", which counts them, too; or "hold back", which '
-            'goes with strata that are not dropped and with policy = "patterns".',
+            "[partition] changes = 'merge' does not go with units: a unit may have "
+            "records in several groups, whose counts do not add up.",
+            fix='set changes = "hold back", which counts units and merges no groups; '
+            'or "refuse".',
         )
 
 
@@ -82,7 +120,7 @@ def place_new_records(
     how = job.partition
     if not isinstance(how, EarlierGroups) or how.changes != "merge":
         return job, wave
-    labels, proof = place_records(wave.wave, given.records, how)
+    labels, proof = place_records(wave.wave, given.records, how, _cells_of(given, job))
     places = job.model_copy(update={"partition": how.of_records(labels)})
     return places, replace(wave, certificate=proof)
 

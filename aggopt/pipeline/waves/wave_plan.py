@@ -26,41 +26,111 @@ TIME_LIMIT = 60.0  # seconds, where the job names none
 LARGEST = 1_000_000  # variables that a solver is asked for
 
 
-def choose_kept_records(wave: Wave, changes: str) -> Bool:
+def choose_kept_records(wave: Wave, changes: str, cells: Labels | None = None) -> Bool:
     """Return which records of a wave (n,) can be published, "hold back" or "merge".
 
-    The members of a group of whom fewer than k went, or stay, and in all fewer than k
-    new records or changed values of an attribute, cannot be mended by other groups.
-    With "hold back" groups get no other members at all.
+    Other groups cannot mend a group from which fewer than k went, or in which fewer
+    than k stay.  Nor can they mend fewer than k new records or changed values in a
+    cell.  With "hold back" groups get no other members at all.  What is counted are
+    records, or the units of the wave.
+
+    Parameters
+    ----------
+    cells : (n,)
+        The part of the table, a stratum or a pattern of missing values, within which
+        the groups of each record lie; -1 of a record that is left out.
     """
-    earlier, kept = wave.earlier, np.ones(len(wave.row), bool)
+    plan = _HoldingBack(wave, cells)
     if changes == "hold back":
-        kept[earlier == NOT_THERE] = False
-    gone = np.bincount(
-        wave.first[wave.gone][wave.first[wave.gone] >= 0],
-        minlength=int(wave.first.max()) + 1,
-    )
-    by_group = _rows_by(earlier)
-    for group, rows in by_group.items():
-        few = np.zeros(len(wave.names), bool)
-        while True:
-            if changes == "hold back":
-                few |= _few(wave.changed[rows[kept[rows]]].sum(axis=0), wave.k)
-            before = int(kept[rows].sum())
-            _hold_back(wave, rows, few, int(gone[group]), kept)
-            if int(kept[rows].sum()) == before:
-                break
-    while changes == "merge":
-        few = _few(wave.changed[kept].sum(axis=0), wave.k)
-        new = kept & (earlier == NOT_THERE)
-        if _few(new.sum(), wave.k):
-            kept[new] = False
-        elif not few.any():
-            break
-        for group, rows in by_group.items():
-            if wave.changed[rows[kept[rows]]][:, few].any():
-                _hold_back(wave, rows, few, int(gone[group]), kept)
-    return kept
+        plan.hold_back_in_groups()
+    else:
+        plan.hold_back_in_cells()
+    return plan.kept
+
+
+class _HoldingBack:
+    """The records of a wave (n,) that are `kept`, while others are held back."""
+
+    def __init__(self, wave: Wave, cells: Labels | None) -> None:
+        m, n = len(wave.first), len(wave.row)
+        ids = np.arange(m + n) if wave.units is None else wave.units
+        self.wave, self.ids = wave, ids[m:]
+        self.cells = np.zeros(n, np.intp) if cells is None else cells
+        self.kept: Bool = self.cells >= 0
+        self.is_new: Bool = wave.earlier == NOT_THERE
+        self.rows_by_group = _rows_by(wave.earlier)
+        gone = wave.gone[wave.first[wave.gone] != NOT_THERE]
+        gone_by_group = _rows_by(wave.first[gone])
+        self.ids_gone = {g: ids[gone[rows]] for g, rows in gone_by_group.items()}
+
+    def hold_back_in_groups(self) -> None:
+        """Hold back new records, and few changes in each group."""
+        self.kept[self.is_new] = False
+        for group, rows in self.rows_by_group.items():
+            while True:
+                few = self._few_changes(rows[self.kept[rows]])
+                self._hold_back(rows, few)
+                self._complete(group)
+                if not few.any():
+                    break
+
+    def hold_back_in_cells(self) -> None:
+        """Hold back few new records and few changes of a cell as a whole."""
+        for group in self.rows_by_group:
+            self._complete(group)
+        is_stable = False
+        while not is_stable:
+            is_stable = True
+            for cell in np.unique(self.cells[self.kept]):
+                here = np.flatnonzero(self.kept & (self.cells == cell))
+                new, few = here[self.is_new[here]], self._few_changes(here)
+                is_stable &= not (_few(len(new), self.wave.k) or few.any())
+                if _few(len(new), self.wave.k):
+                    self.kept[new] = False
+                changed = here[self.wave.changed[here][:, few].any(axis=1)]
+                self._hold_back(here, few)
+                for group in np.unique(self.wave.earlier[changed]):
+                    if group != NOT_THERE:
+                        self._complete(int(group))
+
+    def _few_changes(self, rows: Labels) -> Bool:
+        """Return whether fewer than k of these rows changed each attribute, (f,)."""
+        columns = self.wave.changed[rows].T
+        counts = [self._count(rows[column]) for column in columns]
+        return _few(counts, self.wave.k)
+
+    def _count(self, rows: Labels) -> int:
+        """Return how many records these rows are, or units."""
+        if self.wave.units is None:
+            return len(rows)
+        return len(np.unique(self.ids[rows]))
+
+    def _hold_back(self, rows: Labels, few: Bool) -> None:
+        """Hold back those of these rows that changed one of a `few` attributes."""
+        self.kept[rows[self.wave.changed[rows][:, few].any(axis=1)]] = False
+
+    def _complete(self, group: int) -> None:
+        """Hold back so many members of a group that none or k went, and none or k stay.
+
+        Those of one cell stay together.
+        """
+        rows, k = self.rows_by_group[group], self.wave.k
+        before = -1
+        while before != (kept := int(self.kept[rows].sum())):
+            before = kept
+            for cell in np.unique(self.cells[rows]):
+                part = rows[self.kept[rows] & (self.cells[rows] == cell)]
+                if self._count(part) < k:
+                    self.kept[part] = False
+            held = self.ids[rows[~self.kept[rows]]]
+            went = np.union1d(self.ids_gone.get(group, held[:0]), held)
+            if _few(len(went), k):
+                here = rows[self.kept[rows]]
+                changes = self.wave.changed[here].sum(axis=1)
+                ids = self.ids[here[np.argsort(changes, kind="stable")]]
+                others = list(dict.fromkeys(ids[~np.isin(ids, went)].tolist()))
+                more = others[: k - len(went)]
+                self.kept[here[np.isin(self.ids[here], more)]] = False
 
 
 def _few(counts: npt.ArrayLike, k: int) -> Bool:
@@ -69,6 +139,8 @@ def _few(counts: npt.ArrayLike, k: int) -> Bool:
 
 def _rows_by(earlier: Labels) -> dict[int, Labels]:
     """Return the records of each earlier group."""
+    if not earlier.size:
+        return {}
     order = np.argsort(earlier, kind="stable")
     groups, starts = np.unique(earlier[order], return_index=True)
     parts = np.split(order, starts[1:])
@@ -79,30 +151,16 @@ def _rows_by(earlier: Labels) -> dict[int, Labels]:
     }
 
 
-def _hold_back(wave: Wave, rows: Labels, few: Bool, gone: int, kept: Bool) -> None:
-    """Hold back of a group's records those that changed in `few` attributes.
-
-    So many more that none or k went; all if fewer than k would be left.
-    """
-    kept[rows[wave.changed[rows][:, few].any(axis=1)]] = False
-    went = gone + int((~kept[rows]).sum())
-    if 0 < went < wave.k:
-        here = rows[kept[rows]]
-        by_change = here[np.argsort(wave.changed[here].sum(axis=1), kind="stable")]
-        kept[by_change[: wave.k - went]] = False
-    if kept[rows].sum() < wave.k:
-        kept[rows] = False
-
-
 def place_records(
-    wave: Wave, records: npt.ArrayLike, how: EarlierGroups
+    wave: Wave, records: npt.ArrayLike, how: EarlierGroups, cells: Labels | None = None
 ) -> tuple[Labels, Certificate | None]:
     """Return the group of each record (n,), and how good the places of parts are.
 
-    New records join by k, and groups with few changes others, at the least loss.  The
-    certificate is None where nothing was to be placed.
+    New records join by k, and groups with few changes others of their cell (n,), at the
+    least loss; see `kept_records`.  The certificate is None where nothing was to be
+    placed.
     """
-    part, data = _data(wave, scale_records(records))
+    part, data = _data(wave, scale_records(records), cells)
     if not data.moving.any():
         return part, None
     clock = Deadline(None)
@@ -139,18 +197,23 @@ def _better(data: wave_groups.Data, reading: Labels, best: Labels) -> bool:
     return wave_groups.objective(data, at) <= wave_groups.objective(data, other)
 
 
-def _data(wave: Wave, Z: npt.NDArray[np.float64]) -> tuple[Labels, wave_groups.Data]:
+def _data(
+    wave: Wave, Z: npt.NDArray[np.float64], cells: Labels | None
+) -> tuple[Labels, wave_groups.Data]:
     """Return the part of each record (n,), and the model's data of the parts."""
     earlier = wave.earlier
     new = earlier == NOT_THERE
     apart = np.where(new, np.arange(len(earlier)) + int(wave.first.max()) + 1, earlier)
-    part = np.unique(apart, return_inverse=True)[1]
+    within = np.zeros(len(earlier), np.intp) if cells is None else cells
+    _, rows, part = np.unique(
+        np.stack([apart, within]), axis=1, return_index=True, return_inverse=True
+    )
+    part = part.ravel()
     sizes = np.bincount(part)
     kinds = np.column_stack([new, wave.changed])
     counts = np.zeros((len(sizes), kinds.shape[1]), np.int64)
     np.add.at(counts, part, kinds)
-    moving = _few(counts, wave.k).any(axis=1)
-    data = wave_groups.Data(
-        plain_group_means(Z, part), sizes, counts, wave.k, np.asarray(moving)
-    )
+    moving = np.asarray(_few(counts, wave.k).any(axis=1))
+    centroids = plain_group_means(Z, part)
+    data = wave_groups.Data(centroids, sizes, counts, wave.k, moving, within[rows])
     return part, data

@@ -127,7 +127,7 @@ class Changes:
                 )
         for name, of_value in self.of_values.items():
             for sentence in of_value.broken:
-                yield f"Of those that have a value of {name!r}: {sentence}"
+                yield f"Counting only records with a value of {name!r}: {sentence}"
 
     def require(self, fix: str) -> None:
         """Refuse if a count does not hold; `fix` says what to do then.
@@ -139,7 +139,8 @@ class Changes:
         """
         if not self.holds:
             raise PrivacyError(
-                "Beside the earlier release this one would give few away. "
+                "Together with the earlier release this one would show values of fewer "
+                f"than k = {self.k}. "
                 f"{' '.join(self.broken)}",
                 fix=fix,
             )
@@ -218,15 +219,9 @@ def changes_between(
         return Few.of(labels[rows], k, None if units is None else units[rows])
 
     both = one & other
-    parts = find_connected_groups(first[both], second[both])
-    of_changed = {
-        name: Few.of(
-            parts[differs := changed[both, j]],
-            k,
-            None if units is None else units[both][differs],
-        )
-        for j, name in enumerate(names)
-    }
+    sets = np.full(len(first), NOT_THERE)
+    sets[both] = find_connected_groups(first[both], second[both])
+    of_changed = {name: few(both & changed[:, j], sets) for j, name in enumerate(names)}
     of_values = {}
     for name, (in_first, in_second) in (lacking or {}).items():
         j = list(names).index(name)

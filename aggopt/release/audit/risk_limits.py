@@ -13,15 +13,15 @@ RISK, AVERAGE, LINKAGE = "risk", "average_risk", "linkage"
 
 @dataclass(frozen=True)
 class RiskLimit:
-    """What was found of a risk that is to be at most so large.
+    """The risk of a release, and the most that the job allows.
 
     Attributes
     ----------
     name
         The key of [privacy]: "risk", "average_risk" or "linkage".
-    asked, found
-        The most that the job allows, and the risk of the release, as fractions; None if
-        it could not be measured.
+    most, risk
+        The most that the job allows, and the risk of the release, as fractions; the
+        risk is None if it could not be measured.
     source
         What the risk was counted from, in words.
     way
@@ -29,15 +29,15 @@ class RiskLimit:
     """
 
     name: str
-    asked: float
-    found: float | None
+    most: float
+    risk: float | None
     source: str
     way: str = "a larger k"
 
     @property
     def holds(self) -> bool:
         """Whether the risk is at most what the job allows."""
-        return self.found is not None and self.found <= self.asked
+        return self.risk is not None and self.risk <= self.most
 
     @property
     def advice(self) -> str:
@@ -46,15 +46,15 @@ class RiskLimit:
 
     @property
     def promise(self) -> str:
-        """Say what was asked, and whether it holds."""
-        says = "holds" if self.holds else "DOES NOT HOLD"
-        return f"{self.name} <= {self.asked:g} {says}"
+        """Say what the job allows, and whether it holds."""
+        verdict = "holds" if self.holds else "DOES NOT HOLD"
+        return f"{self.name} <= {self.most:g} {verdict}"
 
     def __str__(self) -> str:
-        """Return what was asked and what was found; no value of a record."""
-        if self.found is None:
+        """Return what the job allows, and the risk; no value of a record."""
+        if self.risk is None:
             return f"{self.promise}: {self.source}."
-        return f"{self.promise}: {self.source}, {self.found:.6g}."
+        return f"{self.promise}: {self.source}, {self.risk:.6g}."
 
 
 def counted_limits(
@@ -93,18 +93,18 @@ def _averaged(count: Count) -> str:
     return f"{plural(count.pairs, 'pair')} of a unit and a combination"
 
 
-def linkage_limit(privacy: Privacy, found: float | None) -> tuple[RiskLimit, ...]:
+def linkage_limit(privacy: Privacy, linkage: float | None) -> tuple[RiskLimit, ...]:
     """Return what is found of the linkage, if the job limits it.
 
-    `found` is the share of records that `aggopt.measure.linkage` links to their own, of
-    all records; None if it was not measured.
+    `linkage` is the share of all records that `aggopt.measure.linkage` links to their
+    own; None if it was not measured.
     """
     if privacy.linkage is None:
         return ()
-    how = "records linked one to one by somebody who knows the originals"
-    if found is None:
-        how = "it could not be measured on all records"
-    return (RiskLimit(LINKAGE, privacy.linkage, found, how),)
+    source = "records linked one to one by somebody who knows the originals"
+    if linkage is None:
+        source = "it could not be measured on all records"
+    return (RiskLimit(LINKAGE, privacy.linkage, linkage, source),)
 
 
 def _way(privacy: Privacy, risk: float) -> str:
