@@ -74,7 +74,6 @@ def test_all_done_is_0_and_words_that_cannot_be_used_are_2(here, aggopt):
     ("place", "error", "says"),
     [
         ((release_module, "write_table"), OSError(28, "No space left"), "No space"),
-        ((release_module, "write_table"), OSError("LLVM"), "refuses a resource"),
         ((staging.tempfile, "mkstemp"), PermissionError(13, "Denied"), "Denied"),
     ],
 )
@@ -101,6 +100,15 @@ def test_a_file_that_may_not_be_read_is_3(here, aggopt, monkeypatch, name):
     code, _, err = aggopt(*MASK)
     assert code == 3
     assert "Permission denied" in err
+
+
+def test_a_library_that_cannot_be_loaded_is_3(here, aggopt, monkeypatch):
+    step = "aggopt.pipeline.partition.partition_table.partition_blocks"
+    monkeypatch.setattr(step, failing(OSError("LLVM was not loaded")))
+    code, _, err = aggopt(*MASK)
+    assert code == 3
+    assert "The system refuses a resource that aggopt needs, such as memory." in err
+    assert {path.name for path in here.iterdir()} == GIVEN
 
 
 def test_memory_that_is_known_to_lack_is_3(here, aggopt, monkeypatch):
