@@ -15,7 +15,7 @@ from aggopt.solvers._certificate import Status
 from aggopt.solvers._solver import Solver
 
 BYTES = 40  # for each value, at the peak
-LARGE, SMALL = 490, -480  # exponents: squares of 2**490 add up, those of less count
+LARGE, SMALL = 490, -480  # exponents: 2**490 squared is finite, 2**-480 counts
 
 
 def run(

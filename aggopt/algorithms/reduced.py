@@ -1,4 +1,4 @@
-"""Reduced P3M, centroids alone instead of those and a variable a record's wish.
+"""Reduced P3M: variables for centroids only, without one for each record's wish.
 
 Takes cyipopt, or pounce, which has the same interface: exact gradient, Jacobian and
 diagonal Hessian.
@@ -30,7 +30,7 @@ _MEANING = {
 
 
 class Reduced:
-    """Objective, constraints and their derivatives, as Ipopt asks for them."""
+    """Objective, constraints and their derivatives, with the methods Ipopt calls."""
 
     def __init__(self, data: model.Data) -> None:
         self._f = quartics(data)[0].T  # of t = c - C, constant first (5, m)
@@ -75,7 +75,7 @@ class Reduced:
         return True
 
     def multipliers(self, found: Floats) -> dict[str, Floats] | None:
-        """Return those of both rows by name; the rows here are per record."""
+        """Return the multipliers of both rows by name; the rows here are per record."""
         mean, variance = np.asarray(found, np.float64) / self._n
         return {"mean": mean, "variance": variance}
 
@@ -96,7 +96,7 @@ def run(
     native: Mapping[str, Any],
     start: Floats | None,
 ) -> Answer:
-    """Return what the solver finds from centroids `start`: means, if None."""
+    """Return the solver's answer from centroids `start`: group means, if None."""
     started = compile_time.now()
     start = data.means if start is None else start
     options = {**native, **(solver.loud if is_logged() else {})}

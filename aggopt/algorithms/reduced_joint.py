@@ -1,7 +1,7 @@
-"""Joint P3M reduced to its m d centroids, as interior-point solvers ask for it.
+"""Joint P3M reduced to its m d centroids, for interior-point solvers.
 
 Rows are the d means, the d covariances with a response, if there is one, and the d (d +
-1) / 2 covariances, per record; the Hessian of the Lagrangian is one block of d x d for
+1) / 2 covariances, per record.  The Hessian of the Lagrangian is one block of d x d for
 each group.
 """
 
@@ -15,7 +15,7 @@ from aggopt.models import p3m_joint
 
 
 class JointReduced:
-    """Objective, constraints and their derivatives, as Ipopt asks for them."""
+    """Objective, constraints and their derivatives, with the methods Ipopt calls."""
 
     def __init__(self, data: p3m_joint.Data) -> None:
         self._cost = Cost.of(data)
@@ -32,7 +32,7 @@ class JointReduced:
         return self._means + t.reshape(self._shape)
 
     def objective(self, t: Floats) -> float:
-        """Return what the centroids cost."""
+        """Return the cost of the centroids."""
         return self._cost.value(self._c(t))
 
     def gradient(self, t: Floats) -> Floats:
@@ -89,7 +89,7 @@ class JointReduced:
         return True
 
     def multipliers(self, found: Floats) -> None:
-        """Return None: the rows here are not those of the model."""
+        """Return None: the rows here are not the model's rows."""
 
     def bounds(self, start: Floats) -> tuple[Floats, Floats]:
         """Return bounds of t (m d,): a hard wish leaves the nearer of two values."""

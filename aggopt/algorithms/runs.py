@@ -1,9 +1,9 @@
 """Compiled dynamic program over runs of sorted values.  Importing this imports numba.
 
-Rows are worked off in blocks of k.  Every group that ends after t, t + 1, ... or
-t + k - 1 values holds the value just before t: its cost is put together out of what
-lies left and right of there, and reckoned from that value, so that no digit is lost
-to values that are far from zero or outside the group.
+Rows are processed in blocks of k.  Every group that ends after t, t + 1, ... or
+t + k - 1 values holds the value just before t.  Its cost is the sum of the parts left
+and right of that value, measured from that value.  So no digit is lost to values that
+are far from zero or outside the group.
 """
 
 from typing import NamedTuple
@@ -19,9 +19,9 @@ SSE, SAE, RANGE, WHOLE = range(4)  # the last: SSE about the best whole number
 KINDS = {"sse": SSE, "sae": SAE, "maxdist": RANGE}
 
 SHORT = 5  # up to this k, a row's groups are few enough to be added up for each row
-HALVING = 256  # from this k on, rows are halved and not worked off in turn
-LOSSY = 2.0**16  # so many times a group's cost, the costs before it cover its digits
-SIGHT = 16  # paths that do not meet within so many times k are left alone
+HALVING = 256  # from this k on, rows are halved and not processed in turn
+LOSSY = 2.0**16  # costs this many times a group's own cost cover its digits
+SIGHT = 16  # paths that do not meet within this many times k are not changed
 
 
 class RunCosts(NamedTuple):
@@ -34,13 +34,13 @@ class RunCosts(NamedTuple):
     k, kind
         Smallest group size; which cost.
     cost, step, before : (n + 1,)
-        Of the best partition of x[:j]: its cost, reckoned from some node that all
-        paths in use have in common; its last group's cost; where that group begins.
+        For the best partition of x[:j]: its cost, measured from some node that all
+        paths in use share; its last group's cost; the position at which it begins.
     around, own : (3 k + 1,)
-        What is needed of the values between t and t + p - 2 k, p the place: their
-        mean (SSE) or sum (SAE) about x[t - 1], and what they cost by themselves.
+        For the values between t and t + p - 2 k, p the place: their mean (SSE) or sum
+        (SAE) about x[t - 1], and the cost of these values only.
     inverse, weight : (3 k + 1,)
-        1 / m and 1 / (m (m - 1)) for each m, and 0 where that is infinite.
+        1 / m and 1 / (m (m - 1)) for each m, and 0 if that is infinite.
     """
 
     x: Floats
@@ -132,7 +132,7 @@ def _search(work: RunCosts, kind: int, t: int, j: int, first: int, last: int) ->
 
 @inlined
 def _group(work: RunCosts, kind: int, p: int, q: int) -> float:
-    """Cost of the group between two places, less what the right part costs itself."""
+    """Return the cost of the group between two places, less that of its right part."""
     if kind == RANGE:
         return float(work.own[p])
     if kind == SAE:
@@ -217,10 +217,10 @@ def _halve(work: RunCosts, t: int, end: int, first: int) -> None:
 
 @inner
 def _reckon_anew(work: RunCosts, t: int, first: int) -> None:
-    """Reckon costs from the last node that all paths still in use have in common.
+    """Measure costs from the last node that all paths in use share.
 
-    They are added up again from there, so that digits come back which larger costs
-    before it had covered.
+    They are added up again from that node.  This restores the digits that larger
+    earlier costs had covered.
     """
     meeting, least = t - 1, np.inf
     for i in range(t - 1, first - 1, -1):

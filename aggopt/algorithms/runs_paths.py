@@ -1,6 +1,6 @@
-"""Best partitions read back from where groups begin.  Importing this imports numba.
+"""Best partitions, read from the begins of groups.  Importing this imports numba.
 
-`before[j]` is where the last group of the best partition of the first j values begins.
+`before[j]` is the begin of the last group of the best partition of the first j values.
 """
 
 from aggopt.core.compiled import compiled, inner

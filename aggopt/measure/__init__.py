@@ -1,9 +1,9 @@
 """Risk, loss and satisfaction: pure functions of the original and the released table.
 
-`assess` returns all of them.  Both tables are given in the original units; everything
-is measured in standard deviations of the original, so that neither the units nor the
-origin of an attribute matter.  An attribute that is constant in the original weighs
-nothing; when all are, there is no unit to measure in and every function refuses.
+`assess` returns all of them.  Pass both tables in the original units.  All measures
+use standard deviations of the original, so that neither the units nor the origin of an
+attribute matter.  An attribute that is constant in the original weighs nothing.  If all
+attributes are constant, no unit is defined and every function refuses.
 """
 
 from typing import Any

@@ -46,20 +46,20 @@ def assess(
     """Return every measure of a release, each computed once.
 
     `linkage` takes nearly all the time: seconds for 5000 records, which are assigned
-    at once; more than `whole` are assigned in blocks, which is faster and mostly gives
-    a little more, and the result says how many blocks there are.
+    at once.  More than `whole` records are assigned in blocks, which is faster and
+    mostly gives a little more.  The result contains the number of blocks.
 
     Parameters
     ----------
     original, released : (n, d)
-        Same records, same quasi-identifiers, in the original units.  Arrays of numbers
+        Same records and quasi-identifiers, in the original units.  Arrays of numbers
         and tables of columns of numbers are measured in the original's standard
-        deviations.  A table with other columns, or what `aggopt.encode` made of one,
-        is measured in the distances of that, and the release has levels, or nodes of
-        their trees: the result then has `types`, too.
+        deviations.  A table with other columns, or an encoded one, is measured in the
+        distances of `aggopt.encode`.  The release then has levels, or nodes of their
+        trees, and the result has `types`, too.
     attributes
-        What is not to be inferred of a table, as in `aggopt.encode`.  Where given, the
-        result has `types`.
+        Settings of attributes that are not inferred from a table, as in
+        `aggopt.encode`.  If given, the result has `types`.
     safety
         As in `sdid`.
     delta, importance
@@ -71,17 +71,18 @@ def assess(
     whole
         As in `linkage`.
     known : (n,) or (n, q), optional
-        Columns that are published as they are and that an intruder knows, such as
-        strata: whoever looks for a record looks among those that share them.
+        Columns that are published unchanged and that an intruder knows, such as strata:
+        the intruder looks for a record among the records that share them.
     added : (n,) or (n, q), optional
-        Columns that the release adds to its groups, as their mean weight.  The intruder
-        looks among records that share them, too; chance is within `known` alone.
+        Columns that the release adds to its groups, such as their mean weight.  The
+        intruder looks among records that share them, too; chance is within `known`
+        alone.
     units : (n,) or (n, q), optional
         Unit of each record: a link is right if it reaches a record of the unit.
     extra
-        Measures of your own beside: functions f(original, released) that return one
-        number, by name; or a list of them, which have names themselves.  They get
-        copies: the numbers (n, d), or tables with other columns as they are.
+        Your own measures: functions f(original, released) that return one number, by
+        name, or a list of functions, whose names are used.  They receive copies: the
+        numbers (n, d), or tables with other columns unchanged.
 
     Raises
     ------
@@ -93,7 +94,7 @@ def assess(
         A measure of `extra` fails, returns no finite number, or has a name that is
         taken.
     InfeasibleInputError
-        There is not enough memory; see `linkage`.
+        The memory does not suffice; see `linkage`.
 
     Source: each at the function of its name.
 
@@ -136,17 +137,17 @@ def assess(
 
 
 def _own(measures: Mapping[str, Measure], *tables: Any) -> tuple[tuple[str, Any], ...]:
-    """Return what measures of the user's find, before linkage takes its time."""
+    """Return the results of the user's measures, before linkage takes its time."""
     return tuple((name, each.function(*tables)) for name, each in measures.items())
 
 
 def _all_numbers(original: Any) -> bool:
-    """Whether it is no table, or one whose columns are all numbers."""
+    """Whether the original is an array, or a table whose columns are all numbers."""
     if isinstance(original, Encoded | np.ndarray):
         return not isinstance(original, Encoded)
     try:
         columns = to_frame(original).schema
-    except TableError:  # numbers all the same, or refused as such
+    except TableError:  # numbers nonetheless, or refused as numbers
         return True
     return all(kind.is_numeric() for kind in columns.values())
 

@@ -1,4 +1,4 @@
-"""What all measures found of one release, and how it is shown."""
+"""Results of all measures of one release, and their display."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -16,9 +16,9 @@ from aggopt.measure.types import TypedAssessment
 class Assessment:
     """Risk, loss and satisfaction of one release; printed, it is a table.
 
-    Where attributes are of any types, all of them count in each figure, with the
-    distances of `aggopt.encode`; only `il1s` and `sl` are of the numbers alone, and
-    None where no number varies.
+    If attributes are of any types, all of them count in each figure, with the distances
+    of `aggopt.encode`.  Only `il1s` and `sl` cover the numbers alone, and are None if
+    no number varies.
 
     Attributes
     ----------
@@ -26,18 +26,18 @@ class Assessment:
         Chance that a record is re-identified in its group, and how many are in
         expectation; lower is better.
     linkage, linkage_limit, linkage_chance, linkage_blocks
-        Records linked by the best one-to-one assignment, what no linkage exceeds, what
-        a guess among the records that share known columns reaches, and in how many
-        blocks it was sought; lower is better.
+        Records linked by the best one-to-one assignment; the limit of any linkage; the
+        share that a guess among the records that share known columns reaches; and the
+        number of blocks of the assignment.  Lower is better.
     dld
         Records linked to the nearest; lower is better.
     sdid, sdid_chance
-        Disclosed values, and how many there would be by chance; lower is better.  Of
-        any types the mean over attributes that vary.
+        Disclosed values, and their number by chance; lower is better.  For any types,
+        the mean over attributes that vary.
     sse, sst, il, il1s
         Distances from the original to the released values; lower is better.
     pil, pil_parts
-        Probabilistic information loss and its five parts, of any types seven; lower is
+        Probabilistic information loss and its five parts, seven for any types; lower is
         better.
     dr
         Mean of `dld` and `sdid`; lower is better.
@@ -51,8 +51,8 @@ class Assessment:
     safety, delta
         The arguments of `assess`; delta is None when it was not one number.
     types
-        What is lost and disclosed by attribute, and what happened to tables of two
-        attributes; None where all of them are numbers.
+        Loss and disclosure by attribute, and the change of tables of two attributes;
+        None if all attributes are numbers.
     further
         Name and value of each measure of `MEASURES` that has no attribute here.
     own
@@ -94,14 +94,14 @@ class Assessment:
     own: tuple[tuple[str, float], ...] = ()
 
     def __getitem__(self, name: str) -> Any:
-        """Return what the measure of this name found.
+        """Return the result of the measure of this name.
 
         `found.types["il"]` is `il` by attribute.
 
         Raises
         ------
         UnknownNameError
-            No measure that `assess` finds has the name.
+            No measure of `assess` has the name.
         """
         found = {f.name: getattr(self, f.name) for f in fields(self)}
         known = {n: found[n] for n in found if n in MEASURES} | dict(self.further)
@@ -118,7 +118,7 @@ class Assessment:
         return plain if self.types is None else plain | self.types.to_dict()
 
     def to_json(self) -> str:
-        """Return the same as JSON text; null stands for what is not finite."""
+        """Return all attributes as JSON text; null replaces what is not finite."""
         return json_text(self.to_dict())
 
     def __str__(self) -> str:
@@ -126,7 +126,7 @@ class Assessment:
         return self.table()
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook."""
+        """Return the printed table as HTML for a notebook."""
         return html_lines(str(self))
 
     def table(self, risks: Sequence[tuple[str, float, str]] = ()) -> str:

@@ -1,4 +1,4 @@
-"""What somebody knows who attacks a release, and which records are candidates."""
+"""Knowledge of an attacker of a release, and the records that are candidates."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from aggopt.errors import TableError
 
 @dataclass(frozen=True, eq=False)
 class Attacker:
-    """What an attacker knows of each record besides its masked attributes.
+    """Knowledge of an attacker about each record besides its masked attributes.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class Attacker:
         Unit of each record.  A link is right if it reaches a record of the unit.  None:
         each record is a unit.
     before : (n,)
-        Class of each record by the columns that are known without the release, as
-        strata are: chance is within these classes.  `known` has columns that the
-        release adds, too, as the mean weight of a group.  None: one class.
+        Class of each record by the columns that are known without the release, such as
+        strata: chance is within these classes.  `known` also has columns that the
+        release adds, such as the mean weight of a group.  None: one class.
     """
 
     known: Labels | None = field(default=None, repr=False)
@@ -39,14 +39,14 @@ class Attacker:
     def of(
         cls, n: int, known: Any = None, units: Any = None, added: Any = None
     ) -> "Attacker":
-        """Return what is known of n records, from columns of any type.
+        """Return the knowledge about n records, from columns of any type.
 
         `added` are known columns that the release adds to its groups.
 
         Raises
         ------
         TableError
-            It is no column or table, or has another number of records.
+            An argument is not a column or table, or has another number of records.
         """
         before, marks = _labels("known", known, n), _labels("added", added, n)
         given = [labels for labels in (before, marks) if labels is not None]
@@ -125,10 +125,10 @@ class LinkedGroups:
 
     @cached_property
     def limit(self) -> float:
-        """Share of right links that no linkage exceeds.
+        """Largest share of right links of any linkage.
 
         Without units this is groups / records.  A unit may have records in several
-        groups of a class: the group in which its share is largest counts.
+        groups of a class: the group with the unit's largest share counts.
         """
         if self.units is None:
             return len(self.rows) / len(self.group)
@@ -139,7 +139,7 @@ class LinkedGroups:
         return float(best[target].mean())
 
     def count(self, records: Labels, groups: Labels) -> F64:
-        """Return how many records of each record's unit (p,) each group (p,) has."""
+        """Return the number of records (p,) of each record's unit in each group."""
         if self.units is None:
             return np.asarray(self.group[records] == groups, np.float64)
         keys, counts = self._of_units

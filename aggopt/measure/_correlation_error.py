@@ -38,7 +38,7 @@ def mean_correlation_error(
 ) -> float | None:
     """Return the mean absolute change of correlations, from 0 to 2.
 
-    Pairs and errors are those of `correlation_error`.
+    Pairs and errors are as in `correlation_error`.
 
     Source: Domingo-Ferrer and Torra (2001).
 

@@ -1,8 +1,8 @@
-"""How an attribute is distributed before and after masking, as it may be published.
+"""Distribution of an attribute before and after masking, safe to publish.
 
-Bins are chosen from released values alone, of round width; the two outer ones are open,
-so that no end of a bin is an end of the originals.  Neighbours are joined until each
-bin holds ten originals or more, or none, and shares are whole percents.
+Bins are chosen from released values only, and have round widths.  The two outer bins
+are open, so that no end of a bin is an end of the originals.  Neighbours are joined
+until each bin holds ten originals or more, or none.  Shares are whole percents.
 """
 
 from dataclasses import dataclass, field
@@ -15,25 +15,25 @@ import numpy.typing as npt
 from aggopt.core.types import F64, I64
 from aggopt.measure._rounded import FEW, percents, there
 
-BINS = 16  # at most, but for one more where they do not begin at a round number
-MIDDLE = (0.01, 0.99)  # quantiles of what is released: few far ones make no bins wide
+BINS = 16  # at most, or one more if they do not begin at a round number
+MIDDLE = (0.01, 0.99)  # quantiles of the release: few far values make no bins wide
 ROUND = (1, 2, 5, 10)  # widths, but for a power of ten
 
 
 @dataclass(frozen=True)
 class Density:
-    """Shares of the originals and of the release in the same bins.
+    """Shares of the originals and of the release in common bins.
 
     Attributes
     ----------
     edges : (m + 1,)
-        Ends of the bins.  The first bin has all that is below the second of them, the
-        last all from the last but one on.
+        Ends of the bins.  The first bin has all values below the second end, the last
+        bin all values from the last end but one.
     original, released : (m,)
-        Shares in whole percents: of originals, each of ten records or more, or of none.
+        Shares in whole percents.  A bin has ten originals or more, or none.
     reach : (2,)
-        The least and the largest released value, where they lie outside of the edges:
-        so far the open bins go.  The edges themselves when left out.
+        The least and the largest released value, if they are outside the edges: the
+        reach of the open bins.  The edges themselves when left out.
     """
 
     edges: tuple[float, ...]
@@ -43,10 +43,10 @@ class Density:
 
     @property
     def widths(self) -> tuple[float, ...]:
-        """How wide the bins are, (m,), by which shares are divided for their density.
+        """Widths of the bins, (m,); a share over its width is a density.
 
-        Of the open ones it is the width up to the furthest released value: with less,
-        what lies far away would seem to be crowded at the edge.
+        The width of an open bin reaches up to the furthest released value.  With less,
+        values far away would seem to be crowded at the edge.
         """
         first, last = self.reach or (self.edges[0], self.edges[-1])
         ends = (
@@ -60,11 +60,11 @@ class Density:
 def density(
     before: npt.ArrayLike, after: npt.ArrayLike, edges: npt.ArrayLike | None = None
 ) -> Density | None:
-    """Return how originals and what is released of them, (n,) each, are distributed.
+    """Return the distribution of originals and released values, (n,) each.
 
-    Missing values (nan) are left out.  None, where fewer than ten originals are there,
-    or nothing is released.  `edges` are ends of bins that were chosen from the released
-    values; without them, as `round_edges` does.
+    Missing values (nan) are left out.  None if fewer than ten originals are present, or
+    nothing is released.  `edges` are ends of bins that were chosen from the released
+    values; without them, `round_edges` chooses them.
 
     >>> density([1, 2, 3, 4, 5] * 6, [2, 2, 2, 4.5, 4.5] * 6, edges=[2, 3, 4, 5])
     Density(edges=(2.0, 4.0, 5.0), original=(60, 40), released=(60, 40))
@@ -105,7 +105,7 @@ def _width(least: float) -> tuple[int, int]:
 
 
 def _counts(values: F64, edges: F64) -> I64:
-    """Return how many values are in each bin, of which the outer ones are open."""
+    """Return the number of values in each bin; the outer bins are open."""
     places = np.searchsorted(edges[1:-1], values, side="right")
     return np.bincount(places, minlength=len(edges) - 1)
 

@@ -1,4 +1,4 @@
-"""How many records are linked to their own released record."""
+"""Distance linkage disclosure: records that are linked to their own released record."""
 
 from typing import Any
 
@@ -24,23 +24,23 @@ def dld(
 
     An intruder who knows the original records links each of them to the nearest
     released record, in Euclidean distance over values standardised by the original.
-    DLD is the expected share of records that are linked to their own: where a record's
-    own released record is among the nearest, 1 / (number of released records at that
-    distance), otherwise 0; the mean over all records.  Lower is better.
+    DLD is the expected share of records that are linked to their own.  A record counts
+    1 / (number of released records at the least distance) if its own released record is
+    among them, otherwise 0; DLD is the mean over all records.  Lower is better.
 
     With the original itself and distinct records it is 1; groups of k give at most
     1/k.  Distances that differ by less than rounding can make up count as equal.
     Attributes constant in the original are left out.  Memory grows with n d.
 
-    The literature links to one record and says nothing of ties; its programs take the
-    first, so that of released records that are equal only one can be linked.  Both
-    agree on groups of k whose members are all nearest to their own group, and where
-    nothing is tied; the expected share does not depend on the order of the records.
+    The literature links to one record and does not treat ties.  Its programs take the
+    first, so that only one of several equal released records can be linked.  Both agree
+    on groups of k whose members are all nearest to their own group, and without ties.
+    The expected share does not depend on the order of the records.
 
     Parameters
     ----------
     known : (n,) or (n, q), optional
-        Columns that are published as they are and that the intruder knows, such as
+        Columns that are published unchanged and that the intruder knows, such as
         strata.  A record is linked to a released record that shares them.
     units : (n,) or (n, q), optional
         Unit of each record.  A link is right if it reaches a record of the unit.
@@ -65,7 +65,7 @@ def dld(
 def dld_of(pair: Pair) -> float:
     """Return `dld` of tables already paired."""
     groups = LinkedGroups.of(pair.released, pair.attacker)
-    right = groups.certain.copy()  # as it is where a class has one group
+    right = groups.certain.copy()  # final if a class has one group
     order = np.argsort(groups.group, kind="stable")
     ends = np.append(0, np.cumsum(groups.sizes))
     for first, last in groups.spans:
@@ -78,7 +78,7 @@ def dld_of(pair: Pair) -> float:
 def _right(z: F64, groups: LinkedGroups, records: Labels, first: int, last: int) -> F64:
     """Return the chance that the nearest of groups first to last is right, (p,).
 
-    `records` (p,) are those of these groups.
+    `records` (p,) are the records of these groups.
     """
     from scipy.spatial import cKDTree
 
@@ -89,7 +89,7 @@ def _right(z: F64, groups: LinkedGroups, records: Labels, first: int, last: int)
     reach = distances[:, 0] + _ROUNDING * (np.linalg.norm(z, axis=1) + distances[:, 0])
     right: F64 = groups.count(records, nearest) / sizes[nearest]
     tied = distances[:, 1] <= reach
-    if groups.units is None:  # where the own group is farther, no link is right
+    if groups.units is None:  # if the own group is farther, no link is right
         tied &= np.linalg.norm(z - rows[groups.group[records]], axis=1) <= reach
     for i in np.flatnonzero(tied):
         near = first + np.array(tree.query_ball_point(z[i], reach[i]))

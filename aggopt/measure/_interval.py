@@ -1,4 +1,4 @@
-"""Which values lie within an interval about others, of these and by chance."""
+"""Values within an interval about others, for linked records and by chance."""
 
 from numbers import Real
 
@@ -26,7 +26,7 @@ def checked_safety(safety: object) -> float:
 
 
 def within(distances: F64, width: float) -> Bool:
-    """Return which distances are at most the width, up to rounding.
+    """Whether each distance is at most the width, up to rounding.
 
     >>> within(np.array([0.5, 1.0, 1.5]), 1.0)
     array([ True,  True, False])
@@ -56,7 +56,7 @@ def chance_within(x: F64, y: F64, width: float, classes: Labels | None = None) -
 
 
 def _places(y: F64, x: F64, classes: Labels, *, after_equal: bool) -> I64:
-    """Return how many of y (n,) are before each of x (n,), by class and then value."""
+    """Return the number of y (n,) before each of x (n,), by class and then value."""
     is_x = np.repeat([False, True], len(y))
     tie = is_x if after_equal else ~is_x
     order = np.lexsort((tie, np.concatenate([y, x]), np.tile(classes, 2)))

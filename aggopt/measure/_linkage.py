@@ -1,4 +1,4 @@
-"""How many records the best one-to-one assignment links to their own."""
+"""Linkage: share of records that the best one-to-one assignment links to their own."""
 
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -19,18 +19,18 @@ from aggopt.measure._registry import Comparison, Heading, Measure
 
 @dataclass(frozen=True)
 class Linkage:
-    """What the best one-to-one assignment links.
+    """Result of the best one-to-one assignment.
 
     Attributes
     ----------
     share
         Expected share of records that are linked to their own, a fraction.
     limit
-        What no linkage exceeds: groups / records, groups of records that are released
-        with equal values and share what is known.
+        Limit of any linkage: groups / records.  A group has records that are released
+        with equal values and share the known columns.
     blocks
-        In how many blocks the records were assigned; 1 is all at once, or all that
-        share what is known.
+        Number of blocks of the assignment; 1 means all records at once, or all that
+        share the known columns.
     """
 
     share: float
@@ -48,35 +48,34 @@ def linkage(
 ) -> Linkage:
     """Return the linkage by optimal one-to-one assignment, a fraction in (0, 1].
 
-    An intruder who knows the original records, and that each of them is released
-    once, assigns to each a released record of its own so that the sum of the squared
-    Euclidean distances is least, over values standardised by the original.  Released
-    records that are equal (a group) cannot be distinguished, nor can original records
-    that are equal, so what counts is the expected share of right links: the sum over
-    all records of [assigned within its own group] / (size of the group), over n.
-    Lower is better.
+    The intruder knows the original records, and that each of them is released once.
+    The intruder assigns a different released record to each, with the least sum of
+    squared Euclidean distances over values standardised by the original.  Equal
+    released records (a group) cannot be distinguished, nor can equal original records.
+    The linkage is thus the expected share of right links: the sum over all records of
+    [assigned within its own group] / (size of the group), over n.  Lower is better.
 
-    With the original itself and distinct records it is 1; it never exceeds groups /
-    records, the `limit`.  Of several best assignments, sums that differ by less than
-    a part in 1e9 of the longest distance among them, the one with the most right
+    With the original itself and distinct records it is 1.  It never exceeds groups /
+    records, the `limit`.  Several assignments are best if their sums differ by less
+    than a part in 1e9 of the longest distance among them: the one with the most right
     links counts.  Unlike in `dld`, shifting all values of a region does not help.
     Attributes constant in the original are left out.
 
     More than `whole` records are assigned in blocks, each of at most 1000 records (or
-    of `whole`, if that is less), or of one group: the released records are halved
-    where they spread most until the blocks are small enough, groups stay whole, and
-    each block is assigned the originals of its own records.  The intruder is
-    granted the block of everybody, so the share is mostly a little higher than that
+    of `whole`, if that is less), or of one group.  The released records are halved in
+    the attribute of their largest spread until the blocks are small enough; groups stay
+    whole.  Each block is assigned the originals of its own records.  The intruder is
+    granted the block of every record, so the share is mostly a little higher than that
     of all at once; it may be lower.  Time grows with the cube of the records in a
     block: 5000 at once take 5 to 10 s and 400 MB, 100 000 in blocks 4 to 20 s.
 
     Parameters
     ----------
     whole
-        Up to how many records are assigned at once, 1 or more.
+        Most records that are assigned at once, 1 or more.
     known : (n,) or (n, q), optional
-        Columns that are published as they are and that the intruder knows, such as
-        strata.  Records that share them are assigned by themselves.
+        Columns that are published unchanged and that the intruder knows, such as
+        strata.  Records that share them are assigned separately.
     units : (n,) or (n, q), optional
         Unit of each record.  A link is right if it reaches a record of the unit.
 
@@ -88,7 +87,7 @@ def linkage(
     JobError
         whole is not a whole number of at least 1.
     InfeasibleInputError
-        There is not enough memory for the distances of a block.
+        The memory does not suffice for the distances of a block.
 
     Source: Herranz, Nin, Rodriguez and Tassa (2015), global distance-based record
     linkage; here with ties in expectation.

@@ -1,4 +1,4 @@
-"""How far the released values are from the original ones."""
+"""Information loss: distances of the released values from the original ones."""
 
 import numpy as np
 import numpy.typing as npt
@@ -74,8 +74,8 @@ def il(
     """Return the information loss SSE / SST, a fraction.
 
     The mean of ((x_ij - x'_ij) / s_j)^2 over all records and all attributes that vary
-    in the original.  0 is no loss, 1 is the loss of releasing the mean for everybody;
-    group means lie between, other releases may exceed 1.  Lower is better.
+    in the original.  0 is no loss, 1 is the loss of releasing the mean for all records.
+    Group means give values between; other releases may exceed 1.  Lower is better.
     Sampling `weights` (n,) are as in `sse`.
 
     Raises

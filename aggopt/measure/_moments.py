@@ -18,7 +18,7 @@ def centred(z: Floats, weights: Floats | None = None) -> Floats:
 
 
 def unit_spread(v: Floats, weights: Floats | None = None) -> Floats:
-    """Return centred v with spread 1, or 0 where it is constant up to rounding."""
+    """Return centred v with spread 1, or 0 if it is constant up to rounding."""
     spread = np.sqrt(mean_of(v**2, weights))
     spread[spread <= TOLERANCE] = np.inf
     return np.asarray(v / spread)

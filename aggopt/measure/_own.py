@@ -17,12 +17,12 @@ class OwnMeasure(UserFunction):
     data: ClassVar[tuple[str, ...]] = ("original", "released")
 
     def __call__(self, original: Any, released: Any) -> float:
-        """Return what it finds; it gets deep copies of both tables.
+        """Return the function's result; it receives deep copies of both tables.
 
         Raises
         ------
         JobError
-            It fails, or returns no finite number.
+            The function fails, or does not return a finite number.
         """
         found = self.run(deepcopy(original), deepcopy(released))
         number = self.origin.run(_number, found)  # which may be code of the user's

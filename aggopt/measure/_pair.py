@@ -29,16 +29,16 @@ class Pair:
     difference : (n, v)
         Released minus original, same unit, taken before any rounding by the mean.
     varying : (d,)
-        Which attributes take more than one value in the original.
+        Whether each attribute takes more than one value in the original.
     published : (n, d)
         Released records in the original's units, all attributes.
     total
         Sum of squares of the original about its mean.
     weights : (n,)
-        Sampling weights, of mean 1, by which means, deviations and sums of squares
-        are; None where records have none that differ.
+        Sampling weights, of mean 1, for means, deviations and sums of squares; None
+        if records have no weights, or equal ones.
     attacker
-        What an attacker knows of each record besides its attributes.
+        Knowledge of an attacker about each record besides its attributes.
     """
 
     original: Floats = field(repr=False)
@@ -92,7 +92,7 @@ class Pair:
 
     @property
     def sample_deviation(self) -> float:
-        """Standard deviation with divisor n - 1, in those with divisor n."""
+        """Standard deviation with divisor n - 1, in the unit of that with divisor n."""
         return float(np.sqrt(self.n / (self.n - 1)))  # n > 1, for something varies
 
 

@@ -7,16 +7,16 @@ from aggopt.core.validation import Floats, Labels
 WHOLE = 5000
 """Records that are assigned at once, unless asked otherwise: 5 to 10 s, 400 MB."""
 
-BLOCK = 1000  # records of a block where there are more: .1 s each
+BLOCK = 1000  # records of a block if the table has more: .1 s each
 
 
 def parted(rows: Floats, sizes: Labels, most: int) -> list[Labels]:
     """Return the parts of distinct rows (m, v), each the indices of its rows.
 
-    A part has rows of at most `most` records, or is one row; `sizes` (m,) says how
-    many records have each row.  Rows are halved in the attribute in which they spread
-    most, where the number of records is nearest to one half.  Rows that are equal in
-    that attribute stay together, so that no order of the rows matters.
+    A part has rows of at most `most` records, or is one row; `sizes` (m,) are the
+    numbers of records of each row.  Rows are halved in the attribute with the largest
+    spread, as near to half of the records as possible.  Rows that are equal in that
+    attribute stay together, so that the order of the rows does not matter.
     """
     waiting, done = [np.arange(len(rows))], []
     while waiting:

@@ -1,4 +1,4 @@
-"""How surely the statistics of a release differ from those of the original."""
+"""Probabilistic information loss: certainty that statistics of a release differ."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass
@@ -40,10 +40,10 @@ class PilParts:
 
 @dataclass(frozen=True)
 class TypedPilParts(PilParts):
-    """The same where attributes are of any types, and what the others' parts are.
+    """Parts for attributes of any types: those of numbers, and two of other attributes.
 
-    `levels` is the mean of `aggopt.measure.types.pil` over those that vary and are not
-    numeric, `pairs` that of the pairs of them; None where there are none.
+    `levels` is the mean of `aggopt.measure.types.pil` over attributes that vary and are
+    not numeric, `pairs` the mean over pairs of them; None without any.
     """
 
     levels: float | None = None
@@ -59,7 +59,7 @@ def pil(
     """Return the probabilistic information loss, a fraction in [0, 1].
 
     The mean of the five parts that `pil_parts` returns, or of three when only one
-    attribute varies, since there are then no pairs.  0 is no loss; lower is better.
+    attribute varies and no pairs exist.  0 is no loss; lower is better.
     Sampling `weights` (n,) are as in `pil_parts`.
 
     Raises
@@ -100,16 +100,15 @@ def pil_parts(
     - correlations r of each pair, u and v standardised:
       var = mean((u v - r (u^2 + v^2) / 2)^2) / n
 
-    All moments have divisor n.  Where var is 0 (as for a perfect correlation), no
-    change counts 0 and any change counts 1.  An attribute that is released as a
-    constant has correlation 0 with all others.  Attributes constant in the original
-    are left out.
+    All moments have divisor n.  If var is 0 (as for a perfect correlation), no change
+    counts 0 and any change counts 1.  An attribute that is released as a constant has
+    correlation 0 with all others.  Attributes constant in the original are left out.
 
-    With sampling `weights` w (n,), of any scale, moments and shares are weighted.  Of w
-    with the mean 1, the quantile q is the last value with no more than (n - 1) q of the
-    weight below it, and a mean of influences u has var = sum w^2 (u - mean)^2 / n^2,
-    which is that without weights where all are 1; of a quantile n / mean(w^2) stands
-    in for n.
+    With sampling `weights` w (n,), of any scale, moments and shares are weighted.  Let
+    w have the mean 1.  The quantile q is the last value with no more than (n - 1) q of
+    the weight below it.  A mean of influences u has var = sum w^2 (u - mean)^2 / n^2,
+    which equals the unweighted var if all weights are 1.  For a quantile,
+    n / mean(w^2) replaces n.
 
     Raises
     ------
@@ -157,7 +156,7 @@ def _correlations_moved(u: Floats, v: Floats, by: Floats | None) -> Iterator[Flo
 
 
 def _pairs(u: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Yield each attribute with all those after it: (n, 1) and (n, rest)."""
+    """Yield each attribute with all later attributes: (n, 1) and (n, rest)."""
     for j in range(u.shape[1] - 1):
         yield u[:, j : j + 1], u[:, j + 1 :]
 

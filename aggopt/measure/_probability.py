@@ -1,4 +1,4 @@
-"""How probably chance alone would move a statistic by less."""
+"""Probability that chance alone would move a statistic by less."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from aggopt.measure._pair import TOLERANCE
 def probability(gap: Floats, deviation: Floats) -> Floats:
     """Return P(|N(0, deviation^2)| <= |gap|), elementwise.
 
-    Where the deviation is 0, no gap has 0 and any gap 1.
+    If the deviation is 0, the probability is 0 without a gap, and 1 with any gap.
     """
     from scipy.special import erf
 

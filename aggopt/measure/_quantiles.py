@@ -1,4 +1,4 @@
-"""How surely quantiles of a release differ from those of the original."""
+"""Certainty that quantiles of a release differ from the original's."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def _of_attribute(z: F64, w: F64, by: F64) -> F64:
     at, after = _at(values, below), _at(*_sorted(w, by))
     radius = (values[-1] - values[0]) / _BINS
     near = _within(values, below, at, radius * (1 - TOLERANCE))
-    many = n / (by**2).mean()  # as many records of equal weights say as much
+    many = n / (by**2).mean()  # equally informative number of records of equal weight
     return probability(
         after - at, np.sqrt(q * (1 - q) / many) / (near / (2 * radius * n))
     )

@@ -34,7 +34,7 @@ TAKEN = {  # by an `Assessment` and the arguments of `assess`
 
 
 class Heading(Enum):
-    """What stands above the sections of the table that `assess` prints, in order."""
+    """Headings of the sections of the table that `assess` prints, in order."""
 
     RISK = "Risk (lower is better)"
     LOSS = "Loss (lower is better)"
@@ -45,9 +45,9 @@ class Heading(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two tables and the arguments of `assess`; what is found of them, found once.
+    """Two tables and the arguments of `assess`; each result is computed once.
 
-    `by_weight` is the pair on the scale of sampling weights, if records have some.
+    `by_weight` is the pair on the scale of sampling weights, if the records have them.
     """
 
     pair: Pair
@@ -65,38 +65,38 @@ class Comparison:
 
     @property
     def weighed(self) -> Pair:
-        """The pair that losses are measured on: by weight, where there are weights."""
+        """The pair for measuring losses: by weight, if the records have weights."""
         return self.by_weight or self.pair
 
     @property
     def weighed_numbers(self) -> Pair | None:
-        """The same of the numeric attributes; None where none of them varies."""
+        """The numeric attributes of `weighed`; None if none of them varies."""
         return self.weighed
 
     def of_numbers(
         self, figure: Callable[[Pair], Found], *, weighed: bool = False
     ) -> Found | None:
-        """Return a figure of the numeric attributes; None where none varies.
+        """Return a figure of the numeric attributes; None if none varies.
 
-        Or of those by weight, where there are weights.
+        With `weighed`, they are by weight if the records have weights.
         """
         numbers = self.weighed_numbers if weighed else self.numbers
         return None if numbers is None else figure(numbers)
 
     def once(self, of: Callable[[Any], Found]) -> Found:
-        """Return what `of` finds; it is called the first time only."""
+        """Return the result of `of`, which is called the first time only."""
         if of not in self._found:
             self._found[of] = of(self)
         found: Found = self._found[of]
         return found
 
     def figure(self, measure: "Measure") -> Any:
-        """Return what a measure finds of these tables, found once.
+        """Return a measure of these tables, computed once.
 
         Raises
         ------
         JobError
-            It says no `of`, by which `assess` finds it.
+            The measure has no `of`, which `assess` calls.
         """
         if measure.of is None:
             raise JobError(
@@ -108,9 +108,9 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TypedComparison(Comparison):
-    """The same of tables with attributes of any types: `pair` has their coordinates.
+    """Comparison of attributes of any types: `pair` has their coordinates.
 
-    `typed_by_weight` are those on the scale of sampling weights, if records have some.
+    `typed_by_weight` has them on the scale of sampling weights, if there are any.
     """
 
     typed: TypedPair
@@ -130,7 +130,7 @@ class TypedComparison(Comparison):
         added: Any = None,
         **others: Any,
     ) -> "TypedComparison":
-        """Return a table beside its release; raises as `TypedPair.of`."""
+        """Return the comparison of a table and its release; see `TypedPair.of`."""
         given = original, released, attributes, safety
         typed = TypedPair.of(*given, known=known, units=units, added=added)
         weighed = None if weights is None else TypedPair.of(*given, weights)
@@ -145,12 +145,12 @@ class TypedComparison(Comparison):
 
     @property
     def typed_weighed(self) -> TypedPair:
-        """The attributes that losses are measured on: by weight, where there are."""
+        """The attributes for measuring losses: by weight, if records have weights."""
         return self.typed_by_weight or self.typed
 
     @property
     def weighed_numbers(self) -> Pair | None:
-        """The numeric attributes, by weight where there are weights."""
+        """The numeric attributes, by weight if the records have weights."""
         return self.typed_weighed.numbers
 
     @property
@@ -161,7 +161,7 @@ class TypedComparison(Comparison):
 
 @dataclass(frozen=True, kw_only=True)
 class Declared(Method):
-    """What every measure says of itself: a pure function of two tables.
+    """Description of a measure, which is a pure function of two tables.
 
     Attributes
     ----------
@@ -170,13 +170,13 @@ class Declared(Method):
     range
         From least to largest value, such as "0..1"; "0.." has no largest.
     better
-        "lower" or "higher"; "-" where neither is.
+        "lower" or "higher"; "-" if neither is better.
     source
-        Where it is defined.
+        Publication that defines it.
     heading
-        Under which `assess` prints it; None where it does not.
+        Section of the table that `assess` prints; None if it is not printed.
     label
-        How it is called there.
+        Its name in that section.
     percent
         Whether it is printed as a percentage.
     """
@@ -205,11 +205,11 @@ class Measure(Declared):
     needs
         "both" tables, or one of "original" and "released".
     of
-        Finds it in a comparison; None where `assess` leaves it out.
+        Function of a comparison that computes it; None if `assess` leaves it out.
     says
-        What it means, of an `Assessment`.
+        Function of an `Assessment` that returns its meaning.
     parts
-        Its parts by name, of an `Assessment`, printed below it.
+        Function of an `Assessment` that returns its parts by name, printed below it.
     """
 
     needs: str = "both"
@@ -226,7 +226,7 @@ class Measure(Declared):
 
 
 def of_numbers(found: Any) -> str:
-    """Return what an `Assessment` says of a figure that is of its numbers alone."""
+    """Return the remark of an `Assessment` on a figure of its numbers alone."""
     return "" if found.types is None else ", of the numbers"
 
 

@@ -1,4 +1,4 @@
-"""How likely a record is singled out in the release alone."""
+"""Risk that a record is singled out in the release alone."""
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,10 @@ def record_risk(released: npt.ArrayLike) -> Floats:
     """Return the re-identification risk of each record, (n,), fractions in (0, 1].
 
     1 / size of the record's group; records are in one group when they are equal in
-    all attributes.  An intruder who knows that a person is in the table, and which
-    group is theirs, picks one of its records: this is the chance that it is the right
-    one (the prosecutor's risk).  Lower is better.  Equal means exactly equal: values
-    that differ in the last digit part a group.
+    all attributes.  An intruder who knows that a person is in the table, and their
+    group, picks one of its records.  The risk is the chance that it is the right one
+    (the prosecutor's risk).  Lower is better.  Equal means exactly equal: values that
+    differ in the last digit split a group.
 
     Raises
     ------
@@ -37,8 +37,8 @@ def record_risk(released: npt.ArrayLike) -> Floats:
 def highest_risk(released: npt.ArrayLike) -> float:
     """Return the highest re-identification risk of a record, a fraction in (0, 1].
 
-    1 / size of the smallest group, groups as in `record_risk`: at most 1 / k where k
-    records share every combination, 1 where a record is alone.  Lower is better.
+    1 / size of the smallest group, groups as in `record_risk`: at most 1 / k if k
+    records share every combination, 1 if a record is alone.  Lower is better.
 
     Raises
     ------
@@ -59,9 +59,9 @@ def average_risk(released: npt.ArrayLike) -> float:
     """Return the average re-identification risk of the records, a fraction in (0, 1].
 
     The mean of `record_risk` over all records, which is groups / records; at least
-    1 / n, and 1 where no two records are equal.  Lower is better.  No linkage of the
-    released records, whatever it is based on, is right for a larger share of them in
-    expectation: those of a group cannot be distinguished.
+    1 / n, and 1 if no two records are equal.  Lower is better.  No linkage of the
+    released records, whatever its basis, is right for a larger share of them in
+    expectation: the records of a group cannot be distinguished.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def average_risk(released: npt.ArrayLike) -> float:
 
 
 def reidentifications(released: npt.ArrayLike) -> int:
-    """Return how many records an intruder re-identifies in expectation, from 1 to n.
+    """Return the expected number of records that an intruder re-identifies, 1 to n.
 
     The sum of `record_risk` over all records, which is the number of groups.  Lower is
     better.
@@ -106,7 +106,7 @@ def group_sizes(released: Floats) -> Labels:
 
 
 def sizes_of(pair: Pair) -> Labels:
-    """Return the same of a pair: all attributes, in the units that are released.
+    """Return the sizes of groups of a pair: all attributes, in the released units.
 
     Records of a group share the columns that an attacker knows.
     """

@@ -1,8 +1,8 @@
-"""Figures of originals, rounded as they may be published beside a release.
+"""Figures of originals, rounded so that they may be published with a release.
 
 Exact figures are functions of every original: with all records but one, they give that
-one away.  So shares are whole percents, moments have three digits, correlations two
-decimals, and nothing is said of fewer than `FEW` records.
+one away.  So shares are whole percents, moments have three digits, and correlations two
+decimals.  Fewer than `FEW` records have no figure.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Summary:
 
 
 def rounded(figure: float, digits: int = DIGITS) -> float:
-    """Return a figure with so many significant digits.
+    """Return a figure rounded to `digits` significant digits.
 
     >>> rounded(1987.4), rounded(-0.012345), rounded(0.0)
     (1990.0, -0.0123, 0.0)
@@ -79,7 +79,7 @@ def there(values: npt.ArrayLike) -> F64:
 def summary(before: npt.ArrayLike, after: npt.ArrayLike) -> Summary | None:
     """Return means and deviations of originals and of a release, (n,) each, rounded.
 
-    Missing values (nan) are left out; None, where fewer than `FEW` originals are there,
+    Missing values (nan) are left out.  None if fewer than `FEW` originals are present,
     or nothing is released.
 
     >>> summary(range(10), [4.5] * 10)

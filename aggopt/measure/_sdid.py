@@ -1,4 +1,4 @@
-"""How many values are disclosed to within an interval."""
+"""Standard deviation interval disclosure: values disclosed to within an interval."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ def sdid(
     """Return the standard deviation interval disclosure, a fraction in [0, 1].
 
     The share of values, over all records and all attributes that vary in the
-    original, with |x_ij - x'_ij| <= safety * S_j: the original value lies in an
-    interval about the value released for the same record.  S_j is the original's
-    standard deviation with divisor n - 1.  Lower is better.
+    original, with |x_ij - x'_ij| <= safety * S_j: the original value is in an
+    interval about the value released for the record.  S_j is the original's standard
+    deviation with divisor n - 1.  Lower is better.
 
-    The published figures come out with each record's own released record, as here,
-    not with the one it is linked to.  At the border counts as inside.
+    Each record is compared with its own released record, not with the one it is linked
+    to; this reproduces the published figures.  A value at the border counts as inside.
 
     Parameters
     ----------
@@ -54,21 +54,21 @@ def sdid_chance(
     safety: float = 0.05,
     known: Any = None,
 ) -> float:
-    """Return what `sdid` would be by chance, a fraction in [0, 1].
+    """Return the chance level of `sdid`, a fraction in [0, 1].
 
     The expected SDID when the released values of each attribute are permuted among
     the records, exactly: the mean over all attributes that vary in the original and
-    all pairs of records i, l of [|x_ij - x'_lj| <= safety * S_j].  What an intruder
-    gets who knows the released table but not which record is whose; SDID says
-    something of linked records only as far as it is above this.  It has no better or
-    worse of its own.
+    all pairs of records i, l of [|x_ij - x'_lj| <= safety * S_j].  It is the SDID of an
+    intruder with the released table, but without links between records and persons.
+    Only the part of SDID above it reveals something about linked records.  Neither
+    lower nor higher is better.
 
     Parameters
     ----------
     safety
         As in `sdid`.
     known : (n,) or (n, q), optional
-        Columns that are published as they are and that the intruder knows, such as
+        Columns that are published unchanged and that the intruder knows, such as
         strata.  Released values are then permuted among the records that share them.
 
     Raises

@@ -1,7 +1,7 @@
-"""How often a category's levels occur before and after masking, as it may be published.
+"""Shares of a category's levels before and after masking, safe to publish.
 
-Levels are those that the release has; what other originals are, and levels of fewer
-than ten originals, are one level of their own.
+The levels of the release are used.  Other levels of originals, and levels of fewer than
+ten originals, form one additional level.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ OTHER = "other"
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of the originals and of the release at the same levels.
+    """Shares of the originals and of the release at common levels.
 
     Attributes
     ----------
     levels : (m,)
-        Their names, in the order in which they were given; the last may be "other".
+        Their names, in the caller's order; the last may be "other".
     original, released : (m,)
-        Shares in whole percents: of originals, each of ten records or more, or of none.
+        Shares in whole percents.  A level has ten originals or more, or none.
     """
 
     levels: tuple[str, ...]
@@ -37,10 +37,10 @@ class Shares:
 def shares(
     before: npt.ArrayLike, after: npt.ArrayLike, levels: Sequence[str]
 ) -> Shares | None:
-    """Return how often levels, 0..m-1 of which `levels` are the names, occur.
+    """Return the shares of levels 0..m-1, whose names are `levels`.
 
-    `before` and `after` (n,) are those of originals and release.  None, where there are
-    fewer than ten originals.
+    `before` and `after` (n,) are the levels of originals and release.  None for fewer
+    than ten originals.
 
     >>> shares([0] * 15 + [1] * 10 + [2] * 5, [0] * 20 + [1] * 10, ["a", "b", "c"])
     Shares(levels=('a', 'other'), original=(50, 50), released=(67, 33))
@@ -60,7 +60,7 @@ def shares(
 
 
 def _shown(before: I64, after: I64) -> Bool:
-    """Return which levels (m,) are shown: the others hold ten originals, or none."""
+    """Whether each level (m,) is shown: the others hold ten originals, or none."""
     shown = np.asarray((after > 0) & ((before == 0) | (before >= FEW)))
     most = np.argsort(-after, kind="stable")
     shown[most[LEVELS:]] = False

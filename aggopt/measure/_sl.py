@@ -1,4 +1,4 @@
-"""How many values are as far from the original as was asked for."""
+"""Satisfaction level: share of values at the required distance from the original."""
 
 from typing import Any
 
@@ -22,18 +22,19 @@ def sl(
 
     SL = sum_ij m_ij [ |z_ij - z'_ij| >= delta_ij or delta_ij = 0 ] / sum_ij m_ij, in
     population standard deviations of the original.  Higher is better: more values
-    keep the distance that their owners asked for.  0 when everything is released as
-    it is, unless some delta is 0; at the distance, to one part in 1e9, is enough.
+    keep the distance that their owners require.  0 when all values are released
+    unchanged, unless some delta is 0.  A value exactly at the distance counts, to one
+    part in 1e9.
 
     Attributes constant in the original are left out, with their importance.
 
     Parameters
     ----------
     delta
-        Distance asked for, in standard deviations, 0 or more: one number, one per
+        Required distance, in standard deviations, 0 or more: one number, one per
         attribute (d,), or one per value (n, d).
     importance
-        Weight m_ij of each value, 0 or more, of the same shapes; only ratios matter.
+        Weight m_ij of each value, 0 or more, in one of these shapes; only ratios count.
 
     Raises
     ------

@@ -31,18 +31,18 @@ class AttributePair:
     Attributes
     ----------
     of
-        The attribute as it is encoded.
+        The encoded attribute.
     released : (n,)
         Number or node released for each record.
     alike : (n,)
-        Group of each record: records are in one that are released alike in all
+        Group of each record: a group has the records that are released alike in all
         attributes.
     safety
         See `sdid`.
     weights : (n,)
-        Sampling weights, of mean 1, by which sums of squares are; None without.
+        Sampling weights, of mean 1, for sums of squares; None without weights.
     known : (n,)
-        Class of each record within which chance is: see `Attacker.before`.
+        Class of each record, for chance within classes: see `Attacker.before`.
     """
 
     of: EncodedAttribute
@@ -64,14 +64,14 @@ class AttributePair:
 
     @property
     def unchanged(self) -> Bool:
-        """Whether each record is released as it was, (n,)."""
+        """Whether each record is released unchanged, (n,)."""
         return np.asarray(self.original == self.released)
 
     @cached_property
     def points(self) -> tuple[F64, F64]:
         """Coordinates (n, q) of the original and of the released records, weighted.
 
-        Those in which none of them differs are left out.
+        Coordinates that are equal for all of them are left out.
         """
         both = np.concatenate([self.original, self.released])
         if self.of.weight == 0:
@@ -85,13 +85,13 @@ class AttributePair:
 
     @cached_property
     def loss(self) -> float:
-        """Sum of the squared distances of records from what is released for them."""
+        """Sum of the squared distances of records from their released values."""
         one, other = self.points
         return float(multiply_by_weights((other - one) ** 2, self.weights).sum())
 
     @cached_property
     def total(self) -> float:
-        """Sum of squares of the original: the same were its mean released for all."""
+        """Sum of squares of the original: the loss if its mean is released for all."""
         return _within(self.points[0], np.zeros(self.n, np.intp), self.weights)
 
     @cached_property
@@ -116,12 +116,12 @@ class TypedPair:
     published : (n, d)
         Number or node released for each record.
     alike : (n,)
-        Group of each record: records are in one that are released alike.
+        Group of each record: a group has the records that are released alike.
     weights : (n,)
-        Sampling weights, of mean 1, by which moments and sums of squares are; None
-        where records have none that differ.
+        Sampling weights, of mean 1, for moments and sums of squares; None if records
+        have no weights, or equal ones.
     attacker
-        What an attacker knows of each record besides its attributes.
+        Knowledge of an attacker about each record besides its attributes.
     """
 
     attributes: tuple[AttributePair, ...]
@@ -142,12 +142,12 @@ class TypedPair:
         units: Any = None,
         added: Any = None,
     ) -> "TypedPair":
-        """Return a table, or what `aggopt.encode` made of it, beside its release.
+        """Return the pair of a table, encoded or not, and its release.
 
         Raises
         ------
         JobError
-            `attributes` are given of what is encoded; or as in `aggopt.encode`.
+            `attributes` are given for an encoded table; or as in `aggopt.encode`.
         TableError
             As in `aggopt.encode`, or the release has other records, columns or types.
         """
@@ -177,7 +177,7 @@ class TypedPair:
 
     @property
     def varying(self) -> list[AttributePair]:
-        """The attributes in which original records differ."""
+        """The attributes that vary among original records."""
         return [pair for pair in self.attributes if pair.varies]
 
     @property
@@ -201,7 +201,7 @@ class TypedPair:
     def numbers(self) -> Pair | None:
         """The numeric attributes, in standard deviations; None if none of them varies.
 
-        Whatever they weigh: their figures are those of a table of them alone.
+        Their weights do not matter: their figures equal those of a table of them alone.
         """
         pairs = [pair for pair in self.attributes if pair.of.numbers is not None]
         if not any(pair.varies for pair in pairs):

@@ -1,8 +1,8 @@
 """Maximisation of the dual function: Newton's method on g_T while T falls.
 
-It ends when g - g_T is within the tolerance; see `dual_function` for both.  Where T is
-too low for the kinks around, or so high that local minima come and go, it stalls, and
-says so.
+It ends when g - g_T is within the tolerance; see `dual_function` for both.  It stalls
+if T is too low for the kinks around, or so high that local minima appear and vanish;
+`converged` is then False.
 Compiled; importing this imports numba: do so late.
 """
 
@@ -63,7 +63,7 @@ def _maximise(
     enough: float,
     most: int,
 ) -> bool:
-    """Move y to the maximum while T falls; return whether that took it there.
+    """Move y to the maximum while T falls; return whether it converged.
 
     `progress` (2,) has T and the number of evaluations.
     """

@@ -26,7 +26,7 @@ TRIPLES = 20  # and three at a time: 40^3 / 6 triples take milliseconds
 class BasinSwaps(NamedTuple):
     """Cost and effect of swapping each of some groups to its other basin.
 
-    `groups` (k,) come nearest to a tie first; `price` (m,), `change` (m, 2); `metric`
+    `groups` (k,) start with the nearest tie; `price` (m,), `change` (m, 2); `metric`
     is S^-1 / 2; `residual` (2,) is r, and `swapped` (m,) marks the swapped groups.
     """
 
@@ -58,7 +58,7 @@ def swap_basins(swaps: BasinSwaps) -> float:
 
 
 def basin_swaps_of(program: Separable, at: TwoLowest, nu: float) -> BasinSwaps:
-    """Return the possible swaps where the cardinality row's multiplier is nu."""
+    """Return the possible swaps if the cardinality row's multiplier is nu."""
     n = program.sizes
     c, c2 = program.centres + at.best[:, AT], program.centres + at.other[:, AT]
     change = np.stack([n * (c2 - c), n * (c2 - c) * (c2 + c)], axis=1)

@@ -101,7 +101,7 @@ class BranchAndBound:
 
     @property
     def pruning_bound(self) -> float:
-        """The bound from which a node cannot improve the incumbent."""
+        """The least bound at which a node cannot improve the incumbent."""
         if self.t is None:
             return self.upper_bound
         return self.best - self.gap_tol * max(1.0, abs(self.best))
@@ -244,7 +244,7 @@ class BranchAndBound:
             )
 
     def bisect(self, lower: float, node: BoxNode) -> None:
-        """Halve the widest side of a box, where no group is divided."""
+        """Halve the widest side of a box if no group is divided."""
         width = (node.box.high - node.box.low) * np.sqrt(node.program.sizes)
         j = int(np.argmax(width))
         if not width[j] > NARROWEST:

@@ -49,7 +49,7 @@ def branching_group(optimum: NodeOptimum) -> int:
 
 
 def unexplained_changes(optimum: NodeOptimum) -> Floats:
-    """Return how each swap changes the rows (m, 2), less the part that u explains."""
+    """Return the change of the rows (m, 2) by each swap, less the part u explains."""
     change = optimum.swaps.change
     able = optimum.at.gap < np.inf
     u = np.where(able, optimum.at.other[:, LEVEL] - optimum.at.best[:, LEVEL], 0)

@@ -1,9 +1,9 @@
 """The cardinality row: how many of the symmetric groups take their upper basin.
 
-Groups of like records have like basins.  Which of them go up hardly matters, but how
-many do is an integer K, where the dual alone would take half a group.  Splitting f_j at
-its barrier, with u_j = 0 below and an integer above, makes K a row with a multiplier of
-its own (orbital branching); its values are then enumerated.
+Groups of like records have like basins.  It hardly matters which of them take the upper
+one, but their number is an integer K, while the dual alone would take half a group.
+Splitting f_j at its barrier, with u_j = 0 below and an integer above, makes K a row
+with its own multiplier (orbital branching).  The values of K are then enumerated.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from aggopt.algorithms.lagrangian.program import Separable
 from aggopt.core.validation import Floats
 
 MOST_TIMES = 3  # largest coefficient: how many first groups one group may stand for
-FEW = 3  # symmetric groups; with no more, each is branched on by itself
+FEW = 3  # symmetric groups; with no more, each is branched on separately
 
 
 def symmetric_groups(swaps: BasinSwaps, j: int) -> Floats:
@@ -55,11 +55,12 @@ def with_cardinality_row(program: Separable, cuts: Floats, times: Floats) -> Sep
 
 
 def ends_of_levels(program: Separable, j: int, cut: float) -> tuple[float, float]:
-    """Return where the lower level of group j ends, and where the upper begins.
+    """Return the end of the lower level of group j, and the begin of its upper level.
 
-    At the cut itself u_j would be either, and a group that is kept on one side of it
-    still be on both: nodes would be split into themselves.  So a rounding is left out,
-    by which no piece changes more than `bound` allows; a piece that is a point stays.
+    At the cut itself u_j could have either value.  A group that is kept on one side of
+    the cut would still be on both, and a node would be split into itself.  So a
+    rounding is left out, which changes no piece by more than `bound` allows.  A piece
+    that is a point stays.
     """
     pieces = slice(program.first[j], program.first[j + 1])
     low, high = program.low[pieces], program.high[pieces]

@@ -1,4 +1,4 @@
-"""The maximum of the dual function: Newton's method, or ellipsoids where that stalls.
+"""The maximum of the dual function: Newton's method, or ellipsoids if it stalls.
 
 Importing this imports numba: do so late.
 """
@@ -16,9 +16,9 @@ MOST_CUTS = 2000  # and by the ellipsoid method, which takes about 100
 def dual_optimum(
     program: Separable, box: Box, start: Floats, T: float, enough: float, ceiling: float
 ) -> tuple[DualOptimum, float]:
-    """Return y where g is within about `enough` |g| of its maximum, and the bound.
+    """Return y with g within about `enough` |g| of its maximum, and the bound.
 
-    Where g reaches the ceiling, no more is asked for.
+    The search ends early if g reaches the ceiling.
     """
     stalled = maximise(program, box, start, T, enough, MOST_EVALUATIONS)
     here = bound(program, box, stalled.y)

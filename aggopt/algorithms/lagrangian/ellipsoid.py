@@ -4,7 +4,7 @@ It needs no derivative of g, only a supergradient s at each y, and so no kink st
 
     g(z) <= g(y) + s'(z - y)  for all z.
 
-All z that are better than the best point so far lie in an ellipsoid x + L u, |u| <= 1.
+An ellipsoid x + L u, |u| <= 1, contains all z that are better than the best point yet.
 A cut through it, at g's value and supergradient at x, leaves a part whose own smallest
 ellipsoid is smaller by a constant factor, for d multipliers exp(-1 / (2 d + 2)) in
 volume or less; g(x) + |L's| is an upper bound.  Shor (1977); deep cuts: Bland,
@@ -25,7 +25,7 @@ from aggopt.core.compiled import compiled, inner
 from aggopt.core.validation import Floats
 
 COLD = 1e-14  # temperature, relative to g: shares of exact ties only
-WIDER = 10.0  # factor of the radius where the best point is near the border
+WIDER = 10.0  # factor of the radius if the best point is near the border
 
 
 @compiled
@@ -38,10 +38,10 @@ def climb(
     ceiling: float,
     most: int,
 ) -> int:
-    """Move y to where g is within `enough` max(1, |g|) of its maximum, or the ceiling.
+    """Move y until g is within `enough` max(1, |g|) of its maximum, or the ceiling.
 
-    The first ball has this radius; the next is wider, where the best point turns out to
-    be in the outer half.  At most `most` evaluations, which are counted.
+    The first ball has this radius.  The next is wider if the best point is in the outer
+    half.  At most `most` evaluations, which are counted.
     """
     evaluations = 0
     while evaluations < most:
@@ -89,7 +89,7 @@ def _shrink(
 
 @inner
 def _rows(program: Separable) -> int:
-    """Return how many rows there are: 2, or 3 with that of the cardinality."""
+    """Return the number of rows: 2, or 3 with the cardinality row."""
     for level in program.level:
         if level != 0.0:
             return 3

@@ -1,7 +1,7 @@
 """Local minima of h_j(c) = f_j(c) - lambda n_j c - mu n_j c^2 - nu u_j(c).
 
 Compiled; importing this imports numba: do so late.  A local minimum is a row
-(t, h, curvature, u), where the curvature is h'', infinite at the end of an interval: a
+(t, h, curvature, u).  The curvature is h'', infinite at the end of an interval: a
 minimum there does not move when the multipliers y = (lambda, mu, nu) do.
 """
 
@@ -182,7 +182,7 @@ def _stationary(a: Quartic, low: float, high: float) -> float:
 
 @inlined
 def _guess(a: Quartic, low: float, high: float) -> float:
-    """Return the closed-form root of the slope; anything where that breaks down."""
+    """Return the closed-form root of the slope; any number if the form breaks down."""
     if a[4] == 0.0:
         return -0.5 * a[1] / a[2]
     over = 0.25 / a[4]

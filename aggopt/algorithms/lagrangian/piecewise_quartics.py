@@ -4,11 +4,11 @@ With t = c_j - C_j, d_i = x_i - C_j and s_i = alpha / (1 - w_i)^2 the cost of
 group j is
 
     p3m           sum_i s_i ((t - d_i)^2 - delta_i^2)^2 + (1 - alpha) n_j t^2
-    p3m_onesided  the same, over the i with |t - d_i| < delta_i only
+    p3m_onesided  as p3m, with the sum over the i with |t - d_i| < delta_i only
     satisfaction  price n_j t^2 - sum_i w_i [ |t - d_i| >= delta_i ]
 
 Hard requirements (w_i = 1) leave p3m two points, and bar an interval in p3m_onesided.
-Bounds of what is published cut pieces off, and leave some out.
+Bounds of published values shorten some pieces and remove others.
 """
 
 from functools import singledispatch

@@ -8,9 +8,9 @@ Subject to
     cardinality:  sum_j u_j(c_j) = cardinality
 
 f_j is piecewise quartic.  A piece is a quartic on a closed interval, and f_j(c) is the
-minimum over the pieces whose interval contains c: pieces may touch, overlap, leave
-gaps, jump where they touch, and shrink to a point.  u_j is constant on each piece; the
-cardinality row is vacuous (all 0) as a program is stated, and added by branching.
+minimum over the pieces whose interval contains c.  Pieces may touch, overlap, leave
+gaps, jump where they touch, and shrink to a point.  u_j is constant on each piece.  The
+cardinality row is vacuous (all 0) in a new program, and added by branching.
 """
 
 from typing import NamedTuple
@@ -35,7 +35,7 @@ class Separable(NamedTuple):
     level : (p,)
         u_j on each piece.
     sizes, centres : (m,)
-        n_j, and where t = 0 lies.
+        n_j, and the c of t = 0.
     terms : (m,)
         Sum of the magnitudes that were added up to a_0: the scale of rounding errors.
     total, squares, cardinality

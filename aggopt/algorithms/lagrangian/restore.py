@@ -20,7 +20,8 @@ def restored(
     """Return a point that meets both rows to rounding, and whether it does.
 
     Groups inside a piece move by weight_j / n_j (a + 2 b c_j), to first order the
-    cheapest step, and do not leave it; those at an end of one move only if `ends`.
+    cheapest step, and do not leave it.  Groups at an end of a piece move only if
+    `ends`.
     """
     t = t.copy()
     n = program.sizes

@@ -31,13 +31,13 @@ MOST_NODES, LEAST_NODES = 5000, 20  # a minute's work, and enough to branch at a
 
 @dataclass(frozen=True, eq=False)
 class LagrangianSolution:
-    """The incumbent, and what is proven about it.
+    """The incumbent, with its proven bound.
 
     Attributes
     ----------
     status
-        OPTIMAL where the gap is closed, LIMIT where not; INFEASIBLE where that is
-        proven, FAILED where no point was found.
+        OPTIMAL if the gap is closed, LIMIT if not; INFEASIBLE if that is proven, FAILED
+        if no point was found.
     centroids : (m,)
         None without a point.
     objective, bound
@@ -47,7 +47,7 @@ class LagrangianSolution:
     seconds
         Wall time.
     multipliers : (3,)
-        y of the first bound; None where there was no need of one.
+        y of the first bound; None if no bound was needed.
     """
 
     status: Status

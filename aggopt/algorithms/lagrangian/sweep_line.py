@@ -21,7 +21,7 @@ NEAR = 1e-12  # standard deviations: events no farther apart are one
 class NearRecords(NamedTuple):
     """Costs near records: group (n,), d, delta, add (n, 5), barred (n,).
 
-    No piece lies within delta of a barred record.
+    No piece is within delta of a barred record.
     """
 
     group: I64
@@ -43,8 +43,8 @@ class Pieces(NamedTuple):
 def sweep_line(near: NearRecords, base: Floats) -> Pieces:
     """Return the pieces of all groups, whose cost is at least `base` (m, 5).
 
-    Where one record's interval ends and another's begins, the point between, to which
-    neither adds anything, is a piece.  An interval whose ends are one event adds
+    If one record's interval ends at the point at which another's begins, that point is
+    a piece: neither record adds to its cost.  An interval whose ends are one event adds
     nothing.
     """
     low, high = near.d - near.delta, near.d + near.delta

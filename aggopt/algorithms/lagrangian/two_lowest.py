@@ -21,7 +21,7 @@ from aggopt.algorithms.lagrangian.program import Box, Separable
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.validation import Floats
 
-LEFT, RIGHT = 1, 2  # columns of `TwoLowest`, beside AT and LEVEL
+LEFT, RIGHT = 1, 2  # columns of `TwoLowest`, in addition to AT and LEVEL
 SAMPLES = 24  # between two minima: the barrier need not be exact
 
 
@@ -126,7 +126,7 @@ def _basin(
 def _barrier(
     program: Separable, j: int, y: Floats, start: Floats, stop: Floats
 ) -> float:
-    """Return where u steps between two local minima, else about where h is highest."""
+    """Return the step of u between two local minima, else about the maximum of h."""
     if start[LEVEL] != stop[LEVEL]:
         for p in range(program.first[j], program.first[j + 1]):
             if program.level[p] == stop[LEVEL]:

@@ -1,4 +1,4 @@
-"""Smaller programs with the same optimum, or with some of its choices."""
+"""Smaller programs with an equal optimum, or with some of its choices."""
 
 from dataclasses import replace
 
@@ -14,8 +14,8 @@ SAFE = 1e-9  # of an objective: more than adding it up rounds
 def tightened(data: model.Data) -> model.Data | None:
     """Return the data with the counts that weights can add up to; None without any.
 
-    Weights that are multiples of g add up to multiples of g.  With sizes that are all
-    equal the relaxation then has whole vertices: those of a transport.
+    Weights that are multiples of g add up to multiples of g.  If all sizes are equal,
+    the vertices of the relaxation are then whole, as in a transport problem.
     """
     if data.slack is None:
         return data
@@ -40,13 +40,13 @@ def without(data: model.Data, barred: Bool) -> model.Data:
 
 
 def dearer(data: model.Data, multipliers: Floats, objective: float) -> Bool:
-    """Which pairs (q,) are part of no choice as good as an objective."""
+    """Whether each pair (q,) is in no choice that is as good as an objective."""
     bound, raised = model.dual(data, multipliers)
     return np.asarray(bound + raised > objective + SAFE * max(1.0, objective))
 
 
 def far(data: model.Data, multipliers: Floats, most: int) -> Bool:
-    """Which pairs (q,) are not among the `most` that raise the bound least.
+    """Whether each pair (q,) is not among the `most` that raise the bound least.
 
     The cheapest pair of each class does not count.
     """

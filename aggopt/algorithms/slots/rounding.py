@@ -17,7 +17,7 @@ import numpy as np
 from aggopt.core.validation import Floats, Labels
 from aggopt.models._choice import Choice
 
-NONE = 1e-9  # a share that is none
+NONE = 1e-9  # largest share that counts as 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +43,9 @@ def rounded(data: Choice, y: Floats) -> Labels | None:
 
 
 def spread(data: Choice, y: Floats) -> tuple[Labels, Divided]:
-    """Return categories (m,), and the groups that y (q,) divides: as few as can be.
+    """Return categories (m,), and the groups that y (q,) divides: as few as possible.
 
-    A class of symmetric groups has whole groups first, and divides what is left.
+    A class of symmetric groups fills whole groups first, and divides the rest.
     """
     t, c = data.pairs
     _, of, number = data.classes
@@ -85,7 +85,7 @@ def _matched(data: Choice, divided: Divided) -> Labels | None:
 
     cost, category, full = _slots(data, divided)
     slots = len(full)
-    idle = np.where(full, np.inf, 0.0)  # what no group takes is no full slot
+    idle = np.where(full, np.inf, 0.0)  # a slot that no group takes is not full
     square = np.vstack([cost, np.tile(idle, (slots - len(cost), 1))])
     try:
         _, taken = linear_sum_assignment(square)
@@ -95,9 +95,9 @@ def _matched(data: Choice, divided: Divided) -> Labels | None:
 
 
 def _slots(data: Choice, divided: Divided) -> tuple[Floats, Labels, Labels]:
-    """Return costs (f, slots), inf where a group has no share, and slots' categories.
+    """Return costs (f, slots), inf without a share, and the slots' categories.
 
-    And which of the slots are full, (slots,).
+    The third array (slots,) marks the full slots.
     """
     size = data.weights.sum(axis=0)[divided.groups]
     largest_first = np.argsort(-size, kind="stable")

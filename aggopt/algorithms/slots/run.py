@@ -1,11 +1,12 @@
-"""Frequencies of categories: a relaxation, rounded; what it leaves open, by HiGHS.
+"""Frequencies of categories: a rounded relaxation, completed by HiGHS.
 
-1. The relaxation's multipliers prove a bound.  It is rounded, and while that does not
-   keep the slack, relaxations with less of it, which cost more.
-2. HiGHS improves it on the few pairs of groups and categories that are nearly free.
-3. Pairs that cost more than the incumbent by the multipliers are in no better choice;
-   HiGHS solves the program of the others, and the bound is the lesser of its bound and
-   the incumbent.
+1. The relaxation's multipliers prove a bound.  The relaxation is rounded.  While the
+   result exceeds the slack, relaxations with less slack, which cost more, are rounded.
+2. HiGHS improves the result on the few pairs of groups and categories that are nearly
+   free.
+3. Pairs that cost more than the incumbent by the multipliers are in no better choice.
+   HiGHS solves the program of the others.  The bound is the lesser of its bound and the
+   incumbent.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,16 +30,16 @@ from aggopt.solvers._options import check_time_limit
 from aggopt.solvers._solve import Outcome, solve
 from aggopt.solvers._solver import Solver
 
-SLACKS = (1.0, 0.75, 0.5, 0.25, 0.0)  # of the slack: what rounding adds has room then
-FEW = (500, 4000, None)  # pairs beside the cheapest, that HiGHS looks at; then all
-PART = 0.25  # of the time that is left, for a part of the pairs
+SLACKS = (1.0, 0.75, 0.5, 0.25, 0.0)  # shares of the slack, to leave room for rounding
+FEW = (500, 4000, None)  # pairs that HiGHS receives besides the cheapest; then all
+PART = 0.25  # share of the remaining time for a part of the pairs
 EXACT = 1e-9  # records: more than adding up weights rounds
 LEAST = 0.05  # seconds: a solver that has less finds nothing
 
 
 @dataclass(eq=False)
 class Standing:
-    """What is known of a program so far."""
+    """Current state of the solution of a program."""
 
     data: model.Data
     clock: Deadline
@@ -64,7 +65,7 @@ class Standing:
         return done or self.infeasible or self.clock.left < LEAST
 
     def solved(self, problem: Any, share: float = 1.0) -> Outcome | None:
-        """Return how HiGHS ended in this share of the time left; None if none is."""
+        """Return HiGHS's result in a share of the remaining time; None without time."""
         left = self.clock.left  # it may have run out while the problem was built
         if left < LEAST:
             return None

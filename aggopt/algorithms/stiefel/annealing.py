@@ -1,7 +1,7 @@
 """Centroids by an augmented Lagrangian, one after another, under a growing penalty.
 
-With the others as they are, a centroid's cost is a quartic whose global minimum is
-known: it goes from one basin to another as long as the penalty is small.
+With the others fixed, a centroid's cost is a quartic whose global minimum is known.
+The centroid changes from one basin to another while the penalty is small.
 """
 
 import numpy as np
@@ -49,10 +49,10 @@ def annealed(
 def _beside_response(
     data: Records, c: Floats, L: Floats, mu: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return centroids, covariance, L and mu with a response as one attribute more.
+    """Return centroids, covariance, L and mu with a response as one more attribute.
 
-    Its centroids stay what they are: its covariances are then those to be kept, and
-    their multipliers are those of its rows.
+    Its centroids are fixed.  Its covariances are then the preserved ones, and their
+    multipliers are the multipliers of its rows.
     """
     y = data.rows[:, 1:]
     squares = y.T @ (data.sizes[:, None] * y)

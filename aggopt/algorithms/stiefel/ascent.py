@@ -78,7 +78,7 @@ class Dual:
         return total + constant(self.data, y) - of_squares, mean, square
 
     def packed(self, y: Tangents) -> Floats:
-        """Return what `unpacked` takes."""
+        """Return y as the one vector that `unpacked` takes."""
         of_lam, of_mu, basis, of_p = self.scales
         T = np.linalg.solve(basis, y.T)
         parts = y.lam / of_lam, y.mu / of_mu, T, y.p / of_p

@@ -43,17 +43,17 @@ class Tangents:
 
 
 def constant(data: JointWishes, y: Tangents) -> float:
-    """Return what T, p and mu add to the bound beside the inner minima."""
+    """Return the terms of the bound in T, p and mu, without the inner minima."""
     of_points = np.sum(data.sizes[:, None] * y.p**2)
     of_rows = np.sum(y.mu * data.sums)
     return -float(of_points + np.sum(y.T * (data.covariance @ y.T)) + of_rows)
 
 
 def proven(data: JointWishes, y: Tangents) -> float:
-    """Return the bound, less an allowance for rounding: whoever found y, it holds.
+    """Return the bound, less an allowance for rounding; it holds for any y.
 
-    The inner minima are those of the Lagrangian method, by exhaustion; the squares of
-    each attribute, -lam_a S_aa, are in them.
+    The inner minima are computed as in the Lagrangian method, by exhaustion.  They
+    include the squares of each attribute, -lam_a S_aa.
     """
     from aggopt.algorithms.lagrangian.bound import bound
 

@@ -11,15 +11,15 @@ from aggopt.core.validation import Floats
 
 STEPS = 30
 FEASIBLE = 1e-11  # per record
-FLAT = 1e-12  # of the largest eigenvalue: rows that say the same
-AT_END = 1e-12  # standard deviations from an end: there
+FLAT = 1e-12  # of the largest eigenvalue: rows that are dependent
+AT_END = 1e-12  # standard deviations from an end that count as at it
 
 
 @dataclass(frozen=True, eq=False)
 class Rooms(Manifold):
-    """All A (m, d) of the manifold whose centroids lie in low..high (m, d).
+    """All A (m, d) of the manifold whose centroids are in low..high (m, d).
 
-    Where low is high a centroid stays as it is.
+    A centroid with low = high is fixed.
     """
 
     low: Floats = field(repr=False)
@@ -37,7 +37,7 @@ class Rooms(Manifold):
 
     @cached_property
     def places(self) -> I64:
-        """Which of those rows is of a and b (d, d)."""
+        """Index of the row of a and b among the rows (d, d)."""
         d = self.low.shape[1]
         place = np.zeros((d, d), np.int64)
         place[self.pairs] = np.arange(len(self.pairs[0]))
@@ -46,8 +46,8 @@ class Rooms(Manifold):
     def nearest(self, A: Floats) -> Floats:
         """Return a point near A in its rooms; nan if none is found.
 
-        Each step is the shortest that satisfies the linearised rows; what it would
-        take out of its room stays at the end.
+        Each step is the shortest that satisfies the linearised rows.  A centroid that
+        would leave its room stays at the room's end.
         """
         n, (low, high) = float(self.data.sizes.sum()), self.ends
         A = np.clip(A, low, high)
@@ -63,7 +63,7 @@ class Rooms(Manifold):
         return np.full(A.shape, np.nan)
 
     def tangent(self, A: Floats, G: Floats) -> Floats:
-        """Return what `Manifold.tangent` does, of entries that a descent can move."""
+        """Return `Manifold.tangent` of the entries that a descent can move."""
         low, high = self.ends
         free = low < high
         at_low = A - low <= AT_END * self.weight
@@ -98,9 +98,9 @@ class Rooms(Manifold):
         return apart @ rows.reshape(-1, d) + A @ (L + L.T)
 
     def _gram(self, A: Floats, free: Bool) -> Floats:
-        """Return the inner products (p, p) of the rows' gradients, of what is free.
+        """Return the inner products (p, p) of the rows' gradients in free entries.
 
-        A row of a and b has A_jb at c_ja and A_ja at c_jb, twice where they are one.
+        A row of a and b has A_jb at c_ja and A_ja at c_jb, twice if a = b.
         """
         d, apart = A.shape[1], self.data.free.apart
         rows = np.arange(d * apart.shape[1])

@@ -1,7 +1,7 @@
-"""What each centroid costs: a quartic for each group and attribute.
+"""Cost of each centroid: a quartic for each group and attribute.
 
-Where a record insists (importance 1), the group's centroid of that attribute is one of
-two values, or the only one that all such records of the group accept.
+If a record has importance 1, the group's centroid of that attribute is one of two
+values, or the only one that all these records of the group accept.
 """
 
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class CellCost(Protocol):
-    """What the search and the bound ask of a cost of centroids c (m, d)."""
+    """Interface of a cost of centroids c (m, d), for the search and the bound."""
 
     def value(self, c: Floats) -> float:
-        """Return what centroids cost."""
+        """Return the cost of centroids."""
 
     def slope(self, c: Floats) -> Floats:
         """Return the derivative by each centroid (m, d)."""
@@ -32,7 +32,7 @@ class CellCost(Protocol):
         """Return the second derivative by each centroid (m, d)."""
 
     def rooms(self, c: Floats) -> tuple[Floats, Floats]:
-        """Return the intervals (m, d) around, or near, c where the cost is smooth."""
+        """Return intervals (m, d) around, or near, c on which the cost is smooth."""
 
     def smoothed(
         self, line: Floats, lam: Floats, soft: float, mean: Floats, square: Floats
@@ -44,10 +44,10 @@ class CellCost(Protocol):
         """
 
     def descended(self, c: Floats, price: "Penalty", order: I64) -> None:
-        """Move each centroid c_ja, in the order of j d + a, to where it costs least.
+        """Move each centroid c_ja, in the order of j d + a, to its least cost.
 
-        The price of mean and covariance included, the other centroids as they are;
-        the price follows.
+        The cost includes the price of mean and covariance; the other centroids are
+        fixed.  The price is updated.
         """
 
 
@@ -62,8 +62,7 @@ class Cost:
     centres : (m, d)
         Group means C.
     allowed : (2, m, d)
-        The two values of c where it is demanded; nan elsewhere, and twice the same
-        where one is left.
+        The two values of c if it is demanded, equal if one is left; else nan.
     sizes : (m,)
         Records in each group, n_j.
     """
@@ -75,7 +74,7 @@ class Cost:
 
     @classmethod
     def of(cls, data: p3m_joint.Data) -> "Cost":
-        """Return what a program's centroids cost."""
+        """Return the cost of a program's centroids."""
         m, d = data.means.shape
         powers, allowed = np.empty((5, m, d)), np.full((2, m, d), np.nan)
         for a, alone in enumerate(data.apart):
@@ -87,11 +86,11 @@ class Cost:
 
     @property
     def demanded(self) -> Bool:
-        """Which centroids are one of two values (m, d)."""
+        """Whether each centroid is one of two values (m, d)."""
         return np.asarray(~np.isnan(self.allowed[0]))
 
     def value(self, c: Floats) -> float:
-        """Return what centroids c (m, d) cost."""
+        """Return the cost of centroids c (m, d)."""
         return float(at(self.powers, c - self.centres).sum())
 
     def slope(self, c: Floats) -> Floats:
@@ -120,7 +119,7 @@ class Cost:
         return smoothed(self.cells, line, lam, soft, mean, square)
 
     def descended(self, c: Floats, price: "Penalty", order: I64) -> None:
-        """Move each centroid to where it costs least: see `CellCost`."""
+        """Move each centroid to its least cost: see `CellCost`."""
         from aggopt.algorithms.stiefel.quartic_kernels import descended
 
         descended(self.cells, c, price, order)

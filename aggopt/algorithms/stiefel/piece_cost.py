@@ -1,7 +1,7 @@
-"""What each centroid costs where that is piecewise: it acts near originals only.
+"""Piecewise cost of each centroid: records act only on centroids near them.
 
-One-sided P3M has quartics that go over into each other, and gaps where records insist;
-satisfaction has squares that jump where a value comes too near.
+One-sided P3M has quartics that continue each other, and gaps at hard wishes.
+Satisfaction has squares that jump at the distance that a record requires.
 """
 
 from dataclasses import dataclass, field
@@ -28,9 +28,9 @@ class PieceCost:
     Attributes
     ----------
     pieces
-        Those of all cells: of group j and attribute a, cell a m + j.
+        Pieces of all cells; group j and attribute a have cell a m + j.
     box
-        What the variances leave of each cell.
+        Range that the variances leave each cell.
     shape
         Groups and attributes, (m, d).
     """
@@ -41,7 +41,7 @@ class PieceCost:
 
     @classmethod
     def of(cls, data: JointWishes) -> "PieceCost":
-        """Return what a program's centroids cost."""
+        """Return the cost of a program's centroids."""
         programs = [program_of(alone) for alone in data.apart]
         counts = np.cumsum([0, *(len(p.low) for p in programs)])
         firsts = [
@@ -60,7 +60,7 @@ class PieceCost:
         return cls(cells, box, data.means.shape)
 
     def value(self, c: Floats) -> float:
-        """Return what centroids c (m, d) cost; inf where that is not allowed."""
+        """Return the cost of centroids c (m, d); inf if one is not allowed."""
         return float(self._seen(c)[0].sum())
 
     def slope(self, c: Floats) -> Floats:
@@ -93,12 +93,12 @@ class PieceCost:
         return smoothed(self.pieces, self.box, line, lam, soft, mean, square)
 
     def descended(self, c: Floats, price: "Penalty", order: I64) -> None:
-        """Move each centroid to where it costs least: see `CellCost`."""
+        """Move each centroid to its least cost: see `CellCost`."""
         from aggopt.algorithms.stiefel.piece_kernels import descended
 
         descended(self.pieces, self.box, c, price, order)
 
 
 def cost_of(data: JointWishes) -> CellCost:
-    """Return what a program's centroids cost."""
+    """Return the cost of a program's centroids."""
     return Cost.of(data) if isinstance(data, p3m_joint.Data) else PieceCost.of(data)

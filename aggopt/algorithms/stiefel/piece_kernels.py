@@ -35,8 +35,8 @@ SMOOTH = 1e-9  # of the terms of a group: a smaller step is none
 def look_up(cells: Separable, c: Floats, seen: Floats) -> None:
     """Write value, slope, curvature and the ends of the room of each c_ja.
 
-    Where pieces overlap it is the cheaper; where there is none the value is inf, and
-    the room is the nearest.
+    Of overlapping pieces, the cheaper one counts.  Outside all pieces the value is inf,
+    and the room is the nearest one.
     """
     m, d = c.shape
     for a in range(d):
@@ -62,7 +62,7 @@ def look_up(cells: Separable, c: Floats, seen: Floats) -> None:
 
 @inlined
 def _room(cells: Separable, g: int, best: int) -> tuple[float, float]:
-    """Return the interval of a piece and of those that go over into it."""
+    """Return the interval of a piece and of the pieces that continue it."""
     first, last = best, best
     little = SMOOTH * (1.0 + cells.terms[g])
     while first > cells.first[g] and _goes_over(cells, first - 1, little):
@@ -74,7 +74,7 @@ def _room(cells: Separable, g: int, best: int) -> tuple[float, float]:
 
 @inlined
 def _goes_over(cells: Separable, p: int, little: float) -> bool:
-    """Whether piece p goes over into the next."""
+    """Whether the next piece continues piece p without a gap or a jump."""
     end = cells.high[p]
     if end != cells.low[p + 1]:
         return False
@@ -126,7 +126,7 @@ def smoothed(
 def descended(
     cells: Separable, box: Box, c: Floats, price: Penalty, order: I64
 ) -> None:
-    """Move each centroid to where it costs least: see `CellCost`."""
+    """Move each centroid to its least cost: see `CellCost`."""
     m, d = c.shape
     for place in order:
         j, a = place // d, place % d

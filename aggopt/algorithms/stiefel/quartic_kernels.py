@@ -32,7 +32,7 @@ class Cells(NamedTuple):
 
 
 class Penalty(NamedTuple):
-    """What mean and covariance miss, and what that costs.
+    """Residuals of mean and covariance, and their price.
 
     off (d, d) and mean (d,) are C'NC - S and sum_j n_j c_j; the price is
     <L, off> + mu'mean + rho / 2 (|off|^2 + |mean|^2).
@@ -79,10 +79,10 @@ def smoothed(
 
 @compiled
 def descended(cells: Cells, c: Floats, price: Penalty, order: I64) -> None:
-    """Move each centroid c_ja, in the order of j d + a, to where it costs least.
+    """Move each centroid c_ja, in the order of j d + a, to its least cost.
 
-    That is a quartic's global minimum: of f, the price of mean and covariance
-    included, the other centroids as they are.  `price.off` and `price.mean` follow.
+    That is the global minimum of a quartic: f and the price of mean and covariance,
+    with the other centroids fixed.  `price.off` and `price.mean` are updated.
     """
     d = c.shape[1]
     for place in order:
@@ -111,7 +111,7 @@ def follow(n: float, c: Floats, price: Penalty, j: int, a: int, step: float) -> 
 
 @inlined
 def _moved(cells: Cells, c: Floats, price: Penalty, j: int, a: int) -> Quartic:
-    """Return what a step of c_ja costs, in its powers: nothing where it is 0."""
+    """Return the cost of a step of c_ja, in its powers, without a constant."""
     t = c[j, a] - cells.centres[j, a]
     p1, p2, p3, p4 = penalty_of(cells.sizes[j], c, price, j, a)
     _, f1, f2, f3, f4 = _coefficients(cells.powers, j, a)
@@ -128,7 +128,7 @@ def _moved(cells: Cells, c: Floats, price: Penalty, j: int, a: int) -> Quartic:
 def penalty_of(
     n: float, c: Floats, price: Penalty, j: int, a: int
 ) -> tuple[float, float, float, float]:
-    """Return what the price adds to a step of c_ja, in its powers 1 to 4."""
+    """Return the price of a step of c_ja, in its powers 1 to 4."""
     x, rho = c[j, a], price.rho
     line, square = price.mu[a] + rho * price.mean[a], 0.5
     for b in range(c.shape[1]):
@@ -179,11 +179,11 @@ def _at(q: Quartic, t: float) -> float:
 
 @inlined
 def minima_of(q: Quartic, low: float, high: float) -> tuple[float, float]:
-    """Return two local minima of a quartic: equal where there is one.
+    """Return two local minima of a quartic, equal if it has one.
 
-    With t = z - q_3 / (4 q_4) its slope is 4 q_4 (z^3 + p z + r): three roots by
-    cosines, of which the outer ones are minima, or one by Cardano.  Where no quartic
-    is left, a square's minimum, or the ends low and high of the interval.
+    With t = z - q_3 / (4 q_4) its slope is 4 q_4 (z^3 + p z + r).  It has three roots
+    by cosines, the outer two minima, or one root by Cardano.  Without a quartic term,
+    return a square's minimum, or the ends low and high of the interval.
     """
     if q[4] <= 0.0:
         return _of_square(q, low, high)
@@ -204,7 +204,7 @@ def minima_of(q: Quartic, low: float, high: float) -> tuple[float, float]:
 
 @inlined
 def _of_square(q: Quartic, low: float, high: float) -> tuple[float, float]:
-    """Return where q_1 t + q_2 t^2 is least, or the ends of the interval."""
+    """Return the minimum point of q_1 t + q_2 t^2, or the ends of the interval."""
     if q[2] <= 0.0:
         return low, high
     t = -0.5 * q[1] / q[2]

@@ -41,11 +41,11 @@ def run(
 ) -> Answer:
     """Return the best local optimum found.
 
-    Options are time_limit, rounds, gap_tol and seed.  The optima of all attributes by
-    themselves prove a first bound, and multipliers of mean and covariance that are
-    ascended from there a second.  Local minima are near `start`, and where centroids
-    end that set out from either multipliers: in at most as many rounds, in no further
-    one once the gap is gap_tol or less, in none where nothing is left to be gained.
+    Options are time_limit, rounds, gap_tol and seed.  The separate optima of all
+    attributes prove a first bound.  Multipliers of mean and covariance, ascended from
+    there, prove a second.  Local minima are searched near `start`, and from centroids
+    of either multipliers.  The search takes at most `rounds` rounds, ends once the gap
+    is gap_tol or less, and does not begin if nothing can be gained.
 
     Raises
     ------
@@ -116,10 +116,10 @@ class JointSearch:
         return best.value - self.bound <= gap_tol * max(1.0, abs(best.value))
 
     def descended(self, c: Floats) -> Local | None:
-        """Return the local minimum near c (m, d); None where none is feasible.
+        """Return the local minimum near c (m, d); None if none is feasible.
 
-        Where the cost is not smooth it is in the rooms of c, or else in those of the
-        point near c that keeps the covariance.
+        If the cost is not smooth, the minimum is in the rooms of c, or else in the
+        rooms of the point near c that keeps the covariance.
         """
         weight = self.space.weight
         for there in (c, self.space.nearest(weight * c) / weight):
@@ -178,7 +178,7 @@ def _least(found: Iterable[Local | None]) -> Local | None:
 
 
 class _Options(NamedTuple):
-    """Options of `run`, and what they are where left out."""
+    """Options of `run`, with their defaults."""
 
     time_limit: float | None = None
     rounds: int | None = None

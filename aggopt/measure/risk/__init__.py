@@ -1,7 +1,8 @@
 """Disclosure risks that take more than a table and its release: keys, weights, units.
 
-Each is a pure function.  Linkage, intervals beside chance and what is unchanged are
-measures of every release: `linkage`, `sdid`, `sdid_chance`, `types.unchanged`.
+Each is a pure function.  Linkage, interval disclosure with its chance level, and the
+share of unchanged records are measures of every release: `linkage`, `sdid`,
+`sdid_chance`, `types.unchanged`.
 """
 
 from aggopt.measure.risk._attribution import Attribution, attribution

@@ -1,4 +1,4 @@
-"""How often a group gives away what its members keep confidential."""
+"""Attribution: how often a group gives away confidential values of its members."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -18,18 +18,19 @@ from aggopt.measure._interval import checked_safety, within
 
 @dataclass(frozen=True)
 class Attribution:
-    """How often confidential values are guessed right from a group, and by chance.
+    """Share of confidential values guessed right from a group, and by chance.
 
     Attributes
     ----------
     share
-        Of guesses from the other records of the group that are right, a fraction; None
-        where no record has another beside it.
+        Share of guesses from the other records of the group that are right, a fraction;
+        None if no record has another one in its group.
     chance
-        The same of guesses from the table, or from all that share what is known: of
-        numbers by the other records, else by the most frequent value of all.
+        Share of guesses that are right from the table, or from all records that share
+        the known columns.  Numbers are guessed by the other records, other values by
+        the most frequent value of all.
     undefined
-        Records of which there is no guess: no other of the group has a value.
+        Number of records without a guess: no other record of the group has a value.
     """
 
     share: float | None
@@ -38,7 +39,7 @@ class Attribution:
 
     @property
     def gain(self) -> float | None:
-        """By how much the group says more than the table does."""
+        """Share less chance: the information of the group beyond that of the table."""
         if self.share is None or self.chance is None:
             return None
         return self.share - self.chance
@@ -47,35 +48,35 @@ class Attribution:
 def attribution(
     released: Any, target: Any, *, safety: float = 0.05, known: Any = None
 ) -> Attribution:
-    """Return how often the group of a record gives its confidential value away.
+    """Return the share of records whose group gives their confidential value away.
 
-    Each record is left out in turn, and its value guessed from the others of its group:
-    numbers by their median, right within `safety` standard deviations (divisor n - 1),
-    anything else by the most frequent value, of several each as likely.  What is
-    learnt so holds of persons who are not in the table as well: only what exceeds the
-    same guess from the whole table, or from the records that share what is `known`, is
-    the release's doing.  The chance is of the records that have a guess.  A record is
-    not left out of the table for it, except among numbers: two values as frequent as
-    each other would never be guessed.  Lower is better.
+    Each record is left out in turn, and its value is guessed from the others of its
+    group.  Numbers are guessed by their median, right within `safety` standard
+    deviations (divisor n - 1).  Anything else is guessed by the most frequent value; if
+    there are several, each is as likely.  Such guesses also hold for persons outside
+    the table.  Only the excess over guesses from the whole table, or from the records
+    that share the `known` columns, is due to the release.  The chance covers the
+    records that have a guess.  A record is not left out of the table for it, except
+    among numbers: two equally frequent values would never be guessed.  Lower is better.
 
     Parameters
     ----------
     released
         The released quasi-identifiers, a table (n, d), or the group of each record.
     target
-        The confidential values (n,).  Numbers that are missing are left out; of other
-        values what is missing is one more.
+        The confidential values (n,).  Missing numbers are left out; a missing other
+        value counts as one more value.
     safety
         Half the width of the interval about a guess, in standard deviations, 0 or more.
     known : (n,) or (n, q), optional
-        Columns that are published as they are and that somebody knows without the
-        release, such as strata.  Values are guessed from records that share them.
+        Columns that are published unchanged and known without the release, such as
+        strata.  Values are guessed from records that share them.
 
     Raises
     ------
     TableError, JobError
-        There are no records, or not one value of each, or not one entry of known; or
-        safety is no number of at least 0.
+        The table has no records, or `target` or `known` has another number of them; or
+        safety is not a number of at least 0.
 
     Source: correct attribution probability of Elliot (2014) and Taub et al. (2018),
     each record left out.
@@ -129,7 +130,7 @@ def _column(target: Any) -> npt.NDArray[Any]:
 def _by_median(x: Floats, labels: Labels, width: float) -> Floats:
     """Return how right numbers x (n,) are guessed by the median of others, (n,).
 
-    Those are of their group; of a record alone the figure means nothing.
+    The others are of their group.  The figure of a record alone is meaningless.
     """
     order = np.lexsort((x, labels))
     sizes = np.bincount(labels)
@@ -154,8 +155,9 @@ def _by_median(x: Floats, labels: Labels, width: float) -> Floats:
 def _by_mode(codes: I64, labels: Labels, left_out: bool = True) -> Floats:
     """Return how right codes (n,) are guessed by the most frequent of others, (n,).
 
-    It is the record's own if that alone was most frequent in its group; those that
-    occur once less are then as likely.  If not `left_out`, the record itself is one.
+    The guess is the record's own code if that alone was most frequent in its group;
+    codes that occur once less are then as likely.  If not `left_out`, the record counts
+    itself.
     """
     pair, count = np.unique(
         labels * (codes.max() + 1) + codes, return_inverse=True, return_counts=True

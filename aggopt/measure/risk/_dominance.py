@@ -1,4 +1,4 @@
-"""How much of a group's weight one record holds."""
+"""Dominance: share of a group's weight that one record holds."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ from aggopt.core.validation import Floats
 def dominance(released: Any, weights: npt.ArrayLike) -> Floats:
     """Return the share of each group's weight that its heaviest record holds, (m,).
 
-    A weighted mean leans on that record: where the share is near 1 its value is what
-    is published.  Fractions in (0, 1]; lower is better.
+    A weighted mean leans on that record: if the share is near 1, its value is in effect
+    published.  Fractions in (0, 1]; lower is better.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def dominance(released: Any, weights: npt.ArrayLike) -> Floats:
     Raises
     ------
     TableError, JobError
-        There are no records, or the weights are not one positive number for each.
+        The table has no records, or the weights are not one positive number for each.
 
     Source: the (n, k) dominance rule of magnitude tables, with one record.
 

@@ -1,4 +1,4 @@
-"""How likely a record of a sample is re-identified in the population."""
+"""Risk that a record of a sample is re-identified in the population."""
 
 from typing import Any
 
@@ -12,30 +12,30 @@ from aggopt.core.validation import Floats
 from aggopt.errors import TableError
 
 BY_SERIES = 10  # records from which on the series is short, and hyp2f1 may be nan
-SMALLEST_TERM = 1e-17  # of a sum of 1 to 10/9: less than a float of it tells
+SMALLEST_TERM = 1e-17  # of a sum of 1 to 10/9: below its floating-point resolution
 
 
 def individual_risk(keys: Any, weights: npt.ArrayLike | None = None) -> Floats:
     """Return the risk of each record to be re-identified in the population, (n,).
 
-    r = E[1/F given f]: f records of the sample have the record's combination of keys,
-    and F of the population, whoever else is meant being equally likely.  F has the
+    r = E[1/F given f]: f records of the sample and F records of the population have the
+    record's combination of keys, and each of the F is equally likely.  F has the
     negative binomial distribution of parameters f and p = f / (sum of their weights),
     so r = p/f 2F1(1, 1; f+1; 1-p), fractions in (0, 1].  Without weights the sample is
-    the population, and r = 1/f; so it is where weights add up to f or less.  Lower is
-    better.
+    the population, and r = 1/f, also if weights add up to f or less.  Lower is better.
 
     Parameters
     ----------
     keys
-        What an intruder knows: a table (n, d), or the group of each record (n,).
+        Attributes that an intruder knows: a table (n, d), or the group of each record
+        (n,).
     weights : (n,)
-        How many of the population each record stands for, above 0.
+        Number of records of the population that each record represents, above 0.
 
     Raises
     ------
     TableError, JobError
-        keys are no table and no groups, or have no record; or weights are not one
+        keys are neither a table nor groups, or have no record; or weights are not one
         positive number for each record.
 
     Source: Benedetti and Franconi (1998); Franconi and Polettini (2004).
@@ -61,14 +61,14 @@ def household_risk(risk: npt.ArrayLike, households: Any) -> Floats:
     Parameters
     ----------
     risk : (n,)
-        Of each record, such as `individual_risk`.
+        Risk of each record, such as `individual_risk`.
     households
-        That of each record: a column (n,), or a table of several that together name it.
+        Household of each record: a column (n,), or a table of columns that identify it.
 
     Raises
     ------
     TableError
-        The risks are no fractions, or there is not one for each record.
+        The risks are not fractions, or not one for each record.
 
     Source: Boole; Franconi and Polettini (2004).
 

@@ -1,4 +1,4 @@
-"""Which records are special: small combinations of keys that nobody else has."""
+"""Special uniques: records with small combinations of keys that no other record has."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,17 +21,17 @@ LONGEST = 20  # attributes: 20! is the last factorial that 64 bits hold
 
 @dataclass(frozen=True, eq=False)
 class Suda:
-    """How special each record is.
+    """SUDA scores of each record.
 
     Attributes
     ----------
     scores : (n,)
-        Sum of (d - s)! over the record's minimal sample uniques, s their attributes; 0
-        of a record that shares every combination.
+        Sum of (d - s)! over the record's minimal sample uniques, s their number of
+        attributes; 0 for a record that shares every combination.
     shares : (n, d)
-        Of which each attribute has part in that much.
+        Part of the score in which each attribute takes part.
     uniques : (n,)
-        How many minimal sample uniques it has.
+        Number of its minimal sample uniques.
     """
 
     scores: I64 = field(repr=False)
@@ -40,7 +40,7 @@ class Suda:
 
     @property
     def special(self) -> int:
-        """How many records have a score."""
+        """Number of records that have a score."""
         return int((self.scores > 0).sum())
 
     @property
@@ -58,21 +58,22 @@ def suda(keys: Any, *, size: int | None = None) -> Suda:
     """Return the SUDA scores of each record: how special it is; lower is better.
 
     A minimal sample unique of a record is a set of attributes whose combination no
-    other record has, while it shares each smaller one.  A record that is unique with
-    few of them is found by who knows little, and so scores (d - s)! for each of s
-    attributes.
+    other record has, while it shares each smaller one.  An intruder who knows little
+    finds a record that is unique with few attributes.  So the record scores (d - s)!
+    for each minimal sample unique of s attributes.
 
     Parameters
     ----------
     keys
-        What an intruder may know: a table (n, d).  What is missing is one value.
+        Attributes that an intruder may know: a table (n, d).  A missing value is a
+        value of its own.
     size
-        Look at sets of up to so many attributes only; d when omitted.
+        Largest number of attributes in a set; d when omitted.
 
     Raises
     ------
     TableError
-        keys are no table, or have no record.
+        keys are not a table, or have no record.
     JobError
         size is not a whole number of at least 1.
     InfeasibleInputError
@@ -102,23 +103,23 @@ def suda(keys: Any, *, size: int | None = None) -> Suda:
 
 
 def dis(keys: Any, fraction: float) -> float:
-    """Return how likely a unique match with the sample is right, a fraction.
+    """Return the probability that a unique match with the sample is right.
 
-    Data intrusion simulation: U p / (U p + P (1 - p)), of U records that are unique
-    with their combination of keys and P that share it with one other, in a sample that
-    is a share p of its population; 0 where no record is unique.  Lower is better.
+    Data intrusion simulation: U p / (U p + P (1 - p)), a fraction.  U records are
+    unique with their combination of keys and P share it with one other, in a sample
+    that is a share p of its population.  0 if no record is unique.  Lower is better.
 
     Parameters
     ----------
     keys
-        What an intruder knows: a table (n, d).
+        Attributes that an intruder knows: a table (n, d).
     fraction
         Share of the population that is in the sample, above 0 and up to 1.
 
     Raises
     ------
     TableError, JobError
-        keys are no table, or have no record; or the fraction is none.
+        keys are not a table, or have no record; or the fraction is not a fraction.
 
     Source: Skinner and Elliot (2002).
 
@@ -182,7 +183,7 @@ def _minimal(parts: list[I64], most: int) -> Iterator[tuple[tuple[int, ...], Lab
 
 
 def _unique(parts: list[I64]) -> Bool:
-    """Return which records (n,) are unique with their combination of codes."""
+    """Whether each record (n,) is unique with its combination of codes."""
     labels = parts[0]
     for codes in parts[1:]:
         labels = pd.factorize(labels * (codes.max() + 1) + codes)[0]

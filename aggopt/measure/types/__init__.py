@@ -1,8 +1,8 @@
 """Measures of tables whose attributes are numbers, names, orders and trees.
 
-Each is a pure function of the original and the released table; of attributes that are
-not numeric both have levels, and the release perhaps nodes above them.  Distances are
-those of `aggopt.encode`.  `assess_types` returns all of them.
+Each is a pure function of the original and the released table.  Attributes that are not
+numeric have levels in both, and perhaps nodes above them in the release.  Distances are
+as in `aggopt.encode`.  `assess_types` returns all of them.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""How many records are released as they were, or truthfully."""
+"""Shares of records that are released unchanged, or truthfully."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from aggopt.measure.types._registry import TypedMeasure
 def unchanged(
     original: Any, released: Any, attributes: Types = None
 ) -> dict[str, float]:
-    """Return the share of records released as they were, by attribute, 0..1.
+    """Return the share of records released unchanged, by attribute, 0..1.
 
-    Lower is better for privacy; but a level that most records have is seldom changed
-    by anything, so see `kappa` beside it.
+    Lower is better for privacy.  But a level that most records have is seldom changed
+    by any method, so compare `kappa`.
 
     Source: this package.
 
@@ -31,10 +31,10 @@ def unchanged(
 def kappa(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
     """Return how far `unchanged` exceeds chance, by attribute, -1..1.
 
-    (p - c) / (1 - c), with p the share of records released as they were and c what it
-    were with released levels permuted: the sum over levels of the products of their
-    original and released shares.  1 where all are unchanged, 0 at chance, and where one
-    level is all there is.  None of numbers, for which there is SDID.
+    (p - c) / (1 - c), with p the share of records released unchanged and c its
+    expectation with released levels permuted: the sum over levels of the products of
+    their original and released shares.  1 if all are unchanged; 0 at chance, and if the
+    attribute has one level.  None for numbers, which have SDID.
 
     Source: Cohen (1960).
 
@@ -51,8 +51,8 @@ def kappa(original: Any, released: Any, attributes: Types = None) -> dict[str, A
 def truth(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
     """Return the share of true statements, by attribute, 0..1.
 
-    What is released is the record's own level, or a node above it in its tree.  Higher
-    is better for use, lower for privacy.  None of numbers.
+    A statement is true if the released value is the record's own level, or a node above
+    it in its tree.  Higher is better for use, lower for privacy.  None for numbers.
 
     Source: this package; local generalisation, as ARX has it, is true throughout.
 

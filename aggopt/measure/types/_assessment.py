@@ -1,4 +1,4 @@
-"""What a release loses and discloses by attribute, and as a whole."""
+"""Loss and disclosure of a release by attribute, and as a whole."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -19,23 +19,23 @@ from aggopt.measure.types._registry import TYPED, Figure, TypedMeasure
 class TypedAssessment:
     """Risk and loss of one release, attributes of any types; printed, it is a table.
 
-    `found["dld"]` is what the measure of that name in `aggopt.measure.types.TYPED`
-    found; `found["kappa"]` is a map by attribute.
+    `found["dld"]` is the result of the measure "dld" of `aggopt.measure.types.TYPED`;
+    `found["kappa"]` is a map by attribute.
 
     Attributes
     ----------
     highest_risk, average_risk, reidentifications
-        As of `aggopt.measure.assess`: by the sizes of groups that are released alike.
+        As in `aggopt.measure.assess`: by the sizes of groups that are released alike.
     linkage_limit, linkage_blocks
-        What no linkage exceeds, and in how many blocks it was sought.
+        Limit of any linkage, and the number of blocks of the assignment.
     n, d, varying
         Numbers of records, of attributes, and of those that vary in the original.
     safety
         The argument of `assess_types`.
     kinds
-        What each attribute is, by name.
+        Type of each attribute, by name.
     of_attributes, of_table
-        What each measure found, by its name; None where it is not defined.
+        Result of each measure, by its name; None if it is not defined.
     """
 
     highest_risk: float
@@ -53,7 +53,7 @@ class TypedAssessment:
 
     @classmethod
     def of(cls, tables: TypedComparison) -> "TypedAssessment":
-        """Return what the measures of typed attributes find of a comparison."""
+        """Return the results of the measures of typed attributes for a comparison."""
         pair, linkage = tables.typed, tables.once(linked)
         sizes = sizes_of(tables.pair)
         return cls(
@@ -74,12 +74,12 @@ class TypedAssessment:
         )
 
     def __getitem__(self, name: str) -> Any:
-        """Return what the measure of this name found.
+        """Return the result of the measure of this name.
 
         Raises
         ------
         UnknownNameError
-            There is none.
+            No measure has that name.
         """
         known = {**self.of_attributes, **self.of_table}
         require_known("measure of an assessment", name, known)
@@ -96,7 +96,7 @@ class TypedAssessment:
         return {**plain.pop("of_table"), **plain, "attributes": figures}
 
     def to_json(self) -> str:
-        """Return the same as JSON text; null stands for what is not defined."""
+        """Return all attributes as JSON text; null replaces undefined figures."""
         return json_text(self.to_dict())
 
     def by_attribute(self) -> str:
@@ -116,7 +116,7 @@ class TypedAssessment:
         return text_table(["Attribute", "kind", *(m.label for m in shown)], rows)
 
     def rest(self) -> list[tuple[Heading, str, str, str]]:
-        """Return what an `Assessment` has not: heading, label, figure and meaning."""
+        """Return rows missing in an `Assessment`: heading, label, figure, meaning."""
         return [
             (measure.heading, measure.label, measure.shown(figure), measure.when)
             for measure, figure in self._figures()
@@ -133,7 +133,7 @@ class TypedAssessment:
         return "\n".join([head, "", self.by_attribute(), "", *found])
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook."""
+        """Return the printed table as HTML for a notebook."""
         return html_lines(str(self))
 
     def _whole(self) -> list[tuple[str, str, str]]:
@@ -145,7 +145,7 @@ class TypedAssessment:
         ]
 
     def _figures(self) -> list[tuple[TypedMeasure, float]]:
-        """Return the measures of the table that are defined, with what they found."""
+        """Return the measures of the table that are defined, with their results."""
         found = [(TYPED[name], figure) for name, figure in self.of_table.items()]
         return [(measure, figure) for measure, figure in found if figure is not None]
 
@@ -166,19 +166,19 @@ def assess_types(
     known: Any = None,
     units: Any = None,
 ) -> TypedAssessment:
-    """Return what a release loses and discloses, by attribute, of any types.
+    """Return the loss and disclosure of a release, by attribute, of any types.
 
-    `aggopt.measure.assess` has it as `types`, beside the figures of the literature.
+    `aggopt.measure.assess` has it as `types`, in addition to the published figures.
 
     Parameters
     ----------
     original
-        The quasi-identifiers: a table, or what `aggopt.encode` made of it.
+        The quasi-identifiers: a table, or the result of `aggopt.encode` for it.
     released
-        The same records and columns as they are released, with levels, or nodes of
+        The released table, with equal records and columns; it has levels, or nodes of
         their trees, in place of levels.
     attributes
-        As in `aggopt.encode`; None of what is encoded.
+        As in `aggopt.encode`; None for an encoded table.
     safety, whole
         As in `aggopt.measure.types.sdid` and `linkage`.
     known, units
@@ -187,13 +187,13 @@ def assess_types(
     Raises
     ------
     JobError
-        safety or whole cannot be used; attributes are given of what is encoded, or as
+        safety or whole cannot be used; attributes are given for an encoded table, or as
         in `aggopt.encode`.
     TableError
-        As in `aggopt.encode`; or the release has other records, columns or types than
-        the original, or what stands neither in an order nor in a tree: how many.
+        As in `aggopt.encode`.  Or the release has other records, columns or types than
+        the original, or values outside the order or the tree; their number is given.
     InfeasibleInputError
-        There is not enough memory.
+        The memory does not suffice.
 
     Source: each at the function of its name.
 

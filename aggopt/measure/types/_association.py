@@ -1,4 +1,4 @@
-"""What released attributes still say: of their originals, and of each other."""
+"""Association of released attributes with their originals, and with each other."""
 
 from itertools import combinations
 from typing import Any
@@ -32,8 +32,8 @@ def ebil(original: Any, released: Any, attributes: Types = None) -> dict[str, An
 def cramers_v(original: Any, released: Any, attributes: Types = None) -> float | None:
     """Return the mean change |V' - V| of Cramer's V, 0..1.
 
-    Over all pairs of attributes that vary and are not numeric; None if there is no such
-    pair.  V is 0 where an attribute is released as one level.  Lower is better.
+    Over all pairs of attributes that vary and are not numeric; None without a pair.
+    V is 0 if an attribute is released as one level.  Lower is better.
 
     Source: Cramer (1946).
 
@@ -52,8 +52,8 @@ def mutual_information(
 ) -> float | None:
     """Return the released mutual information over the original's, 0 or more.
 
-    Sums over all pairs of attributes that vary and are not numeric; 1 is as before,
-    groups mostly make it more.  None where the original has none.
+    Sums over all pairs of attributes that vary and are not numeric.  1 is no change;
+    groups mostly make it more.  None if the original has no mutual information.
 
     Source: Shannon (1948).
 

@@ -1,4 +1,4 @@
-"""How often values occur, alone and together, in whole numbers."""
+"""Counts of values, alone and in pairs, in whole numbers."""
 
 from dataclasses import dataclass, field
 from math import fsum
@@ -41,7 +41,7 @@ class Contingency:
     def squared(self) -> float:
         """Mean square contingency: chi-squared / n.
 
-        Of empty cells the expected numbers are what the others leave of n.
+        The expected numbers of empty cells add up to n less those of the others.
         """
         expected = self.row * self.column
         apart = np.square(self.n * self.count - expected, dtype=float)
@@ -50,7 +50,7 @@ class Contingency:
 
     @property
     def cramers_v(self) -> float:
-        """Cramer's V, 0..1; 0 where a margin has one value."""
+        """Cramer's V, 0..1; 0 if a margin has one value."""
         fewer = min(self.rows, self.columns) - 1
         return (self.squared / fewer) ** 0.5 if fewer else 0.0
 
@@ -62,7 +62,7 @@ class Contingency:
 
     @property
     def left(self) -> float:
-        """Entropy in nats of the row where the column is known."""
+        """Entropy in nats of the row given the column."""
         return _per_record(np.log(self.column / self.count), self.count, self.n)
 
     @property
@@ -72,7 +72,7 @@ class Contingency:
 
 
 def frequencies(before: I64, after: I64) -> tuple[I64, I64]:
-    """Return how often each value occurs before and after, of those that do in either.
+    """Return the counts of values before and after, for values that occur in either.
 
     >>> frequencies(np.array([4, 4, 7]), np.array([4, 9, 9]))
     (array([2, 1, 0]), array([1, 0, 2]))
@@ -84,12 +84,12 @@ def frequencies(before: I64, after: I64) -> tuple[I64, I64]:
 
 
 def mean(figures: list[float]) -> float | None:
-    """Return the mean of figures; None if there are none."""
+    """Return the mean of figures; None without figures."""
     return sum(figures) / len(figures) if figures else None
 
 
 def _occurring(codes: I64) -> tuple[I64, I64]:
-    """Return which of the distinct codes each is, (n,), and how often each occurs."""
+    """Return the index of each code among distinct codes, (n,), and their counts."""
     found = np.unique(codes, return_inverse=True, return_counts=True)
     return found[1].ravel(), found[2]
 

@@ -1,4 +1,4 @@
-"""How many records are disclosed to within an interval, of these and by chance."""
+"""Interval disclosure: records disclosed to within an interval, and by chance."""
 
 from typing import Any
 
@@ -54,11 +54,11 @@ def sdid_chance(
     safety: float = 0.05,
     known: Any = None,
 ) -> dict[str, float]:
-    """Return what `sdid` would be by chance, by attribute, 0..1.
+    """Return the chance level of `sdid`, by attribute, 0..1.
 
-    Its mean where what is released is permuted among the records: the share of all
-    pairs of an original and a released record that are so near.  `known` is as in
-    `aggopt.measure.sdid_chance`.  It has no better or worse of its own.
+    Its mean when released values are permuted among the records: the share of all pairs
+    of an original and a released record within the interval.  `known` is as in
+    `aggopt.measure.sdid_chance`.  Neither lower nor higher is better.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def disclosed_by_chance(pair: AttributePair) -> float:
 
 
 def _near(pair: AttributePair) -> Bool:
-    """Return which nodes are within the interval about each other (nodes, nodes)."""
+    """Whether two nodes are within the interval about each other (nodes, nodes)."""
     domain = pair.of.domain
     return within(domain.steps, pair.safety * domain.widest)
 

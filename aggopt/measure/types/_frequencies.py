@@ -1,4 +1,4 @@
-"""How far the counts of levels, and of pairs of them, differ from the original's."""
+"""Differences of counts of levels, and of pairs of levels, from the original's."""
 
 from itertools import combinations
 from typing import Any
@@ -16,8 +16,8 @@ from aggopt.measure.types._registry import TypedMeasure
 def tv(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
     """Return the total variation of the one-way table, by attribute, 0..1.
 
-    Half the sum over levels of |n' - n|, over the number of records: the share that
-    would have to be counted elsewhere.  Lower is better.  None of numbers.
+    Half the sum over levels of |n' - n|, over the number of records: the share of
+    records that would have to change their level.  Lower is better.  None for numbers.
 
     Source: Domingo-Ferrer and Torra (2001), who sum differences of contingency tables.
 
@@ -32,11 +32,11 @@ def tv(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]
 
 
 def pil(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
-    """Return how surely the shares of levels differ, by attribute, 0..1.
+    """Return the probabilistic loss of shares of levels, by attribute, 0..1.
 
-    The mean over the original's levels of erf(|p' - p| / sqrt(2 p (1 - p) / n)), p and
-    p' being the original and the released share: how probably such a sample of the
-    original would differ by less.  Lower is better.  None of numbers.
+    The mean over the original's levels of erf(|p' - p| / sqrt(2 p (1 - p) / n)), with p
+    and p' the original and the released share.  It is the probability that a sample of
+    n from the original would differ by less.  Lower is better.  None for numbers.
 
     Source: Mateo-Sanz et al. (2005), for moments; for shares this package.
 
@@ -54,7 +54,7 @@ def two_way(original: Any, released: Any, attributes: Types = None) -> float | N
     """Return the mean total variation of two-way tables, 0..1.
 
     Over all pairs of attributes that vary and are not numeric, `tv` of the pairs of
-    levels; None if there is no such pair.  Lower is better.
+    levels; None without a pair.  Lower is better.
 
     Source: Domingo-Ferrer and Torra (2001).
 
@@ -69,7 +69,7 @@ def two_way(original: Any, released: Any, attributes: Types = None) -> float | N
 
 
 def two_way_pil(original: Any, released: Any, attributes: Types = None) -> float | None:
-    """Return the mean `pil` of two-way tables, 0..1, over the same pairs as `two_way`.
+    """Return the mean `pil` of two-way tables, 0..1, over the pairs of `two_way`.
 
     Source: Mateo-Sanz et al. (2005), for moments; for shares this package.
 
@@ -108,7 +108,7 @@ def cells_moved(tables: TypedComparison) -> float | None:
 
 
 def _cells(tables: TypedComparison) -> list[tuple[I64, I64]]:
-    """Return how often each cell occurs before and after, of each two-way table."""
+    """Return the counts of cells before and after, for each two-way table."""
     found = []
     for a, b in combinations(tables.typed.categories, 2):
         width = len(b.of.nodes)

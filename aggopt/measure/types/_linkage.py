@@ -1,4 +1,4 @@
-"""Whom an intruder finds who knows the originals, attributes of any types."""
+"""Linkage by an intruder who knows the originals, for attributes of any types."""
 
 from typing import Any
 
@@ -49,8 +49,8 @@ def linkage(
 ) -> Linkage:
     """Return the linkage by optimal one-to-one assignment in these coordinates, 0..1.
 
-    As `aggopt.measure.linkage`, distances being those of the types; `whole`, `known`
-    and `units` are as there.  Lower is better.
+    As `aggopt.measure.linkage`, with the distances of the types.  `whole`, `known` and
+    `units` are as in that function.  Lower is better.
 
     Raises
     ------

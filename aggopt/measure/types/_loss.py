@@ -1,4 +1,4 @@
-"""How far what is released is from the records, in the coordinates of their types."""
+"""Distances of released values from the records, in the coordinates of their types."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from aggopt.measure.types._registry import TypedMeasure
 
 
 def il(original: Any, released: Any, attributes: Types = None) -> dict[str, float]:
-    """Return the information loss of what is released, by attribute, 0 or more.
+    """Return the information loss of released values, by attribute, 0 or more.
 
-    SSE / SST: the distances of records from what is released for them, over the sum of
-    squares of the original.  Of numbers that is `aggopt.measure.il`, 1 being the loss
-    of their mean.  Of other attributes it is the mean distance of records from what is
-    released for them, over half that of two records: at most 2 where each group
-    releases the level nearest to all.  0 where no record differs.  Lower is better.
+    SSE / SST: the squared distances of records from their released values, over the sum
+    of squares of the original.  For numbers that is `aggopt.measure.il`; 1 is the loss
+    of their mean.  For other attributes it is the mean distance of records from their
+    released values, over half that of two records.  It is at most 2 if each group
+    releases the level nearest to all.  0 if no record differs.  Lower is better.
 
     Source: Domingo-Ferrer and Torra (2001); of other types this package.
 
@@ -33,13 +33,14 @@ def il(original: Any, released: Any, attributes: Types = None) -> dict[str, floa
 def within(original: Any, released: Any, attributes: Types = None) -> dict[str, float]:
     """Return the information loss of groups, whatever they release, by attribute, 0..1.
 
-    The share of the original's sum of squares that is within groups, records being in
-    one that are released alike in all attributes: 1 - eta squared of numbers, 1 -
-    Goodman and Kruskal's tau of names, and the like of other types.  For group means it
-    is `il`; of other attributes `il` is up to twice that, for a group releases a level
-    in place of the mean of its coordinates.  Where attributes are microaggregated in
-    blocks, fewer records are alike in all of them: it then says too little, and `il`
-    what is lost.  0 where no record differs.  Lower is better.
+    The share of the original's sum of squares that is within groups.  A group has the
+    records that are released alike in all attributes.  The share is 1 - eta squared for
+    numbers, 1 - Goodman and Kruskal's tau for names, and the like for other types.  For
+    group means it equals `il`.  For other attributes `il` is up to twice as large: a
+    group releases a level in place of the mean of its coordinates.  If attributes are
+    microaggregated in blocks, fewer records are alike in all of them.  This measure
+    then underestimates the loss, and `il` does not.  0 if no record differs.  Lower is
+    better.
 
     Source: Light and Margolin (1971).
 
@@ -89,10 +90,10 @@ def embedded_within(original: Any, released: Any, attributes: Types = None) -> f
 
 
 def distance(original: Any, released: Any, attributes: Types = None) -> float:
-    """Return the mean distance of records from what is released for them, 0 or more.
+    """Return the mean distance of records from their released values, 0 or more.
 
-    The sum over attributes of weight times distance, which is Gower's distance for what
-    is encoded with weights = "range".  Lower is better.
+    The sum over attributes of weight times distance.  It is Gower's distance for a
+    table encoded with weights = "range".  Lower is better.
 
     Source: Domingo-Ferrer and Torra (2001).
 

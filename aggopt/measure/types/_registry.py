@@ -7,7 +7,7 @@ from aggopt.core.registry import Registry
 from aggopt.measure._registry import Declared, TypedComparison
 from aggopt.measure._typed_pair import AttributePair
 
-Figure = float | None  # None where it is not defined
+Figure = float | None  # None if it is not defined
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class TypedMeasure(Declared):
     whole: Callable[[TypedComparison], Figure] | None = None
 
     def shown(self, found: Figure) -> str:
-        """Return a figure as it is printed; nothing where it is not defined."""
+        """Return a figure in its printed form; "" if it is not defined."""
         if found is None:
             return ""
         return f"{100 * found:.2f} %" if self.percent else f"{found:.4g}"

@@ -1,7 +1,7 @@
-"""How useful a release is: what analysts would compute, on both tables.
+"""Utility of a release: statistics that analysts compute, on both tables.
 
-Each is a pure function of two tables of the same columns; records need not be in the
-same order.  `assess` returns all of them.
+Each is a pure function of two tables with equal columns, and records in any order.
+`assess` returns all of them.
 """
 
 from aggopt.measure.utility._assess import Utility, assess

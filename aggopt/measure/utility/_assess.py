@@ -1,4 +1,4 @@
-"""What analysts can still learn from a release, in one table."""
+"""Utility of a release for analysts, in one table."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,22 +19,22 @@ from aggopt.measure.utility._tables import Totals, contingency, totals
 
 @dataclass(frozen=True, eq=False)
 class Utility:
-    """How useful a release is; printed, it is a table.
+    """Utility of a release; printed, it is a table.
 
     Attributes
     ----------
     propensity
-        `pmse` of the masked attributes; None where these are too many for the records.
+        `pmse` of the masked attributes; None if they are too many for the records.
     tree
-        `pmse_tree` of them.
+        `pmse_tree` of the masked attributes.
     wasserstein, ks
-        Of each masked number, by name.
+        Distances for each masked number, by name.
     correlation
-        The largest change of a correlation of two numbers; None of fewer than two.
+        The largest change of a correlation of two numbers; None for fewer than two.
     regressions
-        What each formula keeps.
+        Result of `interval_overlap` for each formula.
     contingency
-        Total variation of tables of masked categories and what stands beside them.
+        Total variation of two-way tables of masked categories with other columns.
     totals
         Weighted totals in the strata, of numbers that are never missing; None without.
     """
@@ -70,7 +70,7 @@ class Utility:
         return "\n".join(line.rstrip() for line in ["Utility", *found])
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook."""
+        """Return the printed table as HTML for a notebook."""
         return html_lines(str(self))
 
     @property
@@ -119,21 +119,21 @@ def assess(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Utility:
-    """Return what can still be learnt from a release; see `Utility`.
+    """Return the utility of a release; see `Utility`.
 
     Parameters
     ----------
     original, released
-        Tables of the same columns, in any order of records.
+        Tables with equal columns, in any order of records.
     model
         Formulas of regressions, such as "y ~ a + b"; needs the extra `stats`.
     masked
-        The columns that were masked; all others than strata and those beside when left
+        The columns that were masked; all columns but `strata` and `beside` when left
         out.
     beside
-        Columns that stand beside masked categories in two-way tables.
+        Columns that are paired with masked categories in two-way tables.
     strata
-        Columns in whose combinations totals are taken.
+        Columns whose combinations are the strata of totals.
     weights, released_weights : (n,), (m,)
         Sampling weights, for regressions and totals; see `totals`.
     seed
@@ -146,7 +146,7 @@ def assess(
     TableError, JobError
         As `pmse_tree`, `wasserstein`, `interval_overlap`, `contingency` and `totals`.
     UnknownNameError
-        A name is that of no column.
+        A name is not a column.
 
     Source: each at the function of its name.
 

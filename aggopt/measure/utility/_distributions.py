@@ -1,4 +1,4 @@
-"""How far released numbers are distributed otherwise than original ones."""
+"""Distances between the distributions of released and original numbers."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ def wasserstein(original: Any, released: Any) -> dict[str, float]:
     """Return the Wasserstein distance of each number, by name; lower is better.
 
     The area between the two distribution functions, in the original's standard
-    deviations; 0 or more.  Constant attributes are left out, and what is missing.
+    deviations; 0 or more.  Constant attributes and missing values are left out.
 
     Raises
     ------
     TableError
-        No tables of the same columns, or a number is missing in every record.
+        Not tables with equal columns, or a number is missing in every record.
 
     Source: Vallender (1974) for the formula.
 
@@ -38,8 +38,8 @@ def wasserstein(original: Any, released: Any) -> dict[str, float]:
 def ks(original: Any, released: Any) -> dict[str, float | None]:
     """Return the Kolmogorov-Smirnov distance of each number; lower is better.
 
-    The largest distance of the two distribution functions, 0 to 1, by name; None of
-    attributes with 20 values or fewer in the original, of which it says nothing: a
+    The largest distance of the two distribution functions, 0 to 1, by name.  None for
+    attributes with 20 values or fewer in the original, for which it is meaningless: a
     two-valued one whose means are published is far off however little they differ.
 
     Raises

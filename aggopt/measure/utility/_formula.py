@@ -44,7 +44,7 @@ def columns_of(formula: str, known: Collection[str]) -> list[str]:
 
 
 def _require_plain(expression: str) -> None:
-    """Refuse what is more than columns, numbers and the functions that are known."""
+    """Refuse expressions of more than columns, numbers and known functions."""
     for node in ast.walk(ast.parse(re.sub(r"`[^`]*`", "_", expression), mode="eval")):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             require_known("function of a formula", node.func.id, FUNCTIONS)
@@ -56,7 +56,7 @@ def _require_plain(expression: str) -> None:
 
 
 def installed(package: str) -> Any:
-    """Return a package that only regressions need, or say how to get it."""
+    """Return a package that only regressions need; refuse with a fix if missing."""
     try:
         return import_module(package)
     except ImportError:

@@ -1,4 +1,4 @@
-"""Two tables with the same columns, whatever records they have."""
+"""Pairs of tables with equal columns and any records."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def both(original: Any, released: Any) -> tuple["pd.DataFrame", "pd.DataFrame"]:
-    """Return two tables as pandas has them, with the columns of the first.
+    """Return two tables as pandas frames, with the columns of the first.
 
     Raises
     ------
     TableError
-        One is no table, has no records, or columns differ by name or type.
+        One is not a table, has no records, or columns differ by name or type.
     """
     one, other = to_frame(original), to_frame(released)
     if set(one.columns) != set(other.columns):
@@ -60,6 +60,6 @@ def numbers(frame: "pd.DataFrame", name: str) -> Floats:
 
 
 def complete(frame: "pd.DataFrame") -> Bool:
-    """Return which records miss no number, (n,); a category may be missing."""
+    """Whether each record has all numbers, (n,); a category may be missing."""
     names = [name for name in names_of(frame) if is_numeric(frame, name)]
     return np.asarray(frame[names].notna().all(axis=1))

@@ -1,4 +1,4 @@
-"""How well a classifier tells released records from original ones."""
+"""Propensity: how well a classifier separates released from original records."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,13 +25,13 @@ class Propensity:
     Attributes
     ----------
     pmse
-        Mean of (p - c)^2, p being the chance that a record is a released one by its
-        values and c the share of those: from 0 to c(1 - c), which is 0.25 of tables of
-        equal size.
+        Mean of (p - c)^2.  p is the chance, by a record's values, that it is released,
+        and c the share of released records.  From 0 to c(1 - c), which is 0.25 for
+        tables of equal size.
     ratio
-        To its expectation for an independent table of the same distribution.
+        pmse over its expectation for an independent table of the same distribution.
     terms
-        How many coefficients are estimated, the intercept left out.
+        Number of estimated coefficients, without the intercept.
     """
 
     pmse: float
@@ -42,17 +42,17 @@ class Propensity:
 def pmse(original: Any, released: Any, *, order: int = 2) -> Propensity:
     """Return the propensity mean squared error by logistic regression; lower is better.
 
-    Terms are all products of up to `order` attributes: numbers as they are, and a
-    truth value for each category.  With attributes alone it is 0 of every release that
+    Terms are all products of up to `order` attributes: unchanged numbers, and a truth
+    value for each category.  With an order of 1 it would be 0 for every release that
     keeps the means, whatever else it loses, so an order of 1 is refused.  Its
     expectation, if the release were an independent table of the same distribution, is
-    terms (1 - c)^2 c / N; masked records are not independent of the original ones, so
+    terms (1 - c)^2 c / N.  Masked records are not independent of the original ones, so
     ratios below 1 occur.
 
     Parameters
     ----------
     original, released
-        Tables (n, d) and (m, d) of the same columns, in any order of records.  Those
+        Tables (n, d) and (m, d) with equal columns, in any order of records.  Records
         that miss a number are left out.
     order
         Attributes in a product, 2 or more.
@@ -60,11 +60,11 @@ def pmse(original: Any, released: Any, *, order: int = 2) -> Propensity:
     Raises
     ------
     TableError
-        No tables of the same columns, or no record is complete.
+        Not tables with equal columns, or no record is complete.
     JobError
         order is not a whole number of at least 2.
     InfeasibleInputError
-        There are fewer than 10 records of each table per term.
+        A table has fewer than 10 records per term.
 
     Source: Woo, Reiter, Oganian and Karr (2009); Snoke, Raab, Nowok, Dibben and
     Slavkovic (2018).
@@ -105,24 +105,24 @@ def pmse(original: Any, released: Any, *, order: int = 2) -> Propensity:
 def pmse_tree(original: Any, released: Any, *, leaf: int = 20, seed: int = 0) -> float:
     """Return the propensity mean squared error by a decision tree; lower is better.
 
-    As `pmse`, the chance being that of the leaf: from 0 to 0.25 of tables of equal
-    size, 0.25 if the tree tells all of them apart.
+    As `pmse`, with the chance of the record's leaf: from 0 to 0.25 for tables of equal
+    size, 0.25 if the tree separates all records.
 
     Parameters
     ----------
     original, released
         As in `pmse`.
     leaf
-        Records in a leaf, at least.
+        Least number of records in a leaf.
     seed
-        Of the order in which attributes are tried.
+        Seed of the order of trying attributes.
 
     Raises
     ------
     TableError
         As `pmse`.
     JobError
-        leaf is not a whole number of at least 1, or seed is none.
+        leaf is not a whole number of at least 1, or seed is not a seed.
 
     Source: Woo et al. (2009); Bowen and Snoke (2021), with trees.
 

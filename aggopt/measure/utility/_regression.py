@@ -1,4 +1,4 @@
-"""Whether a regression on released records says what it says on original ones."""
+"""Agreement of a regression on released records with that on original ones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ class Coefficient:
     Attributes
     ----------
     name
-        Of its term.
+        Name of its term.
     overlap
-        Of the two 95 % confidence intervals: 1 where they are the same, 0 where they
-        touch, below where they are apart; None where it cannot be estimated.
+        Overlap of the two 95 % confidence intervals: 1 if they are equal, 0 if they
+        touch, below 0 if they are apart; None if it cannot be estimated.
     sign, significance
-        Whether it has the same sign, and is as significant at 5 %.
+        Whether both have one sign, and agree on significance at 5 %.
     """
 
     name: str
@@ -42,14 +42,14 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class RegressionKept:
-    """How much of a regression a release keeps: one entry per coefficient."""
+    """Preserved part of a regression: one entry per coefficient."""
 
     formula: str
     coefficients: tuple[Coefficient, ...]
 
     @property
     def smallest(self) -> float | None:
-        """The smallest overlap; None where a coefficient cannot be estimated."""
+        """The smallest overlap; None if a coefficient cannot be estimated."""
         found = [each.overlap for each in self.coefficients]
         return None if None in found else min(found, default=None)  # type: ignore[type-var]
 
@@ -62,30 +62,31 @@ def interval_overlap(
     weights: npt.ArrayLike | None = None,
     released_weights: npt.ArrayLike | None = None,
 ) -> RegressionKept:
-    """Return how far the confidence intervals of a regression overlap; 1 is best.
+    """Return the overlap of the confidence intervals of a regression; 1 is best.
 
-    Least squares on each of the two tables by itself: of each coefficient but the
-    intercept, (w/u + w/v)/2 where w is the length that both 95 % intervals have in
-    common and u, v are theirs.
+    Least squares on each of the two tables.  The overlap of each coefficient but the
+    intercept is (w/u + w/v)/2: w is the length that both 95 % intervals share, and u, v
+    are their lengths.
 
     Parameters
     ----------
     formula
-        Such as "y ~ a + b": names of columns, in backquotes where they are no words,
-        +, :, *, and log, log10, log2, exp, C, I, center, scale, poly.
+        Such as "y ~ a + b": names of columns, in backquotes if they are not words, +,
+        :, *, and log, log10, log2, exp, C, I, center, scale, poly.
     original, released
-        Tables of the same columns.  Records that miss one of these are left out.
+        Tables with equal columns.  Records that miss a column of the formula are left
+        out.
     weights, released_weights : (n,), (m,)
-        Of the records: weighted least squares.  Released ones are those of the original
-        when left out, for tables in the same order.
+        Weights of the records, for weighted least squares.  When `released_weights` are
+        left out, the original's are used, for tables in one order.
 
     Raises
     ------
     JobError
         The formula cannot be read, calls something else, or names no column.
     TableError
-        No tables of the same columns, the response is no number, no record is complete,
-        or weights are not positive.
+        Not tables with equal columns, the response is not a number, no record is
+        complete, or weights are not positive.
     JobError
         statsmodels or formulaic is not installed: extra `stats`.
 
@@ -109,7 +110,7 @@ def interval_overlap(
 
 
 def _fitted(formula: Any, frame: "pd.DataFrame", weights: Floats) -> tuple[Any, Any]:
-    """Return the fit of a formula, and what makes the same columns of other records."""
+    """Return the fit of a formula, and its specification for other records."""
     there = frame.notna().all(axis=1).to_numpy()
     if not there.any():
         raise TableError(
@@ -128,7 +129,7 @@ def _fitted(formula: Any, frame: "pd.DataFrame", weights: Floats) -> tuple[Any, 
 
 
 def _compared(before: Any, after: Any) -> Iterator[Coefficient]:
-    """Yield what two fits of the same columns have in common."""
+    """Yield each coefficient of two fits of the same columns."""
     ends = [fit.conf_int(LEVEL).to_numpy() for fit in (before, after)]
     significant = [fit.pvalues.to_numpy() < LEVEL for fit in (before, after)]
     signs = [np.sign(fit.params.to_numpy()) for fit in (before, after)]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEW = 10  # records of a cell: smaller ones are one cell together
-FIFTHS = np.arange(1, 5) / 5  # at which numbers of many values are cut
-COARSE = 20  # values: of more, a number is cut
+FIFTHS = np.arange(1, 5) / 5  # quantiles at which numbers of many values are cut
+COARSE = 20  # values: a number with more is cut
 
 
 def contingency(
@@ -32,9 +32,9 @@ def contingency(
     """Return the total variation of each two-way table, 0 to 1; lower is better.
 
     Half the sum of |p' - p| over the cells of a row attribute and a column attribute,
-    p and p' being shares of records.  Cells with fewer than 10 original records are one
-    cell together, with those that the original does not have.  Numbers of more than 20
-    values are cut at the fifths of the original.
+    with p and p' shares of records.  Cells with fewer than 10 original records, or
+    none, are joined into one cell.  Numbers of more than 20 values are cut at the
+    fifths of the original.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ def contingency(
     Raises
     ------
     TableError
-        No tables of the same columns, or a number is missing in every record.
+        Not tables with equal columns, or a number is missing in every record.
     UnknownNameError
-        A name is that of no column.
+        A name is not a column.
 
     Examples
     --------
@@ -72,11 +72,11 @@ class Totals:
     Attributes
     ----------
     names
-        The numbers.
+        Names of the numbers.
     before, after : (strata, d)
         Their totals.
     errors : (strata, d)
-        Standard errors of those before: those of a sample with replacement in each
+        Standard errors of the totals before, for a sample with replacement in each
         stratum; nan in a stratum of one record.
     """
 
@@ -87,7 +87,7 @@ class Totals:
 
     @property
     def shifts(self) -> Floats:
-        """By how many standard errors each total moved; nan where there is none."""
+        """Change of each total in standard errors; nan without a standard error."""
         with np.errstate(invalid="ignore", divide="ignore"):
             moved = np.abs(self.after - self.before)
             return np.where(moved == 0, 0.0, moved / self.errors)
@@ -112,20 +112,20 @@ def totals(
     Parameters
     ----------
     original, released
-        Tables of the same columns.
+        Tables with equal columns.
     strata
         Columns whose combinations are the strata; one stratum without any.
     weights, released_weights : (n,), (m,)
-        Of the records; released ones are those of the original when left out, for
-        tables in the same order.
+        Weights of the records.  When `released_weights` are left out, the original's
+        are used, for tables in one order.
 
     Raises
     ------
     TableError
-        No tables of the same columns, no numbers or some missing, a stratum of the
-        original is none of the release, or weights are not positive.
+        Not tables with equal columns, no numbers or some missing, a stratum of the
+        original is not in the release, or weights are not positive.
     UnknownNameError
-        A stratum is no column.
+        A stratum is not a column.
 
     Source: Cochran, Sampling Techniques (1977), section 5.
 
