@@ -55,7 +55,7 @@ CUT_SHORT = (
     Status.FALLBACK,
     Status.UNANSWERED,
 )
-NAMES = (nw.String, nw.Categorical, nw.Enum)  # types of which entries may span lines
+NAMES = (nw.String, nw.Categorical, nw.Enum)  # Types whose entries may span lines
 
 
 @reraise_interrupts()
@@ -79,16 +79,16 @@ def mask(
     progress
         Called with the name of the step and the share of it that is done.
     secret
-        That of a release that is to be made again (`aggopt.repeat` does so): its
-        margins and its order come from it.  Drawn when omitted.
+        The secret of a release to repeat (as `aggopt.repeat` does). It determines the
+        margins and the order. Drawn when omitted.
     trust
-        Files of code that the job may name: they see the originals, and have your
-        rights.  Those that it names and that are not among them are not run.
+        Files of code that the job may name. They can read the originals, and run with
+        your rights. No other file that the job names is run.
 
     Returns
     -------
     Release
-        `release.table` is the masked table, as the kind that came in;
+        `release.table` is the masked table, of the type of `data`;
         `release.write("masked.csv")` writes it with manifest and private key.
 
     Raises
@@ -135,7 +135,7 @@ def release_partitioned(given: PartitionedTable, on_progress: Progress) -> Relea
 def _released(
     given: PartitionedTable, masked: AggregatedTable, on_progress: Progress
 ) -> Release:
-    """Return the audited release of what is published of a table's groups."""
+    """Return the audited release of the published values of a table's groups."""
     job, certificates = given.job, masked.certificates
     require_solved(certificates)
 
@@ -200,7 +200,7 @@ def _released(
 
 
 def _quasi_identifiers(table: Table) -> Table:
-    """Return a table of what is masked, and of the sampling weights."""
+    """Return a table of the quasi-identifiers and of the sampling weights."""
     frame = table.frame.select(*table.roles.quasi_identifier, *table.roles.weight)
     return replace(table, frame=frame, codebooks={})
 
@@ -208,7 +208,9 @@ def _quasi_identifiers(table: Table) -> Table:
 def _of_groups(
     given: PartitionedTable, certificates: dict[str, Certificate], Y: Floats
 ) -> Iterator[str]:
-    """Yield what is to be said of groups, and of the values Y (n, p) of their numbers.
+    """Yield the notes on groups, and on the values Y (n, p) of their numbers.
+
+    They cover the margins, the strata, the weights and the certificates.
 
     That is how they were made, within what, and what is proven of them.
     """
@@ -254,7 +256,7 @@ def _index(given: PartitionedTable) -> list[str]:
 
 
 def _one_group(given: PartitionedTable, constant: Bool) -> list[str]:
-    """Say where all records have one value although the originals differ."""
+    """Return a note if all records have one value although the originals differ."""
     n = len(given.whole)
     if n < 2 * given.job.privacy.k:
         return [f"All {n} records form one group: there are fewer than 2k."]
@@ -284,7 +286,7 @@ def _incomplete(rows: Bool, measures: Assessment | None) -> list[str]:
 
 
 def _spanning(released: Table, job: Job) -> list[str]:
-    """Say what a CSV file of entries that span lines needs to be read again."""
+    """Return notes on the setting that reads CSV entries that span several lines."""
     if job.input.multiline:
         return []
     columns = ((name, released.frame[name]) for name in released.frame.columns)

@@ -41,17 +41,17 @@ from aggopt.solvers import Certificate, Status
 
 @dataclass(frozen=True, eq=False)
 class AggregatedTable:
-    """What is published of each record before rounding, and what is proven of it.
+    """The published values of each record before rounding, with their certificates.
 
     Attributes
     ----------
     values : (n, d)
         Numbers in original units, nodes of the domain of a category.
     certificates
-        One for each quasi-identifier, by name and in order; one of all that are
-        solved together, by their names.
+        One for each quasi-identifier, by name and in order. Attributes solved together
+        share one, under their names.
     notes
-        What is to be said of categories.
+        Notes on the categories.
     """
 
     values: Floats = field(repr=False)
@@ -60,7 +60,7 @@ class AggregatedTable:
 
 
 def aggregate_table(given: PartitionedTable, on_progress: Progress) -> AggregatedTable:
-    """Return what the job publishes of each group."""
+    """Return the values that the job publishes of each group."""
     on_progress("aggregate", 0.0)
     numbers = _aggregate_numbers(given, on_progress) if given.names else None
     return assemble_columns(given, numbers, aggregate_categories(given, on_progress))
@@ -99,7 +99,7 @@ def _aggregate_numbers(given: PartitionedTable, on_progress: Progress) -> Aggreg
 def aggregate_categories(
     given: PartitionedTable, on_progress: Progress
 ) -> dict[str, PublishedCategories]:
-    """Return what the job publishes of each category, by name."""
+    """Return the published values of each categorical attribute, by name."""
     how = given.job.aggregation.categories
     if how is None:
         return {}
@@ -116,7 +116,7 @@ def aggregate_categories(
 def _choose_levels(
     given: PartitionedTable, how: CategorySection, names: Sequence[str]
 ) -> Sequence[PublishedCategories]:
-    """Return what is published of one category, or of several that go together."""
+    """Return the published values of one category, or of several chosen together."""
     method, attribute_names = CATEGORY_AGGREGATORS[how.method], ", ".join(names)
     places = [given.job.roles.quasi_identifier.index(name) for name in names]
     encoded = cast(Encoded, given.records)  # as of any table with a category
@@ -150,9 +150,9 @@ def _choose_levels(
 
 
 def require_chosen(made: PublishedCategories, weights: Floats | None = None) -> None:
-    """Refuse a release where no choice of categories is what the job asks for.
+    """Refuse a release if no choice of categories satisfies the job.
 
-    A slack is in records, with `weights` (n,) in those of mean weight.
+    A slack is in records, or with `weights` (n,) in records of mean weight.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def require_chosen(made: PublishedCategories, weights: Floats | None = None) -> 
 def _notes(
     chosen: Mapping[str, PublishedCategories], *, weighted: bool = False
 ) -> tuple[str, ...]:
-    """Say what was chosen together, and how ties were broken."""
+    """List the attributes that were chosen together, and how ties were broken."""
     counts = "weighted counts" if weighted else "counts"
     by_proof: dict[int, list[str]] = {}
     for name, made in chosen.items():
@@ -209,7 +209,7 @@ def _roots(
 
 
 def note_on_root(name: str, count: int, n: int) -> list[str]:
-    """Return what is to be said if `count` of n values are published as the root."""
+    """Return a note if at least half of the n values are published as the root."""
     if 2 * count < n:
         return []
     return [

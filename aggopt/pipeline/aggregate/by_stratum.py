@@ -28,7 +28,9 @@ SIDES = ("lower", "upper")  # settings that have a number for each attribute
 
 
 def is_aggregated_by_stratum(job: Job) -> bool:
-    """Whether the numbers of each stratum are aggregated by themselves.
+    """Whether the numbers of each stratum are aggregated separately.
+
+    False if the values of a group depend only on its own records.
 
     Not where the values of a group depend on its own records alone.
     """
@@ -38,7 +40,7 @@ def is_aggregated_by_stratum(job: Job) -> bool:
 
 
 def notes(job: Job, strata: RecordStrata | None) -> list[str]:
-    """Say what is kept of each stratum, and what certificates are of."""
+    """Return a note on the values kept in each stratum and on the certificates."""
     if strata is None or not is_aggregated_by_stratum(job):
         return []
     return [
@@ -56,12 +58,12 @@ def aggregate_by_stratum(
     strata: RecordStrata,
     jobs: int = 1,
 ) -> Aggregation:
-    """Return what `combine` makes of X (n, d) in each stratum, as of a whole table.
+    """Return the aggregation of X (n, d), made by `combine` in each stratum separately.
 
-    `labels` (n,) or (n, d) are groups within strata.  Distances that records ask for
-    are those of the whole table: in `settings` they are in its standard deviations, and
-    each stratum is told them in its own.  A limit of time is shared out by records.
-    The certificates of strata are added.  `jobs` processes share the strata.
+    `labels` (n,) or (n, d) are groups within strata.  `settings` contains requested
+    distances in standard deviations of the table; they are rescaled to those of each
+    stratum.  A time limit is divided among strata by their numbers of records.  The
+    certificates of strata are added.  `jobs` processes share the strata.
     """
     centroids = np.full((int(labels.max()) + 1, X.shape[1]), np.nan)
     weights = settings.get("weights")
@@ -86,7 +88,7 @@ def aggregate_by_stratum(
 def _aggregate_strata(
     parts: Sequence[_Part], jobs: int, on_progress: Progress
 ) -> list[Aggregation]:
-    """Return what is made of each stratum, in their order."""
+    """Return the aggregation of each stratum, in their order."""
     if jobs == 1 or len(parts) == 1:
         return [_aggregate_stratum(part) for part in parts]
     for *_, asked in parts:
@@ -117,7 +119,7 @@ def _settings_of_stratum(
     there: Sequence[Labels],
     done: int,
 ) -> dict[str, Any]:
-    """Return what settings say of these rows of n, and of the groups `there`."""
+    """Return the settings for these rows of n, and for the groups `there`."""
     found = share_time_limit(settings, len(rows) / n)
     for key, value in settings.items():
         if isinstance(value, np.ndarray) and key not in SIDES:

@@ -26,7 +26,7 @@ ASKED = (
     "margins: its objectives cannot be compared with these; `aggopt compare-solvers` "
     "draws them once for all solvers."
 )
-MOST = 0.5  # share of values nearer than asked, above which a note says so
+MOST = 0.5  # Share of values nearer than requested above which a note is written
 NOTE = (
     f"{ASKED} Wherever a wish can be exact the margin spans {ENOUGH} possible values "
     "or more: who subtracts distances from a published value is left with several "
@@ -47,15 +47,15 @@ WARNING = (
 def margin_arguments(
     given: PartitionedTable, delta: Floats | None = None, *, alpha: float | None = None
 ) -> dict[str, Floats]:
-    """Return what the aggregation is to be asked (n, d) each; nothing if none shifts.
+    """Return arguments (n, d) for the aggregation; an empty dictionary if none shifts.
 
-    `delta` (n, d) and `alpha` stand in for the job's own.  The margins come from the
-    secret of the release, and are the same share of their width whatever the delta.
+    `delta` (n, d) and `alpha` replace those of the job. The margins come from the
+    secret of the release, and their share of their width does not depend on the delta.
 
     Raises
     ------
     InfeasibleInputError
-        Demands within a group agree as they are, and not with a margin.
+        Demands within a group agree without a margin, but not with one.
     """
     how = given.job.aggregation
     if not isinstance(how, Shifting):
@@ -66,7 +66,7 @@ def margin_arguments(
     steps = _steps(given, how, asked)
     added = margins(given.labels_of_numbers, asked, how.margin, given.secret, steps)
     if not how.two_sided:
-        added = np.where(asked > 0, added, 0.0)  # 0 asks for nothing there
+        added = np.where(asked > 0, added, 0.0)  # A distance of 0 is no request
     wider = np.minimum(asked + added, np.maximum(asked, FARTHEST))
     if how.two_sided and how.margin != 0:
         _require_agreement(given, asked, wider)
@@ -74,7 +74,7 @@ def margin_arguments(
 
 
 def note_on_nearer_values(given: PartitionedTable, after: Floats) -> list[str]:
-    """Return a note if most published values (n, d) lie nearer than was asked."""
+    """Return a note if most published values (n, d) are nearer than requested."""
     if not isinstance(given.job.aggregation, Squared):
         return []
     share = 1 - _kept_distances(given, after)
@@ -102,7 +102,7 @@ def _kept_distances(given: PartitionedTable, after: Floats) -> float:
 
 
 def notes(given: PartitionedTable) -> list[str]:
-    """Return what is to be said of margins; nothing where no wish acts."""
+    """Return the notes on margins; an empty list if no distance has an effect."""
     how = given.job.aggregation
     if isinstance(how, ByModel):
         return [OWN]
@@ -133,7 +133,7 @@ def _steps(given: PartitionedTable, how: Shifting, asked: Floats) -> Floats:
 def _few(
     given: PartitionedTable, how: Shifting, asked: Floats, exact: Bool
 ) -> Iterator[str]:
-    """Warn of each attribute of which the margin spans too few possible values."""
+    """Warn of each attribute whose margin spans too few possible values."""
     spread, steps = given.scale.spread, _steps(given, how, asked)
     for j, name in enumerate(given.names):
         if spread[j] == 0 or not exact[:, j].any():

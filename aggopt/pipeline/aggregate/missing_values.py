@@ -43,11 +43,11 @@ class PresentRows(NamedTuple):
 def aggregate_observed(
     given: PartitionedTable, settings: Mapping[str, Any]
 ) -> Aggregation:
-    """Return what the aggregation of the job makes of the numbers, with `settings`.
+    """Return the aggregation of the numbers by the job's method, with `settings`.
 
-    In each stratum by itself, if the job keeps anything there.  Where some of them are
-    missing, each attribute is that of the records that have it, by itself: its
-    centroids are nan where no record of the group has one.
+    Strata are aggregated separately if the job keeps anything in each.  If values are
+    missing, each attribute is aggregated separately, from the records that have it.
+    Its centroids are nan for groups without a value.
     """
     combine = AGGREGATORS.of(given.job.aggregation).function
     X, labels = given.X, given.labels_of_numbers
@@ -103,7 +103,7 @@ def _only(setting: Any, n: int, own: PresentRows, j: int) -> Any:
 def published_nodes(
     given: PartitionedTable, name: str, made: PublishedCategories
 ) -> Floats:
-    """Return the node that is published of each record (n,); nan where none is."""
+    """Return the published node of each record (n,); nan if it has none."""
     j = given.job.roles.quasi_identifier.index(name)
     labels = column(given.labels, j)
     if given.kept is None:

@@ -1,4 +1,4 @@
-"""What is masked once for each unit, copied back to its records."""
+"""Copy the masked values of each unit back to its records."""
 
 from dataclasses import replace
 
@@ -11,9 +11,9 @@ from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 def copy_to_records(
     given: PartitionedTable, masked: AggregatedTable
 ) -> tuple[PartitionedTable, AggregatedTable]:
-    """Return what was masked of units as it is of their records, each alike.
+    """Return the masked values of units for each of their records.
 
-    The certificates stay those of the units.
+    The certificates remain those of the units.
     """
     units = given.units
     if units is None or units.records is None:

@@ -1,4 +1,8 @@
-"""Attributes of units and attributes of records in one job: each masked in its way.
+"""Mask attributes of units and attributes of records in one job.
+
+Attributes of units are masked once for each unit, on the table of units.  Attributes of
+records are masked in groups with records of k units.  k holds for both kinds, and the
+audit checks both.
 
 What is of units is masked once for each, on the table of units; what is of records in
 groups with those of k units.  k holds of each of the two, and is audited so.
@@ -31,7 +35,7 @@ Part = tuple[PartitionedTable, AggregatedTable]
 def mask_units_and_records(
     data: Any, job: Job, on_progress: Progress, known: str | None
 ) -> Part:
-    """Return the table, grouped by both kinds of attributes, and what is published.
+    """Return the table, grouped by both kinds of attributes, and its published values.
 
     Each kind has random numbers of its own.
 
@@ -52,9 +56,10 @@ def mask_units_and_records(
 
 
 def split_job(job: Job, table: Table) -> tuple[Job, ...]:
-    """Return the job of the attributes of units, and that of those of records.
+    """Return the job of the attributes of units, and that of the attributes of records.
 
-    The job itself where all are of one kind.  Raises as `require_plain`.
+    If all attributes are of one kind, return only the job itself.  Raises as
+    `require_plain`.
     """
     require_plain(job)
     of_units = set(job.units.attributes)
@@ -67,7 +72,7 @@ def split_job(job: Job, table: Table) -> tuple[Job, ...]:
 
 
 def _of(job: Job, table: Table, names: Sequence[str], left: Sequence[str]) -> Job:
-    """Return the job that masks some attributes, and drops those that are left."""
+    """Return the job that masks the attributes `names`, and drops those in `left`."""
     roles, how = job.roles, job.aggregation
     numbers = [name for name in names if name not in table.domains]
     if not numbers:
@@ -83,12 +88,12 @@ def _of(job: Job, table: Table, names: Sequence[str], left: Sequence[str]) -> Jo
 
 
 def require_plain(job: Job) -> None:
-    """Refuse what names single attributes, where they are of units and of records.
+    """Refuse settings of single attributes if a job masks units and records.
 
     Raises
     ------
     JobError
-        Groups of attributes, or what is kept or asked of some, are named.
+        The job names groups of attributes, or keeps or requests something of some.
     """
     if not job.units.apart(job.roles):
         return
@@ -150,7 +155,7 @@ def _asked(
     at: Sequence[Sequence[int]],
     shape: tuple[int, int],
 ) -> dict[str, Floats]:
-    """Return what records ask of each number, (n, p)."""
+    """Return the requests of records for each number, (n, p)."""
     found: dict[str, Floats] = {}
     for given, places in zip(every, at, strict=True):
         for name, asked in given.asked.items():

@@ -1,4 +1,4 @@
-"""What the audit finds in values before they are written, or that are only tried."""
+"""Audit values before they are written, or if they are only tried."""
 
 from aggopt.data.table import Table
 from aggopt.measure import Assessment
@@ -12,10 +12,10 @@ from aggopt.release.block_names import partition_names
 def audit_before_writing(
     given: PartitionedTable, tried: Table, both: Originals | None = None
 ) -> Audit:
-    """Return what the audit of a release with this table finds.
+    """Return the audit of a release with this table.
 
-    Of a table of units each record is one.  With `both`, the values before and after
-    masking, it also says what they say.
+    In a table of units each record is a unit.  With `both`, the values before and after
+    masking, the audit also compares them.
     """
     job, units = given.job, given.units
     return audit_release(

@@ -1,11 +1,11 @@
-"""Whether a release loses more than its job allows, or than most can use."""
+"""Reject a release that loses more than its job allows; note a very large loss."""
 
 from aggopt.core.plural import plural
 from aggopt.errors import PrivacyError
 from aggopt.job._measures import Measures
 from aggopt.measure import Assessment
 
-NOTED = 0.8  # of the sum of squares: what is left says little of single records
+NOTED = 0.8  # Of the sum of squares: the rest tells little of single records
 ADVICE = (
     "group fewer attributes together (attributes under [partition]), choose a smaller "
     "k, or another method; aggopt choose compares them"
@@ -13,7 +13,7 @@ ADVICE = (
 
 
 def note_on_loss(measures: Assessment | None, asked: Measures) -> list[str]:
-    """Return a note on a loss above 80 %, if the job says nothing of it.
+    """Return a note on a loss above 80 %, if the job sets no limit for it.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def note_on_loss(measures: Assessment | None, asked: Measures) -> list[str]:
 
 
 def excessive_loss(measures: Assessment | None, asked: Measures) -> str | None:
-    """Return why the loss is not known to be at most what the job allows, if so."""
+    """Return the reason why the loss may exceed the job's limit, or None."""
     limit = asked.largest_loss
     if limit is None:
         return None

@@ -17,7 +17,7 @@ from aggopt.errors import TableError
 from aggopt.measure import WHOLE, Assessment, Measure, assess
 from aggopt.release.audit.counts import combine_codes, encode_entries
 
-AT_ONCE = 1000  # records that are linked at once where a release is only tried: .1 s
+AT_ONCE = 1000  # Records linked at once if a release is only tried: .1 s
 
 
 def measure_if_varying(
@@ -26,9 +26,10 @@ def measure_if_varying(
     asked: dict[str, Floats],
     extra: Mapping[str, Measure] = MappingProxyType({}),
 ) -> Assessment | None:
-    """Return the measures of a release; None where no quasi-identifier varies.
+    """Return the measures of a release; None if no quasi-identifier varies.
 
-    Or where so few records are complete that a category would tell most of them apart.
+    Also None if so few records are complete that a category would distinguish most of
+    them.
     """
     X = original.matrix()
     rows = find_complete(X, released.matrix())
@@ -50,7 +51,7 @@ def find_complete(before: Floats, after: Floats) -> Bool:
 def _without_holes(
     original: Table, released: Table, asked: dict[str, Floats]
 ) -> tuple[Table, Table, dict[str, Floats]]:
-    """Return the records that miss nothing, before and after, and what they ask for."""
+    """Return the complete records before and after masking, and their requests."""
     rows = find_complete(original.matrix(), released.matrix())
     if rows.all():
         return original, released, asked
@@ -62,13 +63,13 @@ def _without_holes(
 
 
 def attacker_knowledge(original: Table, released: Table) -> dict[str, Labels | None]:
-    """Return what an attacker knows of each record besides its masked attributes.
+    """Return an attacker's knowledge of each record besides its masked attributes.
 
     `known` is the class (n,) of records that share the strata, and the sampling weight
-    where it is published as it is; `added` of those that share the weight that the
-    release has, as the mean of a group; `units` of those of a unit.  None where no such
-    column is published.  Confidential and other columns are assumed unknown; the audit
-    counts how many records are unique if they are known.
+    if it is published unchanged.  `added` is the class of records that share the weight
+    in the release, which is the mean of a group.  `units` is the unit of each record.
+    An entry is None if no such column is published.  Confidential and other columns are
+    assumed unknown; the audit counts how many records are unique if they are known.
     """
     strata = [encode_entries(released.frame[name]) for name in released.roles.stratum]
     columns = released.frame.columns
@@ -94,23 +95,24 @@ def measure_release(
     whole: int = WHOLE,
     extra: Mapping[str, Measure] = MappingProxyType({}),
 ) -> Assessment:
-    """Return the measures of a release; SL by what the records ask for, if they do.
+    """Return the measures of a release; SL uses the requests of records, if any.
 
-    `extra` are measures of the user's.  Losses are by the weights of records, where
-    they have some; what they ask for is in the unit of these, and SL in that of all.
+    `extra` are the user's own measures. Losses are weighted if records have weights.
+    Requests are then in weighted standard deviations, and SL in unweighted ones.
 
-    Each attribute weighs as much as another, whatever the job says, so that releases of
-    one table can be compared.  More than `whole` records are linked in blocks: see
-    `aggopt.measure.linkage`.  Records that miss a quasi-identifier are left out.
+    All attributes have equal weights, regardless of the job, so that releases of one
+    table can be compared. More than `whole` records are linked in blocks: see
+    `aggopt.measure.linkage`. Records that miss a quasi-identifier are left out.
 
-    An attacker knows the strata and the weights that are published, and looks among the
-    records that share them; where records are of units, a link to a unit is right.
+    An attacker knows the strata and the weights that are published, and searches the
+    records that share them. If records belong to units, a link to the right unit counts
+    as right.
 
     Raises
     ------
     TableError
-        No attribute varies; or a category is released as what neither the original nor
-        its order or tree has.
+        No attribute varies; or a category is released as a value that is neither in the
+        original nor in its order or tree.
     """
     original, released, asked = _without_holes(original, released, asked)
     given: dict[str, Any] = {"whole": whole, "extra": extra}

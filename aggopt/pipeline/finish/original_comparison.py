@@ -1,4 +1,4 @@
-"""Originals beside a release, and how far its rounding may move a value."""
+"""Originals next to a release, and how far its rounding may move a value."""
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ def compare_originals(
     """Return quasi-identifiers before and after masking, both (n, d), with the step.
 
     That is half of the grid on which a job publishes numbers, or `GRID` if larger.
-    Without the table that says which they are, all are plain numbers.
+    Without a table, all attributes are plain numbers.
     """
     steps = np.zeros(before.shape[1])
     places = list(range(len(steps))) if table is None else table.places

@@ -15,10 +15,10 @@ from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 
 
 def add_pseudonyms(given: PartitionedTable, made: Table) -> Table:
-    """Return a release with a number for each unit, 1..m, where the job asks for it.
+    """Return a release with a number for each unit, 1..m, if the job requests it.
 
-    The numbers are in an order that comes from the secret of the release alone: nothing
-    in them is of a unit, and another release has others.
+    The order of the numbers depends only on the secret of the release.  They reveal
+    nothing about a unit, and differ from those of any other release.
     """
     name, units = given.job.pseudonym, given.units
     if name is None or units is None:
@@ -38,7 +38,7 @@ def add_pseudonyms(given: PartitionedTable, made: Table) -> Table:
 def require_linkable(
     job: Job, units: RecordUnits | None, strata: RecordStrata | None
 ) -> None:
-    """Refuse pseudonyms of units that what their records have together tells apart.
+    """Refuse pseudonyms if the joint values of its records would identify a unit.
 
     Raises
     ------

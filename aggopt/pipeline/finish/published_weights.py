@@ -12,8 +12,8 @@ from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 def add_weights(given: PartitionedTable, made: Table) -> Table:
     """Return a release with its weights as the job publishes them.
 
-    The mean of each group, so that sums of weights in it are what they were; none; or
-    as they are.
+    Weights are the mean of each group, which keeps the sum of weights in it; or they
+    are dropped, or unchanged.
     """
     sampling, how = given.sampling, given.job.weights.published
     if sampling is None or how == "as is":

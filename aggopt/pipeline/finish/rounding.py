@@ -35,7 +35,7 @@ CAN_BE_SEEN = 1e-15  # standard deviations: less is the float's own rounding
 
 
 def round_release(given: PartitionedTable, values: Floats) -> Table:
-    """Return the table that publishes values (n, d), rounded as the job says."""
+    """Return the table that publishes values (n, d), rounded by the job's settings."""
     rounded = values.copy()
     rounded[:, given.table.places] = _rounded(given, given.of_numbers(values))
     whole = given.job.output.round_integers
@@ -62,10 +62,10 @@ def round_to_grid(values: Floats, place: int) -> Floats:
 
 
 def choose_decimals(spread: float, output: Output) -> int | None:
-    """Return how many decimals an attribute gets, or None: as many as there are.
+    """Return the number of decimals of an attribute, or None to keep all of them.
 
-    `spread` is its standard deviation.  With digits, so many of those that the spread
-    has from its first on: of 12.3 six are 12.3000, four decimals.
+    `spread` is its standard deviation.  Significant digits are counted from the first
+    digit of the spread.  Six digits of 12.3 are 12.3000, which has four decimals.
     """
     if output.decimals is not None:
         return output.decimals
@@ -74,10 +74,10 @@ def choose_decimals(spread: float, output: Output) -> int | None:
 
 
 def choose_time_step(clock: Clock, spread: float, output: Output) -> int:
-    """Return of how many of their units published dates and times are multiples.
+    """Return the step of published dates and times, as a multiple of their unit.
 
-    That is one, the coarsest in which all originals are whole; parts of a second have
-    the decimals of a number whose standard deviation is as many seconds.
+    It is one of the coarsest unit that represents all originals exactly.  Parts of a
+    second have the decimals of a number whose standard deviation is as many seconds.
     """
     seconds = spread * clock.seconds
     return clock.step(choose_decimals(seconds, output) if seconds else None)
@@ -131,7 +131,7 @@ _UPWARDS = Context(prec=1, rounding=ROUND_CEILING)
 
 
 def _asked(given: PartitionedTable) -> str:
-    """Say how numbers are rounded, and to which units dates and times."""
+    """Describe how numbers are rounded, and the units of dates and times."""
     names = [name for name in given.names if name not in given.table.clocks]
     numbers = [_of_numbers(given.job.output)] if names else []
     clocks = given.table.clocks
@@ -225,9 +225,9 @@ def _rounded(given: PartitionedTable, values: Floats) -> Floats:
 
 
 def _on_grid(given: PartitionedTable, j: int, values: Floats, place: int) -> Floats:
-    """Return the values (n,) of an attribute with so many decimals.
+    """Return the values (n,) of an attribute, rounded to `place` decimals.
 
-    Where whole numbers are asked for, those that keep the mean of all.
+    If whole numbers are requested, they are chosen to keep the mean of all values.
     """
     rows = np.flatnonzero(~np.isnan(values))
     asked = place == 0 and is_asked_whole(given.job, given.names[j])
@@ -244,9 +244,10 @@ def _on_grid(given: PartitionedTable, j: int, values: Floats, place: int) -> Flo
 def _inside(
     given: PartitionedTable, j: int, values: Floats, place: int | None
 ) -> Floats:
-    """Return values (n,) with those on the nearest decimal that rounding took out.
+    """Return values (n,), with those that rounding moved out of bounds moved inside.
 
-    What lies farther out than rounding takes it stays there, for the audit to find.
+    A value that is farther out than rounding can move it is unchanged, for the audit to
+    find.
     """
     name, table, job = given.names[j], given.table, given.job
     if name not in job.attributes:
@@ -271,7 +272,7 @@ def move_inside_bounds(
 
 
 def _places(given: PartitionedTable) -> list[int | None]:
-    """Return the decimals of each attribute; None where its values stay as they are."""
+    """Return the decimals of each attribute; None if its values are not rounded."""
     spreads = zip(given.names, Scale.of(given.X).spread.tolist(), strict=True)
     return [
         None
@@ -284,7 +285,7 @@ def _places(given: PartitionedTable) -> list[int | None]:
 def decimals_of_attribute(
     table: Table, job: Job, name: str, spread: float
 ) -> int | None:
-    """Return the decimals of an attribute; None where its values stay as they are."""
+    """Return the decimals of an attribute; None if its values are not rounded."""
     output, kind = job.output, table.frame[name].dtype
     place = choose_decimals(spread, output) if spread > 0 else None
     if is_asked_whole(job, name):

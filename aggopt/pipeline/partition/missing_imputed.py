@@ -69,18 +69,18 @@ def partition_incomplete(
     require: Require = require_published,
     units: Labels | None = None,
 ) -> IncompletePartition:
-    """Return the groups of records with holes, as the job's policy makes them.
+    """Return the groups of records with missing values, by the job's policy.
 
-    With `repair`, its progress callback, they satisfy all that the job requires.  They
-    lie within `strata`, if there are any.  Records may have `weights` (n,).  What they
-    keep is looked at by `require`.  Where k counts `units` (n,), the values that are
-    there are counted by these, too.
+    With `repair`, its progress callback, the groups satisfy all requirements of the
+    job. They are within `strata`, if given. Records may have `weights` (n,). `require`
+    checks the values that groups keep. If k counts `units` (n,), present values are
+    counted by units, too.
 
     Raises
     ------
     InfeasibleInputError
-        Nothing of an attribute would be published, or merging for values that are there
-        leaves one group, which keeps no variance.
+        Nothing of an attribute would be published, or merging until enough values are
+        present leaves one group, which keeps no variance.
     """
     if job.missing.policy == "fill":
         asked = incomplete, columns, how, job, held, repair, strata, weights
@@ -107,19 +107,19 @@ def partition_imputed(
     weights: Floats | None = None,
     units: Labels | None = None,
 ) -> IncompletePartition:
-    """Return groups made by imputed values, merged until k values stand behind each.
+    """Return groups made of imputed values, merged until each has k present values.
 
-    Those are values of k `units` (n,), if there are any.
+    With `units` (n,), the values must belong to k units.
 
-    And, with `weights` (n,), until no record has more of the weight of those than the
-    job allows.  The certificates are of the values that are there, without a bound:
-    what is proven of imputed values says nothing of them.
+    With `weights` (n,), groups are also merged until no record exceeds the share of
+    their weight that the job allows.  The certificates refer to the present values and
+    have no bound, because a proof about imputed values does not apply to them.
 
     Raises
     ------
     InfeasibleInputError
-        One group is left where the variance is to be kept, or groups of several strata;
-        or fewer than k units of a stratum have a value of an attribute.
+        One group is left although the variance is to be kept, or groups of several
+        strata; or fewer than k units of a stratum have a value of an attribute.
     """
     divide, settings, on_progress = how
     absent, k = find_missing(incomplete), job.privacy.k
@@ -158,7 +158,7 @@ def _observed(
     held: Sequence[Confidential],
     units: Labels | None,
 ) -> list[Requirement]:
-    """Return what groups are to keep of the values of each attribute that are there."""
+    """Return the requirements of groups for the present values of each attribute."""
     there = [(names[j], ~absent[:, j]) for j in block if absent[:, j].any()]
     found: list[Requirement] = [Observed(name, own, k, units) for name, own in there]
     for each in list_requirements(held):
@@ -174,7 +174,7 @@ def _require_units(
     k: int,
     strata: RecordStrata | None,
 ) -> None:
-    """Refuse attributes of which fewer than k units of a stratum have a value."""
+    """Refuse an attribute if fewer than k units of a stratum have a value of it."""
     within = np.zeros_like(units) if strata is None else strata.labels
     for name, lacks in zip(names, absent.T, strict=True):
         pairs = np.unique(np.stack([within[~lacks], units[~lacks]]), axis=1)[0]
@@ -220,7 +220,7 @@ def _merge_block(
 
 
 def _require_no_variance(block: Block, records: Encoded, there: Bool, job: Job) -> None:
-    """Refuse one group of a number whose variance is to be kept; t says so by itself.
+    """Refuse one group if the variance is to be kept; t reports this case separately.
 
     `there` (n, d) are the values of the block's attributes that are not missing.
     """

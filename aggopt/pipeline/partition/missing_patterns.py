@@ -1,4 +1,4 @@
-"""Groups of records of which some values are missing: how, and what is said of it."""
+"""Groups of records with missing values, and their requirements."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -34,14 +34,14 @@ from aggopt.solvers import Certificate, Status
 
 
 class IncompletePartition(NamedTuple):
-    """The partition of records of which some values are missing.
+    """The partition of records with missing values.
 
     Attributes
     ----------
     blocks
         Attributes that are partitioned together, with their groups.
     kept : (n, d)
-        Which values are there, and decide what their group publishes.
+        Whether a value is present and used for the value that its group publishes.
     """
 
     blocks: tuple[Block, ...]
@@ -49,12 +49,12 @@ class IncompletePartition(NamedTuple):
 
 
 def require_covered(table: Table, whole: Floats, job: Job) -> None:
-    """Refuse to keep the covariance of numbers of which some are missing.
+    """Refuse to keep the covariance of numbers with missing values.
 
     Raises
     ------
     JobError
-        The aggregation looks at all attributes of a record.
+        The aggregation uses all attributes of a record.
     """
     if np.isnan(whole[:, table.places]).any():
         require_no_covariance(job)
@@ -80,12 +80,12 @@ def require_no_covariance(job: Job) -> None:
 
 
 def require_patterns(whole: Floats, job: Job) -> None:
-    """Refuse a partition that cannot be made within patterns of what is missing.
+    """Refuse a partition that cannot be made within patterns of missing values.
 
     Raises
     ------
     JobError
-        It looks at confidential attributes of all records together.
+        It uses the confidential attributes of all records together.
     """
     method = PARTITIONERS.of(job.partition)
     apart = job.missing.policy == "patterns" and np.isnan(whole).any()
@@ -99,18 +99,18 @@ def require_patterns(whole: Floats, job: Job) -> None:
 
 
 def require_values(table: Table, whole: Floats, job: Job) -> None:
-    """Refuse attributes of which too few values are there.
+    """Refuse attributes with too few present values.
 
     Raises
     ------
     InfeasibleInputError
-        Fewer than k, or than 2k where its variance is to be kept.
+        Fewer than k are present, or fewer than 2k if the variance is to be kept.
     """
     require_enough((~np.isnan(whole)).sum(axis=0), len(whole), job, table.domains)
 
 
 def require_enough(there: I64, n: int, job: Job, categories: Collection[str]) -> None:
-    """Refuse attributes of which `there` (d,) values of n are too few.
+    """Refuse attributes if `there` (d,), the present values of n, are too few.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def require_published(kept: Bool, names: Sequence[str]) -> None:
 
 
 def impute_means(incomplete: Encoded) -> Encoded:
-    """Return coordinates with the attribute's mean in place of what is missing."""
+    """Return coordinates with missing values replaced by the attribute's mean."""
     found = incomplete.coordinates
     count = (~np.isnan(found)).sum(axis=0)
     return filled(incomplete, np.nansum(found, axis=0) / np.maximum(count, 1))
@@ -198,10 +198,10 @@ def partition_by_patterns(
     jobs: int = 1,
     require: Require = require_published,
 ) -> IncompletePartition:
-    """Return groups, each of records whose values are missing in the same attributes.
+    """Return groups of records whose values are missing in equal attributes.
 
-    Each pattern, within a stratum if there are any, is a part of the table, see
-    `divided_within`; what is kept of it is looked at by `require`.
+    Each pattern, within a stratum if strata are given, is a part of the table, see
+    `partition_within`. `require` checks the values that are kept.
 
     Raises
     ------
@@ -236,10 +236,10 @@ def repair_across_patterns(
     strata: RecordStrata | None = None,
     weights: Floats | None = None,
 ) -> IncompletePartition:
-    """Return groups that satisfy what the job requires, across patterns if need be.
+    """Return groups that satisfy the job's requirements, across patterns if necessary.
 
-    A group publishes what all of its records have.  Records are far from those of other
-    patterns, so that few values are suppressed.
+    A group publishes the attributes that all of its records have.  Records of different
+    patterns are far apart, so that few values are suppressed.
     """
     records = impute_means(incomplete)
     near = separate_strata(separate_patterns(records, kept), strata)
@@ -272,10 +272,10 @@ def present_in_whole_group(labels: Labels, absent: Bool) -> Bool:
 def certify_observed_loss(
     block: Block, records: Encoded, kept: Bool, weights: Floats | None = None
 ) -> Block:
-    """Return a block with the certificate of what its values that are kept (n, d) lose.
+    """Return a block with the certificate of the loss of its kept values (n, d).
 
-    By `weights` (n,), if records have some.  Without a bound: what was proven of the
-    groups is not about these values.
+    Uses `weights` (n,), if records have them.  The certificate has no bound, because
+    the proof about the groups does not refer to these values.
     """
     found = block.certificate
     own, held = records.only(block.columns), kept[:, list(block.columns)]

@@ -1,4 +1,4 @@
-"""From a table and a job to groups: all that comes before aggregation."""
+"""Read, check and partition the table of a job: all steps before aggregation."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ Progress = Callable[[str, float], None]
 
 
 def progress_or_noop(progress: Progress | None) -> Progress:
-    """Return the progress callback, or one that does nothing; refuse what is none."""
+    """Return the progress callback, or one that does nothing; refuse other objects."""
     require_progress(progress, "the step and the share of it that is done")
     return progress or (lambda step, share: None)
 
@@ -76,12 +76,12 @@ def partition_table(
     repair: bool = True,
     made: Partitions | None = None,
 ) -> PartitionedTable:
-    """Return the table, checked and partitioned as the job says; raises as `mask`.
+    """Return the table, checked and partitioned by the job; raises as `mask`.
 
-    `known` is the secret of a release that is made again; a new one when omitted.
-    Without `repair` the groups are those that a repair would be given.  `made` are
-    groups of the same table that another job made with the same sections but for
-    [aggregation] and [output]: nothing is partitioned then, all else is checked.
+    `known` is the secret of a release to repeat; a new one when omitted.  Without
+    `repair`, return the groups before any repair.  `made` are groups of an equal table,
+    made by a job with equal sections except [aggregation] and [output].  They are used
+    without partitioning, and all other checks are made.
     """
     job, on_progress = load_job(job).contained(), progress_or_noop(on_progress)
     require_memory(job)
@@ -182,7 +182,7 @@ def _repair_blocks(
     held: tuple[Confidential, ...],
     on_progress: OnProgress,
 ) -> tuple[Block, ...]:
-    """Return each block with groups that satisfy what the job requires."""
+    """Return each block with groups that satisfy the job's requirements."""
     records, strata, weights = given.records, given.strata, given.weights
     made = []
     for block in blocks:
@@ -248,7 +248,7 @@ def require_memory(job: Job) -> None:
 
 
 def require_solved(certificates: Mapping[str, Certificate]) -> None:
-    """Refuse to go on where a solver found no answer that may be used."""
+    """Raise an error if a solver found no usable solution."""
     failed = {n: c for n, c in certificates.items() if not c.status.usable}
     if failed:
         seen = ", ".join(f"{n!r}: {c.status} ({c.solver})" for n, c in failed.items())
@@ -259,7 +259,7 @@ def require_solved(certificates: Mapping[str, Certificate]) -> None:
 
 
 def read_table(data: Any, job: Job) -> tuple[Table, Source]:
-    """Return the checked table of data or of a file, and what it is."""
+    """Return the checked table of data or of a file, and its source."""
     path = Path(data) if isinstance(data, str | Path) else None
     found = read_file(path, job.roles, job.input, job.attributes) if path else data
     table = Table.of(found, job.roles, job.attributes, missing=job.missing)

@@ -32,18 +32,19 @@ class Partitions(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PartitionedTable:
-    """A checked table and its partition: what an aggregation starts from.
+    """A checked table and its partition, the input of an aggregation.
 
-    `whole` (n, d) are the quasi-identifiers as numbers, `records` what distances are
-    measured of: the same, or as they are encoded; `blocks` those that are partitioned
-    together with their groups, `asked` what the records wish, `held` what is
-    confidential, `reasons` why the partition's method was chosen where the job leaves
-    that open, `secret` what all of the release's secret randomness comes from.  Where
-    values are missing, `whole` is nan, and `kept` (n, d) says which values decide what
-    their group publishes; it is None where all of them do.  `strata` are what groups
-    lie within, `units` what k counts in place of records, `sampling` how many of a
-    population each record stands for; None where there are none.  `wave` is the table
-    beside that of an earlier release, whose groups are kept.
+    `whole` (n, d) are the quasi-identifiers as numbers.  `records` are the coordinates
+    that distances are measured in: `whole` itself, or its encoding.  `blocks` are the
+    attributes that are partitioned together, with their groups.  `asked` are the
+    requests of the records, and `held` the confidential attributes.  `reasons` explain
+    why the partition's method was chosen if the job leaves it open.  `secret` is the
+    source of all secret randomness of the release.  If values are missing, `whole` is
+    nan, and `kept` (n, d) marks the values that decide the published value of their
+    group.  It is None if all of them do.  `strata` contain whole groups, and k counts
+    `units` in place of records.  `sampling` is the number of people of a population
+    that each record represents.  These three are None if absent.  `wave` is the table
+    compared to that of an earlier release, whose groups are kept.
     """
 
     job: Job
@@ -64,14 +65,15 @@ class PartitionedTable:
 
     @property
     def weights(self) -> Floats | None:
-        """The weight of each record (n,), of mean 1; None where none differ."""
+        """The weight of each record (n,), of mean 1; None if all are equal."""
         return self.sampling.known if self.sampling else None
 
     @property
     def weights_of_values(self) -> Floats | None:
-        """The weight of each record (n,) as it is in the table; None without.
+        """The unscaled weight of each record (n,) of the table; None without weights.
 
-        Where values are missing that of each (n, d): 0 of one that decides nothing.
+        If values are missing, the weight of each value (n, d), 0 if the value is
+        unused.
         """
         if self.sampling is None or self.kept is None:
             return self.sampling.each if self.sampling else None
@@ -94,9 +96,9 @@ class PartitionedTable:
 
     @property
     def X(self) -> Floats:
-        """The quasi-identifiers that are numbers, (n, p) in their own units.
+        """The numeric quasi-identifiers, (n, p) in their own units.
 
-        nan where a value is missing, or is not kept.
+        nan if a value is missing or not kept.
         """
         found = self.of_numbers(self.whole)
         if self.kept is None:
@@ -104,7 +106,7 @@ class PartitionedTable:
         return np.where(self.of_numbers(self.kept), found, np.nan)
 
     def of_numbers(self, whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return those columns of (n, d) that are of numbers."""
+        """Return the numeric columns of (n, d)."""
         if not self.table.domains:  # a copy of all of them would be large
             return whole
         return np.ascontiguousarray(whole[:, self.table.places])
@@ -122,13 +124,13 @@ class PartitionedTable:
 
     @property
     def constant(self) -> Bool:
-        """Which quasi-identifiers have one value only, (d,)."""
+        """Whether each quasi-identifier has only one value, (d,)."""
         return find_constant(self.table, self.whole)
 
 
 def find_constant(table: Table, whole: Floats) -> Bool:
     """Return which quasi-identifiers (n, d) have one value only, (d,)."""
-    same = np.fmin.reduce(whole) == np.fmax.reduce(whole)  # of what is not missing
+    same = np.fmin.reduce(whole) == np.fmax.reduce(whole)  # Only present values
     if table.places:
         same[table.places] = Scale.of(whole[:, table.places]).constant
     return np.asarray(same)

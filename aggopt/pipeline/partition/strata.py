@@ -1,4 +1,4 @@
-"""Groups within strata: what is refused of them, how they are made and repaired."""
+"""Groups within strata: their checks, partition and repair."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ from aggopt.pipeline.validate.privacy_guarantees import (
 from aggopt.privacy._requirement import Requirement
 from aggopt.solvers._log import is_logged
 
-FAR = 1e9  # by which a group of several strata falls short: more than any other does
+FAR = 1e9  # Shortfall of a group of several strata: more than any other
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class SingleStratumPerGroup(Requirement):
 
     @property
     def n(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return len(self.strata)
 
     def found(self, records: I64, starts: I64) -> F64:
@@ -112,13 +112,14 @@ def require_within(job: Job) -> None:
 def require_values_in_strata(
     table: Table, whole: Floats, job: Job, strata: RecordStrata | None
 ) -> None:
-    """Refuse strata in which too few values of an attribute are there.
+    """Refuse strata with too few present values of an attribute.
 
     Raises
     ------
     InfeasibleInputError
-        Holes are to be filled, and fewer than k values are there to do it; or its
-        variance is to be kept in each, and fewer than 2k are there, but for none.
+        Missing values are to be filled, and fewer than k values are present; or the
+        variance is to be kept in each stratum, and at least one but fewer than 2k are
+        present.
     """
     if strata is None or not np.isnan(whole).any():
         return
@@ -128,7 +129,7 @@ def require_values_in_strata(
         count = np.bincount(strata.labels, ~np.isnan(x))
         least = 2 * k if twice and name not in table.domains else k * fill
         few = count < least
-        few &= fill | (count > 0)  # what is missing altogether stays so
+        few &= fill | (count > 0)  # An attribute without any value is not filled
         require_none_of(few, name, least, k)
 
 
@@ -138,7 +139,7 @@ def require_none_of(few: Bool, name: str, least: int, k: int) -> None:
     Raises
     ------
     InfeasibleInputError
-        The message has how many those are, and how many values are needed.
+        The message has the number of these strata and the number of values needed.
     """
     if few.any():
         raise InfeasibleInputError(
@@ -182,12 +183,12 @@ LESS = (
 
 
 def require_two_groups_per_stratum(job: Job, strata: RecordStrata | None) -> None:
-    """Refuse strata of one group, where the variance of each is to be kept.
+    """Refuse strata of one group if the variance of each stratum is to be kept.
 
     Raises
     ------
     InfeasibleInputError
-        The message has how many they are.
+        The message has their number.
     """
     if strata is None or not is_aggregated_by_stratum(job):
         return
@@ -214,7 +215,7 @@ def partition_within_strata(
     names: Sequence[str],
     jobs: int = 1,
 ) -> tuple[Block, ...]:
-    """Return groups that lie within strata, each of which is a part of the table.
+    """Return groups within strata; each stratum is a part of the table.
 
     `jobs` processes share the strata.
     """
@@ -232,14 +233,14 @@ def repair_within_strata(
     on_progress: OnProgress,
     weights: Floats | None = None,
 ) -> Block:
-    """Return groups within strata that satisfy what the job requires.
+    """Return groups within strata that satisfy the job's requirements.
 
     Records of different strata are farther apart than any of one.
 
     Raises
     ------
     InfeasibleInputError
-        No such groups were found.
+        No groups satisfy all requirements.
     """
     X = separate_strata(records, strata)
     with stratum_requirements(strata) as more:
@@ -250,7 +251,7 @@ def repair_within_strata(
 def stratum_requirements(
     strata: RecordStrata | None,
 ) -> Iterator[tuple[Requirement, ...]]:
-    """Yield what merging is to keep beside all else: groups within strata, if any.
+    """Yield the additional requirement of merging: groups within strata, if any.
 
     Raises
     ------
@@ -269,7 +270,7 @@ def stratum_requirements(
 
 
 def separate_strata(records: Encoded, strata: RecordStrata | None) -> Encoded:
-    """Return records with one coordinate more, in which strata lie apart, if any."""
+    """Return records with an additional coordinate that separates strata, if any."""
     if strata is None:
         return records
     found, labels = records.coordinates, strata.labels

@@ -1,4 +1,4 @@
-"""Strata carried out by several processes, each as one process would."""
+"""Process strata in several processes, with the results of one process."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ def map_in_processes(
     jobs: int,
     on_progress: Callable[[float], Any],
 ) -> list[Made]:
-    """Return what a task makes of each part, in their order, by so many processes.
+    """Return the result of a task for each part, in their order, from `jobs` processes.
 
-    Progress is called with the share of the parts that is done.
+    `on_progress` receives the share of the parts that is done.
     """
     found: dict[int, Made] = {}
     for number, made in run_in_processes(_NumberedTask(task), enumerate(parts), jobs):

@@ -1,4 +1,4 @@
-"""Groups within parts of a table, each of which is partitioned by itself."""
+"""Groups within parts of a table that are partitioned independently."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,9 +23,9 @@ SubsetPartitioner = tuple[str | Callable[..., Partition], Mapping[str, Any], OnP
 
 
 class Subsets(NamedTuple):
-    """The part of each record, (n,), and which values (n, d) decide what is published.
+    """The part of each record, (n,), and the values (n, d) that decide published ones.
 
-    The records of a part have values in the same attributes.
+    The records of a part have values in equal attributes.
     """
 
     labels: Labels
@@ -41,12 +41,12 @@ def partition_within(
     names: Sequence[str],
     jobs: int = 1,
 ) -> tuple[Block, ...]:
-    """Return each block of attributes with groups that lie within its parts.
+    """Return each block of attributes with groups within its parts.
 
-    Each part is a complete table, with distances as they are between all records; its
-    partition is proven for itself, and the bounds add up to one on all groups within
-    these parts.  A limit of time is shared out by records.  `jobs` processes share the
-    parts of a block.
+    Each part is a complete table; distances are those between all records.  Its
+    partition has a proof of its own.  The bounds add up to a bound on all groups within
+    these parts.  A time limit is divided among parts by their numbers of records.
+    `jobs` processes share the parts of a block.
     """
     divide, settings, on_progress = how
     blocks = []
@@ -134,7 +134,7 @@ def _partition_subset(part: _Subset) -> Partition:
 def settings_of_rows(
     settings: Mapping[str, Any], rows: Labels, n: int
 ) -> dict[str, Any]:
-    """Return settings with what they say of each of n records for these rows alone."""
+    """Return settings for these rows: entries of the other of n records are removed."""
     return {
         name: value[rows]
         if isinstance(value, np.ndarray) and len(value) == n

@@ -1,4 +1,4 @@
-"""Which attributes a job microaggregates together, and what that lets it keep."""
+"""Blocks of attributes that a job microaggregates together, and their limits."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a job leaves open, decided for its table: a method, and repairs it implies."""
+"""Choose the open settings of a job for its table: a method, and implied repairs."""
 
 from functools import partial
 
@@ -18,7 +18,9 @@ from aggopt.pipeline.validate.units import add_repair_for_units
 def with_defaults(
     job: Job, given: PreparedTable, columns: Columns
 ) -> tuple[Job, tuple[str, ...]]:
-    """Return the job with nothing left open, and why it is as it is.
+    """Return the job with all settings chosen, and the reasons for the choices.
+
+    `columns` are the attributes that are grouped together.
 
     `columns` are those grouped together.
     """

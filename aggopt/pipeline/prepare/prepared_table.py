@@ -16,7 +16,7 @@ from aggopt.pipeline.partition.missing_patterns import impute_means
 
 @dataclass(frozen=True, eq=False)
 class PreparedTable:
-    """The records that are grouped, and what they are grouped by.
+    """The records to group, and the data that grouping uses.
 
     `whole`, `records`, `strata`, `units` and `sampling` are those of
     `aggopt.pipeline.partition.partitioned_table.PartitionedTable`.  If values are
@@ -37,7 +37,7 @@ class PreparedTable:
 
     @property
     def weights(self) -> Floats | None:
-        """The weight of each record (n,), of mean 1; None where none differ."""
+        """The weight of each record (n,), of mean 1; None if all are equal."""
         return self.sampling.known if self.sampling else None
 
 

@@ -28,7 +28,7 @@ from aggopt.pipeline.validate.preflight_checks import find_model
 from aggopt.pipeline.validate.published_grid import read_bounds
 from aggopt.solvers import Certificate, Status
 
-KEPT = "_aggopt_program"  # where a problem, or a variable of it, has what it is of
+KEPT = "_aggopt_program"  # Attribute of a problem, or of its variable, with its program
 
 
 def declare(
@@ -39,11 +39,11 @@ def declare(
     language: str = "cvxpy",
     trust: Iterable[str | Path] = (),
 ) -> Any:
-    """Return the problem that a job states of one attribute; nothing is solved.
+    """Return the optimization problem of a job for one attribute, without solving it.
 
-    Change it and solve it as you like, and let `aggopt.adopt` judge what it holds then.
-    It holds the originals, standardised, and the secret margins of this call: do not
-    write it where others read.
+    Change it and solve it as you like, and pass it to `aggopt.adopt`, which judges its
+    solution. It holds the originals, standardised, and the secret margins of this call:
+    do not write it to a place that others can read.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def declare(
     Raises
     ------
     UnknownNameError
-        No such attribute or language.
+        The attribute or language does not exist.
     JobError
         The job publishes by a formula, keeps a covariance, or values are missing; or
         the attribute has one value only.
@@ -158,24 +158,25 @@ def adopt(
     *,
     trust: Iterable[str | Path] = (),
 ) -> Aggregation:
-    """Return what a solved problem publishes of an attribute, judged by its model.
+    """Return the published values of a solved problem, judged by its model.
 
-    Whatever was added to it and whoever solved it: objective and violation are those of
-    the model as it was declared, at the centroids that it holds.  Nothing is proven.
+    Objective and violation are those of the declared model at the problem's centroids,
+    whatever was added to the problem and however it was solved. Nothing is proven.
 
     Parameters
     ----------
     problem
-        That of `aggopt.declare`, solved; in cvxpy also another of its variables.
+        A solved problem of `aggopt.declare`; in cvxpy also another problem with its
+        variables.
     data, job, attribute, trust
-        Those it was declared of: the very table, and the very job.
+        The table and the job that it was declared for.
 
     Returns
     -------
     Aggregation
-        Of this attribute alone, in its unit; the solver is called "adopted".  The
-        status is FAILED where a constraint of the model is missed by more than 1e-6,
-        else HEURISTIC: nobody here has seen how the centroids were found.
+        Of this attribute only, in its unit; the solver is called "adopted". The status
+        is FAILED if a constraint of the model is missed by more than 1e-6, else
+        HEURISTIC, because the search for the centroids is unknown.
 
     Raises
     ------
@@ -222,7 +223,7 @@ def adopt(
 
 
 def read_problem(made: Program, problem: Any) -> Any:
-    """Return what a problem holds, of one that judges itself the centroids alone."""
+    """Return the values of a problem; only the centroids if it judges itself."""
     for each in _variables(problem):
         seen = each.value
         if seen is not None and (np.shape(seen) != each.shape or np.iscomplexobj(seen)):
@@ -240,7 +241,7 @@ def read_problem(made: Program, problem: Any) -> Any:
 
 
 def judge_centroids(made: Program, reading: Any, *, by: str) -> Aggregation:
-    """Return centroids with what their model says of them, whoever found them."""
+    """Return centroids judged by their model, for any solver."""
     found, m = np.asarray(getattr(reading, "c", reading)), int(made.labels.max()) + 1
     if found.shape != (m,) or found.dtype.kind not in "iuf":
         raise JobError(

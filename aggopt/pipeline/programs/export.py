@@ -1,4 +1,7 @@
-"""The program of an attribute in a file for other solvers, and their solution judged.
+"""Write the program of an attribute for other solvers, and judge their solution.
+
+The file contains the standardised originals and the secret margins.  Its key contains
+the secret; import uses it to rebuild the program.
 
 The file holds the originals, standardised, beside the secret margins; and the key that
 goes with it the secret, from which import makes the same program again.
@@ -37,7 +40,7 @@ PLAIN = {"linear_presolve": False}  # of the writer of NL: every variable is the
 
 
 class ExportedProgram(NamedTuple):
-    """Where a program is, and the key with which its solution is read."""
+    """Paths of a program, and of the key that reads its solution."""
 
     program: Path
     key: Path
@@ -53,32 +56,31 @@ def export(
     trust: Iterable[str | Path] = (),
     overwrite: bool = False,
 ) -> ExportedProgram:
-    """Return the files that hold the program of an attribute, for other solvers.
+    """Write the program of an attribute for other solvers, and return its files.
 
-    Pyomo writes it; HiGHS does if the model is declared in cvxpy alone.
-    Names of rows and columns mean nothing, but the numbers are the originals,
-    standardised: both files are for their owner alone (mode 0600), none to be given
-    away.
+    Pyomo writes it; HiGHS does if the model is declared only in cvxpy. Names of rows
+    and columns mean nothing, but the numbers are the originals, standardised: both
+    files are readable only by their owner (mode 0600). Do not share them.
 
     Parameters
     ----------
     data, job, attribute, trust
         As for `aggopt.declare`.
     out
-        Where to write; the key goes beside it, as `age.nl.key.json` beside `age.nl`.
+        Where to write; the key is written next to it, as `age.nl.key.json` next to
+        `age.nl`.
     format
-        "nl" (AMPL), "lp" or "mps"; the last two hold linear and quadratic terms alone.
-        What cvxpy declares is written as "lp" or "mps", if it is of class LP, MILP or
-        QP.
+        "nl" (AMPL), "lp" or "mps"; the last two hold only linear and quadratic terms. A
+        problem of cvxpy is written as "lp" or "mps", if it is of class LP, MILP or QP.
     overwrite
-        Whether files that are there are replaced.
+        Whether existing files are replaced.
 
     Raises
     ------
     JobError
-        The format has no such program; what `aggopt.declare` refuses.
+        The format cannot represent the program; or as `aggopt.declare`.
     TableError
-        A file is there already, or cannot be written.
+        A file exists already, or cannot be written.
 
     Examples
     --------
@@ -122,30 +124,31 @@ def import_solution(
     key: str | Path | None = None,
     trust: Iterable[str | Path] = (),
 ) -> Aggregation:
-    """Return what a solution publishes of an attribute, judged by its model.
+    """Return the published values of a solution, judged by the attribute's model.
 
     Parameters
     ----------
     data, job, attribute, trust
-        Those of `export`.
+        As for `export`.
     solution
         Of an exported NL file the `.sol` file that a solver of AMPL wrote; of LP or MPS
-        the solution file of HiGHS (style 0) or SCIP, whose variables are told by name.
+        the solution file of HiGHS (style 0) or SCIP, whose variables are identified by
+        name.
     key
-        That of the export; when omitted the one that lies beside the solution and has
-        its name: `age.nl.key.json` (or lp, mps) for `age.sol`.
+        The key of the export. When omitted, the key next to the solution with its name:
+        `age.nl.key.json` (or lp, mps) for `age.sol`.
 
     Returns
     -------
     Aggregation
-        Of this attribute alone; the solver of the certificate is "file", and nothing is
-        proven: the status is HEURISTIC, or FAILED where a constraint is missed.
+        Of this attribute only; the solver of the certificate is "file", and nothing is
+        proven: the status is HEURISTIC, or FAILED if a constraint is missed.
 
     Raises
     ------
     JobError
-        Key or solution are not there, cannot be read, or are of another table, job,
-        attribute or program; or keys of several formats are beside the solution.
+        Key or solution do not exist, cannot be read, or are of another table, job,
+        attribute or program; or keys of several formats are next to the solution.
 
     Examples
     --------
@@ -346,7 +349,7 @@ def _no_solution(solution: Path) -> JobError:
 
 @contextmanager
 def _silence_pyomo() -> Iterator[None]:
-    """Keep what Pyomo says, which may quote the problem."""
+    """Suppress the log of Pyomo, which may quote the problem."""
     from pyomo.common.log import LoggingIntercept
 
     with LoggingIntercept(module="pyomo"):

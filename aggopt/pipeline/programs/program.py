@@ -42,9 +42,9 @@ class Program:
         return sha256(json.dumps(stated).encode()).hexdigest()
 
     def is_under(self, job: Job) -> bool:
-        """Whether a job is the one that it was declared under, objects the very same.
+        """Whether a job equals the one that the program was declared under.
 
-        What is read of the same files twice is the same.
+        Python objects must be identical; two readings of unchanged files are equal.
         """
         objects = any(origin.where == "object" for origin in job.code)
         return self.job == job or (not objects and _stated(self.job) == _stated(job))

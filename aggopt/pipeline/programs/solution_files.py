@@ -1,7 +1,7 @@
 """Solutions of programs in LP or MPS files, as HiGHS and SCIP write them.
 
 HiGHS (`writeSolution`, style 0) lists every variable between "# Columns" and "# Rows";
-SCIP (`write solution`) those that are not 0, after lines that say how it ended.
+SCIP (`write solution`) lists the nonzero variables, after lines with its status.
 
 Source: the pages of HiGHS on solution files; SCIP's reader_sol.
 """
@@ -23,12 +23,12 @@ class FileSolution(NamedTuple):
 
 
 def parse_solution(text: str) -> FileSolution:
-    """Return what a solution file says of variables.
+    """Return the values of variables in a solution file.
 
     Raises
     ------
     ValueError, LookupError
-        It is no such file, or has no solution, or a value that is not finite.
+        The file has another format, no solution, or a value that is not finite.
     """
     lines = text.splitlines()
     found = _of_highs(lines) if _PRIMAL in lines else _of_scip(lines)
@@ -66,7 +66,7 @@ def set_pyomo_values(found: FileSolution, variables: Mapping[str, Any]) -> None:
     Raises
     ------
     ValueError
-        It has none of them, or lacks some and says of no others.
+        It has none of them, or lacks some and gives no value for the others.
     """
     for name, value in solution_values(found, variables).items():
         variables[name].set_value(value)
@@ -78,7 +78,7 @@ def solution_values(found: FileSolution, names: Iterable[str]) -> dict[str, floa
     Raises
     ------
     ValueError
-        It has none of them, or lacks some and says of no others.
+        It has none of them, or lacks some and gives no value for the others.
     """
     wanted = list(names)
     lacking = {*wanted} - found.values.keys()

@@ -1,4 +1,4 @@
-"""What is said where a model of the user's has no answer, or none shown best."""
+"""Messages for user models that are infeasible or not proven optimal."""
 
 from collections.abc import Collection
 
@@ -13,10 +13,10 @@ WISHES = (
 
 
 def suggest_remedy(failed: Collection[Certificate]) -> str:
-    """Return what to do where programs have no usable answer.
+    """Return a remedy for programs without a usable solution.
 
-    Of a model of the user's only what is of any model: what its constraints say, and
-    which of its settings loosen them, is known to its author.
+    For a user's model the remedy is general: only its author knows its constraints, and
+    the settings that loosen them.
     """
     if all(certificate.status is Status.EXHAUSTED for certificate in failed):
         return (
@@ -31,7 +31,7 @@ def suggest_remedy(failed: Collection[Certificate]) -> str:
 
 
 def explain_stop(certificate: Certificate, job: Job) -> str:
-    """Return why nothing shows it to be the best, where the job states no limit."""
+    """Return the reason why optimality is not proven, if the job has no limit."""
     how = job.aggregation
     stopped = certificate.judge and certificate.status.is_open
     if not stopped or getattr(how, "time_limit", None) or getattr(how, "options", None):

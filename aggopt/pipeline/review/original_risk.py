@@ -26,23 +26,23 @@ MOST_SETS = (
 
 @dataclass(frozen=True)
 class OriginalRisk:
-    """How likely records of a table that is not masked are found.
+    """The probability that records of an unmasked table are identified.
 
     An intruder is assumed to know the quasi-identifiers and strata exactly.
 
     Attributes
     ----------
     k
-        Which the job requires; smaller groups are counted.
+        The k of the job; smaller groups are counted.
     population
         The sum of the weights; the number of records without weights.
     whole
         The combinations of all quasi-identifiers and strata.
     totals
-        By name: `individual`, and `household`, `suda` and `dis` if they are asked for.
+        By name: `individual`, and `household`, `suda` and `dis` if requested.
     sets
-        The combinations of fewer of them, those with most records in groups smaller
-        than k first.
+        The combinations of fewer attributes, first the ones with most records in groups
+        smaller than k.
     """
 
     k: int
@@ -60,14 +60,14 @@ class OriginalRisk:
 
 
 def original_risk(original: Path, job: Job) -> OriginalRisk:
-    """Return the risk of a table before masking, by what a job says under [risk].
+    """Return the risk of a table before masking, by the [risk] section of a job.
 
     Raises
     ------
     TableError, JobError
         The table cannot be used; or weights are not positive numbers.
     InfeasibleInputError
-        There are too many combinations of attributes for SUDA.
+        Too many combinations of attributes exist for SUDA.
     """
     table, _ = read_table(original, job)
     require_risk(table, job)

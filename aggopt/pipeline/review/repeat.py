@@ -1,4 +1,4 @@
-"""A release made once more: the same table, job and secret give the same bytes."""
+"""Repeat a release: an equal table, job and secret give identical bytes."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +24,7 @@ from aggopt.release.write_recipe import WriteRecipe
 
 @dataclass(frozen=True)
 class ReleaseRecipe:
-    """What a manifest says of how a release was made and written."""
+    """The job, secret and writing options that a manifest records."""
 
     job: Job
     secret: str = field(repr=False)
@@ -35,12 +35,13 @@ class ReleaseRecipe:
 
     @classmethod
     def read(cls, path: Path) -> "ReleaseRecipe":
-        """Return what a manifest says, with the code that it names loaded.
+        """Return the recipe of a manifest, with the code that it names loaded.
 
         Raises
         ------
         TableError, JobError
-            It cannot be read, or is no manifest, or states what no release writes.
+            It cannot be read, or is not a manifest, or has entries that no release
+            writes.
         UntrustedCodeError, RepeatError
             As `with_trusted_code`.
         """
@@ -119,7 +120,7 @@ def repeat(
     progress: Progress | None = None,
     trust: Iterable[str | Path] = (),
 ) -> ReleaseFiles:
-    """Write a release once more, byte for byte, and return the paths of its files.
+    """Write a release again, byte for byte, and return the paths of its files.
 
     Parameters
     ----------
@@ -130,13 +131,13 @@ def repeat(
     path, private, overwrite
         As for `Release.write`; with the ending that the masked table had.
     progress, trust
-        As for `aggopt.mask`; a manifest tells the files of code by their bytes.
+        As for `aggopt.mask`; a manifest identifies the files of code by their bytes.
 
     Raises
     ------
     RepeatError
-        The table is another one; or what would be written differs from what the
-        manifest describes, and nothing was written; or an object of Python's made it.
+        The table is another one; or the new files would differ from the manifest, and
+        nothing was written; or a Python object made the release.
     TableError, JobError, SolverError, PrivacyError
         As `aggopt.mask` and `Release.write`.
 
@@ -193,7 +194,7 @@ def repeat_release(
 
 
 def _find_changes(before: Mapping[str, str]) -> str:
-    """Return what may be the reason that a release comes out different."""
+    """Return a possible reason why a release comes out differently."""
     now = list_versions(before)
     changed = [f"{p} {v} (now {now[p]})" for p, v in before.items() if now[p] != v]
     if changed:

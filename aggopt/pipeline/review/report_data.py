@@ -1,4 +1,4 @@
-"""What a report says of a release that is written: its files, read again."""
+"""Read the files of a written release again, for its report."""
 
 import re
 from dataclasses import dataclass, fields, replace
@@ -42,7 +42,7 @@ NAMES = AttributeSection(kind="nominal")  # without the originals their levels a
 
 @dataclass(frozen=True, eq=False)
 class _OrderedTables:
-    """The two tables in the same order; units and weights in that of the file."""
+    """The two tables in equal order; units and weights in the order of the file."""
 
     released: Table
     original: Table | None
@@ -59,19 +59,19 @@ def read_report_data(
     folder: Path | None = None,
     asked: Path | None = None,
 ) -> Facts:
-    """Return what a report says of the release at `masked`, counted in the file.
+    """Return the facts of a report on the release at `masked`, counted in the file.
 
-    Its manifest is beside it, or in the `folder`.  With the `original` it compares, and
-    the key must be there as well; `private` adds what the office alone may see.  What
-    was promised is what the manifest states, which must be that of the job in the file
-    `asked`, if it is named.
+    Its manifest is next to it, or in the `folder`. With the `original` the two tables
+    are compared, which needs the key; `private` adds facts that only the office may
+    see. The requirements are read from the manifest. They must be equal to those of the
+    job file `asked`, if given.
 
     Raises
     ------
     TableError, JobError
-        A file cannot be used or is not there, or the manifest describes another table,
-        or promises other than the job; or k counts units, which no release has, and the
-        original is not named.
+        A file cannot be used or does not exist, or the manifest describes another
+        table, or has requirements other than the job; or k counts units, which no
+        release has, and `original` is not given.
     UntrustedCodeError
         The job names a file of code that is not trusted.
     """
@@ -165,12 +165,12 @@ def _read(files: ReleaseFiles, job: Job, original: Path | None) -> _OrderedTable
 
 
 def types_of_release(job: Job) -> dict[str, AttributeSection]:
-    """Return what a job says of attributes, as far as it holds of a release alone."""
+    """Return the attribute sections of a job, as far as they apply to a release."""
     return {n: NAMES if _leveled(a) else a for n, a in job.attributes.items()}
 
 
 def _require_countable(job: Job) -> None:
-    """Refuse requirements that the file alone does not tell."""
+    """Refuse requirements that cannot be counted in the file without the original."""
     fix = "name the table that was masked: --original TABLE, or --private TABLE."
     if job.roles.unit:
         units = ", ".join(job.roles.unit)
@@ -224,7 +224,7 @@ def edited_manifest_error(manifest: Path, key: str) -> JobError:
 
 
 def read_count(manifest: Path, *keys: str) -> int | None:
-    """Return a count that a manifest states; None where it states none."""
+    """Return a count that a manifest records; None if it is missing."""
     count = read_manifest_or_none(manifest, *keys)
     if count is None:
         return None
