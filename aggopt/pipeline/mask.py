@@ -55,7 +55,7 @@ CUT_SHORT = (
     Status.FALLBACK,
     Status.UNANSWERED,
 )
-NAMES = (nw.String, nw.Categorical, nw.Enum)  # Types whose entries may span lines
+NAMES = (nw.String, nw.Categorical, nw.Enum)  # types whose entries may span lines
 
 
 @reraise_interrupts()
@@ -211,8 +211,6 @@ def _of_groups(
     """Yield the notes on groups, and on the values Y (n, p) of their numbers.
 
     They cover the margins, the strata, the weights and the certificates.
-
-    That is how they were made, within what, and what is proven of them.
     """
     yield from margins.notes(given)
     yield from margins.note_on_nearer_values(given, Y)
@@ -300,7 +298,7 @@ def _spanning(released: Table, job: Job) -> list[str]:
 
 
 def _beyond(given: PartitionedTable, Y: Floats) -> list[str]:
-    """Say which values Y (n, p) lie outside the originals' range, and how none does."""
+    """Return a note on values Y (n, p) outside the originals' range, with a remedy."""
     lowest, highest = np.fmin.reduce(given.X), np.fmax.reduce(given.X)
     counts = ((lowest > Y) | (highest < Y)).sum(axis=0)
     if not counts.any():

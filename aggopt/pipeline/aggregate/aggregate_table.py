@@ -197,7 +197,7 @@ def _notes(
 def _roots(
     given: PartitionedTable, chosen: Mapping[str, PublishedCategories]
 ) -> list[str]:
-    """Say of which trees the root is published for half of the values or more."""
+    """Return notes on trees whose root is published for at least half of the values."""
     said: list[str] = []
     for name, made in chosen.items():
         if publishable_nodes(given.job, name) == "leaf":

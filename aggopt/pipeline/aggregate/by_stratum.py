@@ -31,8 +31,6 @@ def is_aggregated_by_stratum(job: Job) -> bool:
     """Whether the numbers of each stratum are aggregated separately.
 
     False if the values of a group depend only on its own records.
-
-    Not where the values of a group depend on its own records alone.
     """
     how = job.aggregation
     of_groups = isinstance(how, Mean | Median) and not how.keeps - {"mean"}
@@ -148,9 +146,9 @@ def _rescale_distances(
 def _sum_certificates(
     found: Sequence[Aggregation], d: int
 ) -> tuple[Together, tuple[Certificate, ...]]:
-    """Return the attributes of each certificate, and it: the sum of those of strata.
+    """Return the attributes of each certificate, and the sums over strata.
 
-    One of all attributes where strata have solved different ones together.
+    One certificate covers all attributes if strata solved different ones together.
     """
     alone = tuple((j,) for j in range(d))
     ways = {made.together or alone for made in found}

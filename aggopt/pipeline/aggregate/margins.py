@@ -26,7 +26,7 @@ ASKED = (
     "margins: its objectives cannot be compared with these; `aggopt compare-solvers` "
     "draws them once for all solvers."
 )
-MOST = 0.5  # Share of values nearer than requested above which a note is written
+MOST = 0.5  # share of values nearer than requested, above which a note is written
 NOTE = (
     f"{ASKED} Wherever a wish can be exact the margin spans {ENOUGH} possible values "
     "or more: who subtracts distances from a published value is left with several "
@@ -66,7 +66,7 @@ def margin_arguments(
     steps = _steps(given, how, asked)
     added = margins(given.labels_of_numbers, asked, how.margin, given.secret, steps)
     if not how.two_sided:
-        added = np.where(asked > 0, added, 0.0)  # A distance of 0 is no request
+        added = np.where(asked > 0, added, 0.0)  # a distance of 0 is no request
     wider = np.minimum(asked + added, np.maximum(asked, FARTHEST))
     if how.two_sided and how.margin != 0:
         _require_agreement(given, asked, wider)
@@ -119,7 +119,7 @@ def notes(given: PartitionedTable) -> list[str]:
 
 
 def _steps(given: PartitionedTable, how: Shifting, asked: Floats) -> Floats:
-    """Return the step of each attribute (d,) in which a wish can be exact, or 0."""
+    """Return the step of each attribute (d,) with exact distances; 0 for others."""
     X = given.X
     exact = how.exact(asked, given.asked["importance"]) & ~np.isnan(X)
     steps = np.zeros(asked.shape[1])

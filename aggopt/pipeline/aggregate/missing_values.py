@@ -26,7 +26,10 @@ from aggopt.pipeline.validate.moments import keep_by_column
 
 
 class PresentRows(NamedTuple):
-    """Which `rows` have a value, the groups `there`, and the `labels` among those."""
+    """Records that have a value, `rows`; their groups `there`; and their `labels`.
+
+    `labels` index `there`.
+    """
 
     rows: Labels
     there: Labels
@@ -34,7 +37,7 @@ class PresentRows(NamedTuple):
 
     @classmethod
     def of(cls, kept: Bool | None, labels: Labels) -> "PresentRows":
-        """Return those of records (n,) whose value is kept; None if all are."""
+        """Return the records (n,) whose value is kept; all of them if None."""
         rows = np.arange(len(labels)) if kept is None else np.flatnonzero(kept)
         there, own = np.unique(labels[rows], return_inverse=True)
         return cls(rows, there, own)
@@ -92,7 +95,7 @@ def _aggregate_columns(
 
 
 def _only(setting: Any, n: int, own: PresentRows, j: int) -> Any:
-    """Return what a setting says of one attribute: of n records, their groups, all."""
+    """Return a setting for one attribute: its entries of records, groups or columns."""
     if not isinstance(setting, np.ndarray):
         return setting
     if setting.ndim == 1:
@@ -114,12 +117,12 @@ def published_nodes(
 
 
 def require_alone(job: Job, table: Table, whole: Floats, columns: Columns) -> None:
-    """Refuse to choose categories together where some of them are missing.
+    """Refuse to choose categories together if some of them are missing.
 
     Raises
     ------
     JobError
-        A group need have no record that has all of them.
+        A group might have no record with all of them.
     """
     how, names = job.aggregation.categories, job.roles.quasi_identifier
     holes = {n for n, x in zip(names, whole.T, strict=True) if np.isnan(x).any()}

@@ -3,9 +3,6 @@
 Attributes of units are masked once for each unit, on the table of units.  Attributes of
 records are masked in groups with records of k units.  k holds for both kinds, and the
 audit checks both.
-
-What is of units is masked once for each, on the table of units; what is of records in
-groups with those of k units.  k holds of each of the two, and is audited so.
 """
 
 from collections.abc import Sequence

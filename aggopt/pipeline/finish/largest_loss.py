@@ -5,7 +5,7 @@ from aggopt.errors import PrivacyError
 from aggopt.job._measures import Measures
 from aggopt.measure import Assessment
 
-NOTED = 0.8  # Of the sum of squares: the rest tells little of single records
+NOTED = 0.8  # of the sum of squares: the rest tells little of single records
 ADVICE = (
     "group fewer attributes together (attributes under [partition]), choose a smaller "
     "k, or another method; aggopt choose compares them"

@@ -17,7 +17,7 @@ from aggopt.errors import TableError
 from aggopt.measure import WHOLE, Assessment, Measure, assess
 from aggopt.release.audit.counts import combine_codes, encode_entries
 
-AT_ONCE = 1000  # Records linked at once if a release is only tried: .1 s
+AT_ONCE = 1000  # records linked at once if a release is only tried: .1 s
 
 
 def measure_if_varying(

@@ -1,4 +1,4 @@
-"""The column that says which records of a release are of one unit, and no more."""
+"""Add a column that shows which records of a release belong to one unit."""
 
 from dataclasses import replace
 

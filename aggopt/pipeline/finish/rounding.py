@@ -74,10 +74,10 @@ def choose_decimals(spread: float, output: Output) -> int | None:
 
 
 def choose_time_step(clock: Clock, spread: float, output: Output) -> int:
-    """Return the step of published dates and times, as a multiple of their unit.
+    """Return the step of published dates and times, in their unit.
 
-    It is one of the coarsest unit that represents all originals exactly.  Parts of a
-    second have the decimals of a number whose standard deviation is as many seconds.
+    The step is 1.  The unit is the coarsest in which all originals are whole.  Parts of
+    a second have the decimals of a number whose standard deviation is as many seconds.
     """
     seconds = spread * clock.seconds
     return clock.step(choose_decimals(seconds, output) if seconds else None)

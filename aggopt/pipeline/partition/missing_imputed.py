@@ -47,12 +47,12 @@ from aggopt.privacy._requirement import Requirement
 from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 from aggopt.solvers import Certificate, Status
 
-SEED = 0  # of ties among nearest records: a table has the same groups each time
+SEED = 0  # of ties among nearest records: repeated runs give equal groups
 CUT = (Status.LIMIT, Status.INTERRUPTED, Status.UNPROVEN)
 
 
 def impute_from_neighbours(incomplete: Encoded) -> Encoded:
-    """Return coordinates with those of the nearest records in place of missing ones."""
+    """Return coordinates with missing ones taken from the nearest records."""
     found = by_neighbours(incomplete.coordinates, incomplete.owner, SEED)
     return filled(incomplete, found)
 

@@ -165,7 +165,7 @@ def join_patterns_within_strata(
     block: Sequence[int],
     strata: RecordStrata,
 ) -> Patterns:
-    """Return the same of each stratum by itself, whose patterns are apart."""
+    """Return the joined patterns of each stratum, without joining across strata."""
     own, holes = incomplete.only(block), absent[:, list(block)]
     labels, suppressed = np.empty_like(strata.labels), np.empty_like(holes)
     for rows in strata.members:

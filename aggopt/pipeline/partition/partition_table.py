@@ -136,7 +136,7 @@ def _make_groups(
     *,
     repair: bool,
 ) -> Partitions:
-    """Return the groups of records as the job says, repaired if it asks for that."""
+    """Return the groups of records by the job's method, with its repair, if any."""
     of_weights = weight_arguments(job, given.weights, apart=given.apart)
     settings = {**job.partition.settings, **of_weights}
     how = make_partitioner(job, held), settings, partial(on_progress, "group")
@@ -198,7 +198,7 @@ def _repair_blocks(
 
 
 def _require_one_kind(job: Job) -> None:
-    """Refuse attributes of units beside those of records: `mask` takes them apart."""
+    """Refuse attributes of units with attributes of records; `mask` separates them."""
     if job.units.apart(job.roles):
         raise JobError(
             "Some quasi-identifiers are of units, and others of records: such a job is "

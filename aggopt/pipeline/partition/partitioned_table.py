@@ -130,7 +130,7 @@ class PartitionedTable:
 
 def find_constant(table: Table, whole: Floats) -> Bool:
     """Return which quasi-identifiers (n, d) have one value only, (d,)."""
-    same = np.fmin.reduce(whole) == np.fmax.reduce(whole)  # Only present values
+    same = np.fmin.reduce(whole) == np.fmax.reduce(whole)  # only present values
     if table.places:
         same[table.places] = Scale.of(whole[:, table.places]).constant
     return np.asarray(same)

@@ -33,7 +33,7 @@ from aggopt.pipeline.validate.privacy_guarantees import (
 from aggopt.privacy._requirement import Requirement
 from aggopt.solvers._log import is_logged
 
-FAR = 1e9  # Shortfall of a group of several strata: more than any other
+FAR = 1e9  # shortfall of a group of several strata: more than any other
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class SingleStratumPerGroup(Requirement):
         return np.asarray(self.found(records, starts) > 1)
 
     def short(self, records: I64, starts: I64) -> F64:
-        """Return the same as a distance that no other requirement falls short by."""
+        """Return `FAR` for each broken group, a larger shortfall than any other."""
         return np.where(self.broken(records, starts), FAR, 0.0)
 
     def keeps(self, found: float) -> str:
@@ -129,7 +129,7 @@ def require_values_in_strata(
         count = np.bincount(strata.labels, ~np.isnan(x))
         least = 2 * k if twice and name not in table.domains else k * fill
         few = count < least
-        few &= fill | (count > 0)  # An attribute without any value is not filled
+        few &= fill | (count > 0)  # an attribute without any value is not filled
         require_none_of(few, name, least, k)
 
 

@@ -134,7 +134,7 @@ def _partition_subset(part: _Subset) -> Partition:
 def settings_of_rows(
     settings: Mapping[str, Any], rows: Labels, n: int
 ) -> dict[str, Any]:
-    """Return settings for these rows: entries of the other of n records are removed."""
+    """Return settings with entries for each of n records reduced to these rows."""
     return {
         name: value[rows]
         if isinstance(value, np.ndarray) and len(value) == n

@@ -21,8 +21,6 @@ def with_defaults(
     """Return the job with all settings chosen, and the reasons for the choices.
 
     `columns` are the attributes that are grouped together.
-
-    `columns` are those grouped together.
     """
     records = given.records
     differing = partial(count_most_distinct, records, columns)

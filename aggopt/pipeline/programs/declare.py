@@ -28,7 +28,7 @@ from aggopt.pipeline.validate.preflight_checks import find_model
 from aggopt.pipeline.validate.published_grid import read_bounds
 from aggopt.solvers import Certificate, Status
 
-KEPT = "_aggopt_program"  # Attribute of a problem, or of its variable, with its program
+KEPT = "_aggopt_program"  # attribute of a problem, or of its variable, with its program
 
 
 def declare(
@@ -83,7 +83,7 @@ def declare_program(
     trust: Iterable[str | Path],
     known: str | None = None,
 ) -> tuple[Any, Program, str]:
-    """Return a problem, what it is of, and the secret of its margins; or `known`."""
+    """Return a problem, its program, and the secret of its margins or `known`."""
     job = load_job(job, trust).contained()
     how = job.aggregation
     if not isinstance(how, Shifting | ByModel):

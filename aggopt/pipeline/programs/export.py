@@ -2,9 +2,6 @@
 
 The file contains the standardised originals and the secret margins.  Its key contains
 the secret; import uses it to rebuild the program.
-
-The file holds the originals, standardised, beside the secret margins; and the key that
-goes with it the secret, from which import makes the same program again.
 """
 
 import json
@@ -36,7 +33,7 @@ from aggopt.solvers._scratch import scratch
 from aggopt.solvers._solve import class_of
 
 FORMATS = ("nl", "lp", "mps")
-PLAIN = {"linear_presolve": False}  # of the writer of NL: every variable is there
+PLAIN = {"linear_presolve": False}  # of the writer of NL: it then writes every variable
 
 
 class ExportedProgram(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a problem was declared of: model, data, groups and job of one attribute."""
+"""The model, data, groups and job that a problem of one attribute was declared with."""
 
 import json
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ from aggopt.models import Model
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """What a problem was declared of; it holds originals, standardised.
+    """The source of a declared problem; it holds standardised originals.
 
     Attributes
     ----------
     labels : (n,)
         Group of each record.
     scale
-        That of the attribute.
+        The scale of the attribute.
     table
         The fingerprint of the table.
     job

@@ -35,7 +35,7 @@ from aggopt.solvers._certificate import Claim
 MEASURED = (
     *("n", "il", "safety", "sdid", "sdid_chance"),
     *("dld", "linkage", "linkage_limit", "linkage_chance"),
-)  # what a report says of measures
+)  # parts of the report on measures
 PROMISED = ("roles", "privacy", "strata", "units", "weights")  # sections of a job
 NAMES = AttributeSection(kind="nominal")  # without the originals their levels are names
 
@@ -127,7 +127,7 @@ def require_promised(manifest: Path, known: Job, asked: Path) -> None:
 
 
 def _promised(job: Job, section: str) -> str:
-    """Return what a section promises, as text: not how, nor where its code lies."""
+    """Return the requirements of a section as text, without repairs and paths."""
     found = job.model_dump().get(section, {})
     said = {key: value for key, value in found.items() if key != "repair"}
     return re.sub(r"[^']*[/\\](?=[^'/\\]+\.py:)", "", str(said))
@@ -250,7 +250,7 @@ def _are_measures(found: object) -> bool:
 
 
 def _of_groups(manifest: Path, part: Any) -> tuple[str, Certificate]:
-    """Return the attributes that were grouped together, and what is proven of that."""
+    """Return the attributes that were grouped together, and their certificate."""
     names = part.get("attributes") if isinstance(part, dict) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise edited_manifest_error(manifest, "partition")
@@ -258,7 +258,7 @@ def _of_groups(manifest: Path, part: Any) -> tuple[str, Certificate]:
 
 
 def read_certificate(manifest: Path, said: Any) -> Certificate:
-    """Return a certificate as a manifest states it, or refuse what is none."""
+    """Return a certificate that a manifest records, or refuse an invalid one."""
     names = {field.name for field in fields(Certificate)}
     try:
         known = {name: value for name, value in said.items() if name in names}

@@ -39,13 +39,13 @@ NAMES = AttributeSection(kind="nominal")  # a release is read as its originals a
 
 @dataclass(frozen=True)
 class Review:
-    """What a second look at a written release found."""
+    """The audit, measures and risks of a written release."""
 
     audit: Audit
     measures: Assessment | None
     same_order: bool = False  # taken for granted, with no key to show it
-    unmeasured: str | None = None  # why there are no measures, where something forbids
-    risks: RiskMeasures | None = None  # that [risk] asks for
+    unmeasured: str | None = None  # the reason why no measures exist, if any
+    risks: RiskMeasures | None = None  # requested by [risk]
     loss: str | None = None  # why it is not what largest_loss allows
 
     @property
@@ -55,10 +55,10 @@ class Review:
 
     @property
     def warning(self) -> str | None:
-        """Say what nobody should overlook, if there is something.
+        """Return a warning that no reader should overlook, or None.
 
-        That is why nothing was measured; or that the two tables can hardly be in the
-        same order: the measures would be of pairs that are none.
+        It states why nothing was measured, or that the two tables can hardly be in
+        equal order, so that the measures would compare wrong pairs.
         """
         if self.unmeasured is not None:
             return self.unmeasured
@@ -91,17 +91,17 @@ def review_release(
 ) -> Review:
     """Return the audit and the measures of a release that was written before.
 
-    A release is shuffled, so its private key says which record is which: beside it, or
-    in the folder `private`.  With `same_order` the two files are taken to have the same
-    record order, for a release that another program made; what says otherwise is not
-    overruled.
+    A release is shuffled.  Its private key, next to it or in the folder `private`,
+    links its records to the originals.  With `same_order` the two files are assumed to
+    have one record order, for a release of another program.  A manifest or key that
+    contradicts this is not overruled.
 
     Raises
     ------
     TableError, JobError
-        A file cannot be used; the two stand in each other's place; the numbers of
-        records differ; the key is missing or belongs to another release; or
-        `same_order` is false by the manifest or the key.
+        A file cannot be used; the two files are exchanged; the numbers of records
+        differ; the key is missing or belongs to another release; or `same_order` is
+        false by the manifest or the key.
     """
     first, second = read_original_and_release(original, released, job, private)
     place = find_places(original, released, len(first.frame), same_order, private)
@@ -111,7 +111,7 @@ def review_release(
     asked = read_requests(first, first.matrix(), job)
     try:
         measures = measure_if_varying(first, beside, asked, job.measures.own)
-    except TableError as error:  # that of its audit is known all the same
+    except TableError as error:  # the audit is available in any case
         said = f"Nothing but equal records was measured. {error.problem}"
         found = found.with_linkage(job.privacy, None)
         loss = excessive_loss(None, job.measures)
@@ -132,9 +132,9 @@ def review_release(
 def _recount(
     written: Any, original: Table, beside: Table, order: Labels, job: Job
 ) -> Audit:
-    """Return the audit of what was written, whose records are the originals in `order`.
+    """Return the audit of a written release, whose records are the originals' `order`.
 
-    `beside` is what is released of the originals, in their own order.
+    `beside` is the released table in the order of the originals.
     """
     X, units = original.matrix(), read_units(original)
     encoded = original.encoded(job.partition.weights, read_scaled_weights(original))
@@ -161,10 +161,10 @@ def _recount(
 
 
 def weights_between(original: Table, released: Table) -> Floats | None:
-    """Return the weights of records (n,); None where they have none.
+    """Return the weights of records (n,); None if they have none.
 
-    Of their values (n, d) if some are missing, before masking or after: see
-    `of_values`.
+    If values are missing before or after masking, return the weights of values (n, d);
+    see `of_values`.
     """
     sampling = read_sampling_weights(original)
     if sampling is None:
@@ -178,7 +178,7 @@ def read_original_and_release(
 ) -> tuple[Table, Table]:
     """Return the original and its release, each in its own order; as `review`.
 
-    Without the records that the private key says are held back.
+    Records that the private key marks as held back are removed.
     """
     _require_turn(original, released)
     return _both(
@@ -237,10 +237,10 @@ def _both(original: Path, released: Path, job: Job, key: Path) -> tuple[Table, T
 
 
 def _sign(measures: Assessment) -> str | None:
-    """Say what is as if records stood beside others than their own; None if nothing.
+    """Return a sign that rows are not in the order of the originals, or None.
 
-    Numbers then differ by more than the whole variance, on average; where there are
-    none, categories are the record's own no more often than by chance.
+    It is a loss above the whole variance of the numbers, on average.  Without numbers,
+    it is an agreement of categories no better than chance.
     """
     types = measures.types
     numbers, kappas = [measures.il], []
@@ -256,7 +256,7 @@ def _sign(measures: Assessment) -> str | None:
 
 
 def _without(table: Any, dropped: tuple[str, ...]) -> Any:
-    """Leave what should not be there to the audit, which reports it."""
+    """Return a table without columns that must be dropped, for the audit to report."""
     return table.drop_columns([c for c in dropped if c in table.column_names])
 
 
@@ -284,7 +284,7 @@ def find_places_by_key(original: Path, files: ReleaseFiles, n: int) -> Labels:
 
 
 def _released_in(key: Path) -> pa.ChunkedArray | None:
-    """Return which records a private key says are released; None without one."""
+    """Return the released records in a private key; None without a key."""
     if not key.exists():
         return None
     require_regular(key)
@@ -305,7 +305,7 @@ def _key(path: Path, n: int) -> Labels | None:
 
 
 def _require_order(original: Path, files: ReleaseFiles, n: int) -> None:
-    """Refuse to take for the same order what is known to be another one."""
+    """Refuse `same_order` if the two orders are known to differ."""
     for path in (files.manifest, files.private):
         if path.exists():
             require_regular(path)
@@ -330,7 +330,7 @@ def _read_order(key: Path, n: int) -> bool:
 
 
 def _require_same(original: Path, files: ReleaseFiles) -> None:
-    """Refuse files that are not those that the manifest describes."""
+    """Refuse files other than the ones that the manifest describes."""
     hashes = {
         original: read_manifest_or_none(files.manifest, "input", "sha256")
         or sha256_of_file(original),

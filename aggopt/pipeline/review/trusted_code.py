@@ -11,17 +11,18 @@ from aggopt.job._own import renamed
 def attach_trusted_code(job: dict[str, Any], stated: Any) -> dict[str, Any]:
     """Return the sections of a manifest's job with the paths of its files of code.
 
-    `stated` is what the manifest says of code.  A manifest has no folder of a file: the
-    bytes tell which of those that are trusted it is.
+    `stated` is the manifest's entry on code.  A manifest does not record the folder of
+    a file: its bytes identify it among the trusted files.
 
     Raises
     ------
     UntrustedCodeError
-        None of the trusted files is called so.
+        No trusted file has the recorded name.
     RepeatError
-        One that is has other bytes; or an object of Python's made the release.
+        A trusted file with this name has other bytes; or a Python object made the
+        release.
     JobError
-        It says what no release writes.
+        It has entries that no release writes.
     """
     found = {}
     for each in _entries(stated):
@@ -42,7 +43,7 @@ def attach_trusted_code(job: dict[str, Any], stated: Any) -> dict[str, Any]:
 
 
 def _entries(stated: Any) -> list[dict[str, str]]:
-    """Return what a manifest says of each piece of code."""
+    """Return the manifest's entry on each piece of code."""
     entries = [] if stated is None else stated
     known = isinstance(entries, list) and all(
         isinstance(each, dict)

@@ -10,12 +10,12 @@ TOGETHER = "several attributes together, or leave it out"
 
 
 def require_weights(job: Job, table: Table, columns: Columns) -> None:
-    """Refuse a weight of an attribute beside which no other is grouped.
+    """Refuse a weight of an attribute that is grouped with no other.
 
     Raises
     ------
     JobError
-        `weight` of an attribute that is grouped by itself, or `weights` although every
+        `weight` of an attribute that is grouped separately, or `weights` although every
         category is.
     """
     names = job.roles.quasi_identifier

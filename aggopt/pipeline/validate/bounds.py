@@ -1,4 +1,4 @@
-"""What a job says that published numbers are: within bounds, and whole."""
+"""Bounds and whole numbers that a job requires of published values."""
 
 from inspect import signature
 from typing import Any
@@ -27,15 +27,15 @@ SPREAD = ("variance", "covariance", "regression")  # statistics that keep the va
 
 
 def require_bounds(table: Table, whole: Floats, job: Job) -> None:
-    """Refuse bounds of what is no number, that originals break, or that nothing keeps.
+    """Refuse bounds of categories or dates, and bounds that cannot be kept.
 
     `whole` (n, d) are the quasi-identifiers.
 
     Raises
     ------
     JobError
-        An attribute is a category or dates; no two values of so few digits are within;
-        or the solver that is named keeps no bounds.
+        An attribute is a category or dates; fewer than two values with the digits of
+        the job are within; or the named solver does not support bounds.
     TableError
         Originals lie beyond a bound.
     InfeasibleInputError
@@ -94,7 +94,7 @@ def _kept_of(job: Job, name: str) -> str | None:
 
 
 def require_number(table: Table, name: str) -> None:
-    """Refuse bounds of what is no number.
+    """Refuse bounds of an attribute that is not a number.
 
     Raises
     ------
@@ -133,9 +133,9 @@ def require_inside(x: Floats, table: Table, job: Job, name: str) -> None:
 
 
 def require_some(scale: Scale, n: int, table: Table, job: Job, name: str) -> None:
-    """Refuse bounds between which there are no values, or none far enough apart.
+    """Refuse bounds that contain no values, or none far enough apart.
 
-    `scale` is that of the attribute, of which n values are there.
+    `scale` is the scale of the attribute, which has n present values.
 
     Raises
     ------
@@ -155,5 +155,5 @@ def require_some(scale: Scale, n: int, table: Table, job: Job, name: str) -> Non
     k = job.privacy.k
     if _kept_of(job, name) in SPREAD and n >= 2 * k and not table.roles.weight:
         ends = read_bounds(table, job, [name]).standardised(scale)
-        sizes = np.array([k, n - k])  # no group stands out farther
+        sizes = np.array([k, n - k])  # no group can be farther out
         require_variance(sizes, float(ends.lower[0]), float(ends.upper[0]))

@@ -1,4 +1,4 @@
-"""What a job says of categories, beside the table that has some or none."""
+"""Check a job's settings of categories against the attributes of its table."""
 
 from typing import Any, cast
 
@@ -38,7 +38,7 @@ def count_widest_block(records: Floats | Encoded, columns: Columns) -> int:
 
 
 def count_most_distinct(records: Floats | Encoded, columns: Columns) -> int:
-    """Return how many records differ in the block of attributes in which most do."""
+    """Return the largest number of distinct records in a block of attributes."""
     parts = (select_attributes(records, block) for block in columns)
     return max(len(RecordPlaces.of(np.asarray(part)).rows) for part in parts)
 
@@ -56,7 +56,7 @@ def set_category_method(job: Job, table: Table) -> Job:
     JobError
         As `publishing`; or as `require_published`.
     InfeasibleInputError
-        A level is to be published as often as it is had, by fewer than k records.
+        A level of fewer than k records is to be published as often as in the originals.
     """
     made = set_unchecked_category_method(job, table)
     if table.domains:
@@ -97,12 +97,12 @@ def set_unchecked_category_method(job: Job, table: Table) -> Job:
 
 
 def require_published(job: Job, table: Table) -> None:
-    """Refuse nodes where the method publishes levels, or a tree has alike names.
+    """Refuse nodes if the method publishes levels, or a tree has duplicate names.
 
     Raises
     ------
     JobError
-        The message names the attribute, and what publishes nodes.
+        The message names the attribute, and the methods that publish nodes.
     """
     said = cast(CategorySection, job.aggregation.categories)
     occurring = getattr(said, "occurring", False)
@@ -123,20 +123,21 @@ def require_published(job: Job, table: Table) -> None:
 
 
 def require_counts(job: Job, table: Table) -> None:
-    """Refuse a slack that no groups of k records leave a choice of levels within.
+    """Refuse a slack that no choice of levels for groups of k records can keep.
 
-    A level is published for no record, or for k or more: one of fewer records needs a
-    slack of as many as it has, or as are lacking.  Of combinations of levels, which are
-    counted each, only a slack of 0 says that of levels.
+    A level is published for no record, or for k or more.  A level of fewer records
+    needs a slack of its number of records, or of the number lacking to k.  For
+    combinations of levels, which are counted separately, only a slack of 0 implies this
+    for levels.
 
-    Sums of weights, which have no such gap, are left to the solver.
+    Sums of weights have no gap of this kind and are left to the solver.
 
     Raises
     ------
     InfeasibleInputError
-        Of some attribute a level can be published neither for none nor for k.
+        A level of some attribute can be published neither for no record nor for k.
     JobError
-        Sums of weights that differ are to be kept to the last digit.
+        Sums of unequal weights are to be kept to the last digit.
     """
     said, k = job.aggregation.categories, job.privacy.k
     if not isinstance(said, Frequencies):
@@ -163,12 +164,12 @@ def require_counts(job: Job, table: Table) -> None:
 
 
 def require_possible(count: I64, k: int, slack: float) -> None:
-    """Refuse counts (m,) of levels near which no groups of k or more come.
+    """Refuse counts (m,) of levels that no groups of k or more can approximate.
 
     Raises
     ------
     InfeasibleInputError
-        The message has the slack that would do.
+        The message has a sufficient slack.
     """
     price = "or leave slack out and name a price, where the method takes one"
     how = f"within slack = {slack:g} of as often" if slack else "just as often"
@@ -201,13 +202,13 @@ def publishable_nodes(job: Job, name: str) -> str:
 
 
 def category_requests(job: Job, table: Table) -> dict[str, dict[str, Floats]]:
-    """Return what records ask for of each category, the arguments of `wish`, by name.
+    """Return the arguments of `wish` for each categorical attribute, by name.
 
     Raises
     ------
     JobError
-        As `resolved_of_categories`; a distance that no two levels have; or wishes that
-        are all the same, of names, without a budget.
+        As `resolved_of_categories`; a distance that no two levels have; or equal
+        requests for unordered names, without a budget.
     """
     how = job.aggregation.categories
     if not isinstance(how, CategoryWish) or not table.domains:
@@ -230,7 +231,7 @@ def category_requests(job: Job, table: Table) -> dict[str, dict[str, Floats]]:
 
 
 def stated_requests(job: Job) -> tuple[Any, ...]:
-    """Return what the section of categories says of wishes."""
+    """Return the requests in the job's section of categories."""
     how = job.aggregation.categories
     return (how.delta, how.importance) if isinstance(how, CategoryWish) else ()
 
@@ -255,7 +256,7 @@ def require_together(job: Job, table: Table, columns: Columns) -> None:
 
 
 def require_numbers(job: Job, table: Table, columns: Columns) -> None:
-    """Refuse a partition of one number at a time where a block has a category.
+    """Refuse a partition of one number at a time if a block has a category.
 
     Raises
     ------

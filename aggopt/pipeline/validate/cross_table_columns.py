@@ -1,4 +1,4 @@
-"""Columns that are published as they are, whose tables with categories are kept."""
+"""Columns published unchanged, whose cross tables with categories are kept."""
 
 from typing import Any
 
@@ -16,10 +16,10 @@ from aggopt.job import Job
 
 
 def read_cross_table_columns(table: Table, job: Job) -> nw.DataFrame[Any]:
-    """Return the columns that `with` names; nothing but their values' order matters.
+    """Return the columns that `with` names; only the order of their values matters.
 
-    Text that spells numbers or dates becomes such, so that a CSV file gives the same as
-    the table in memory: of numbers their ranks, from 0.
+    Text that spells numbers or dates is converted, so that a CSV file and the table in
+    memory give equal results.  Numbers become ranks, from 0.
     """
     own = table.frame.select(*_names(job))
     entry = entry_reader(job.input.decimal)
@@ -31,7 +31,7 @@ def _names(job: Job) -> tuple[str, ...]:
 
 
 def _read(column: nw.Series[Any], entry: Entry) -> nw.Series[Any]:
-    """Return numbers or dates for text that spells them; other columns as they are."""
+    """Convert text that spells numbers or dates; return other columns unchanged."""
     if column.dtype != nw.String:
         return column
     which, spelled = pd.factorize(list_entries(column), use_na_sentinel=False)
@@ -88,7 +88,7 @@ def require_cross_table_columns(job: Job, table: Table) -> None:
 
 
 def _require_shared(column: nw.Series[Any], table: Table) -> None:
-    """Refuse a column without levels, among all records or those with a category."""
+    """Refuse a column without levels, among all records or the ones with a category."""
     values_of(column.to_native(), len(column))
     for name in table.kept & table.domains.keys():
         rows = np.flatnonzero(~find_missing_entries(table.frame[name]))

@@ -1,4 +1,4 @@
-"""What records wish of published numbers: how far away, and how much it matters."""
+"""Distances that records request of published numbers, and their importance."""
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from aggopt.pipeline.validate.categories import category_requests, stated_reques
 
 
 def read_requests(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:
-    """Return what records (n, d) ask for of each number, (n, p) each.
+    """Return the requests of records (n, d) for each number, (n, p) each.
 
-    Nothing if nothing shifts; 0 of what is missing.
+    Empty if the aggregation does not shift; 0 for missing values.
     """
     category_requests(job, table)
     require_all_read(job)

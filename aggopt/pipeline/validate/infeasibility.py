@@ -1,4 +1,4 @@
-"""What is feasible where a t is not: said in the refusals of jobs."""
+"""Explain which t is attainable, for error messages and notes."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -30,9 +30,9 @@ class SingleGroupReason(NamedTuple):
 def explain_single_group(
     held: Sequence[Confidential], privacy: Privacy
 ) -> SingleGroupReason | None:
-    """Return what to say where a job put all records into one group to keep its t.
+    """Return why a job put all records into one group to keep its t, with a remedy.
 
-    None if it requires none, or of attributes with one value only.
+    None if it requires no t, or only of attributes with one value.
     """
     close = [e for e in list_requirements(held) if isinstance(e, Closeness)]
     varying = [each for each in close if not each.trivial]

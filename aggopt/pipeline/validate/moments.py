@@ -1,4 +1,4 @@
-"""What a job that keeps more than variances needs: attributes together, groups, y."""
+"""Conditions of jobs that keep covariances: blocks, groups and response."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.attribute_blocks import Columns
 
-TOGETHER = {  # how many groups beside the rank keep it, and what it is
+TOGETHER = {  # number of groups in addition to the rank, and the description
     "covariance": (1, "covariance matrix"),
     "regression": (2, "regression on attributes"),
 }
@@ -29,20 +29,20 @@ FARTHEST = 1e100  # of a response: squares of it still fit into a float
 def require_covariance(
     table: Table, X: Floats, places: Columns, job: Job, strata: RecordStrata | None
 ) -> None:
-    """Refuse numbers X (n, p) of which no groups of the job keep what it asks.
+    """Refuse numbers X (n, p) if no groups of the job can keep their moments.
 
-    `places` are the columns of X that are grouped together, block by block; each of the
-    `strata` is looked at that is aggregated by itself.
+    `places` are the columns of X that are grouped together, block by block.  Each of
+    the `strata` is checked if strata are aggregated separately.
 
     Raises
     ------
     JobError
-        What is to be kept together is not grouped together; or a table of `keep` names
-        what is no number of these, or not all of them.
+        Attributes to keep together are not grouped together; or a table of `keep` names
+        an attribute that is not a number, or omits a number.
     TableError
-        The response of a regression is no number in some records.
+        The response of a regression is not a number in some records.
     InfeasibleInputError
-        They are of a rank that more groups keep than k leaves.
+        Their rank requires more groups than k allows.
     """
     if not isinstance(job.aggregation, Keeping):
         return
@@ -119,9 +119,9 @@ def read_response(table: Table, job: Job) -> Floats:
     Raises
     ------
     JobError
-        It is no column that is published as it is, or has one value only.
+        It is not a column that is published unchanged, or has one value only.
     TableError
-        It is no number in some records.
+        It is not a number in some records.
     """
     name = job.aggregation.keep.formula[0]  # type: ignore[attr-defined]
     roles = job.roles

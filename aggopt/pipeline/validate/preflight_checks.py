@@ -1,6 +1,6 @@
-"""What is refused of a table and a job before any group is made, each check by itself.
+"""Checks of a table and a job before any group is made, each independent.
 
-Who masks makes them in turn; who looks whether a job is ready makes them all.
+Masking makes them in turn; a check of a job makes all of them.
 """
 
 from collections.abc import Iterator
@@ -66,10 +66,10 @@ def preflight_checks(
     strata: RecordStrata | None,
     units: RecordUnits | None,
 ) -> Iterator[Check]:
-    """Yield what refuses, before any work, a job that a table cannot be masked by.
+    """Yield the checks that a job must pass before its table is masked.
 
-    `whole` (n, d) are its quasi-identifiers, `columns` those grouped together within
-    `strata`, `units` those that k counts.
+    `whole` (n, d) are its quasi-identifiers.  `columns` are grouped together within
+    `strata`.  k counts `units`.
     """
     yield partial(require_within, job)
     yield partial(require_units_declared, job, table)
@@ -122,7 +122,7 @@ def _of_covariance(
 
 
 def find_model(how: SolverSection) -> Model:
-    """Return the model of a method that a solver carries out."""
+    """Return the model of a method that uses a solver."""
     return how.program if isinstance(how, ByModel) else MODELS[how.function]
 
 
@@ -141,7 +141,7 @@ def keeps_variance(job: Job) -> bool:
 def require_variance(
     job: Job, held: tuple[Confidential, ...], blocks: tuple[Block, ...]
 ) -> None:
-    """Refuse one group that t made, where the aggregation is to keep the variance."""
+    """Refuse a single group that t made, if the aggregation is to keep the variance."""
     if not keeps_variance(job) or blocks[0].groups > 1:
         return
     why = explain_single_group(held, job.privacy)
@@ -176,7 +176,7 @@ def _require_two_groups(whole: Floats, job: Job) -> None:
 
 
 def _require_limits(whole: Floats, job: Job) -> None:
-    """Refuse limits of risks that no groups of so many records keep, or measure."""
+    """Refuse limits of risks that no groups of the records can keep or measure."""
     n, privacy = len(whole), job.privacy
     for key in ("risk", "average_risk"):
         limit = getattr(privacy, key)
@@ -196,7 +196,7 @@ def _require_limits(whole: Floats, job: Job) -> None:
         )
 
 
-# these say nothing of their own where there are fewer than k records
+# these report nothing if fewer than k records exist
 OF_K = (require_values, _require_two_groups, require_covariance, require_counts)
 
 

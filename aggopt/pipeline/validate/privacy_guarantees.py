@@ -1,4 +1,4 @@
-"""Which steps enforce privacy requirements; jobs in which none does are rejected."""
+"""Steps that enforce privacy requirements; rejects jobs without an enforcing step."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -51,11 +51,12 @@ _MADE_FOR = {
 
 
 def add_repair_for_search(job: Job) -> tuple[Job, tuple[str, ...]]:
-    """Return the job with a repair for what a search is to keep, and why it has one.
+    """Return the job with a repair for partitions that search, and the reason.
 
-    Partitions that search take no requirement while they do: their groups are merged
-    until they satisfy all, and then searched further, each change being checked.  A
-    job that names a repair, or requires k alone, is returned as it is.
+    Partitions that search take no requirement during the search.  Their groups are
+    merged until they satisfy all requirements, and then searched further with a check
+    of each change.  A job that names a repair, or requires only k, is returned
+    unchanged.
     """
     privacy, how = job.privacy, job.partition
     method = PARTITIONERS.of(how)
@@ -71,13 +72,13 @@ def add_repair_for_search(job: Job) -> tuple[Job, tuple[str, ...]]:
 
 
 def require_guarantees(job: Job) -> None:
-    """Refuse a job that requires what neither its partition nor its repair keeps.
+    """Refuse a requirement that neither the partition nor the repair keeps.
 
     Raises
     ------
     JobError
         No attribute is confidential, [privacy] names one that is not, the partition
-        takes what is not required, or nothing guarantees what is.
+        takes a requirement that the job lacks, or no step guarantees a requirement.
     SolverError
         The solver of the repair is not installed.
     """
@@ -114,7 +115,7 @@ def require_guarantees(job: Job) -> None:
 
 
 def _made_for(privacy: Privacy) -> str:
-    """Return which methods are made for what is promised, if it is l or t alone."""
+    """Return the methods made for the requirement, if it is only l or only t."""
     names = [model.name for model in privacy.models]
     if len(names) > 1 or names[0] not in _MADE_FOR:
         return ""
@@ -122,7 +123,7 @@ def _made_for(privacy: Privacy) -> str:
 
 
 def _require_use(privacy: Privacy) -> None:
-    """Refuse a repair that keeps nothing of what is required."""
+    """Refuse a repair that keeps none of the requirements."""
     if privacy.repair is None:
         return
     repair = REPAIRS.of(privacy.repair)
@@ -143,7 +144,7 @@ def read_confidential(table: Table, job: Job, decimal: str) -> tuple[Confidentia
     TableError, JobError
         As `confidential_of`.
     InfeasibleInputError
-        No groups satisfy what the job asks of them.
+        No groups satisfy the job's requirements.
     """
     held = read_confidential_attributes(table.frame, table.roles, job.privacy, decimal)
     for requirement in list_requirements(held):
@@ -155,7 +156,7 @@ def read_confidential(table: Table, job: Job, decimal: str) -> tuple[Confidentia
 def make_partitioner(
     job: Job, held: Sequence[Confidential]
 ) -> str | Callable[..., Partition]:
-    """Return the function of the job's partition, given what is confidential."""
+    """Return the function of the job's partition, with its confidential attributes."""
     how = job.partition
     method = PARTITIONERS.of(how)
     if method.confides is ConfidentialUse.NONE:
@@ -196,12 +197,12 @@ def _confidential_arguments(
 def require_plain_repair(job: Job, why: str) -> None:
     """Refuse all repairs but merging and searching.
 
-    These two keep any requirement, and to records that lie near each other.
+    These two keep any requirement, and keep near records together.
 
     Raises
     ------
     JobError
-        It is another, and what it fails to do is `why`.
+        It is another repair; the message states its limitation, `why`.
     """
     repair = job.privacy.repair
     if repair is not None and repair.method not in PLAIN_REPAIRS:
@@ -220,10 +221,10 @@ def repair_block(
     more: Sequence[Requirement] = (),
     weights: Floats | None = None,
 ) -> Block:
-    """Return the groups of a block, made to satisfy what the job requires, and `more`.
+    """Return the groups of a block, repaired to satisfy the job and `more`.
 
-    What the partition has proven of all groups of k holds of the repaired ones too,
-    and is kept where it is the highest bound.  Records may have `weights` (n,).
+    A bound that the partition proved for all groups of k holds for repaired groups
+    too, and is kept if it is the highest.  Records may have `weights` (n,).
     """
     how = job.privacy.repair
     if how is None or block.partition.interrupted:
@@ -235,9 +236,9 @@ def repair_block(
 
 
 def _bound_of_start(block: Block, job: Job) -> float | None:
-    """Return what is proven of the loss of any groups of k, on z-scores.
+    """Return the proven bound on the loss of any groups of k, on z-scores.
 
-    Not what is proven of another cost, or of centroids that are whole numbers.
+    None if the bound refers to another cost, or to whole-number centroids.
     """
     how = job.partition
     plain = getattr(how, "cost", "sse") == "sse"
@@ -258,7 +259,7 @@ def _require_solver(privacy: Privacy) -> None:
 
 
 def _kept_by(job: Job) -> frozenset[str]:
-    """Return what the partition and its repair keep, whatever the table."""
+    """Return the requirements that the partition and its repair keep for any table."""
     privacy, method = job.privacy, PARTITIONERS.of(job.partition)
     kept = method.guarantees
     treatments = _treatments(job)
@@ -266,7 +267,7 @@ def _kept_by(job: Job) -> frozenset[str]:
     simple = {m.name for m in privacy.models if m.simple(privacy, treatments)}
     alone = several and method.confides is not ConfidentialUse.SEVERAL
     start = kept & ({"k"} if alone else {"k", *simple})
-    start |= {OWN_MODELS} if method.origin else set()  # which the audit will tell
+    start |= {OWN_MODELS} if method.origin else set()  # the audit checks these
     if privacy.repair is None:
         return start
     repair = REPAIRS.of(privacy.repair)

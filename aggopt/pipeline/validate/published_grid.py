@@ -1,4 +1,4 @@
-"""Which published numbers of an attribute there are: within bounds, and whole."""
+"""Possible published numbers of an attribute: within bounds, and whole."""
 
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -15,14 +15,14 @@ DIGITS = 400  # of a decimal: more than a float's and 15 decimals
 
 
 def is_asked_whole(job: Job, name: str) -> bool:
-    """Whether [attributes.NAME] asks for whole numbers of an attribute."""
+    """Whether [attributes.NAME] requires whole numbers of an attribute."""
     return name in job.attributes and job.attributes[name].integer
 
 
 def is_whole(table: Table, job: Job, name: str) -> bool:
     """Whether published values of an attribute are whole numbers, whatever its digits.
 
-    They are asked for, or the column's type has no others and is to be kept.
+    Whole numbers are requested, or the column's type is integer and is to be kept.
     """
     typed = job.output.round_integers and table.frame[name].dtype.is_integer()
     return typed or is_asked_whole(job, name)
@@ -57,7 +57,7 @@ def round_to_type(
 def published_ends(
     table: Table, job: Job, name: str, place: int | None
 ) -> tuple[float, float]:
-    """Return the least and the largest number of so many decimals within its bounds."""
+    """Return the least and the largest number of `place` decimals within bounds."""
     if place is None and is_whole(table, job, name):
         place = 0  # its type rounds it
     return decimals_within(*published_limits(job, name), place)
@@ -66,7 +66,7 @@ def published_ends(
 def decimals_within(
     lower: float, upper: float, place: int | None
 ) -> tuple[float, float]:
-    """Return the least and the largest decimal of so many places within ends.
+    """Return the least and the largest number with `place` decimals within two ends.
 
     Examples
     --------

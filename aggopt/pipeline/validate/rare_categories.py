@@ -1,4 +1,4 @@
-"""What a job says of categories that fewer than k originals have."""
+"""Check a job's treatment of categories that fewer than k originals have."""
 
 from collections.abc import Hashable
 
@@ -35,7 +35,7 @@ def require_rare(job: Job, table: Table) -> None:
 
 
 def require_categories(job: Job, names: frozenset[str]) -> None:
-    """Refuse a treatment of rare categories that no method carries out.
+    """Refuse a treatment of rare categories that no method supports.
 
     `names` are the quasi-identifiers that are categories.
 
@@ -68,7 +68,7 @@ def require_categories(job: Job, names: frozenset[str]) -> None:
 
 
 def require_frequent(job: Job, name: str, domain: Domain, counts: I64) -> None:
-    """Refuse a category of which most originals have a rare value.
+    """Refuse a categorical attribute if most originals have a rare value.
 
     `counts` (m,) are the originals of each level.
 
@@ -76,7 +76,7 @@ def require_frequent(job: Job, name: str, domain: Domain, counts: I64) -> None:
     ------
     TableError
         More than half of the originals have a value that fewer than k have, and the job
-        does not say what happens to these.
+        does not specify their treatment.
     InfeasibleInputError
         They are to be avoided, and no value may be published.
     """
@@ -118,7 +118,7 @@ def find_avoided_nodes(
 def find_avoided_nodes_of_table(
     job: Job, table: Table, name: str
 ) -> frozenset[Hashable]:
-    """Return the same of a category of a table."""
+    """Return the nodes of a table's category that no group may publish."""
     if not _avoids(job, name):
         return frozenset()
     domain = table.domains[name]

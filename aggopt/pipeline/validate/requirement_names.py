@@ -1,4 +1,4 @@
-"""How messages name what a job requires of confidential attributes."""
+"""Names of requirements of confidential attributes, for messages."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from aggopt.privacy._model import OWN_MODELS
 
 
 def describe_requirement(privacy: Privacy) -> str:
-    """Return what is promised, as "l = 3 is promised"."""
+    """Return the requirements as text, as "l = 3 is promised"."""
     return f"{_listed(privacy)} {'is' if len(privacy.models) == 1 else 'are'} promised"
 
 
@@ -23,7 +23,7 @@ def _listed(privacy: Privacy) -> str:
 
 
 def requirement_names(asked: Sequence[str], privacy: Privacy) -> list[str]:
-    """Return the names of what is asked, those of the user's as they are called."""
+    """Return the names of requirements; user models have their own names."""
     own = [model.name for model in privacy.models if model.origin]
     return [n for each in asked for n in (own if each == OWN_MODELS else [each])]
 

@@ -1,4 +1,4 @@
-"""Sampling weights: how the job weighs by them, and what is refused with them."""
+"""Sampling weights: their use by the job, and the settings refused with them."""
 
 from collections.abc import Iterator
 from inspect import signature
@@ -31,10 +31,10 @@ MERGING = (
 def weight_arguments(
     job: Job, weights: Floats | None, *, apart: bool = False
 ) -> dict[str, Any]:
-    """Return what a partition is told of weights (n,), beside its settings.
+    """Return the arguments that pass weights (n,) to a partition.
 
-    Of dominance nothing where groups lie within patterns of missing values, `apart`:
-    some of these may have no groups that keep it, before they are merged.
+    Dominance is omitted if groups are within patterns of missing values, `apart`: some
+    patterns may have no groups that keep it before they are merged.
     """
     if weights is None:
         return {}
@@ -46,7 +46,7 @@ def weight_arguments(
 def dominance_requirements(
     job: Job, sampling: SamplingWeights | None
 ) -> tuple[Confidential, ...]:
-    """Return what is required of the weights of records: that none dominates."""
+    """Return the requirement on the weights of records: no record dominates a group."""
     if sampling is None:
         return ()
     asked = dominance_requirement(job, sampling.each)
@@ -61,8 +61,8 @@ def add_dominance_repair(
 ) -> tuple[Job, tuple[str, ...]]:
     """Return the job with a repair for groups that one record dominates, and why.
 
-    Nothing is repaired where the partition keeps it, which it does not within patterns
-    of missing values, `apart`, or any groups of k records do.
+    No repair is added if the partition keeps dominance, or if any groups of k records
+    do.  The partition does not keep it within patterns of missing values, `apart`.
     """
     if sampling is None or job.privacy.repair:
         return job, ()
@@ -80,7 +80,7 @@ def merge_for_dominance(
 ) -> tuple[Job, tuple[str, ...]]:
     """Return the job with groups merged until no record dominates one, and why.
 
-    `apart` they lie within patterns of missing values.
+    Groups are within patterns of missing values if `apart`.
     """
     asked = job.privacy.model_copy(update={"repair": Repairing(method="merge")})
     method = PARTITIONERS.of(job.partition)
@@ -94,7 +94,7 @@ def merge_for_dominance(
 
 
 def notes(job: Job, weights: Floats | None) -> list[str]:
-    """Say what is weighed; nothing without weights that differ."""
+    """Return a note on the use of weights; nothing if all weights are equal."""
     if weights is None:
         return []
     method = PARTITIONERS.of(job.partition)
@@ -118,13 +118,13 @@ def _merges_for_dominance(job: Job) -> bool:
 
 
 def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> None:
-    """Refuse a job that asks for what is not done with weights.
+    """Refuse a job with settings that do not support weights.
 
     Raises
     ------
     JobError
-        The mean weight of groups is to be published of attributes in blocks, some of
-        their values are missing, a model or a function of the user's publishes, or the
+        Mean weights of groups are to be published for attributes in blocks, some of
+        their values are missing, the aggregation is a user's model or function, or the
         partition has a loss of its own.
     TableError
         A weight is 0 or below, or more than a million times another.
@@ -144,7 +144,7 @@ def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> 
 
 
 def require_done(job: Job, whole: Floats, columns: Columns) -> None:
-    """Refuse what is not done with weights, whichever they are.
+    """Refuse settings that do not support weights, for any weights.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def require_done(job: Job, whole: Floats, columns: Columns) -> None:
 def _not_weighed(
     job: Job, whole: Floats, columns: Columns
 ) -> Iterator[tuple[str, str]]:
-    """Yield what the job asks for and is not done by weight, with what to do."""
+    """Yield each setting that does not support weights, with a remedy."""
     how, holes = job.aggregation, int(np.isnan(whole).sum())
     blocks = f"quasi-identifiers are grouped in {len(columns)} blocks"
     several = len(columns) > 1 and not job.units.apart(job.roles)  # else refused before

@@ -1,4 +1,4 @@
-"""Units of which k stand behind each combination: how the job asks for them."""
+"""Requirements of at least k units for each combination of values."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def add_repair_for_units(
 
 
 def unit_requirements(job: Job, units: RecordUnits | None) -> tuple[Confidential, ...]:
-    """Return what is required of the units of records: k distinct ones in a group."""
+    """Return the requirement on the units of records: k distinct ones in a group."""
     if units is None or units.records is not None:
         return ()
     codes = units.of.astype(np.int64)
@@ -41,12 +41,12 @@ def unit_requirements(job: Job, units: RecordUnits | None) -> tuple[Confidential
 
 
 def require_units_declared(job: Job, table: Table) -> None:
-    """Refuse a table of which a column numbers units that the job says nothing of.
+    """Refuse a table with a column of units that the job does not declare.
 
     Raises
     ------
     JobError
-        The message has the column, and how many units of several records there are.
+        The message has the column, and the number of units with several records.
     """
     found = find_undeclared_units(table)
     if found is None or len(np.bincount(found[1])) < 2 * job.privacy.k:
@@ -65,7 +65,7 @@ def require_units_declared(job: Job, table: Table) -> None:
 def require_units(
     job: Job, columns: Columns, units: RecordUnits | None, strata: RecordStrata | None
 ) -> None:
-    """Refuse a job of which groups of k units are not made, or that has too few.
+    """Refuse a job that does not support groups of k units, or has too few.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def require_units(
         Attributes of records are grouped in blocks; another repair is named; or small
         strata are to be merged or dropped.
     InfeasibleInputError
-        There are fewer than k units, or a stratum has records of fewer.
+        The table has fewer than k units, or a stratum has records of fewer.
     """
     if units is None:
         return
