@@ -1,7 +1,7 @@
-"""What models share in which each group publishes one category of an attribute.
+"""Shared parts of models in which each group publishes one category of an attribute.
 
-Groups with equal losses and equal weights are symmetric: one whole number counts how
-many of them publish a category.
+Groups with equal losses and equal weights are symmetric: one whole number counts the
+groups that publish a category.
 """
 
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class Choice:
 
     @property
     def key(self) -> Floats:
-        """What symmetric groups have in common, (m, anything)."""
+        """The rows (m, anything) that are equal for symmetric groups."""
         return np.hstack([self.loss, self.weights.T])
 
     @cached_property
@@ -66,13 +66,13 @@ class Choice:
         return self.of_pairs(self.loss)
 
     def of_pairs(self, entries: Floats) -> Floats:
-        """Return what `entries` (m, C) of groups are for each pair, (q,)."""
+        """Return the `entries` (m, C) of groups for each pair, (q,)."""
         t, c = self.pairs
         return np.asarray(entries[self.classes[0]][t, c])
 
     @cached_property
     def each(self) -> Any:
-        """Which pairs are of class t, sparse (T, q)."""
+        """Membership of the pairs in class t, sparse (T, q)."""
         t, _ = self.pairs
         return _sparse(np.ones(len(t)), t, np.arange(len(t)), len(self.classes[2]))
 
@@ -94,7 +94,7 @@ def _sparse(entries: Floats, row: Labels, column: Labels, height: int) -> Any:
 
 
 def require_table(name: str, array: Floats, shape: tuple[int, int]) -> None:
-    """Refuse what is no table of this shape of numbers from 0 up."""
+    """Refuse an array that is not of this shape, or has numbers below 0."""
     if np.shape(array) != shape or 0 in shape:
         raise TableError(
             f"{name} has shape {np.shape(array)}.",
@@ -134,9 +134,9 @@ def counted(data: Choice, categories: Labels) -> Floats:
 
 
 def chosen(data: Choice, y: Floats) -> Labels | None:
-    """Return the category of each group (m,) by y (q,); None where it is no choice.
+    """Return the category of each group (m,) by y (q,); None if y is not a choice.
 
-    Of symmetric groups those that come first have the first categories.
+    Among symmetric groups, the first ones have the first categories.
     """
     _, of, number = data.classes
     _, c = data.pairs
@@ -150,7 +150,7 @@ def chosen(data: Choice, y: Floats) -> Labels | None:
 
 
 def shares(problem: Any) -> Floats | None:
-    """Return y (q,), read off a solved problem; None where there is none."""
+    """Return y (q,), read off a solved problem; None without a solution."""
     if hasattr(problem, "var_dict"):
         found = problem.var_dict["y"].value
         return None if found is None else np.asarray(found, np.float64)
@@ -161,7 +161,7 @@ def shares(problem: Any) -> Floats | None:
 def categories(problem: Any, data: Choice) -> Labels | None:
     """Return the category of each group (m,), read off a solved problem.
 
-    None where the solver found no choice of one category for each.
+    None if the solver found no choice of one category for each.
     """
     y = shares(problem)
     return None if y is None else chosen(data, y)
@@ -208,5 +208,5 @@ def total(matrix: Any, row: int, y: Any) -> Any:
 
     part = slice(matrix.indptr[row], matrix.indptr[row + 1])
     terms = zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True)
-    # a row is a constraint, even where no group may publish its category
+    # a row is a constraint, even if no group may publish its category
     return 0 * y[0] + pyo.quicksum(weight * y[i] for i, weight in terms)

@@ -1,4 +1,4 @@
-"""Constraints by name: those that are declared, and by how much they are missed."""
+"""Constraints by name: their declarations and the amounts of their violations."""
 
 from math import inf
 from typing import Any
@@ -9,7 +9,7 @@ from aggopt.core.validation import Floats
 
 
 def amounts(**missed: Any) -> dict[str, float]:
-    """Return the largest number of each array, 0 where there is none above it.
+    """Return the largest number of each array, or 0 if no number exceeds 0.
 
     >>> amounts(one=np.array([-1.0, 0.5]), close=np.empty(0))
     {'one': 0.5, 'close': 0.0}
@@ -18,7 +18,7 @@ def amounts(**missed: Any) -> dict[str, float]:
 
 
 def off_whole(*shares: Floats, most: float = inf) -> float:
-    """Return how far the farthest entry is from a whole number from 0 to `most`.
+    """Return the largest distance of an entry to a whole number from 0 to `most`.
 
     >>> off_whole(np.array([0.0, 0.25, 3.0]))
     0.25
@@ -30,7 +30,7 @@ def off_whole(*shares: Floats, most: float = inf) -> float:
 
 
 def labelled(**constraints: Any) -> list[Any]:
-    """Return constraints of cvxpy, each with its name: those of a list have the same.
+    """Return constraints of cvxpy, each with its name: a list shares one name.
 
     >>> import cvxpy as cp
     >>> c = cp.Variable(2)

@@ -1,8 +1,8 @@
 """A function that declares a program, as a model: the program judges its own answer.
 
 The function takes x (n,), standardised, labels (n,), sizes (m,) and settings, and
-returns a problem of cvxpy with a variable "c", the centroids (m,).  What it minimises
-and by how much its constraints are missed is what the problem says at its variables.
+returns a problem of cvxpy with a variable "c", the centroids (m,).  The objective and
+the violations of constraints are those of the problem at its variables.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from aggopt.core.plugins.function import UserFunction
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 
-ABOUT = (  # what a function must take and return
+ABOUT = (  # arguments and result of a function
     "write a function of (x, labels, sizes, *, its settings) that returns "
     "cvxpy.Problem(cvxpy.Minimize(...), [...]), in which c = "
     'cvxpy.Variable(len(sizes), name="c").'
@@ -38,7 +38,7 @@ class DeclaredData:
 
 
 class DeclaredPoint(NamedTuple):
-    """Centroids (m,), and what the problem says at its variables with them."""
+    """Centroids (m,), with the problem's objective and violations at its variables."""
 
     c: Floats
     cost: float
@@ -53,7 +53,7 @@ class Declaration(UserFunction):
     given: ClassVar[tuple[str, ...]] = ()
 
     def told(self, x: Floats, labels: Labels, /, **settings: Any) -> DeclaredData:
-        """Return what the function is told."""
+        """Return the data that the function receives."""
         return DeclaredData(x, labels, settings)
 
     def build(
@@ -64,7 +64,8 @@ class Declaration(UserFunction):
         Raises
         ------
         JobError
-            It is no problem of cvxpy that minimises, or has no such centroids.
+            The result is not a problem of cvxpy that minimises, or its variable "c"
+            does not have this shape.
         """
         given = (data.x.copy(), data.labels.copy(), data.sizes.copy())
         problem = self.run(*given, **data.settings)
@@ -90,7 +91,7 @@ class Declaration(UserFunction):
             raise JobError(f"{name} has complex centroids.", fix=ABOUT)
 
     def point(self, data: DeclaredData, reading: Any) -> DeclaredPoint:
-        """Return a point as it is, or that of centroids (m,) with the best others."""
+        """Return a point unchanged, or that of centroids (m,) with the best others."""
         if isinstance(reading, DeclaredPoint):
             return reading
         c = np.asarray(reading, np.float64)
@@ -101,7 +102,7 @@ class Declaration(UserFunction):
 
 
 def point_in(problem: Any, data: DeclaredData) -> DeclaredPoint | None:
-    """Return the point that a solved problem holds; None where it holds none."""
+    """Return the point of a solved problem; None without a solution."""
     c, cost = problem.var_dict["c"].value, problem.objective.value
     if c is None or cost is None or any(v.value is None for v in problem.variables()):
         return None
@@ -109,7 +110,7 @@ def point_in(problem: Any, data: DeclaredData) -> DeclaredPoint | None:
 
 
 def cost_at(data: DeclaredData, at: DeclaredPoint) -> float:
-    """Return what the problem says that a point costs."""
+    """Return the problem's objective at a point."""
     return at.cost
 
 
@@ -119,9 +120,9 @@ def missed_at(data: DeclaredData, at: DeclaredPoint) -> dict[str, float]:
 
 
 def missed_by(problem: Any) -> dict[str, float]:
-    """Return by how much constraints of cvxpy are missed, by label or by place.
+    """Return the violations of constraints of cvxpy, by label or by place.
 
-    What a variable is declared to be, such as nonneg, is a constraint of its name.
+    A declaration of a variable, such as nonneg, is a constraint of its name.
     """
     found: dict[str, float] = {}
     for place, row in enumerate(problem.constraints, 1):

@@ -1,4 +1,4 @@
-"""What the models of all attributes at once share: records, groups, what is kept."""
+"""Shared parts of models of all attributes at once: records, groups, kept moments."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +17,7 @@ from aggopt.models._shift import require_mean_one
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Standardised attributes and the groups that they have in common.
+    """Standardised attributes and their common groups.
 
     Attributes
     ----------
@@ -26,11 +26,11 @@ class Records:
     labels : (n,)
         Group of each record, 0..m-1; at least one group more than the rank of Z.
     y : (n,)
-        A response that is published as it is, standardised, if there is one: its
+        A response that is published unchanged, standardised, if there is one: its
         covariance with each attribute is then kept, too.
     weights : (n,)
-        Sampling weights, of mean 1: how much each record counts in means, covariances
-        and shifts.  All alike where there are none.
+        Sampling weights, of mean 1, for means, covariances and shifts.  All equal
+        without weights.
     """
 
     Z: Floats = field(repr=False)
@@ -75,7 +75,7 @@ class Records:
 
     @cached_property
     def covariance(self) -> Floats:
-        """What is to be kept, S (d, d): n times the correlations."""
+        """The kept matrix S (d, d): n times the correlations."""
         return np.asarray(self.root.T @ self.root)
 
     @cached_property
@@ -88,14 +88,14 @@ class Records:
 
     @cached_property
     def with_response(self) -> Floats:
-        """What sum_j n_j ybar_j c_j is to be, Z'y (d,); 0 without a response."""
+        """The required sum_j n_j ybar_j c_j, Z'y (d,); 0 without a response."""
         if self.y is None:
             return np.zeros(self.Z.shape[1])
         return np.asarray(multiply_by_weights(self.Z, self.weights).T @ self.y)
 
     @cached_property
     def free(self) -> Free:
-        """What feasible centroids have in common, and what they are free in."""
+        """The fixed part of feasible centroids, and their free part."""
         if self.y is None:
             return Free(np.zeros_like(self.means), self.root, self.u[:, None])
         b = np.sqrt(self.sizes) * self.response
@@ -112,14 +112,14 @@ class Records:
 
     @cached_property
     def sums(self) -> Floats:
-        """What the linear rows are to sum up to (q, d)."""
+        """The required sums (q, d) of the linear rows."""
         fixed, _, apart = self.free
         beside = np.sqrt(self.sizes.sum()) * (apart[:, 1:].T @ fixed)
         return np.vstack([np.zeros(fixed.shape[1]), beside])
 
     @cached_property
     def renormalised(self) -> Floats:
-        """Centroids (m, d) that keep what is to be kept, nearest to the means."""
+        """Centroids (m, d) that keep the moments, nearest to the means."""
         weight = np.sqrt(self.sizes)[:, None]
         return nearest(self, weight * self.means) / weight
 
@@ -142,18 +142,18 @@ def _require_standardised(name: str, table: Floats, weights: Floats | None) -> N
 
 
 def nearest(data: Records, A: Floats) -> Floats:
-    """Return the matrix nearest to A (m, d) of those that keep what is to be kept.
+    """Return the matrix nearest to A (m, d) that keeps the moments.
 
-    A'A = S and u'A = 0, u_j = sqrt(n_j / n).  Any such matrix is Q R with Q'Q = I and
-    u'Q = 0; the nearest has the Q that is nearest to A R'.  With a response, part of it
-    is fixed (`Free`), and Q and R are those of what is left.
+    A'A = S and u'A = 0, u_j = sqrt(n_j / n).  Any matrix with these properties is Q R
+    with Q'Q = I and u'Q = 0.  The nearest has the Q that is nearest to A R'.  With a
+    response, part of the matrix is fixed (`Free`), and Q and R belong to the free part.
     """
     fixed, root, apart = data.free
     return fixed + aligned(A @ root.T, apart) @ root
 
 
 def moments_missed(data: Records, c: Floats) -> dict[str, float]:
-    """Return by how much centroids c (m, d) miss what is to be kept, per record."""
+    """Return the errors of centroids c (m, d) in the kept moments, per record."""
     n = len(data.Z)
     mean = np.abs(data.sizes @ c).max() / n
     away = c.T @ (data.sizes[:, None] * c) - data.covariance
@@ -166,7 +166,7 @@ def moments_missed(data: Records, c: Floats) -> dict[str, float]:
 
 
 def kept_in_cvxpy(data: Records, c: Any) -> dict[str, Any]:
-    """Return the rows of what is kept of the expression c (m, d), by name."""
+    """Return the rows that keep the moments of the expression c (m, d), by name."""
     import cvxpy as cp
 
     d, S = data.means.shape[1], data.covariance
@@ -183,7 +183,7 @@ def kept_in_cvxpy(data: Records, c: Any) -> dict[str, Any]:
 
 
 def keep_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:
-    """Add the rows of what is kept of the expressions c (m, d)."""
+    """Add the rows that keep the moments of the expressions c (m, d)."""
     import pyomo.environ as pyo
 
     groups, attributes = range(len(c)), range(len(c[0]))
@@ -208,7 +208,7 @@ def keep_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:
 
 
 def read(problem: Any, name: str, shape: tuple[int, ...]) -> Floats | None:
-    """Read a matrix of variables off a solved problem; None where it holds none."""
+    """Read a matrix of variables off a solved problem; None without a solution."""
     if hasattr(problem, "var_dict"):
         found = problem.var_dict[name].value
     else:
@@ -221,6 +221,6 @@ def read(problem: Any, name: str, shape: tuple[int, ...]) -> Floats | None:
 
 
 def centroids(problem: Any, data: Records) -> Floats | None:
-    """Read the centroids (m, d) off a solved problem; None where it holds none."""
+    """Read the centroids (m, d) off a solved problem; None without a solution."""
     shift = read(problem, "shift", data.means.shape)
     return None if shift is None else data.means + shift

@@ -1,11 +1,11 @@
 """Demands on several attributes that no values which keep the covariance can meet.
 
-With S = n R'R every centroid is c_j = R'p with |p|^2 <= n / n_j - 1: what is published
-of a group cannot be farther out than so many records, and where attributes determine
-each other it obeys their equations.  Demands of a group leave each attribute one of
-some intervals.  The least |p| of each choice of them is a problem of least distance:
-by Farkas, any x >= 0 with h'x > 0 shows that no p with Gp >= h is shorter than
-h'x / |G'x|.
+With S = n R'R every centroid is c_j = R'p with |p|^2 <= n / n_j - 1.  So a centroid
+cannot be farther out than the size of its group allows.  If attributes determine each
+other, centroids obey their equations.  Demands of a group leave each attribute one of
+some intervals.  The least |p| of each choice of intervals is a problem of least
+distance.  By Farkas, any x >= 0 with h'x > 0 shows that no p with Gp >= h is shorter
+than h'x / |G'x|.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,18 +22,18 @@ Interval = tuple[float, float]
 Demanded = Mapping[int, Mapping[int, Sequence[Interval]]]  # by group, by attribute
 
 LOOKED_AT = 10_000  # choices in all: about a second
-EACH = 256  # of one group: what further attributes ask is left aside
+EACH = 256  # choices of one group: demands of further attributes are ignored
 AGREE = 1e-9  # standard deviations by which demands may miss each other
-FARTHER = 1e-6  # relative: a length that rounding explains
+FARTHER = 1e-6  # relative: an excess length that rounding explains
 
 
 def require_room(data: Records, demanded: Demanded) -> None:
-    """Refuse demands of a group of which no choice keeps the covariance.
+    """Refuse demands of a group if no choice of intervals keeps the covariance.
 
     Raises
     ------
     InfeasibleInputError
-        There are such groups; the message has their numbers.
+        A group has such demands; the message lists the groups' numbers.
     """
     n = float(data.sizes.sum())
     R, left, without = data.root / np.sqrt(n), LOOKED_AT, []
@@ -72,10 +72,10 @@ def _boxes(of_group: Mapping[int, Sequence[Interval]]) -> Iterator[dict[int, Int
 
 
 def least(R: Floats, box: Mapping[int, Interval]) -> float:
-    """Return a lower bound of |p|^2 where R'p is in the box; inf where it never is."""
+    """Return a lower bound of |p|^2 for R'p in the box; inf if it is never in it."""
     from scipy.optimize import nnls
 
-    G, h = [np.zeros(len(R))], [-1.0]  # a row that always holds: there is one at least
+    G, h = [np.zeros(len(R))], [-1.0]  # a row that always holds, so that G is not empty
     for a, (low, high) in box.items():
         for sign, end in ((1.0, low), (-1.0, high)):
             if np.isfinite(end):

@@ -1,4 +1,4 @@
-"""What the models of wishes of all attributes at once have in common: their data."""
+"""Data of the models of wishes of all attributes at once."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -29,19 +29,19 @@ from aggopt.models._within import (
 
 @dataclass(frozen=True, eq=False)
 class JointWishes(Records, ABC):
-    """Standardised attributes, their groups, and what each record asks for in each.
+    """Standardised attributes, their groups, and each record's wish for each attribute.
 
     Attributes
     ----------
     delta : (n, d)
-        Distance asked between a record's value and its published one, >= 0.
+        Required distance between a record's value and its published one, >= 0.
     importance : (n, d)
-        How much the record insists, in [0, 1].
+        Importance of the record's wish, in [0, 1].
     lower, upper : (d,)
         Bounds of published values, standardised as Z is, or one for all attributes;
-        infinite without one.
+        infinite without a bound.
     alone
-        The model of each attribute by itself.
+        The model of a single attribute.
     """
 
     alone: ClassVar[Model]
@@ -62,7 +62,7 @@ class JointWishes(Records, ABC):
     @property
     @abstractmethod
     def wished(self) -> bool:
-        """Whether anything is asked for: otherwise only shifts cost."""
+        """Whether a record has a wish: otherwise only shifts cost."""
 
     @property
     def bounded(self) -> bool:
@@ -71,7 +71,7 @@ class JointWishes(Records, ABC):
 
     @cached_property
     def hard(self) -> Bool:
-        """Which records insist wholly on which attribute, importance 1 (n, d)."""
+        """Whether a record's wish for an attribute has importance 1 (n, d)."""
         return np.asarray(self.importance == 1)
 
     @cached_property
@@ -94,7 +94,7 @@ class JointWishes(Records, ABC):
 
 @dataclass(frozen=True, eq=False)
 class SquaredWishes(JointWishes):
-    """Wishes of which misses are squared, or none is allowed.
+    """Wishes whose misses are squared, or not allowed.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class SquaredWishes(JointWishes):
 
     @property
     def wished(self) -> bool:
-        """Whether anything is asked for: otherwise only shifts cost."""
+        """Whether a record has a wish: otherwise only shifts cost."""
         return self.alpha > 0 or bool(self.hard.any())
 
     @abstractmethod

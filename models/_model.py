@@ -1,4 +1,4 @@
-"""What a model file declares of itself, and the models by name."""
+"""Declaration of a model file, and the models by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,39 +9,39 @@ from aggopt.core.registry import Method
 
 
 def no_point(data: Any, reading: Any) -> None:
-    """Return None: what is read off this model's problems is no point of it."""
+    """Return None: a reading of this model's problems is not a point of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Model(Method):
-    """One optimisation model: data, declaration, and how a point of it is judged.
+    """One optimisation model: its data, its declaration, and the judge of its points.
 
     Attributes
     ----------
     kind
         The class of its problems, one of `aggopt.solvers._solver.CLASSES`.
     languages
-        Those that `build` declares it in.
+        Languages in which `build` declares the model.
     data
-        What it is to be told: a frozen class that refuses what makes no sense.
+        Class of its data: a frozen class that refuses invalid values.
     build
         (data, language) to a problem that is declared and not solved.
     objective
-        (data, point) to what is minimised, in NumPy.
+        (data, point) to the minimised objective, in NumPy.
     violations
-        (data, point) to by how much each constraint is missed, by its name in the
-        file's head; 0 or less where it holds.  Every answer is judged by these two,
-        never by what a solver says.
+        (data, point) to the violation of each constraint, by its name in the file's
+        head; 0 or less if it holds.  The objective and the violations judge every
+        answer; the solver's report never does.
     point
-        (data, reading) to a point; returns None where a reading is none.
+        (data, reading) to a point, or None if the reading is not a point.
     reader
-        (problem, data) to what is wanted of a solved problem, such as labels.
+        (problem, data) to the reading of a solved problem, such as labels.
     multipliers, proven
-        (problem, data) to multipliers, and (data, multipliers) to the bound that they
-        prove, whoever found them; None where the solver's bound is all there is.
+        (problem, data) to multipliers, and (data, multipliers) to the bound that any
+        multipliers prove; None if only the solver has a bound.
     fallback
-        (data) to what is read of a point that is feasible, found without a solver; None
-        where there is none.
+        (data) to the reading of a feasible point, found without a solver; None without
+        a fallback.
     example
         Returns small data, which solvers take a second or less for.
     impossible
@@ -69,18 +69,18 @@ class Model(Method):
 
     @property
     def judge(self) -> str | None:
-        """What judges its answers, unless it is of this package."""
+        """The user's code that judges its answers; None for this package's models."""
         return None
 
     @property
     def kinds(self) -> tuple[str, str]:
-        """By what a solver may say that it takes this model: its name, its class."""
+        """The kinds by which a solver may accept this model: its name, its class."""
         return self.name, self.kind
 
     def violation(self, data: Any, at: Any) -> float:
-        """Return the largest violation at a point, 0 where every constraint holds.
+        """Return the largest violation at a point, 0 if every constraint holds.
 
-        One that is no number is infinite.
+        A violation that is not a number counts as infinite.
         """
         missed = self.violations(data, at).values()
         return max([0.0, *(inf if isnan(v) else float(v) for v in missed)])

@@ -5,15 +5,15 @@ import numpy as np
 from aggopt.core.validation import Floats
 
 ROWS = 1 << 16  # records whose triangle is found at once: megabytes
-NOISE = 1e-10  # of the largest singular value: what rounding leaves of none
-SINGULAR = 1e-14  # the same: below, what is left is rounding
+NOISE = 1e-10  # of the largest singular value: rounding of a singular value of 0
+SINGULAR = 1e-14  # of the largest singular value: smaller ones are rounding
 
 
 def root(Z: Floats) -> Floats:
     """Return R (r, d) with R'R = Z'Z, r the rank of Z (n, d).
 
-    Worked out of triangles of Z, not of Z'Z: so directions in which the attributes
-    hardly vary keep their digits.
+    R is computed from triangles of Z, not from Z'Z.  So directions with hardly any
+    variation keep their digits.
     """
     triangle = np.empty((0, Z.shape[1]))
     for first in range(0, len(Z), ROWS):
@@ -28,8 +28,8 @@ def aligned(image: Floats, apart: Floats) -> Floats:
     """Return the Q (m, r) of largest tr(Q' image) with Q'Q = I and apart' Q = 0.
 
     `apart` (m, q) has orthonormal columns.  Q = U V', from the singular value
-    decomposition U s V' of what of the image is orthogonal to them (orthogonal
-    Procrustes).  Where it leaves directions open, vectors of cosines fill them.
+    decomposition U s V' of the part of the image orthogonal to them (orthogonal
+    Procrustes).  If it leaves directions open, vectors of cosines fill them.
     """
     if not image.size:
         return image
@@ -52,9 +52,10 @@ def _polar(Q: Floats) -> Floats:
 
 
 def _completion(W: Floats, more: int) -> Floats:
-    """Return so many more orthonormal columns, orthogonal to W (m, p).
+    """Return `more` orthonormal columns, orthogonal to W (m, p).
 
-    Of p + more cosines, which are orthonormal, at least so many lie apart from W.
+    Among p + more cosines, which are orthonormal, at least `more` are not in the span
+    of W.
     """
     m, p = W.shape
     angle = np.pi / m * np.outer(np.arange(m) + 0.5, np.arange(p + more))

@@ -1,8 +1,8 @@
-"""A model of the user's as one of the package's: judged alike, named by its origin.
+"""A user's model in the form of the package's models, named by its origin.
 
-It is a function that declares a program, a `Model`, or a file that has either a `MODEL`
-or the names that make one.  Whatever of it is called is called through its origin, so
-that what it raises reaches no message.
+It is a function that declares a program, a `Model`, or a file with either a `MODEL` or
+the names that make one.  All of its functions are called through its origin, so that
+the text of their errors reaches no message.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ from aggopt.solvers._by_language import LANGUAGES
 from aggopt.solvers._solve import class_of
 from aggopt.solvers._solver import CLASSES
 
-PARTS = MappingProxyType(  # of a file, and what they are of a model
+PARTS = MappingProxyType(  # names in a file, and the attributes of a model
     {
         "KIND": "kind",
         "LANGUAGES": "languages",
@@ -45,7 +45,7 @@ PARTS = MappingProxyType(  # of a file, and what they are of a model
 )
 OPTIONAL = ("fallback", "example", "impossible", "multipliers", "proven")
 CALLED = frozenset({*PARTS.values(), *OPTIONAL}) - {"kind", "languages"}
-# keys of [aggregation], and arguments of `by_model`, that are no model's settings
+# keys of [aggregation], and arguments of `by_model`, that are not a model's settings
 TAKEN = frozenset(
     {"method", "model", "categories", "solver", "start", "time_limit", "options"}
     | {"progress"}
@@ -67,9 +67,9 @@ class OwnModel(Model):
     Attributes
     ----------
     takes
-        What it takes: its settings are those of this function.
+        The function whose arguments are the model's settings.
     thing
-        What it was made of, if that was an object of Python's.
+        The Python object that it was made from, if there was one.
     """
 
     origin: Origin
@@ -83,18 +83,18 @@ class OwnModel(Model):
 
     @property
     def judge(self) -> str:
-        """What judges its answers."""
+        """The code that judges its answers."""
         return (
             f"its own declaration, {self.origin}" if self.declared else str(self.origin)
         )
 
     def kind_with(self, settings: Mapping[str, Any]) -> str:
-        """Return its class; that of a function by six records in two groups.
+        """Return its class; a function declares it for six records in two groups.
 
         Raises
         ------
         JobError
-            The function fails, or declares no such program.
+            The function fails, or does not declare a program of a known class.
         """
         if self.kind:
             return self.kind
@@ -103,7 +103,7 @@ class OwnModel(Model):
         return class_of(self.build(data, "cvxpy"))
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is from the same bytes, or the same object."""
+        """Whether both models are from equal bytes, or one object."""
         if not isinstance(other, OwnModel):
             return NotImplemented
         return (self.origin, self.thing) == (other.origin, other.thing)
@@ -112,7 +112,7 @@ class OwnModel(Model):
         return hash(self.origin)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Go to another process by origin: code goes by its path and hash."""
+        """Pickle by origin: code is sent to another process as its path and hash."""
         return _again, (self.origin, self.thing)
 
 
@@ -143,7 +143,7 @@ def adopted(thing: object, origin: Origin) -> OwnModel:
 def _of_function(
     function: Callable[..., Any], origin: Origin, kept: object
 ) -> OwnModel:
-    """Return the model of a function; its class is that of what it declares."""
+    """Return the model of a function; its class is that of its program."""
     declaration = Declaration.of(function, origin, TAKEN)
     return OwnModel(
         name=origin.name,
@@ -192,7 +192,7 @@ def _built(
     *,
     start: Any = None,
 ) -> Any:
-    """Return what a file declares, from `start` if it takes one."""
+    """Return the problem that a file declares, from `start` if it takes one."""
     begin = {"start": start} if start is not None and "start" in _taken(build) else {}
     return origin.run(build, data, language, **begin)
 
@@ -214,7 +214,7 @@ def _told(
     Raises
     ------
     JobError
-        It fails, or does not keep them as they are: another table would be judged.
+        The user's class fails, or changes its data: another table would be judged.
     """
     data = origin.run(kind, x.copy(), labels.copy(), **settings)
     if not origin.run(_keeps, data, x, labels):
@@ -255,7 +255,7 @@ def _parts(thing: ModuleType | Model, origin: Origin) -> dict[str, Any]:
 
 
 def _require_parts(parts: Mapping[str, Any], origin: Origin) -> None:
-    """Refuse parts that cannot be what they are to be."""
+    """Refuse parts of invalid types or values."""
     require_known(f"class of programs ({origin.name})", parts["kind"], CLASSES)
     languages = parts["languages"]
     if not isinstance(languages, tuple | list) or not languages:

@@ -46,7 +46,7 @@ class Pairs:
         return number[i, j], number[j, k], number[i, k]
 
     def mates(self, held: Floats) -> Floats:
-        """Return held (n, B) of the other record of each pair, (n, B, p); 0 beside."""
+        """Return held (n, B) of the other record of each pair, (n, B, p); else 0."""
         i, j = self.ends
         p = np.arange(len(i))
         found = np.zeros((*held.shape, len(i)))

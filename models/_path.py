@@ -32,10 +32,10 @@ def cheapest(n: int, tail: Labels, head: Labels, c: Floats) -> Labels | None:
 
 
 def bound(tail: Labels, head: Labels, c: Floats, u: Floats, most: int) -> float:
-    """Return what potentials u (n + 1,) prove of paths of `most` arcs at most.
+    """Return the bound by potentials u (n + 1,) for paths of at most `most` arcs.
 
-    A path costs u_n - u_0 and the reduced costs c_ij - u_j + u_i of its arcs, of which
-    one leaves each node at most.
+    A path costs u_n - u_0 and the reduced costs c_ij - u_j + u_i of its arcs.  At most
+    one arc leaves each node.
     """
     error = SAFE * (c + np.abs(u[head]) + np.abs(u[tail]))
     reduced = c - u[head] + u[tail] - error

@@ -1,4 +1,4 @@
-"""The models by name, and those of the user's that jobs name."""
+"""Registry of the models by name, and of the user's models that jobs name."""
 
 from aggopt.core.registry import Registry
 from aggopt.models._model import Model

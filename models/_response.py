@@ -1,4 +1,4 @@
-"""What centroids are free in that keep their covariance with a response as well."""
+"""Free part of centroids that also keep their covariance with a response."""
 
 from typing import NamedTuple
 
@@ -24,17 +24,17 @@ class Free(NamedTuple):
 
 
 def beside_response(R: Floats, u: Floats, b: Floats, kept: Floats, n: int) -> Free:
-    """Return what a response, standardised, leaves free of n records with root R.
+    """Return the part of n records with root R that a response leaves free.
 
-    b (m,) are its group means times sqrt(n_j), `kept` (d,) its products with the
-    attributes.  With A = sqrt(n_j) c_j = Q R, Q'b is to be t, R't = kept, so that Q is
-    v w' and a part apart from v = b / |b|, w = t / |b|; the Gram matrix of that part
-    is I - w w'.  Proof: docs/mathematics/joint.md.
+    The response is standardised.  b (m,) are its group means times sqrt(n_j), `kept`
+    (d,) its products with the attributes.  With A = sqrt(n_j) c_j = Q R, Q'b must be
+    t, R't = kept.  So Q is v w' and a part apart from v = b / |b|, w = t / |b|.  The
+    Gram matrix of that part is I - w w'.  Proof: docs/mathematics/joint.md.
 
     Raises
     ------
     InfeasibleInputError
-        That is not positive semidefinite, or there are too few groups for it.
+        The Gram matrix is not positive semidefinite, or there are too few groups.
     """
     _require_groups(len(b), len(R))
     t = R @ kept / np.sum(R**2, axis=1)

@@ -1,4 +1,4 @@
-"""What runs of sorted values cost as groups, and in what unit."""
+"""Costs of runs of sorted values as groups, and the unit of costs."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ from aggopt.errors import JobError, require_known
 
 COSTS = ("sse", "sae", "maxdist")
 CENTROIDS = ("any", "integer")
-FAINTEST = 2.0**-500  # of the values' width: the squares of what is in it stay finite
+FAINTEST = 2.0**-500  # of the values' width: squares in this unit stay finite
 
 
 class RunCost(NamedTuple):
-    """What a group costs, one of COSTS, with which CENTROIDS, and in which unit."""
+    """Cost of a group, one of COSTS, with its kind of CENTROIDS and its unit."""
 
     cost: str
     centroids: str
@@ -33,7 +33,7 @@ def require_cost(cost: str, centroids: str) -> None:
 
 
 def unit_of(x: Floats, k: int) -> float:
-    """Return a power of two near the width of a group of k; 1 where all are equal."""
+    """Return a power of two near the width of a group of k; 1 if all are equal."""
     widths = x[k - 1 :] - x[: len(x) - k + 1]
     positive = widths[widths > 0]
     if not positive.size:

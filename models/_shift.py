@@ -1,4 +1,4 @@
-"""What the models that shift centroids share: their data and two ways to read it."""
+"""Shared parts of the models that shift centroids: data and readers of centroids."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,12 +16,12 @@ from aggopt.models._within import (
     stretched_within,
 )
 
-FARTHEST = 1e6  # standard deviations that may be asked for
+FARTHEST = 1e6  # standard deviations: the largest distance of a wish
 
 
 @dataclass(frozen=True, eq=False)
 class Wishes:
-    """One standardised attribute, its groups, and what each record asks for.
+    """One standardised attribute, its groups, and the wish of each record.
 
     Attributes
     ----------
@@ -30,14 +30,14 @@ class Wishes:
     labels : (n,)
         Group of each record, 0..m-1; at least two groups.
     delta : (n,)
-        Distance asked between a record's value and its published one, >= 0.
+        Required distance between a record's value and its published one, >= 0.
     importance : (n,)
-        How much the record insists, in [0, 1].
+        Importance of the record's wish, in [0, 1].
     lower, upper
-        Bounds of published values, standardised as x is; infinite without one.
+        Bounds of published values, standardised as x is; infinite without a bound.
     weights : (n,)
-        Sampling weights, of mean 1: how much each record counts in means, variances
-        and shifts.  All alike where there are none.
+        Sampling weights, of mean 1, for means, variances and shifts.  All equal without
+        weights.
     """
 
     x: Floats = field(repr=False)
@@ -102,7 +102,7 @@ class Wishes:
 
     @cached_property
     def hard(self) -> Bool:
-        """Which records insist wholly, importance 1 (n,)."""
+        """Whether each record's wish has importance 1 (n,)."""
         return np.asarray(self.importance == 1)
 
 
@@ -134,10 +134,9 @@ def require_share(alpha: float) -> None:
 def renormalised(data: Wishes) -> Floats:
     """Return centroids (m,) that keep mean and variance: group means, stretched.
 
-    They are the optimum at alpha = 0.  Where all group means coincide there is
-    nothing to stretch, and the group numbers, standardised, stand in.  Those that
-    leave the bounds, if there are any, are moved to them and the others stretched
-    farther; where that is not possible they are as without bounds.
+    They are the optimum at alpha = 0.  If all group means coincide, the standardised
+    group numbers replace them.  Centroids beyond a bound are moved to it, and the
+    others stretched farther.  If that is impossible, bounds are ignored.
     """
     c = _stretched(data)
     if max(outside(c, data.lower, data.upper).values()) == 0:
@@ -158,7 +157,7 @@ def _stretched(data: Wishes) -> Floats:
 
 
 def centroids(problem: Any, data: Wishes) -> Floats | None:
-    """Read the centroids (m,) off a solved problem; None where it holds none."""
+    """Read the centroids (m,) off a solved problem; None without a solution."""
     if hasattr(problem, "var_dict"):
         shift = problem.var_dict["shift"].value
     else:

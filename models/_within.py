@@ -1,14 +1,15 @@
-"""Bounds of published values, as the models that shift centroids have them.
+"""Bounds of published values in the models that shift centroids.
 
 With mean 0 and variance 1, and every c_j between lower and upper:
 
-- 0 lies between them;
+- 0 is between them;
 - sum_j n_j (c_j - lower)(upper - c_j) >= 0 makes -lower upper >= 1 (Bhatia and Davis);
-- of all c >= lower with mean 0 the largest variance has one group, the smallest, above
-  lower, and all others there: lower^2 (n - n_j) / n_j >= 1.  Of upper alike.
+- among all c >= lower with mean 0, the variance is largest if the smallest group is
+  above lower and all others are at it: lower^2 (n - n_j) / n_j >= 1.  Likewise for
+  upper.
 
-The first and the third are enough where there is one bound and no hard wish: from the
-point with all c_j = 0 the variance grows without a jump to the largest.
+The first and the third suffice with one bound and without hard wishes: from the point
+with all c_j = 0 the variance grows continuously to the largest.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models._constraints import amounts
 
 Bound = Floats | float
-NEAR = 1e-6  # standard deviations by which solvers miss a bound that they keep
+NEAR = 1e-6  # standard deviations: tolerance of solvers at a bound
 ROUNDING = 1e-9  # relative: a necessary condition missed by less may hold
 FLAT = 1e-18  # a variance that rounding leaves of none
 
@@ -33,12 +34,12 @@ def is_bounded(lower: Bound, upper: Bound) -> bool:
 
 
 def outside(c: Floats, lower: Bound, upper: Bound) -> dict[str, float]:
-    """Return by how much the farthest of c (m,) or (m, d) lies beyond either bound."""
+    """Return the largest excess of c (m,) or (m, d) beyond lower and upper."""
     return amounts(lower=lower - c, upper=c - upper)
 
 
 def snapped(c: Floats, lower: Bound, upper: Bound, near: Bound = NEAR) -> Floats:
-    """Return c with what lies beyond a bound by no more than `near` on that bound."""
+    """Return c with values beyond a bound by at most `near` moved to that bound."""
     inside = np.clip(c, lower, upper)
     return np.where(np.abs(inside - c) <= near, inside, c)
 
@@ -81,8 +82,8 @@ def stretched_within(
 ) -> Floats | None:
     """Return centroids (m,) of mean 0 and variance 1 within bounds, near the means.
 
-    They are a + b C_j, or the bound that this would cross; None where none such are
-    found.
+    They are a + b C_j, or the bound that this would cross.  None if the search finds
+    none.
     """
     c, free, n = means.copy(), np.ones(len(means), dtype=bool), sizes.sum()
     while free.any():

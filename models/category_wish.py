@@ -1,22 +1,22 @@
 r"""Category wishes: categories away from the records' own, frequencies kept.
 
-A record may ask that the category published for it keeps a distance from its own, and
-say how much it insists: the categorical P3M.  Each group publishes one category; the
-release has each category as often as the originals, within a slack, and loses no more
-than a budget.
+A record may wish that the category published for it keeps a distance from its own, and
+give this wish an importance: the categorical P3M.  Each group publishes one category.
+The release has each category as often as the originals, within a slack, and loses no
+more than a budget.
 
 Data
     loss       D_jc  (m, C)  loss when group j publishes category c; inf: it may not
-    weights    W_rj  (R, m)  what group j adds to row r, as in `frequencies`: its size
-    counts     N_rc  (R, C)  what the release is to have: the table of the originals
-    slack      s_rc  (R, C)  by how many records it may differ
+    weights    W_rj  (R, m)  records that group j adds to row r, as in `frequencies`
+    counts     N_rc  (R, C)  required counts of the release: the table of the originals
+    slack      s_rc  (R, C)  number of records by which the release may differ
     unmet      U_jc  (m, C)  importance of the records of group j that are nearer to c
-                             than they ask: sum_i w_i [d(x_i, c) < delta_i]
-    budget     B             what may be lost
+                             than required: sum_i w_i [d(x_i, c) < delta_i]
+    budget     B             largest loss
     shares                   "whole": a group has one category; "any": shares of them
     n_t, ...                 of symmetry class t: groups with equal D, U and W
 Variables
-    y_tc                     how many groups of class t publish c, where D_tc is finite
+    y_tc                     number of groups of class t that publish c, if D_tc < inf
 Minimise
     sum_tc U_tc y_tc
 Subject to
@@ -33,8 +33,8 @@ prove the bound
     sum_t n_t min_c (U_tc + b D_tc + sum_r l_rc W_rt)
         - sum_rc (l_rc N_rc + s_rc |l_rc|) - b B.
 
-Without an order or a tree, and with equal importances, what is met is what is lost:
-such a program only finds out how much of the budget can be spent.
+Without an order or a tree, and with equal importances, each met wish is a loss: the
+program then only finds how much of the budget can be spent.
 
 Source: ours, after Mortazavi and Jalili, Transactions on Data Privacy 10 (2017).
 """
@@ -62,7 +62,7 @@ from aggopt.models._model import Model
 
 LANGUAGES = ("cvxpy", "pyomo")
 SHARES = ("whole", "any")
-EPS = 4 * float(np.finfo(float).eps)  # of each number that is added: what it rounds
+EPS = 4 * float(np.finfo(float).eps)  # rounding of each number that is added
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Data(Choice):
 
     @property
     def key(self) -> Floats:
-        """What symmetric groups have in common, (m, 2 C + R)."""
+        """The rows (m, 2 C + R) that are equal for symmetric groups."""
         return np.hstack([super().key, self.unmet])
 
 
@@ -96,8 +96,8 @@ def unmet(
 ) -> Floats:
     """Return the importance that each group leaves unmet by each category, (m, C).
 
-    `distances` (n, C) are those of each record's own category from each, `delta` what
-    it asks for, `importance` how much it insists: numbers, or (n,).
+    `distances` (n, C) are the distances of each record's own category from every
+    category.  `delta` and `importance` are those of its wish: numbers, or (n,).
 
     >>> unmet(np.array([0, 0, 1]), 1.0 - np.eye(2)[[0, 1, 1]], 0.5, [1.0, 0.2, 1.0])
     array([[1. , 0.2],
@@ -154,7 +154,7 @@ def _in_pyomo(data: Data) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     return fsum(data.of_pairs(data.unmet) * at.y)
 
 
@@ -218,7 +218,7 @@ def example() -> Data:
     """Return small data: five groups of two or three records, three categories."""
     count = np.array([[2, 0, 0], [2, 1, 0], [2, 1, 0], [2, 0, 0], [0, 0, 3]], float)
     sizes = count.sum(axis=1)
-    insist = np.array([0.1, 1.0, 0.1])  # those of the second category do
+    insist = np.array([0.1, 1.0, 0.1])  # only the second category has hard wishes
     table, slack = count.sum(axis=0)[None], np.full((1, 3), 3.0)
     return Data(sizes[:, None] - count, sizes[None], table, slack, count * insist, 6.0)
 

@@ -1,8 +1,8 @@
 r"""Records to t-close groups directly, at the least loss: for a dozen records.
 
-Which pairs share a group, and how large it is, says it all.  The loss of a group of s
-records is the sum of the squared distances of its pairs, over s; its EMD, times its
-size, is a sum of absolute values that are linear in the pairs.
+The pairs that share a group, with its size, determine a partition.  The loss of a group
+of s records is the sum of the squared distances of its pairs, over s.  Its EMD, times
+its size, is a sum of absolute values that are linear in the pairs.
 
 Data
     x        (n, d)  records, standardised: mean 0, variance 1, no unit
@@ -230,7 +230,7 @@ def _close_in_pyomo(problem: Any, data: Data, together: list[Any]) -> None:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     return fsum((data.distances[:, None] / data.sizes * at.w).ravel())
 
 

@@ -1,15 +1,16 @@
-r"""What any t-close partition loses at least.
+r"""A lower bound of the loss of any t-close partition.
 
 A group's mean of a function f of the confidential value is within t of the table's if
-f is 1-Lipschitz (Kantorovich).  So the group means vary little along f; where f says
-much about the quasi-identifiers, they vary little along those, too, and what the means
-do not vary is lost (law of total variance).  W is the mean covariance within groups.
+f is 1-Lipschitz (Kantorovich).  So the group means vary little along f.  If f explains
+much of the quasi-identifiers, the group means vary little along these, too.  Variance
+that the means lack is lost (law of total variance).  W is the mean covariance within
+groups.
 
 Data
     x         (n, d)  quasi-identifiers, standardised: mean 0, variance 1, no unit
     r         (n,)    place of each confidential value, from 0 to 1
     t                 largest EMD that a group may have
-    pieces p          f rises or falls by the way on each of p pieces of [0, 1]
+    pieces p          f has slope 1 or -1 on each of p pieces of [0, 1]
     v_ij      (n, p)  length of r_i's way in piece j, less its mean: f = sum_j +-v_j
     L         (d+p, q)  root of the covariance of (x, v): Sigma = L L', derived
     s_l       (p,)    signs of f, l = 1..2^(p-1): every f with these pieces
@@ -22,7 +23,7 @@ Subject to
     lipschitz:  s_l' (Sigma - W)_vv s_l <= t^2          for each l
 
 Class: SDP.  By duality every multiplier >= 0 of lipschitz proves a bound, a sum of
-eigenvalues, so that no solver need be trusted.
+eigenvalues.  So no solver need be trusted.
 
 Source: this package, for the ordered EMD of Li, Li and Venkatasubramanian, ICDE 2007.
 """
@@ -85,14 +86,14 @@ class Data:
 
     @cached_property
     def root(self) -> Floats:
-        """L, with as many columns as Sigma has eigenvalues that are no rounding."""
+        """L, with one column for each eigenvalue of Sigma above rounding."""
         values, vectors = np.linalg.eigh(self.covariance)
         kept = values > 1e-12 * max(values[-1], 1e-300)
         return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
     @cached_property
     def along(self) -> Floats:
-        """s_l' L of every f, (2^(p-1), q); f and -f say the same."""
+        """s_l' L of every f, (2^(p-1), q); f and -f are equivalent."""
         signs = np.array([(1, *s) for s in product((1, -1), repeat=self.pieces - 1)])
         return np.asarray(signs @ self.root[self.x.shape[1] :])
 
@@ -127,7 +128,7 @@ def build(data: Data, language: str) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     return float(np.sum(data.loss * at.Y))
 
 
@@ -148,8 +149,8 @@ def proven(data: Data, multipliers: Floats) -> float:
         tr(W_xx) / d = tr loss - <loss, B>
                     >= tr loss - t^2 sum z - <loss - sum_l z_l a_l a_l', B>
 
-    and of all 0 <= B <= I, the last product is largest where it is the sum of the
-    positive eigenvalues.
+    and over all 0 <= B <= I, the largest last product is the sum of the positive
+    eigenvalues.
     """
     z = np.maximum(multipliers, 0.0)
     left = data.loss - (data.along.T * z) @ data.along

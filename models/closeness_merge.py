@@ -1,7 +1,7 @@
 r"""Merge groups into t-close unions, at the least loss.
 
-Groups that are not t-close are united with others until each union is.  Of some unions
-that were proposed, those are chosen that hold every group once and lose least.
+Groups that are not t-close are united with others until each union is.  Among proposed
+unions, the program chooses unions that hold every group once and lose least.
 
 Data
     x           (n, d)  records, standardised: mean 0, variance 1, no unit
@@ -84,7 +84,7 @@ class Data:
 
     @cached_property
     def first(self) -> Labels:
-        """Where each union starts in `column` and `group`, (q,)."""
+        """Start of each union in `column` and `group`, (q,)."""
         return np.flatnonzero(np.diff(self.column, prepend=-1))
 
     @cached_property
@@ -128,7 +128,7 @@ class Data:
 
     @cached_property
     def barred(self) -> Labels:
-        """Which unions are not t-close or too small."""
+        """Indices of the unions that are not t-close or too small."""
         far = self.numerators > self.ordered.limits(self.t)[self.union_sizes]
         return np.flatnonzero(far | (self.union_sizes < self.k))
 
@@ -217,7 +217,7 @@ def _in_pyomo(data: Data) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     return fsum(data.costs * at.y)
 
 
@@ -260,7 +260,7 @@ def _members(data: Data) -> list[list[int]]:
 def labels(problem: Any, data: Data) -> Labels | None:
     """Return the union of each record (n,), read off a solved problem.
 
-    None where the solver found no choice that holds every group once.
+    None if the solver found no choice that holds every group once.
     """
     if hasattr(problem, "var_dict"):
         y = problem.var_dict["y"].value

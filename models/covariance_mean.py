@@ -1,9 +1,9 @@
 r"""Nearest centroids that keep the means and the whole covariance matrix.
 
-All attributes at once, standardised.  Of all centroids with which the released
-attributes have the means, variances and correlations of the originals, those nearest
-to the group means.  Where a response is published as it is beside them, its covariance
-with each attribute is kept, too, and so its regression on them.
+All attributes at once, standardised.  The model finds the centroids nearest to the
+group means with which the release has the means, variances and correlations of the
+originals.  If a response is published unchanged with them, its covariance with each
+attribute is kept, too, and so its regression on them.
 
 Data
     Z         (n, d)  original values, standardised: mean 0, variance 1, no unit
@@ -109,7 +109,7 @@ def _in_pyomo(data: Data, first: Floats) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     return float(np.sum(data.sizes[:, None] * (at.c - data.means) ** 2))
 
 
@@ -119,7 +119,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def centroids(problem: Any, data: Data) -> Floats | None:
-    """Read the centroids (m, d) off a solved problem; None where it holds none."""
+    """Read the centroids (m, d) off a solved problem; None without a solution."""
     return read(problem, "c", data.means.shape)
 
 
@@ -127,7 +127,8 @@ def multipliers_at(data: Data, c: Floats) -> Floats:
     """Return the multipliers of the covariance (r, r) that stationary centroids have.
 
     With A = sqrt(n_j) c_j = Q R and B = sqrt(n_j) C_j they are N = Q'B R', made
-    symmetric: those of Q'Q = I.  With a response, Q and R are those of what is free.
+    symmetric: the multipliers of Q'Q = I.  With a response, Q and R belong to the free
+    part.
     """
     fixed, root, _ = data.free
     A = np.sqrt(data.sizes)[:, None] * c
@@ -150,10 +151,10 @@ def proven(data: Data, multipliers: Floats) -> float:
         tr S + tr G - tr N - tr(N^-1 K)
 
     is no more than the least value (the Lagrangian of Q'Q = I, minimised over all Q),
-    and equal to it where N^2 = K.  N has the eigenvectors p of the multipliers, and the
-    eigenvalues that are best for these: sqrt(p'K p).  With a response, R is that of
-    what is free, B what of it is orthogonal to the response, and 2 tr(fixed'B) goes
-    off.  Rounding is taken off.
+    and equal to it if N^2 = K.  N has the eigenvectors p of the multipliers, and the
+    best eigenvalues for them: sqrt(p'K p).  With a response, R belongs to the free
+    part, B is the part orthogonal to the response, and 2 tr(fixed'B) is subtracted.
+    An allowance for rounding is subtracted.
     """
     fixed, root, apart = data.free
     B = data.target - apart @ (apart.T @ data.target)

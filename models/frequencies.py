@@ -1,22 +1,23 @@
 r"""Frequencies: the category of each group at least loss, frequencies kept.
 
-Each group publishes one category.  The most frequent one of each group loses least,
-and distorts how often a category is found in the release; here that is kept, within a
-slack or for a price.  Groups with equal losses and equal weights are symmetric, and
-counted by one whole number.
+Each group publishes one category.  The most frequent one of each group loses least, but
+distorts the frequencies of categories in the release.  Here the frequencies are kept,
+within a slack or for a price.  Groups with equal losses and equal weights are
+symmetric, and counted by one whole number.
 
 Data
     loss       D_jc  (m, C)  loss when group j publishes category c; inf: it may not
-    weights    W_rj  (R, m)  what group j adds to row r: its size; or, for the table
-                             with a published attribute, its records of value r
-    counts     N_rc  (R, C)  what the release is to have: the table of the originals
-    slack      s_rc  (R, C)  by how many records it may differ; None with a price
-    price      p             what each record of difference costs; None with a slack
+    weights    W_rj  (R, m)  records that group j adds to row r: its size; or, for the
+                             table with a published attribute, its records of value r
+    counts     N_rc  (R, C)  required counts of the release: the table of the originals
+    slack      s_rc  (R, C)  number of records by which the release may differ; None
+                             with a price
+    price      p             cost of each record of difference; None with a slack
     shares                   "whole": a group has one category; "any": shares of them
-    n_t, D_tc, W_rt          number of groups of symmetry class t, and what they have in
-                             common, derived from loss and weights
+    n_t, D_tc, W_rt          number of groups of symmetry class t, and their common loss
+                             and weight, derived from loss and weights
 Variables
-    y_tc                     how many groups of class t publish c, where D_tc is finite
+    y_tc                     number of groups of class t that publish c, if D_tc < inf
     over_rc, under_rc        records of difference, with a price only
 Minimise
     sum_tc D_tc y_tc + p sum_rc (over_rc + under_rc)
@@ -60,7 +61,7 @@ from aggopt.models._model import Model
 
 LANGUAGES = ("cvxpy", "pyomo")
 SHARES = ("whole", "any")
-EPS = 4 * float(np.finfo(float).eps)  # of each number that is added: what it rounds
+EPS = 4 * float(np.finfo(float).eps)  # rounding of each number that is added
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,7 @@ class Data(Choice):
 
 
 def require_slack_or_price(slack: object, price: object) -> None:
-    """Refuse both, neither, and a price that is none."""
+    """Refuse both, neither, and an invalid price."""
     if (slack is None) == (price is None):
         raise JobError(
             "Neither slack nor price is given."
@@ -158,7 +159,7 @@ def _in_pyomo(data: Data) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     off = fsum(at.over.ravel()) + fsum(at.under.ravel())
     return fsum(data.costs * at.y) + (data.price or 0.0) * off
 
@@ -232,7 +233,7 @@ def dual(data: Data, multipliers: Floats) -> tuple[float, Floats]:
 
 
 def rounded_up(data: Data, bound: float) -> float:
-    """Return the least objective from a bound on: whole where all that is added is."""
+    """Return the least objective from a bound on: whole if all its terms are."""
     numbers = [data.costs]
     if data.price is not None:
         numbers += [data.weights, data.counts, np.array([data.price])]

@@ -1,23 +1,22 @@
 r"""P3M: shift group centroids away from the originals, keeping mean and variance.
 
-One attribute at a time, standardised.  A record may ask that its published value
-keeps a distance from its own value (`delta`) and say how much it insists
-(`importance`): with importance near 1 the wish is nearly hard, with 0 a miss costs
-its square.
+One attribute at a time, standardised.  A record may wish that its published value keeps
+a distance from its own value (`delta`), with an `importance`.  With importance near 1
+the wish is nearly hard, with 0 a miss costs its square.
 
 Data
     x           (n,)  original values, standardised: mean 0, variance 1, no unit
     labels      (n,)  group j of each record i, 0..m-1; at least two groups
-    delta       (n,)  distance asked between x_i and its published value, >= 0
-    importance  (n,)  w_i, how much record i insists, in [0, 1]; 1 is a hard wish: the
-                      distance is then exact, and c_j one of two values
+    delta       (n,)  required distance of x_i and its published value, >= 0
+    importance  (n,)  w_i, importance of record i's wish, in [0, 1]; 1 is a hard wish:
+                      the distance is then exact, and c_j one of two values
     alpha             weight of the distances against the shifts, in [0, 1]
-    lower, upper      bounds of what is published, if any: standardised as x is
+    lower, upper      bounds of published values, if any: standardised as x is
     v           (n,)  sampling weight of each record, of mean 1; all 1 if left out
     n_j, C_j    (m,)  sum of v and weighted mean of each group: without v its size
 Variables
     shift_j     (m,)  published centroid less group mean: c_j = C_j + shift_j
-    gamma_i     (n,)  what record i is missed by, in squared distance
+    gamma_i     (n,)  miss of record i's wish, in squared distance
 Minimise
     alpha * sum_i gamma_i^2 + (1 - alpha) * sum_j n_j shift_j^2
 Subject to
@@ -141,7 +140,7 @@ def _in_pyomo(data: Data, first: Point) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     missed = np.sum(at.gamma**2)
     moved = np.sum(data.sizes * at.shift**2)
     return float(data.alpha * missed + (1 - data.alpha) * moved)
@@ -171,8 +170,8 @@ def point(data: Data, centroids: Floats) -> Point:
 def demanded(data: Data) -> tuple[Labels, Floats]:
     """Return the groups with hard wishes (g,), and their possible centroids (g, 2).
 
-    A centroid that one of the group's records cannot accept, or that lies beyond a
-    bound, is nan.
+    A centroid that one of the group's records cannot accept, or that is beyond a bound,
+    is nan.
     """
     rows = np.flatnonzero(data.hard)
     groups, first, where = np.unique(

@@ -1,23 +1,23 @@
 r"""Joint P3M: shift centroids away from the originals, keeping every correlation.
 
-All attributes at once, standardised.  The wishes are those of P3M, of each record and
-attribute; in place of each attribute's variance the whole covariance matrix is kept.
+All attributes at once, standardised.  Each record has a wish as in P3M for each
+attribute.  The whole covariance matrix is kept in place of each attribute's variance.
 
 Data
     Z           (n, d)  original values, standardised: mean 0, variance 1, no unit
     labels      (n,)    group j of each record i, 0..m-1; more groups than Z has rank
-    delta       (n, d)  distance asked between z_ia and its published value, >= 0
-    importance  (n, d)  w_ia, how much record i insists, in [0, 1]; 1 is a hard wish:
-                        the distance is then exact, and c_ja one of two values
+    delta       (n, d)  required distance of z_ia and its published value, >= 0
+    importance  (n, d)  w_ia, importance of record i's wish, in [0, 1]; 1 is a hard
+                        wish: the distance is then exact, and c_ja one of two values
     alpha               weight of the distances against the shifts, in [0, 1]
     lower, upper        bounds of each attribute's values, if any, standardised as Z is
     n_j, C_j    (m, d)  size and mean of each group, derived from Z and labels
     S           (d, d)  Z'Z, n times the covariance matrix
-    y           (n,)    a response that is published as it is, standardised, if any
+    y           (n,)    a response that is published unchanged, standardised, if any
     ybar_j      (m,)    its mean in each group
 Variables
     shift_j     (m, d)  published centroid less group mean: c_j = C_j + shift_j
-    gamma_ia    (n, d)  what record i is missed by, in squared distance
+    gamma_ia    (n, d)  miss of record i's wish, in squared distance
 Minimise
     alpha * sum_ia gamma_ia^2 + (1 - alpha) * sum_j n_j |shift_j|^2
 Subject to
@@ -142,7 +142,7 @@ def _in_pyomo(data: Data, first: Point) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     missed = np.sum(at.gamma**2)
     moved = np.sum(data.sizes[:, None] * at.shift**2)
     return float(data.alpha * missed + (1 - data.alpha) * moved)

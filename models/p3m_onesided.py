@@ -1,22 +1,22 @@
 r"""One-sided P3M: only coming too close to an original costs anything.
 
-One attribute at a time, standardised.  P3M asks a record's published value to lie at
-the distance `delta` and makes it pay for lying farther away, too.  Here the distance is
-a least one: who is far enough away pays nothing.
+One attribute at a time, standardised.  P3M requires a record's published value to be at
+the distance `delta`, and a larger distance costs, too.  Here `delta` is a least
+distance: a value that is far enough away costs nothing.
 
 Data
     x           (n,)  original values, standardised: mean 0, variance 1, no unit
     labels      (n,)  group j of each record i, 0..m-1; at least two groups
-    delta       (n,)  distance asked between x_i and its published value, >= 0
-    importance  (n,)  w_i, how much record i insists, in [0, 1]; 1 is a hard wish: the
-                      distance must then be kept
+    delta       (n,)  required distance of x_i and its published value, >= 0
+    importance  (n,)  w_i, importance of record i's wish, in [0, 1]; 1 is a hard wish:
+                      the distance must then be kept
     alpha             weight of the distances against the shifts, in [0, 1]
-    lower, upper      bounds of what is published, if any: standardised as x is
+    lower, upper      bounds of published values, if any: standardised as x is
     v           (n,)  sampling weight of each record, of mean 1; all 1 if left out
     n_j, C_j    (m,)  sum of v and weighted mean of each group: without v its size
 Variables
     shift_j     (m,)  published centroid less group mean: c_j = C_j + shift_j
-    gamma_i     (n,)  by what the published value is too near, in squared distance
+    gamma_i     (n,)  shortfall of record i's distance, in squared distance
 Minimise
     alpha * sum_i gamma_i^2 + (1 - alpha) * sum_j n_j shift_j^2
 Subject to
@@ -53,7 +53,7 @@ from aggopt.models._shift import (
 from aggopt.models._within import keep_within_in_pyomo, within_in_cvxpy
 
 LANGUAGES = ("cvxpy", "pyomo")
-TOUCH = 1e-9  # standard deviations by which what two hard wishes bar may overlap
+TOUCH = 1e-9  # standard deviations by which intervals barred by hard wishes may overlap
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ def _in_pyomo(data: Data, first: Point) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     missed = np.sum(at.gamma**2)
     moved = np.sum(data.sizes * at.shift**2)
     return float(data.alpha * missed + (1 - data.alpha) * moved)
@@ -173,7 +173,7 @@ def point(data: Data, centroids: Floats) -> Point:
 def allowed(data: Data) -> dict[int, list[tuple[float, float]]]:
     """Return the intervals that hard wishes leave the centroids of groups with any.
 
-    They are within the bounds; of a group to which no value is left there is none.
+    They are within the bounds.  A group without an allowed value has no interval.
     """
     rows = np.flatnonzero(data.hard & (data.delta > 0))
     found: dict[int, list[tuple[float, float]]] = {}

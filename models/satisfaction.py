@@ -1,23 +1,23 @@
-r"""Satisfaction: publish as many values as asked at the distance that was asked.
+r"""Satisfaction: publish as many values as possible at the required distance.
 
-One attribute at a time, standardised.  P3M's squares stand in for what is wanted: that
-a published value keeps its distance, or not.  Here that is counted itself, against a
-price for moving the centroids.
+One attribute at a time, standardised.  The aim is that published values keep their
+distance; P3M's squares only approximate it.  Here the satisfied wishes are counted,
+against a price for moving the centroids.
 
 Data
     x           (n,)  original values, standardised: mean 0, variance 1, no unit
     labels      (n,)  group j of each record i, 0..m-1; at least two groups
-    delta       (n,)  least distance asked between x_i and its published value, >= 0
-    importance  (n,)  w_i, what it is worth that record i gets it, in [0, 1]
+    delta       (n,)  least distance of x_i and its published value, >= 0
+    importance  (n,)  w_i, worth of satisfying record i's wish, in [0, 1]
     price             of one squared standard deviation of shift, per record, > 0
-    lower, upper      bounds of what is published, if any: standardised as x is
+    lower, upper      bounds of published values, if any: standardised as x is
     v           (n,)  sampling weight of each record, of mean 1; all 1 if left out
     n_j, C_j    (m,)  sum of v and weighted mean of each group: without v its size
     M_i         (n,)  sqrt(n / n_j) + |x_i| + delta_i, a distance no centroid exceeds
 Variables
     shift_j     (m,)  published centroid less group mean: c_j = C_j + shift_j
-    above_i     (n,)  1 when c_j lies delta_i or more above x_i
-    below_i     (n,)  1 when c_j lies delta_i or more below x_i
+    above_i     (n,)  1 when c_j is delta_i or more above x_i
+    below_i     (n,)  1 when c_j is delta_i or more below x_i
 Minimise
     price * sum_j n_j shift_j^2 - sum_i w_i (above_i + below_i)
 Subject to
@@ -158,7 +158,7 @@ def _in_pyomo(data: Data, first: Point) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     moved = np.sum(data.sizes * at.shift**2)
     pleased = np.sum(data.importance * (at.above + at.below))
     return float(data.price * moved - pleased)

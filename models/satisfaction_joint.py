@@ -1,24 +1,24 @@
-r"""Joint satisfaction: as many values at the distance asked, every correlation kept.
+r"""Joint satisfaction: most values at the required distance, every correlation kept.
 
-All attributes at once, standardised.  Counted is, by importance, which published values
-keep the distance that was asked, against a price for moving the centroids.
+All attributes at once, standardised.  The published values that keep the required
+distance are counted by importance, against a price for moving the centroids.
 
 Data
     Z           (n, d)  original values, standardised: mean 0, variance 1, no unit
     labels      (n,)    group j of each record i, 0..m-1; more groups than Z has rank
-    delta       (n, d)  least distance asked between z_ia and its published value, >= 0
-    importance  (n, d)  w_ia, what it is worth that record i gets it, in [0, 1]
+    delta       (n, d)  least distance of z_ia and its published value, >= 0
+    importance  (n, d)  w_ia, worth of satisfying record i's wish, in [0, 1]
     price               of one squared standard deviation of shift, per record, > 0
     lower, upper        bounds of each attribute's values, if any, standardised as Z is
     n_j, C_j    (m, d)  size and mean of each group, derived from Z and labels
     S           (d, d)  Z'Z, n times the covariance matrix
-    y           (n,)    a response that is published as it is, standardised, if any
+    y           (n,)    a response that is published unchanged, standardised, if any
     ybar_j      (m,)    its mean in each group
     M_ia        (n, d)  sqrt(n / n_j) + |z_ia| + delta_ia: no distance exceeds it
 Variables
     shift_j     (m, d)  published centroid less group mean: c_j = C_j + shift_j
-    above_ia    (n, d)  1 when c_ja lies delta_ia or more above z_ia
-    below_ia    (n, d)  1 when c_ja lies delta_ia or more below z_ia
+    above_ia    (n, d)  1 when c_ja is delta_ia or more above z_ia
+    below_ia    (n, d)  1 when c_ja is delta_ia or more below z_ia
 Minimise
     price * sum_j n_j |shift_j|^2 - sum_ia w_ia (above_ia + below_ia)
 Subject to
@@ -74,7 +74,7 @@ class Data(JointWishes):
 
     @property
     def wished(self) -> bool:
-        """Whether anything is asked for: otherwise only shifts cost."""
+        """Whether a record has a wish: otherwise only shifts cost."""
         return True
 
     @property
@@ -180,7 +180,7 @@ def _counts_in_pyomo(first: Floats) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     moved = np.sum(data.sizes[:, None] * at.shift**2)
     pleased = np.sum(data.importance * (at.above + at.below))
     return float(data.price * moved - pleased)

@@ -1,13 +1,13 @@
 r"""Choose groups of k to 2k - 1 records that hold every record once, at least loss.
 
-Any partition into groups of k or more is worth no more than one of these: a group of
-2k or more can be split, and loses less.  There are far too many groups to write down,
-so some are proposed, and those that pay are added: column generation.
+No partition into groups of k or more is better than the best of these: a group of 2k or
+more can be split, and then loses less.  Far too many groups exist to list them all.  So
+some are proposed, and groups that pay are added: column generation.
 
 Data
     x            (n, d)  records, standardised: mean 0, variance 1, no unit
     k                    least size of a group
-    w            (n,)    sampling weights of the records; 1 where none are given
+    w            (n,)    sampling weights of the records; 1 if none are given
     column, record (p,)  group column_i holds record record_i: the proposals q, by q
     cut, inside    (c,)  cut cut_i counts record inside_i: the sets T_l, by l; or none
     shares               "whole": groups are chosen or not; "any": in part, too
@@ -96,7 +96,7 @@ class Data:
 
     @cached_property
     def first(self) -> Labels:
-        """Where each group starts in `column` and `record`, (q,)."""
+        """Start of each group in `column` and `record`, (q,)."""
         return np.flatnonzero(np.diff(self.column, prepend=-1))
 
     @cached_property
@@ -115,7 +115,7 @@ class Data:
 
     @cached_property
     def barred(self) -> Labels:
-        """Which groups have fewer than k records, or 2k or more."""
+        """Indices of the groups that have fewer than k records, or 2k or more."""
         return np.flatnonzero((self.sizes < self.k) | (self.sizes >= 2 * self.k))
 
     @cached_property
@@ -209,7 +209,7 @@ def _in_pyomo(data: Data) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     return fsum(data.costs * at.y)
 
 
@@ -230,7 +230,7 @@ def point(data: Data, labels: Labels) -> Point:
     Raises
     ------
     JobError
-        One of them was not proposed.
+        One of the groups was not proposed.
     """
     parts = np.split(data.record, data.first[1:])
     proposed = {frozenset(part.tolist()): q for q, part in enumerate(parts)}
@@ -247,8 +247,8 @@ def point(data: Data, labels: Labels) -> Point:
 def labels(problem: Any, data: Data) -> Labels | None:
     """Return the group of each record (n,), read off a solved problem.
 
-    Numbered in the order of the groups' first records.  None where the solver found no
-    choice that holds every record once.
+    Groups are numbered in the order of their first records.  None if the solver found
+    no choice that holds every record once.
     """
     if hasattr(problem, "var_dict"):
         y = problem.var_dict["y"].value

@@ -7,9 +7,9 @@ positions 0, 1, ..., n between the values.
 Data
     x          (n,)  values, sorted
     k                smallest group size; with n < 2k all values are one group
-    cost             what a group costs: "sse", sum of squares about its mean; "sae",
-                     sum of distances from its median; "maxdist", its largest value
-                     less its smallest
+    cost             cost of a group: "sse", sum of squares about its mean; "sae", sum
+                     of distances from its median; "maxdist", its largest value less
+                     its smallest
     centroids        "any", or "integer": whole numbers only, for "sse"
     unit u           a power of two near the width of a small group, derived from x
     c_ij             cost of the group x[i:j], in u^2 (sse) or u, derived from x
@@ -25,9 +25,9 @@ Subject to
     size:   y_ij = 0                              where x[i:j] is no group, implied
 
 Class: LP.  Its matrix is that of a network, so every vertex is a path and no variable
-need be integer.  By duality any potentials u of the nodes prove a bound: a path costs
-u_n - u_0 and the reduced costs c_ij - u_j + u_i of its arcs, one from each node at
-most and floor(n / k) in all, so that no solver need be trusted.
+need be integer.  By duality any potentials u of the nodes prove a bound, so that no
+solver need be trusted.  A path costs u_n - u_0 and the reduced costs c_ij - u_j + u_i
+of its arcs, at most one from each node and floor(n / k) in total.
 
 Source: Hansen and Mukherjee, IEEE Transactions on Knowledge and Data Engineering 15(4),
 2003.
@@ -81,7 +81,7 @@ class Data:
 
     @cached_property
     def unit(self) -> float:
-        """A power of two near the width of a small group; 1 where all are equal."""
+        """A power of two near the width of a small group; 1 if all values are equal."""
         return unit_of(self.x, self.k)
 
 
@@ -99,9 +99,9 @@ def build(data: Data, language: str) -> Any:
     Raises
     ------
     InfeasibleInputError
-        It would not fit into memory.
+        The program would not fit into memory.
     TableError
-        Costs span more orders of magnitude than such solvers' tolerances.
+        Costs span more orders of magnitude than the tolerances of solvers allow.
     """
     require_known("modelling language", language, LANGUAGES)
     tail, head = arcs(data, language)
@@ -174,7 +174,7 @@ def costs(data: Data, tail: Labels, head: Labels) -> Floats:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     return fsum(costs(data, at.tail, at.head) * at.y)
 
 
@@ -202,8 +202,8 @@ def point(data: Data, labels: Labels) -> Point:
 def labels(problem: Any, data: Data) -> Labels | None:
     """Return the group of each sorted value (n,), read off a solved problem.
 
-    Where several paths are optimal, a solver may spread over them; then the cheapest
-    of those it took is read.  None where it took none: it was stopped too early.
+    If several paths are optimal, a solver may take shares of each; the cheapest path
+    that it took is then read.  None if it took none because it stopped too early.
 
     >>> data = Data(np.array([0.0, 1.0, 9.0, 10.0, 11.0]), k=2)
     >>> problem = build(data, "cvxpy")
@@ -219,7 +219,7 @@ def labels(problem: Any, data: Data) -> Labels | None:
         y = np.array([problem.y[a].value for a in range(len(tail))], dtype=float)
     if y is None:
         return None
-    taken = y > 0.5 / len(y)  # those left out are too small to make a cut
+    taken = y > 0.5 / len(y)  # smaller shares cannot make a cut
     return along(data, tail[taken], head[taken])
 
 

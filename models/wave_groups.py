@@ -1,16 +1,16 @@
 r"""Groups of a later wave: few new records or changed values join, at least loss.
 
-The parts of a wave are the groups of an earlier one, of the members who are left, and
-the new records.  Parts that share a place are published as one group.  Each place gets
-none or at least k of each kind of record: new ones, and those of which an attribute
-changed.
+The parts of a wave are the groups of an earlier one, with their remaining members, and
+the new records.  Parts that share a place are published as one group.  Each place
+receives none or at least k records of each kind: new records, and records with a
+changed attribute.
 
 Data
     c        (p, d)  centroid of each part, standardised: mean 0, variance 1, no unit
-    s        (p,)    how many records each part has
-    a        (p, f)  how many of these are of each kind
+    s        (p,)    number of records of each part
+    a        (p, f)  number of these records of each kind
     k                least number of a kind in a place, if it has any
-    moving   (p,)    whether a part may go to the place of another; the set M
+    moving   (p,)    whether a part may move to the place of another; the set M
     cell     (p,)    stratum, or pattern of missing values, that each part lies in
     d_uq             s_u |c_u - c_q|^2, derived
 Variables
@@ -29,8 +29,8 @@ Subject to
     whole:   x_uq is 0 or 1
 
 A part that does not move is at its own place.  The loss of a group about its mean is at
-most the loss of its parts and their distances to the centroid of one of them, so that
-the objective is at least the loss that places add.
+most the loss of its parts and their distances to the centroid of one of them.  So the
+objective is at least the loss that places add.
 
 Class: MILP.
 
@@ -98,7 +98,7 @@ class Data:
 
     @cached_property
     def movers(self) -> Labels:
-        """Which parts move, (M,)."""
+        """Indices of the parts that move, (M,)."""
         return np.flatnonzero(self.moving)
 
     @cached_property
@@ -196,7 +196,7 @@ def _in_pyomo(data: Data) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return what the model minimises, whichever solver found the point."""
+    """Return the minimised objective at a point."""
     return fsum((data.distances * at.x).ravel())
 
 
@@ -224,7 +224,7 @@ def point(data: Data, places: Labels) -> Point:
 
 
 def _counts(data: Data, places: Labels) -> I64:
-    """Return how many of each kind are at each place, (p, f)."""
+    """Return the number of records of each kind at each place, (p, f)."""
     counts = np.zeros_like(data.a)
     np.add.at(counts, places, data.a)
     return counts
@@ -249,7 +249,7 @@ def merged_by_turns(data: Data) -> Labels | None:
     """Return places (p,) that satisfy all constraints, without a solver.
 
     The smallest place with too few of a kind is merged with the nearest one that has
-    records of this kind.  None where that ends at parts which do not move.
+    records of this kind.  None if the merging ends at parts that do not move.
     """
     at, p = np.arange(len(data.s)), len(data.s)
     while True:
@@ -274,7 +274,7 @@ def merged_by_turns(data: Data) -> Labels | None:
 
 
 def example() -> Data:
-    """Return two groups, of which one has changes of two, and four new records."""
+    """Return two groups, one with two changed records, and four new records."""
     c = np.array([[0.0], [1.0], [0.2], [0.3], [2.0], [2.1]])
     a = np.array([[0, 2], [0, 3], [1, 0], [1, 0], [1, 0], [1, 0]])
     moving = np.array([True, False, True, True, True, True])
