@@ -8,6 +8,7 @@ from aggopt.command import console
 
 PREFIX = "AGGOPT_"
 VARIABLES = {
+    "AGGOPT_ACCEPT": "tests rewrite the files of messages that they compare",
     "AGGOPT_DATA": "the folder of the reference tables",
     "AGGOPT_REQUIRE_IPOPT": "tests of IPOPT fail without it",
     "AGGOPT_SCRATCH": "the folder of a solver that runs in a process of its own",
