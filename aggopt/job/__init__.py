@@ -1,4 +1,4 @@
-"""The job: what to mask and how.  A TOML file and a Python object say the same."""
+"""The job: what to mask and how, in a TOML file or an equivalent Python object."""
 
 from aggopt.aggregate._mean import Mean as Mean
 from aggopt.aggregate._median import Median as Median

@@ -1,4 +1,4 @@
-"""The section that says how groups become published values: one of an aggregation."""
+"""The section of an aggregation, which turns groups into published values."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -11,7 +11,7 @@ from aggopt.core.section import union_of_sections
 
 
 class OwnAggregating(UserMethodSection, Aggregating):
-    """An aggregation of the user's; the keys beside are its settings."""
+    """A user's aggregation; the other keys are its settings."""
 
     methods: ClassVar[Registry[Any]] = AGGREGATORS
 

@@ -1,4 +1,4 @@
-"""The sections that say what a quasi-identifier is, and how it is published."""
+"""Sections on the type of a quasi-identifier, and on its published values."""
 
 from math import inf
 from pathlib import Path
@@ -23,37 +23,36 @@ def _plain_tree(tree: Any) -> Any:
 
 
 class AttributeSection(Section):
-    """What the values of one quasi-identifier are, and how they are published.
+    """The type of one quasi-identifier, and the form of its published values.
 
     Attributes
     ----------
     kind
-        As `aggopt.encoding.AttributeType`; that of the order, the tree or the column's
-        type when left out.
+        As `aggopt.encoding.AttributeType`; inferred from the order, the tree or the
+        column's type when left out.
     order
         The levels from lowest to highest.
     tree
         Nested, the parent of each value, or the path of a hierarchy as ARX writes it,
-        which a job file names from where it lies itself; or the lines of that file,
-        each a list of its entries.
+        relative to the job file; or the lines of that file, each a list of its entries.
     publish
         "leaf": a level that some record has; of a tree "node", the nearest node, or
         "ancestor", the lowest one that is true of the whole group.
     weight
-        By which its distances are multiplied when records are grouped.
+        Factor of its distances when records are grouped.
     missing
-        "refuse", or "own value": what is missing counts as one more level.  When left
-        out, [missing] says what happens.
+        "refuse", or "own value": missing entries count as one additional level.  When
+        left out, [missing] applies.
     lower, upper
-        The least and the largest value that may be published of a number.
+        The least and the largest published value of a number.
     integer
         Publish whole numbers.
     rare
-        What happens to categories that fewer than k originals have: "avoid" publishes
-        none of them, but the nearest that is frequent; "publish" does.  When left out
-        they are published and counted, unless most entries are rare, which is refused.
+        Treatment of categories that fewer than k originals have: "avoid" publishes the
+        nearest frequent category instead; "publish" publishes them.  When left out they
+        are published and counted, unless most entries are rare, which is refused.
     format
-        How text spells dates, "%d.%m.%Y" for 22.09.1930; as ISO 8601 when left out.
+        Format of dates in text, "%d.%m.%Y" for 22.09.1930; as ISO 8601 when left out.
     """
 
     kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None = None
@@ -84,7 +83,7 @@ class AttributeSection(Section):
 
     @property
     def type(self) -> AttributeType:
-        """What `aggopt.encode` is told of it; raises where that makes no sense."""
+        """Its arguments for `aggopt.encode`; raises if they conflict."""
         order = None if self.order is None else list(self.order)
         missing = self.missing or REFUSE
         return AttributeType(
@@ -92,13 +91,13 @@ class AttributeSection(Section):
         )
 
     def require(self) -> None:
-        """Refuse what makes no sense together.
+        """Refuse settings that contradict each other.
 
         Raises
         ------
         JobError
-            As `AttributeType`; or nodes are to be published, and there is no tree; or
-            bounds are of no number, or have no value between them.
+            As `AttributeType`; or nodes are to be published without a tree; or bounds
+            apply to an attribute that is not a number, or have no value between them.
         """
         self._require_limits()
         if self.type.kind != "hierarchical" and self.publish != "leaf":

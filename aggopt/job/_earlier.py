@@ -23,23 +23,23 @@ KEPT = Partitioner(
 
 
 class EarlierGroups(Grouping):
-    """The groups that the private key of an earlier release has.
+    """The groups in the private key of an earlier release.
 
     Attributes
     ----------
     keep_groups
-        The path of that key: NAME.private.csv.
+        The path of the key: NAME.private.csv.
     earlier
-        The table that the earlier release was made from, beside which changes are
-        counted.
+        The table that the earlier release was made from; changes are counted against
+        it.
     person
-        The identifier that says in both tables who is who; left out, they have the same
-        records in the same order.
+        The identifier of a person in both tables.  If left out, both have equal records
+        in equal order.
     changes
-        What is done if fewer than k went from a group, came to one, or changed a value
+        The response if fewer than k people left a group, joined one, or changed a value
         in one: "refuse"; "hold back", which leaves records out until none or k did; or
         "merge", which lets new records join by k, merges groups of few changes, and
-        holds back what that cannot mend.
+        holds back the remaining records.
     solver, time_limit
         Of the model that "merge" solves; the limit is in seconds, 60 when left out.
     """
@@ -62,11 +62,11 @@ class EarlierGroups(Grouping):
 
     @property
     def own(self) -> Any:
-        """The method, which is none of those that make groups of a table alone."""
+        """The method `KEPT`, which is not one of the methods that partition a table."""
         return KEPT
 
     def require(self, k: int) -> None:
-        """Refuse blocks of attributes, and half of what says who is who."""
+        """Refuse blocks of attributes, and settings that lack a key they need."""
         if self.attributes != TOGETHER:
             raise JobError(
                 "[partition] keep_groups has one group for each record, and attributes "

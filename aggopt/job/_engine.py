@@ -1,4 +1,4 @@
-"""The section that says who carries the work out, and how it is divided."""
+"""The section on the engine that runs the work, and on its division."""
 
 from collections.abc import Collection
 from typing import Any, Literal
@@ -25,7 +25,7 @@ ENGINES = tuple(_TAKES)
 
 
 class Engine(Section):
-    """Who carries the work out: this process, several, or those of a cluster.
+    """The engine: this process, several processes, or those of a cluster.
 
     Attributes
     ----------
@@ -36,23 +36,24 @@ class Engine(Section):
     block
         Records that are partitioned together, about.
     borders
-        Look at groups near the border of a block once more, together with those beyond
+        Partition groups near the border of a block again, together with groups beyond
         it: about a third more work, and less loss.
     work
         The folder for files in between, which hold originals (mode 0700, removed at the
         end, and kept after Ctrl-C and SIGTERM); beside the output when omitted.  All
         processes must see it.
     resume
-        Go on where a run of this job, to the same folder, was ended by Ctrl-C, SIGTERM
-        or a kill; False discards what it has left; nothing said refuses to begin.
+        Resume a run of this job, to this folder, that was ended by Ctrl-C, SIGTERM or a
+        kill.  False discards the files of that run.  When left out, such files are an
+        error.
     jobs
-        Of "local": how many processes; 1 when omitted.
+        Of "local": the number of processes; 1 when omitted.
     workers
-        Of "dask": how many processes of this machine are to be started.
+        Of "dask": the number of processes to start on this machine.
     scheduler
-        Of "dask": the address of one that runs, "tls://HOST:8786".
+        Of "dask": the address of a running scheduler, "tls://HOST:8786".
     insecure
-        Allow a scheduler to which others can listen: not tls, and not this machine.
+        Allow a scheduler whose traffic others can read: not tls, and not this machine.
     """
 
     name: Literal["memory", "local", "dask"] = "memory"
@@ -67,7 +68,7 @@ class Engine(Section):
 
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what is of other engines, which would be refused."""
+        """Leave out keys of other engines, which would be refused."""
         taken = {"name", *_TAKES[self.name]}
         return {key: value for key, value in dump(self).items() if key in taken}
 
@@ -82,12 +83,12 @@ def engine_of(keys: Collection[str]) -> str:
 
 
 def require_engine(engine: Engine) -> None:
-    """Refuse what is said of an engine and does nothing.
+    """Refuse keys of an engine that have no effect.
 
     Raises
     ------
     JobError
-        Keys are of another engine; both workers and a scheduler are named.
+        Keys belong to another engine; both workers and a scheduler are named.
     """
     idle = sorted(written_keys(engine) - {"name"} - _TAKES[engine.name])
     if idle:
@@ -105,7 +106,7 @@ def require_engine(engine: Engine) -> None:
 
 
 def _naming(engine: Engine) -> str:
-    """Say how the engine is named that takes all that is said of it."""
+    """Return the text that names the engine whose keys are written."""
     wanted = engine_of(written_keys(engine) - {"name"})
     if wanted == ENGINES[0]:
         return "name the engine that it is for"

@@ -7,7 +7,7 @@ from aggopt.core.toml_file import read_toml
 
 
 def sections_in(file: Path) -> dict[str, Any]:
-    """Return the sections of a TOML file, as they are written.
+    """Return the unchecked sections of a TOML file.
 
     Raises
     ------

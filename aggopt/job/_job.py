@@ -102,12 +102,12 @@ class Job(Sections):
 
     @property
     def released_input(self) -> Input:
-        """How a CSV file of the release is written, and is read back."""
+        """The settings that write a CSV file of the release, and read it back."""
         return self.input.model_copy(update={"encoding": self.output.encoding})
 
     @property
     def pseudonym(self) -> str | None:
-        """The column of a release that says which records are of one unit, if any."""
+        """The column of a release that links records of one unit, if any."""
         return PSEUDONYM if self.units.published == "pseudonym" else None
 
     @property
@@ -118,7 +118,7 @@ class Job(Sections):
 
     @property
     def within(self) -> tuple[str, ...]:
-        """Columns within whose values groups lie: strata, and weights as they are."""
+        """Columns with one value per group: strata, and unchanged weights."""
         as_is = self.weights.published == "as is"
         return (*self.roles.stratum, *(self.roles.weight if as_is else ()))
 
@@ -126,8 +126,8 @@ class Job(Sections):
     def combination(self) -> tuple[str, ...]:
         """Attributes whose combination k records share in a release.
 
-        A weight is among them where it is published: the same for each group, or as it
-        is.
+        They include a weight if it is published, as the mean of each group or
+        unchanged.
         """
         roles = self.released_roles
         return (*roles.combination, *roles.weight)
@@ -135,13 +135,13 @@ class Job(Sections):
     def to_toml(self) -> str:
         """Return the job as the text of a TOML file, which `Job.read` reads again.
 
-        All that acts is written, defaults too: another version of the package, with
-        other defaults, would do the same.
+        All settings with an effect are written, including defaults.  Another version of
+        the package, with other defaults, would then mask alike.
 
         Raises
         ------
         JobError
-            It has an object of Python's, which no file names.
+            It has a Python object, which no file can name.
 
         Examples
         --------
@@ -159,14 +159,14 @@ class Job(Sections):
         return self.as_text()
 
     def as_text(self) -> str:
-        """Return the same for a person to read, objects by their names."""
+        """Return the job as TOML for a person to read, with the names of objects."""
         import tomlkit  # not needed to mask
 
         sections = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         return tomlkit.dumps(sections)
 
     def _repr_html_(self) -> str:
-        """Return the job as a file says it, for a notebook."""
+        """Return the job as TOML text, for a notebook."""
         return html_section("Job", html_lines(self.as_text()))
 
     @classmethod
@@ -202,7 +202,7 @@ class Job(Sections):
     def contained(self) -> "Job":
         """Return it with the contents of the files that it names, and no path of them.
 
-        So it says the same on another machine.
+        The job is then independent of the machine.
 
         Raises
         ------
@@ -232,12 +232,12 @@ class Job(Sections):
 
     @property
     def code(self) -> tuple[Origin, ...]:
-        """Where the code is from that it names, once it is loaded."""
+        """The origins of the code that it names, once it is loaded."""
         return origins(self)
 
 
 def input_section(separator: str, decimal: str, encoding: str = "utf-8") -> Input:
-    """Return how a CSV file is written, or say what is wrong with it.
+    """Return the section of a CSV file; raises if its settings are invalid.
 
     >>> input_section(";", ",").decimal
     ','

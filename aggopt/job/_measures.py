@@ -1,4 +1,4 @@
-"""The section on measures: those of the user's, and how much a release may lose."""
+"""The section on measures: user measures, and the largest loss of a release."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from aggopt.measure._registry import own_measures
 
 
 class Measures(PluginSection):
-    """What is measured of a release beside what every release is measured by.
+    """Measures of a release in addition to the measures of every release.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Measures(PluginSection):
         f(original, released) as well.
     largest_loss
         `mask` refuses a release whose information loss (IL) is larger, as a fraction;
-        if it is left out, a note says so of a loss above 80 %.
+        if it is left out, a note reports a loss above 80 %.
     """
 
     extra: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Measures(PluginSection):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is asked for."""
+        """Whether the section is empty."""
         return not self.extra and self.largest_loss is None
 
     def contained(self) -> Self:

@@ -1,4 +1,4 @@
-"""The section that says what happens to quasi-identifiers that are missing."""
+"""The section on missing values of quasi-identifiers."""
 
 from typing import Literal
 
@@ -8,20 +8,20 @@ from aggopt.core.section import Section
 
 
 class Missing(Section):
-    """What happens to values that are missing, of any quasi-identifier.
+    """Treatment of missing values of all quasi-identifiers.
 
-    But where an attribute says itself `missing = "own value"`, or `"refuse"`.
+    An attribute's `missing = "own value"`, or `"refuse"`, has precedence.
 
     Attributes
     ----------
     policy
-        "refuse"; "patterns": they are published as missing, and groups made of records
-        whose values are missing in the same attributes, see `aggopt.missing.patterns`;
-        or "fill": what their group publishes stands in their place, and groups are made
-        by imputed values, see `aggopt.missing.imputed`.
+        "refuse"; "patterns": they are published as missing, and groups consist of
+        records with values missing in equal attributes, see `aggopt.missing.patterns`;
+        or "fill": they are replaced by the value of their group, and groups are made by
+        imputed values, see `aggopt.missing.imputed`.
     report_compatible
         Whether the audit also counts how many records would share the rarest
-        combination if what is missing equalled anything: a figure, not k.
+        combination if missing values equalled any value: a figure, not k.
     """
 
     policy: Literal["refuse", "patterns", "fill"] = "refuse"

@@ -1,4 +1,4 @@
-"""The job by which a release was made, whoever carried it out."""
+"""The job of a release, for any engine."""
 
 from pathlib import Path
 from typing import Any
@@ -9,15 +9,15 @@ from aggopt.job._job import Job
 
 
 def names_engine(file: Path) -> bool:
-    """Whether a job in a file says who carries it out; raises as `sections_in`."""
+    """Whether a job in a file names an engine; raises as `sections_in`."""
     return "name" in _engine_in(file)
 
 
 def job_of_release(file: Path) -> Job:
-    """Return the job in a file, to look at what it made, or what it is to be made of.
+    """Return the job in a file, to inspect its release or its input.
 
-    Where it has settings of an engine and names none, because `--engine` does, it is of
-    one that has these settings.  Raises as `Job.read`.
+    If it has settings of an engine without a name, because `--engine` names it, an
+    engine with these settings is chosen.  Raises as `Job.read`.
     """
     own = _engine_in(file)
     unnamed = own and "name" not in own

@@ -1,4 +1,4 @@
-"""Code of the user's in a job: where it may be named, and the sections that name it."""
+"""User code in a job: the keys that may name it, and the sections with these keys."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -16,7 +16,7 @@ from aggopt.job._refusal import refused
 from aggopt.solvers import SOLVERS
 
 Own = TypeVar("Own", bound=UserMethodSection)
-_NAMING = {  # keys that may name it, and its kind; a method is of what it stands in
+_NAMING = {  # keys that may name it, and its kind; a method has its section's
     "initial": "partitioners",
     "inner": "partitioners",
     "model": "models",
@@ -93,9 +93,9 @@ def with_paths(sections: dict[str, Any], folder: Path) -> dict[str, Any]:
 def renamed(
     sections: dict[str, Any], change: Callable[[str, str], str], within: str = ""
 ) -> dict[str, Any]:
-    """Return the sections of a job, changed where they may name code of the user's.
+    """Return the sections of a job, with `change` applied to names of user code.
 
-    `change` gets the kind of code and the name.
+    `change` receives the kind of code and the name.
     """
     kinds = {**_NAMING, "method": _METHODS.get(within, "")}
     return {
@@ -111,7 +111,7 @@ def renamed(
 def _changed(
     named: Any, own: Callable[[str], str], change: Callable[[str, str], str], key: str
 ) -> Any:
-    """Return what a key names, changed: a name by `own`, or several; or sections."""
+    """Return the value of a key, with its name or names changed, or its sections."""
     if isinstance(named, list | tuple):
         return [_changed(each, own, change, key) for each in named]
     if isinstance(named, dict):
@@ -153,7 +153,7 @@ def with_solver(section: Any) -> Any:
 
 
 def origins(job: Iterable[tuple[str, Any]]) -> tuple[Origin, ...]:
-    """Return where the code of a job's sections is from, as far as it is loaded."""
+    """Return the origins of the loaded code of a job's sections."""
     return tuple(method.origin for method in own_methods(job))
 
 
@@ -163,7 +163,7 @@ def require_told_apart(code: Iterable[Origin]) -> None:
     Raises
     ------
     JobError
-        There are such files, of other bytes.
+        Two files with one name and kind have different bytes.
     """
     seen: dict[tuple[str, str], Origin] = {}
     for origin in code:
@@ -177,7 +177,7 @@ def require_told_apart(code: Iterable[Origin]) -> None:
 
 
 def own_methods(job: Iterable[tuple[str, Any]]) -> tuple[Any, ...]:
-    """Return the methods of the user's that a job names, as far as they are loaded."""
+    """Return the loaded user methods that a job names."""
     named: list[Any] = []
     for _, section in job:
         named += section.own_methods if isinstance(section, PluginSection) else ()

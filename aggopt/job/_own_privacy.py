@@ -1,4 +1,4 @@
-"""The section that asks for a privacy model of the user's."""
+"""The section of a user's privacy model."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -12,12 +12,12 @@ from aggopt.privacy._model import REQUIREMENTS, OwnPrivacyModel
 
 
 class OwnRequiring(UserMethodSection):
-    """A privacy model of the user's; the keys beside are its settings.
+    """A user's privacy model; the other keys are its settings.
 
     Attributes
     ----------
     attributes
-        The confidential attributes that it is of; all of them when left out.
+        Its confidential attributes; all of them when left out.
     """
 
     methods: ClassVar[Registry[Any]] = REQUIREMENTS
@@ -32,12 +32,12 @@ class OwnRequiring(UserMethodSection):
 
 
 def listed(own: Any) -> list[Any]:
-    """Return the sections that `own` lists, or that one name or section stands for.
+    """Return the sections that `own` lists; one name or section becomes a list.
 
     Raises
     ------
     JobError
-        One of them names no privacy model of the user's.
+        One of them does not name a user's privacy model.
     """
     return [_section(each) for each in (own if _several(own) else [own])]
 

@@ -1,4 +1,4 @@
-"""The section that says how records become groups: one of a partition method."""
+"""The section of a partition method, which turns records into groups."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -13,14 +13,14 @@ from aggopt.partition._shared.settings import Grouping, Seconds
 
 
 class Recommended(Grouping):
-    """What `aggopt.partition.recommend` says suits the table and the time."""
+    """The method that `aggopt.partition.recommend` chooses for table and time."""
 
     method: Literal["recommended"] = "recommended"
     time_limit: Seconds | None = None
 
 
 class OwnGrouping(UserMethodSection, Grouping):
-    """A partition method of the user's; the keys beside are its settings."""
+    """A user's partition method; the other keys are its settings."""
 
     methods: ClassVar[Registry[Any]] = PARTITIONERS
 

@@ -1,4 +1,4 @@
-"""The section that says what a release promises.
+"""The section with the privacy requirements of a release.
 
 Each privacy model owns some keys, of the section or of an attribute; see
 `aggopt.privacy._model`.
@@ -36,20 +36,20 @@ from aggopt.repair._registry import REPAIRS
 
 
 class _Repair(Section):
-    """What every repair is named by."""
+    """The key common to all repairs."""
 
     method: Literal[tuple(REPAIRS)]  # type: ignore[valid-type]
 
 
 class _Treatment(Section):
-    """What all models need to know of an attribute."""
+    """The keys of an attribute common to all models."""
 
     missing: Literal["refuse", "own value"] = "refuse"
     alike: Literal["refuse", "different"] = "refuse"
 
 
 def _with_keys(name: str, owned: Iterable[type[Section]], base: type[Section]) -> Any:
-    """Return a section with the keys of `base`, and then those that methods own."""
+    """Return a section with the keys of `base`, followed by the keys of methods."""
     kinds = [kind for kind in dict.fromkeys(owned) if kind is not Section]
     return create_model(name, __base__=(*reversed(kinds), base))
 
@@ -72,27 +72,27 @@ class Treatment(_TreatmentKeys):  # type: ignore[misc,valid-type]
     Attributes
     ----------
     missing
-        "refuse", or "own value": what is missing counts as one more value.
+        "refuse", or "own value": missing entries count as one additional value.
     alike
         "refuse", or "different": entries that differ only in case, in invisible
         characters or in how Unicode writes them count as different values.
 
     The other keys are those of privacy models: `levels` of l; `distance`, `order` and
-    `tree` of t, that of [privacy] when left out.
+    `tree` of t, the value of [privacy] when left out.
     """
 
 
 class Repairing(_RepairKeys):  # type: ignore[misc,valid-type]
-    """What makes a partition keep what is promised; see `aggopt.repair`.
+    """A repair, which makes a partition satisfy the requirements; see `aggopt.repair`.
 
     Attributes
     ----------
     method
-        "merge" and "search" keep any promise; "merge-ilp", "swap" and "sweep" keep t,
-        of one attribute with the ordered distance.
+        "merge" and "search" keep any requirement; "merge-ilp", "swap" and "sweep" keep
+        t, of one attribute with the ordered distance.
 
     The other keys are those of repairs: `time_limit` of all but "merge", and `solver`
-    of those that keep t.
+    of repairs for t.
     """
 
     @model_validator(mode="after")
@@ -107,14 +107,14 @@ class Repairing(_RepairKeys):  # type: ignore[misc,valid-type]
 
 
 class OwnRepairing(UserMethodSection):
-    """A repair of the user's; the keys beside are its settings."""
+    """A user's repair; the other keys are its settings."""
 
     methods: ClassVar[Registry[Any]] = REPAIRS
     solver: ClassVar[None] = None
 
 
 def _read(repair: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    """Return the section of a repair, which its name alone may stand for."""
+    """Return the section of a repair; its name may replace the section."""
     if isinstance(repair, str) or callable(repair):
         repair = {"method": repair}
     named = repair.get("method") if isinstance(repair, Mapping) else None
@@ -128,7 +128,7 @@ def _read(repair: Any, read: ValidatorFunctionWrapHandler) -> Any:
 
 
 class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
-    """What the release promises; it is audited on the values that are written.
+    """The privacy requirements of the release, which are audited on the written values.
 
     The keys of a privacy model are documented with it: `k` and `scope`; `l`,
     `diversity` and `c`; `t` and `distance`; ...
@@ -136,15 +136,15 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
     Attributes
     ----------
     own
-        Privacy models of the user's.
+        The user's privacy models.
     repair
-        What makes the groups of the partition keep that, where it does not by itself.
+        The repair of the groups, if the partition does not keep the requirements.
     confidential
         How the values of an attribute are compared, by its name.
     dominance
         A note counts the groups in which one record makes up more than this share of
-        the sum of absolute values of an attribute; with 1 there is no such note.  What
-        is promised of sampling weights is [weights] dominance.
+        the sum of absolute values of an attribute; 1 disables the note.  The
+        requirement on sampling weights is [weights] dominance.
     risk, average_risk
         The largest and the average risk of a record, or a unit, that a release may
         have: 1 / records that share its published combination.
@@ -162,16 +162,16 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
     linkage: float | None = Field(default=None, ge=0, le=1, strict=True)
 
     def contained(self) -> Self:
-        """Return it with what is the user's loaded: privacy models and a repair."""
+        """Return it with user code loaded: privacy models and a repair."""
         found: dict[str, Any] = {"own": tuple(each.contained() for each in self.own)}
         if isinstance(self.repair, OwnRepairing):
             found["repair"] = self.repair.contained()
         return self.model_copy(update=found)
 
     def keys_with(self, **keys: Any) -> dict[str, Any]:
-        """Return its keys with others, None for what is not to be asked.
+        """Return its keys with others; None removes a requirement.
 
-        What acts no longer, as a distance without t, is left out.
+        Keys without an effect, as a distance without t, are left out.
         """
         own = {name: getattr(self, name) for name in written_keys(self)} | keys
         asked = {n for n in (*REQUIREMENTS, OWN_MODELS) if own.get(n) not in (None, ())}
@@ -210,7 +210,7 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
         return (*ours, *(each.model for each in self.own))
 
     def treatment(self, name: str) -> Treatment:
-        """Return how values of an attribute are compared, by the section if need be."""
+        """Return the treatment of an attribute, with defaults from the section."""
         own: Treatment = self.confidential.get(name, Treatment())
         common = set(Treatment.model_fields) & set(type(self).model_fields)
         update = {key: getattr(own, key) or getattr(self, key) for key in common}
@@ -272,7 +272,7 @@ def require_counted(privacy: Privacy, weight: str | None) -> None:
 
 
 def _treatment_of(asked: Collection[str], how: Treatment) -> Treatment:
-    """Return how values are compared, without keys of models that are not asked."""
+    """Return a treatment without the keys of models that are not required."""
     idle = {
         key
         for model in REQUIREMENTS.values()
@@ -283,7 +283,7 @@ def _treatment_of(asked: Collection[str], how: Treatment) -> Treatment:
 
 
 def _needs() -> dict[str, tuple[str, ...]]:
-    """Return of which models one must be promised for a key to act."""
+    """Return, for each key, the models that give it an effect."""
     of_values = tuple(n for n, model in REQUIREMENTS.items() if model.requirement)
     of_values += (OWN_MODELS,)
     found = {"repair": of_values, "confidential": of_values}

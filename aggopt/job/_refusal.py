@@ -1,4 +1,4 @@
-"""What is wrong with a job, said so that it can be corrected."""
+"""Error messages for invalid jobs, with their corrections."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -18,12 +18,12 @@ from aggopt.partition._shared.settings import WAYS
 
 
 def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
-    """Return the error that says what is wrong with the sections of a `job`."""
+    """Return the error that describes the invalid sections of a `job`."""
     return refused(invalid.errors(include_url=False), job)
 
 
 def refused(tried: Sequence[Any], job: type[BaseModel]) -> JobError:
-    """Return the same of entries that are wrong, as pydantic tells them."""
+    """Return the error for invalid entries, in the format of pydantic."""
     wrong = entries(tried)
     first = _telling(wrong)
     place = [str(part) for part in first["loc"]]
@@ -60,7 +60,7 @@ def refused(tried: Sequence[Any], job: type[BaseModel]) -> JobError:
 
 
 def _no_form(place: list[str], first: Any, tried: Sequence[Any]) -> JobError | None:
-    """Return what is to be said of a key that takes several forms; None of others."""
+    """Return the error of a key that takes several forms; None for other keys."""
     if first["type"] == "extra_forbidden":
         return None
     section, key = place[:1], place[2:3]
@@ -76,12 +76,12 @@ def _no_form(place: list[str], first: Any, tried: Sequence[Any]) -> JobError | N
 
 
 def _key(place: list[str]) -> list[str]:
-    """Return where the key stands that an entry is of, or is one entry of."""
+    """Return the place of the key that contains an entry."""
     return place[:3] if place[0] == CATEGORIES else place
 
 
 def _telling(wrong: Any) -> Any:
-    """Return what to say first: of a key that is missing, how it is misspelled."""
+    """Return the entry to report first; for a missing key, its misspelling."""
     if wrong[0]["type"] != "missing":
         return wrong[0]
     *section, missing = wrong[0]["loc"]
@@ -94,7 +94,7 @@ def _telling(wrong: Any) -> Any:
     return unknown[near[0]] if near else wrong[0]
 
 
-_BESIDE = {  # what is published by the methods of another section
+_BESIDE = {  # sections whose values are published by methods of another section
     "aggregation": (CATEGORIES, "categories"),
     CATEGORIES: ("aggregation", "numbers"),
 }
@@ -125,7 +125,7 @@ _WRITTEN = _described(Treatment)
 
 
 def _no_method(section: str, name: str, job: Any) -> JobError:
-    """Say that a section has no such method, or that another section has it."""
+    """Return the error of an unknown method, or of a method of another section."""
     known = methods(section, job)
     other, of = _BESIDE.get(section, ("", ""))
     if other and name in methods(other, job):
@@ -146,7 +146,7 @@ def _no_wish(wish: str, error: Any) -> JobError:
 
 
 def _no_keep(given: Any, tried: Any) -> JobError:
-    """Say what is wrong with `keep`: with a table, if it could be read as one."""
+    """Return the error of an invalid `keep`, as a table if it resembles one."""
     for error in tried:
         if isinstance(said := error.get("ctx", {}).get("error"), JobError):
             return said
@@ -157,7 +157,7 @@ def _no_keep(given: Any, tried: Any) -> JobError:
 
 
 def _no_treatment(place: list[str], wrong: Any) -> JobError:
-    """Say what is wrong with the order, tree or levels of an attribute."""
+    """Return the error of an invalid order, tree or levels of an attribute."""
     of_it = [e for e in wrong if [str(part) for part in e["loc"][:4]] == place]
     deepest = max(of_it, key=lambda e: (len(e["loc"]), e["type"] == "too_short"))
     inside = any(isinstance(part, int) for part in deepest["loc"][4:])

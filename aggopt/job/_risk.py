@@ -1,4 +1,4 @@
-"""The section that says which risks are measured beside those of every release."""
+"""The section on additional risk measures."""
 
 from typing import Any
 
@@ -10,20 +10,20 @@ from aggopt.job._roles import Roles
 
 
 class Risk(Section):
-    """What is measured of the risk: in the manifest, and of each record in the key.
+    """Risk measures: totals in the manifest, and values for each record in the key.
 
     Attributes
     ----------
     weight
-        The column that says how many of the population each record stands for; that of
-        the role weight when left out.
+        The column with the number of people that each record represents; the column
+        with the role weight when left out.
     unit
-        Those that name the household, or another unit, of each record; those of the
-        role unit when left out.
+        The columns that identify the household, or another unit, of each record; the
+        columns with the role unit when left out.
     target
-        Confidential attributes that a group may give away.
+        Confidential attributes that a group may reveal.
     suda
-        Up to so many attributes have combinations that make a record special.
+        The largest number of attributes in a combination that makes a record special.
     """
 
     weight: str | None = None
@@ -40,13 +40,13 @@ class Risk(Section):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is asked for."""
+        """Whether the section is empty."""
         return self == Risk()
 
     def by(self, roles: Roles) -> "Risk":
-        """Return it with the weight and the unit of the roles, where it names none.
+        """Return it with weight and unit of the roles as defaults.
 
-        Nothing where nothing is asked for, and no record has a weight.
+        It remains empty if nothing is requested and no record has a weight.
         """
         if self.idle and not roles.weight:
             return self
@@ -55,12 +55,12 @@ class Risk(Section):
         return self.model_copy(update=found)
 
     def require(self, roles: Roles) -> None:
-        """Refuse names that the roles do not have, or have where they cannot act.
+        """Refuse names that the roles lack, or whose role does not fit.
 
         Raises
         ------
         UnknownNameError
-            A name is that of no column with a role that fits.
+            A name does not belong to a column with a fitting role.
         JobError
             A column is weight and unit.
         """

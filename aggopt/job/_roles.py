@@ -13,35 +13,35 @@ DROPPED = ("identifier", "unit", "wish", "drop")  # roles that no release holds
 
 
 class Roles(BaseModel):
-    """Which attribute plays which role; every attribute plays exactly one.
+    """The role of each attribute; every attribute has exactly one.
 
-    Attributes go by name; those of a NumPy array are called "0", "1", ...
+    Attributes have names; the columns of a NumPy array are called "0", "1", ...
 
     Attributes
     ----------
     identifier
-        Names a record by itself (name, passport number).  Dropped from every
+        Identifies a record directly (name, passport number). Dropped from every
         release.
     quasi_identifier
-        Known to others and together telling (age, income, region).  Masked: one value
-        per group is published.  Written `quasi-identifier` in a job file.
+        Known to others and identifying in combination (age, income, region). Masked:
+        one value per group is published.  Written `quasi-identifier` in a job file.
     confidential
-        What a release must not give away about a person (diagnosis, salary).
-        Published as it is.
+        Must not be revealed about a person by a release (diagnosis, salary). Published
+        unchanged.
     other
-        Neither known to others nor confidential.  Published as it is.
+        Neither known to others nor confidential.  Published unchanged.
     stratum
-        What the groups lie within (region, sex): records of a group have the same
-        value.  Published as it is, and part of every combination that k is of.
+        Contains whole groups (region, sex): all records of a group have one value.
+        Published unchanged, and part of every combination that k refers to.
     unit
-        What numbers the units that records are of, as households: k counts units.
-        Dropped from every release.
+        Identifies the units of records, as households: k counts units.  Dropped from
+        every release.
     weight
-        How many of the population each record stands for, its sampling weight: one
-        numeric column.  [weights] says how it is published.
+        The sampling weight of a record, the number of people that it represents: one
+        numeric column.  [weights] sets its published form.
     wish
-        How far a record asks to be moved, or how much it insists; numeric.  Read by
-        an aggregation that the job tells to, dropped from every release.
+        The requested distance of a record, or its importance; numeric.  Read by an
+        aggregation if the job names it, and dropped from every release.
     drop
         Columns without use in a release, as empty or nested ones.  Dropped from it.
     """
@@ -93,7 +93,7 @@ class Roles(BaseModel):
 
     @property
     def as_they_are(self) -> tuple[str, ...]:
-        """Attributes that are published as they are."""
+        """Attributes that are published unchanged."""
         return (*self.stratum, *self.confidential, *self.other)
 
     @property
@@ -141,9 +141,9 @@ class Roles(BaseModel):
 
 
 def _own_names(columns: Sequence[str], known: int) -> str:
-    """Say what the columns are called, of which the roles know some.
+    """Return advice on the names of the columns, of which the roles know `known`.
 
-    Where they know few, the names may be a record, which is not repeated.
+    If the roles know few names, the names may be a record and are not repeated.
     """
     count = count_numeric_names(columns)
     if count:

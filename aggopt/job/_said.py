@@ -1,11 +1,11 @@
-"""Where a wrong entry of a job stands, what it is and what belongs there, in words."""
+"""Text on a wrong entry of a job: its place, its value and the expected value."""
 
 import re
 from collections.abc import Iterable
 from typing import Any
 
 CATEGORIES = "aggregation.categories"
-CHOOSING = ("partition", "aggregation", CATEGORIES)  # their methods are no tables
+CHOOSING = ("partition", "aggregation", CATEGORIES)  # their methods are not tables
 _LONG = 60  # characters of an entry that are shown
 _TRIED = re.compile(
     r"^(function-(before|after|wrap|plain)|literal|constrained-\w+|nullable|union|list|"
@@ -15,27 +15,27 @@ _TRIED = re.compile(
 
 
 def entries(wrong: Iterable[Any]) -> list[Any]:
-    """Return what is wrong once for each entry, however many readings were tried."""
+    """Return one error for each wrong entry, even if several readings were tried."""
     found: dict[Any, Any] = {}
     for error in wrong:
         if error["type"] == "too_short" and error["input"]:
-            continue  # what is wrong with its entries is said of them
-        known = error["type"] != "extra_forbidden"  # what is not may have any name
+            continue  # its wrong entries have errors of their own
+        known = error["type"] != "extra_forbidden"  # an unknown key may have any name
         place = _of_section(_named(error["loc"]) if known else error["loc"])
         found.setdefault(place, {**error, "loc": place})
     return list(found.values())
 
 
 def _of_section(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Return where an entry stands, a section within one of a method being its own."""
+    """Return the place of an entry; a section within a method counts as a section."""
     inner = place[:1] == ("aggregation",) and place[2:3] == ("categories",)
     return (CATEGORIES, *place[3:]) if inner else place
 
 
 def _named(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Return where an entry stands, without the ways in which a library read it.
+    """Return the place of an entry, without the library's own parts.
 
-    An attribute may have the name of such a way.
+    An attribute may have the name of such a part.
     """
     first = 3 if place[:2] == ("privacy", "confidential") else 1
     for i in range(first, len(place)):
@@ -46,14 +46,14 @@ def _named(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
 
 
 def keys(given: Any) -> str:
-    """Return the keys of a table, to be said behind it; nothing of anything else."""
+    """Return the keys of a table as text; an empty text for other values."""
     if not isinstance(given, dict):
         return ""
     return f" with the keys {clipped(repr(sorted(map(str, given))))}"
 
 
 def seen(error: Any) -> str:
-    """Return what stands where, and what belongs there."""
+    """Return a text with the place of an entry and the expected value."""
     place = _written(error["loc"])
     if error["type"] == "missing":
         return f"{place} is missing"
@@ -95,7 +95,7 @@ _KINDS = {
 
 
 def _written(place: Any) -> str:
-    """Return where an entry stands in the file; what names no table is left out."""
+    """Return the place of an entry in the file, without parts that are not tables."""
     parts = [str(part) for part in place]
     if parts[0] in CHOOSING and parts[2:]:
         return f"[{parts[0]}] {'.'.join(parts[2:])}"
@@ -103,7 +103,7 @@ def _written(place: Any) -> str:
 
 
 def shown(given: Any) -> str:
-    """Return an entry as it may be said: short, and in the words of a job file."""
+    """Return an entry as short text, in the words of a job file."""
     if isinstance(given, dict):
         return "a table"
     if isinstance(given, list | tuple):

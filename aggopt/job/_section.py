@@ -17,11 +17,11 @@ Encoding = Literal["utf-8", "cp1252", "latin-1"]
 
 
 class Input(Section):
-    """How a CSV file is written: read so, and the release written so.
+    """The format of CSV files, of the input and of the release.
 
-    `multiline` says that entries may span several lines.  They are refused otherwise,
+    `multiline` allows entries that span several lines.  Otherwise they are refused,
     because two stray quotes make one entry out of the records between them.  The
-    `encoding` is that of the file that is read; [output] has that of the release.
+    `encoding` applies to the input file; [output] has the encoding of the release.
     """
 
     separator: Literal[",", ";", "\t", "|"] = ","
@@ -42,27 +42,28 @@ Decimals = Annotated[StrictInt, Field(ge=-15, le=15), BeforeValidator(to_int)]
 
 
 class Output(Section):
-    """How the release is written.
+    """The form of the written release.
 
     Attributes
     ----------
     shuffle
-        Write the records in a random order: the order of a table tells who is who.
+        Write the records in a random order, because the order of a table can identify
+        people.
     seed
-        Makes that order the same each time one and the same release is written.
-        Another release has another secret, which is mixed in, and another order; for
-        the same bytes again there is `aggopt repeat`.
+        Fixes the order each time one release is written.  Another release has another
+        secret, which is mixed in, and another order.  To write identical bytes again,
+        use `aggopt repeat`.
     round_integers
-        Publish whole numbers where the original attribute has them.
+        Publish whole numbers if the original attribute has them.
     digits
-        How many significant digits of an attribute's standard deviation its published
-        values have, 6 when left out: with one of 12.3, values have four decimals.  Or
-        "full": as they are computed.
+        The number of significant digits, counted from the first digit of an attribute's
+        standard deviation, 6 when left out.  With a deviation of 12.3, values have four
+        decimals.  "full" publishes unrounded values.
     decimals
-        In place of digits: how many decimals all published values have; below 0, how
-        many zeros before the point.
+        In place of digits: the number of decimals of all published values; if negative,
+        the number of zeros before the point.
     encoding
-        That of a CSV file that is written.
+        The encoding of a written CSV file.
     """
 
     shuffle: StrictBool = True
@@ -75,7 +76,7 @@ class Output(Section):
     @model_validator(mode="before")
     @classmethod
     def _said(cls, section: Any) -> Any:
-        """Let a job that is written down say its digits, which nobody chose."""
+        """Record the default digits in a written job, although no user chose them."""
         if not isinstance(section, dict):
             return section
         given = section.get("digits"), section.get("decimals")

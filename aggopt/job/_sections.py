@@ -34,7 +34,7 @@ from aggopt.partition._registry import PARTITIONERS
 
 
 class Sections(Section):
-    """What a job says, section by section; `aggopt.Job` adds what is done with it."""
+    """The sections of a job; `aggopt.Job` adds its methods."""
 
     roles: Roles
     attributes: dict[str, AttributeSection] = Field(default_factory=dict)
@@ -54,7 +54,7 @@ class Sections(Section):
     @field_validator("partition", mode="wrap")
     @classmethod
     def _recommend(cls, section: Any, read: ValidatorFunctionWrapHandler) -> Any:
-        """Read a section that names no method as asking for a recommended one."""
+        """Read a section without a method as a recommended one."""
         if isinstance(section, dict) and "method" not in section:
             named = "keep_groups" if "keep_groups" in section else "recommended"
             section = {"method": named, **section}
@@ -99,7 +99,7 @@ class Sections(Section):
 
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out sections of what there is none of."""
+        """Leave out sections that are empty or have no effect."""
         idle = {
             "attributes": not self.attributes,
             "strata": not self.roles.stratum,

@@ -16,9 +16,9 @@ def settled(
 ) -> tuple[Job, tuple[str, ...]]:
     """Return the job with a partition method that suits n records, and the reason.
 
-    `d` attributes are grouped together, at most; `distinct` returns how many records
-    differ, if that is known; `weighted` is whether they have sampling weights that do.
-    A job that names its method is returned as it is.
+    At most `d` attributes are grouped together.  `distinct` returns the number of
+    distinct records, if known.  `weighted` is whether records have unequal sampling
+    weights.  A job that names its method is returned unchanged.
 
     >>> job = Job(roles={"quasi-identifier": ["age"]}, privacy={"k": 5})
     >>> settled(job, n=400, d=4)[0].partition.method

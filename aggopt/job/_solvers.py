@@ -16,7 +16,7 @@ def require_solvers(
 ) -> None:
     """Refuse a solver that is unknown, or that does not take its section's model.
 
-    Whether it is installed shows later: a job is the same on every machine.
+    Its installation is checked later, because a job is valid on every machine.
 
     Raises
     ------

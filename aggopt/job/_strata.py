@@ -1,4 +1,4 @@
-"""The section that says what happens within strata, and to those that are small."""
+"""The section on strata, and on the treatment of small ones."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -12,19 +12,19 @@ from aggopt.job._roles import Roles
 
 
 class Strata(Section):
-    """What groups that lie within strata keep, and what becomes of small strata.
+    """Settings of groups within strata, and of small strata.
 
     Attributes
     ----------
     small
-        What happens to strata of fewer than k records: "refuse"; "merge", each with the
+        Treatment of strata of fewer than k records: "refuse"; "merge", each with the
         nearest one; or "drop", which leaves their records out of the release.
     keep
-        What an aggregation of numbers keeps, means and variances, is kept in each
+        The scope in which an aggregation of numbers keeps means and variances: each
         "stratum", or "overall".
     jobs
-        How many processes share the strata; the release is the same whatever it is,
-        unless a limit of time ends a search.
+        The number of processes that share the strata.  It does not change the release,
+        unless a time limit ends a search.
     """
 
     small: Literal["refuse", "merge", "drop"] = "refuse"
@@ -35,13 +35,13 @@ class Strata(Section):
 def require_strata(
     strata: Strata, roles: Roles, attributes: Mapping[str, AttributeSection]
 ) -> None:
-    """Refuse what is said of strata and does nothing.
+    """Refuse settings of strata that have no effect.
 
     Raises
     ------
     JobError
-        There are none; or more is said of a column of theirs than how near its values
-        are, or that without strata to merge.
+        The table has no strata; or a stratum column has settings other than the
+        distance of its values, or has these without strata to merge.
     """
     if written_keys(strata) and not roles.stratum:
         raise JobError(

@@ -1,4 +1,4 @@
-"""The section that says which quasi-identifiers are of a unit, and not of a record."""
+"""The section on quasi-identifiers of units, as opposed to records."""
 
 from typing import Literal
 
@@ -11,16 +11,16 @@ PSEUDONYM = "pseudonym"  # the column of a release
 
 
 class Units(Section):
-    """What is of the units that records are of, as of households.
+    """Attributes and pseudonyms of the units of records, as households.
 
     Attributes
     ----------
     attributes
-        Quasi-identifiers that are the same for all records of a unit: they are masked
-        once for each unit.  Of the others groups hold records of k units.
+        Quasi-identifiers with one value for all records of a unit.  They are masked
+        once for each unit.  Groups for the others contain records of k units.
     published
-        What a release tells of which records are of one unit: nothing, "drop"; or a
-        "pseudonym", a number of its own, in a column of that name.
+        The link between records of one unit in a release: "drop" removes it;
+        "pseudonym" publishes a new number of the unit, in a column of this name.
     """
 
     attributes: tuple[str, ...] = ()
@@ -32,14 +32,14 @@ class Units(Section):
 
 
 def require_units(units: Units, roles: Roles, privacy: Privacy) -> None:
-    """Refuse what is said of units and cannot be done.
+    """Refuse settings of units that cannot be satisfied.
 
     Raises
     ------
     JobError
-        No column has the role; or attributes names what is no quasi-identifier, one
-        twice, or some, and k is of the combination with the others; or a column has the
-        name of that of pseudonyms.
+        No column has the role; or `attributes` names a column that is not a
+        quasi-identifier, or one twice, or only some although k refers to the
+        combination with the others; or a column has the name of the pseudonyms.
     """
     if written_keys(units) and not roles.unit:
         raise JobError(

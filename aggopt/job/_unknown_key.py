@@ -1,4 +1,4 @@
-"""What is said of a key that a section of a job does not have."""
+"""Error messages for unknown keys in the sections of a job."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ RENAMED = {
     "gap": "gap_tol",
     "renormalise": "keep",
 }
-WRITTEN = {"renormalise": 'keep = "variance"'}  # with its value, where that is new
+WRITTEN = {"renormalise": 'keep = "variance"'}  # with its new value, if that changed
 
 
 def unknown_key(place: list[str], job: Any) -> JobError:
-    """Suggest the nearest key of the section that the unknown one stands in."""
+    """Suggest the nearest key in the section of an unknown key."""
     section: Any = job
     for part in place[:-1]:
         section = inner(section, part)

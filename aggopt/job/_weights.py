@@ -1,4 +1,4 @@
-"""The section that says how sampling weights are published, and that none dominates."""
+"""The section on published sampling weights, and on their dominance."""
 
 from typing import Literal
 
@@ -11,16 +11,16 @@ from aggopt.job._strata import Strata
 
 
 class Sampling(Section):
-    """What becomes of the sampling weights of records, and what groups keep of them.
+    """Published sampling weights, and the requirement on the weights in a group.
 
     Attributes
     ----------
     published
-        What a release has in their column: the "group mean"; nothing, "drop"; or the
-        weights "as is", which then are part of every combination that k is of.
+        The weights in a release: the "group mean"; no column, "drop"; or unchanged
+        weights, "as is", which are then part of every combination that k refers to.
     dominance
         No record has more than this share of the weight of its group.  [privacy]
-        dominance is of amounts, and of notes.
+        dominance refers to amounts, and only causes notes.
     """
 
     published: Literal["group mean", "drop", "as is"] = "group mean"
@@ -28,13 +28,13 @@ class Sampling(Section):
 
 
 def require_weights(weights: Sampling, roles: Roles, strata: Strata) -> None:
-    """Refuse what is said of weights and cannot be done.
+    """Refuse settings of weights that cannot be satisfied.
 
     Raises
     ------
     JobError
-        No column has them; or they are published as they are, and strata, of which
-        they are one then, are to be merged.
+        No column has weights; or they are published unchanged, which makes them a
+        stratum, and strata are to be merged.
     """
     if written_keys(weights) and not roles.weight:
         raise JobError(
