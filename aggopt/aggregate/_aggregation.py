@@ -1,4 +1,4 @@
-"""What every aggregation returns, and the sums over groups they share."""
+"""The result of every aggregation, and sums over groups."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,21 +19,21 @@ from aggopt.solvers._certificate import HEADER, endings, largest_gap, rows
 
 @dataclass(frozen=True, eq=False)
 class Aggregation(EqualByField):
-    """Published values and what is proven of them.
+    """Published values and their certificates.
 
     Attributes
     ----------
     centroids : (m, d)
-        One value per group and attribute, in the original units.  Where attributes
-        have labels of their own, m is the largest number of groups, and below the
-        last group of an attribute that has fewer stands nan.
+        One value per group and attribute, in the original units.  If attributes have
+        labels of their own, m is the largest number of groups, and an attribute with
+        fewer groups has nan after its last one.
     labels : (n,) or (n, d)
-        Group of each record, for all attributes or for each: as they were given.
+        Group of each record, for all attributes or for each, as given.
     certificates
-        One per attribute, in order; one of all that were solved together, where a
+        One per attribute, in order; one of all that were solved together if a
         covariance is kept.
     together
-        The attributes (columns) of each certificate; each alone where it is empty.
+        The attributes (columns) of each certificate; if empty, each has one attribute.
     """
 
     centroids: Floats = field(repr=False)
@@ -69,19 +69,19 @@ class Aggregation(EqualByField):
 
     @property
     def status(self) -> str:
-        """How the attributes ended, each way named once."""
+        """The statuses of the attributes, each named once."""
         return endings(self.certificates)
 
 
 def begun_by(
     start: "str | Floats | Aggregation | None", labels: npt.ArrayLike
 ) -> str | Floats | None:
-    """Return where to set out: of an aggregation of the same groups its centroids.
+    """Return a start: the centroids if it is an aggregation of these groups.
 
     Raises
     ------
     JobError
-        It is of other groups, so that its centroids are of another program.
+        It has other groups, so that its centroids belong to another program.
     """
     if not isinstance(start, Aggregation):
         return start
@@ -100,9 +100,10 @@ def by_attribute(
     labels: Labels,
     bounds: Bounds | None = None,
 ) -> Aggregation:
-    """Return what `combine` makes of each attribute of X (n, d) by its own labels.
+    """Return the aggregation of each attribute of X (n, d) by its own labels.
 
-    With `bounds` it gets those of the attribute as `lower` and `upper`.
+    `combine` aggregates an attribute.  With `bounds`, it receives the attribute's
+    bounds as `lower` and `upper`.
     """
     parts = []
     for j, label in enumerate(labels.T):
@@ -115,7 +116,7 @@ def by_attribute(
 
 
 def column(values: npt.NDArray[Any], j: int) -> npt.NDArray[Any]:
-    """Return what `values` say of attribute j, (n,); (n,) says it of all."""
+    """Return the entries of attribute j, (n,), in `values`; (n,) applies to all."""
     return values if values.ndim == 1 else np.ascontiguousarray(values[:, j])
 
 
@@ -131,8 +132,8 @@ def stacked(centroids: Sequence[Floats]) -> Floats:
 def scale_for(X: Floats, labels: Labels, weights: Floats | None = None) -> Scale:
     """Return the scale of X (n, d), with weights (n,) if records have some.
 
-    Where attributes have labels of their own each is measured by itself, so that its
-    values are, to the last bit, those it would get alone.
+    If attributes have labels of their own, each is measured separately.  Its values are
+    then, to the last bit, the values of a table with only this attribute.
     """
     if labels.ndim == 1:
         return Scale.of(X, weights)

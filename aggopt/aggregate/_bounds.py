@@ -30,7 +30,8 @@ class Bounds(NamedTuple):
         Raises
         ------
         JobError
-            Another shape or type, what is no number, or lower is not below upper.
+            Another shape or type, an entry that is not a number, or lower is not below
+            upper.
         TableError
             Originals lie beyond them: so would means of groups.
         """
@@ -66,7 +67,7 @@ class Bounds(NamedTuple):
         )
 
     def of_columns(self, columns: Sequence[int] | I64) -> "Bounds":
-        """Return those of some attributes."""
+        """Return the bounds of some attributes."""
         return Bounds(self.lower[columns], self.upper[columns])
 
     def undone(self, Z: Floats, scale: Scale) -> Floats:

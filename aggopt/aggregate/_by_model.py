@@ -24,16 +24,16 @@ from aggopt.solvers import Certificate, choose
 
 
 class _Asked(NamedTuple):
-    """Standardised records, what they ask for, and how that is to be solved.
+    """Standardised records, their requests, and the settings of the solver.
 
     Attributes
     ----------
     Z, delta, importance : (n, d)
         In standard deviations, but for importances.
     bounds
-        Those of published values, in their units.
+        Bounds of published values, in their units.
     weights : (n,)
-        Of mean 1; None where all are alike.
+        Of mean 1; None if all are equal.
     """
 
     Z: Floats
@@ -84,9 +84,9 @@ def by_joint_model(
     progress: Callable[[float], None] | None,
     y: Floats | None = None,
 ) -> Aggregation:
-    """Return what `by_model` does, by a model of all attributes at once.
+    """Return the aggregation by a model of all attributes at once.
 
-    Where there is a response y (n,), standardised, its covariances are kept as well.
+    With a standardised response y (n,), its covariances are kept as well.
     """
     require_progress(progress)
     records = numbers(X)

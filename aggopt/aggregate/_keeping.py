@@ -1,4 +1,4 @@
-"""What an aggregation of numbers is asked to keep, and which of them keep what."""
+"""Statistics that an aggregation of numbers keeps, and methods that support them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,28 +11,28 @@ from aggopt.core.section import Section
 from aggopt.errors import JobError, require_known
 
 Statistic = Literal["nothing", "mean", "variance", "covariance"]
-STATISTICS = ("nothing", "mean", "variance", "covariance")  # each with those before it
+STATISTICS = ("nothing", "mean", "variance", "covariance")  # cumulative
 ABLE = ("variance", "covariance", "regression")  # what programs of wishes can keep
 TABLE = '{ covariance = ["NAME", ...], variance = ["NAME", ...] }'
 FORMULA = '{ regression = "y ~ a + b" }'
 
 
 def require_kept(method: str, able: Sequence[str], keep: object) -> None:
-    """Refuse what a method cannot keep, or cannot but keep: what it is not `able` to.
+    """Refuse a statistic that is not among the `able` ones of a method.
 
     Raises
     ------
     UnknownNameError
-        `keep` is no statistic.
+        `keep` is not a statistic.
     JobError
-        The method has no program for it; the message says why, and what has one.
+        The method has no program for it; the message has the reason and an alternative.
     """
     require_known(f"statistic that {method} keeps", keep, STATISTICS)
     require_able(method, able, str(keep))
 
 
 def require_able(method: str, able: Sequence[str], statistic: str) -> None:
-    """Refuse a statistic that is not among those a method is able to keep."""
+    """Refuse a statistic that is not among the `able` ones of a method."""
     if statistic in able:
         return
     listed = " or ".join(f'"{each}"' for each in able if each in STATISTICS)
@@ -53,16 +53,17 @@ def _reason(method: str, keep: str) -> tuple[str, str]:
 
 
 class KeptApart(Section):
-    """More kept of some attributes than of others; every number is named once.
+    """Statistics to keep, by attribute; every number is named once.
 
     Attributes
     ----------
     covariance
-        Names of attributes that keep their covariance; or lists of them, each its own.
+        Names of attributes that keep their covariance; or several lists of names, each
+        with a separate covariance.
     variance, mean
-        Names of attributes each of which keeps that.
+        Names of attributes that keep this statistic.
     regression
-        "y ~ a + b": a and b keep their covariance, and theirs with y.
+        "y ~ a + b": a and b keep their covariance, and their covariances with y.
     """
 
     covariance: tuple[str, ...] | tuple[tuple[str, ...], ...] = ()
@@ -108,17 +109,17 @@ class KeptApart(Section):
         return (*found, *(part for part in apart if part[1]))  # type: ignore[arg-type]
 
     def __str__(self) -> str:
-        """Return what is kept, in one line."""
+        """Return the kept statistics, in one line."""
         return "; ".join(f"{what} of {', '.join(names)}" for what, names in self.parts)
 
 
 class Keeping(Aggregating):
-    """Settings of an aggregation that says what it keeps of numbers.
+    """Settings of an aggregation with a choice of kept statistics.
 
     Attributes
     ----------
     able
-        What it can be asked to keep.
+        The statistics that it can keep.
     """
 
     able: ClassVar[tuple[str, ...]] = ABLE
@@ -144,7 +145,7 @@ class Keeping(Aggregating):
 
     @property
     def keeps(self) -> frozenset[str]:
-        """What `keep` names, and all that is less: of some attributes at least."""
+        """The statistics in `keep` and all weaker ones, of at least some attributes."""
         named = {"covariance" if kind == "regression" else kind for kind in self.kinds}
         most = max(map(STATISTICS.index, named))
         return frozenset(STATISTICS[1 : most + 1])

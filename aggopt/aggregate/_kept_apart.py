@@ -1,4 +1,4 @@
-"""More kept of some attributes than of others: what a table of `keep` asks for."""
+"""Different statistics to keep for different attributes, from a table of `keep`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ KEYS = (*STATISTICS[1:], "regression")
 
 
 class Part(NamedTuple):
-    """Attributes (columns) that are solved together, or alike, and what they keep."""
+    """Attributes (columns) that are solved together, or alike, and their statistic."""
 
     statistic: str
     columns: tuple[int, ...]
@@ -106,12 +106,12 @@ def response_for(
 def start_of(
     start: str | Floats | None, columns: Sequence[int], shape: tuple[int, int]
 ) -> str | Floats | None:
-    """Return where the program of some columns sets out, of centroids of this shape.
+    """Return the start of the program of some columns, from centroids of this shape.
 
     Raises
     ------
     JobError
-        Centroids are given of another shape.
+        Centroids have another shape.
     """
     if start is None or isinstance(start, str):
         return start

@@ -1,10 +1,11 @@
-"""Secret margins: what keeps a published value from pointing at an original.
+"""Secret margins, which keep a published value from pointing at an original.
 
-An optimum often lies exactly at the distance that some record asked for.  The distance
-is a number that many know, and the standard deviation is published with the values: who
-subtracts the one times the other has the original.  A margin that nobody knows, added
-to the distance, leaves an interval in place of a value.  Where values are whole, or
-rounded, the interval must be wide enough for several of them: a single one is told.
+An optimum is often exactly at the distance that some record requested.  Many people may
+know this distance, and the standard deviation is published with the values.  An
+attacker who subtracts the product of the two from a value obtains the original.  A
+secret margin, added to the distance, leaves an interval in place of a value.  If values
+are whole, or rounded, the interval must contain several of them: a single one would be
+revealed.
 """
 
 import numpy as np
@@ -27,7 +28,7 @@ from aggopt.errors import JobError
 LEAST_WIDTH = 0.1  # standard deviations: wider than what SDID counts as disclosed
 LEAST = 1e-5  # a margin: a value rounded to six digits still keeps the distance
 ENOUGH = 5  # values that a margin spans: as many as share a group by the usual k
-WIDEST = 100.0  # standard deviations that may be asked for: five steps of rare counts
+WIDEST = 100.0  # standard deviations, at most: five steps of rare counts
 MOST_WIDTH = 1.0  # standard deviations: more would not be masking but inventing
 
 
@@ -39,11 +40,11 @@ def with_margins(
     width: float | None = None,
     seed: int | None = None,
 ) -> Floats:
-    """Return distances to ask for (n, d): those of `delta`, each with a secret margin.
+    """Return distances to request (n, d): `delta`, each with a secret margin.
 
-    All records of a group share a margin, so that demands which agree go on to agree,
-    unless they ask for values on opposite sides of them.  Pass the result as `delta`
-    to `p3m`, `p3m_onesided` or `satisfaction`; measure what was kept by `delta`
+    All records of a group share a margin, so that compatible demands remain compatible,
+    unless they need values on opposite sides of them.  Pass the result as `delta` to
+    `p3m`, `p3m_onesided` or `satisfaction`; measure the kept distances by `delta`
     itself.
 
     Parameters
@@ -56,14 +57,15 @@ def with_margins(
         As `p3m` takes it.
     width
         Margins are uniform from 0 to this, in standard deviations; by default to the
-        largest of 0.1, half the largest distance asked in the group, and five steps of
-        the attribute (of a count 1, of money rounded to 500 as much), though not more
-        than 1 for these.  Wishes of small importance are not kept exactly and need no
-        five steps: `aggopt.mask` asks for them only where a wish can be exact.
+        largest of 0.1, half the largest requested distance in the group, and five steps
+        of the attribute (of a count 1, of money rounded to 500 as much), though not
+        more than 1 for these.  Requests of small importance are not kept exactly and do
+        not need five steps: `aggopt.mask` uses five steps only if a distance can be
+        exact.
     seed
-        Makes the margins the same each time.  Who knows it knows them, and whoever
-        has the values then finds originals: by default they come from 128 random bits
-        that nobody keeps.
+        Makes the margins reproducible.  An attacker with the seed knows the margins,
+        and finds originals from the values.  By default they come from 128 random bits
+        that are not stored.
 
     Raises
     ------
@@ -93,8 +95,8 @@ def with_margins(
 def in_spreads(x: Floats, spread: float, width: float | None = None) -> float:
     """Return the step of an attribute x (n,) in its standard deviations.
 
-    Finer steps than a margin of this width, by default the least one, spans enough of
-    are not looked for: what comes back is then `LEAST`, below which no digit is
+    Steps so fine that a margin of this width, by default the least one, spans enough of
+    them are not searched.  The result is then `LEAST`; digits below it are not
     published.
     """
     if spread == 0:
@@ -106,15 +108,15 @@ def in_spreads(x: Floats, spread: float, width: float | None = None) -> float:
 def margins(
     labels: Labels, asked: Floats, width: float | None, secret: str, steps: Floats
 ) -> Floats:
-    """Return the margins (n, d) of distances asked (n, d), for each group alike.
+    """Return the margins (n, d) of requested distances (n, d), equal within each group.
 
-    `steps` (d,) are those of attributes in which a wish can be exact, in standard
-    deviations; 0 elsewhere.
+    `steps` (d,) are the steps of attributes whose distances can be exact, in standard
+    deviations; 0 for others.
 
     Raises
     ------
     JobError
-        The width is no number from 0 to 100.
+        The width is not a number from 0 to 100.
     """
     if width is not None and not (is_number(width) and 0 <= width <= WIDEST):
         raise JobError(

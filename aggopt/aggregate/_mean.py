@@ -1,4 +1,4 @@
-"""Group means: as they are, or moved so that variance or covariance is kept."""
+"""Group means: unchanged, or moved to keep variance or covariance."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -65,20 +65,20 @@ def mean(
         the published attribute has the mean and the variance of the original:
         x' = x_C / sigma_C on z-scores.  "covariance": all attributes have the means,
         variances, covariances and correlations of the originals; the model is stated
-        in `aggopt.models.covariance_mean`.  Of all centroids that keep as much, those
-        that are returned have the least squared error.
-        A table says it by columns, each of them once: {"covariance": [0, 2],
-        "variance": [1]}, where "covariance" may be several lists of columns, each with
-        its own.  {"regression": [0, 2]} keeps the covariance of these columns, and
-        theirs with `response`: so the coefficients of its regression on them.
+        in `aggopt.models.covariance_mean`. The returned centroids have the least
+        squared error among all that keep these moments.  A table sets it by column,
+        each column once: {"covariance": [0, 2], "variance": [1]}, where "covariance"
+        may be several lists of columns, each with its own.  {"regression": [0, 2]}
+        keeps the covariance of these columns, and their covariances with `response`.
+        This keeps the coefficients of its regression on them.
     response : (n,)
-        Of a regression: what is published beside the attributes as it is.
+        The response of a regression, which is published unchanged with the attributes.
     lower, upper
-        Least and largest value that may be published, as `p3m` takes them.  Means are
-        within: originals must be.  What is moved so that more is kept than the mean is
-        the nearest within them: where stretched means would leave them, that of the
-        model `aggopt.models.p3m`, or for the covariance `aggopt.models.p3m_joint`, at
-        alpha 0; of the latter a local optimum.
+        Least and largest published value, as in `p3m`. Means are within, because
+        originals must be.  Centroids moved to keep more than the mean are the nearest
+        ones within the bounds.  If stretched means would leave the bounds, the result
+        is that of the model `aggopt.models.p3m`, or for the covariance
+        `aggopt.models.p3m_joint`, at alpha 0; the latter has a local optimum.
     weights : (n,)
         Sampling weights, above 0, of any scale: means and variances are weighted, and
         so are covariances, regressions and errors.
@@ -87,7 +87,7 @@ def mean(
     -------
     Aggregation
         Certificates in standardised units: objective = bound = sum of squared errors.
-        Where the covariance is kept, one of all attributes that vary, or one of each
+        If the covariance is kept, one for all attributes that vary, or one for each
         list of them.
 
     Raises
@@ -101,9 +101,9 @@ def mean(
         No values within the bounds keep the variance.
         "variance", and an attribute's group means coincide although its values
         differ (one group does that): no stretch restores the variance.  "covariance",
-        and there are no more groups than linearly independent attributes.
-        "regression", and there is not one more besides, or groups have lost too much
-        of the response for what the attributes explain of it.
+        and the number of groups does not exceed the number of linearly independent
+        attributes.  "regression", and groups do not exceed that number by two, or have
+        lost too much of the response for the part that the attributes explain.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from aggopt.solvers import Certificate, choose
 def variance_within(
     made: Aggregation, X: Floats, bounds: Bounds, weights: Floats | None
 ) -> Aggregation:
-    """Return stretched means of X (n, d), anew where an attribute leaves its bounds.
+    """Return stretched means of X (n, d), or new centroids if they leave bounds.
 
     Weights (n,), if there are any, have the mean 1.
 
@@ -54,15 +54,15 @@ def covariance_within(
 ) -> tuple[Floats, Certificate]:
     """Return centroids that keep the covariance of records within standardised `ends`.
 
-    That with a response as well, if there is one.  `free` is the certificate of those
-    without bounds, which are no worse.
+    The covariance with a response is kept as well, if given.  `free` is the certificate
+    of centroids without bounds, which have no larger loss.
 
     Raises
     ------
     SolverError
         No solver that keeps bounds is installed.
     InfeasibleInputError
-        None were found.
+        No centroids were found.
     """
     wishes = np.zeros(of.Z.shape), np.zeros(of.Z.shape), 0.0
     known: dict[str, Any] = {"y": of.y, "weights": of.weights}
@@ -74,7 +74,7 @@ def covariance_within(
 
 
 def leaves(c: Floats, ends: Bounds) -> bool:
-    """Whether any of standardised centroids (m, d) lies beyond its bounds."""
+    """Whether any of the standardised centroids (m, d) is beyond its bounds."""
     return max(outside(c, *ends).values()) > ROUNDING
 
 
@@ -84,7 +84,7 @@ def _leaving(z: Floats, ends: Bounds) -> I64:
 
 
 def _nearest(model: Model, data: Any, Z: Floats) -> tuple[Floats, Certificate]:
-    """Return the centroids nearest to the means, with what they lose of Z (n, d)."""
+    """Return the centroids nearest to the means, with their loss of Z (n, d)."""
     how = choose(None, *model.kinds, within=True)
     start = None if how.is_global else "renormalised"
     c, proof = solution(model, data, ShiftOptions(how, start))

@@ -36,8 +36,8 @@ def median(
     labels : (n,) or (n, d)
         Group of each record, 0..m-1, for all attributes or for each of them.
     weights : (n,)
-        Sampling weights, above 0, of any scale: half of a group's weight lies on
-        either side, and errors are weighted.
+        Sampling weights, above 0, of any scale: half of a group's weight is on either
+        side, and errors are weighted.
 
     Returns
     -------

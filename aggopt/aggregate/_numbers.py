@@ -13,7 +13,7 @@ def numbers(X: npt.ArrayLike) -> Floats:
     Raises
     ------
     JobError
-        They are encoded: means of coordinates are no values of attributes.
+        They are encoded: means of coordinates are not values of attributes.
     """
     if isinstance(X, Encoded):
         raise JobError(

@@ -1,4 +1,4 @@
-"""An aggregation of the user's, with its squared error beside the least."""
+"""A user's aggregation, with its squared error compared to the least."""
 
 from dataclasses import dataclass
 from functools import partial

@@ -45,7 +45,7 @@ def p3m(
     """Return centroids shifted away from the originals, mean and variance kept.
 
     The model is stated in `aggopt.models.p3m`.  It is not convex, but its own method,
-    the default solver, proves how good its answer is: every certificate carries a
+    the default solver, proves the quality of its solution: every certificate has a
     bound.  Local solvers find a local optimum and prove nothing.
 
     Parameters
@@ -56,78 +56,78 @@ def p3m(
         Group of each record, 0..m-1, for all attributes or for each of them; at
         least two groups.
     delta
-        Distance that a record asks for between its value and the published one, in
-        standard deviations: a number, one per attribute (d,), or (n, d); or
-        {"relative": r} for r |z|, z the record's z-score.
+        Requested distance between a record's value and the published one, in standard
+        deviations: a number, one per attribute (d,), or (n, d); or {"relative": r} for
+        r |z|, z the record's z-score.
     importance
-        How much it insists, from 0 to 1 (a demand: the distance is then exact): a
-        number, (d,) or (n, d).  A value at an exact distance gives the original away
-        to who knows delta or tries some, because the standard deviation is published:
-        ask for `with_margins(X, labels, delta)`, as `aggopt.mask` does.
+        Weight of the request, from 0 to 1 (a demand: the distance is then exact): a
+        number, (d,) or (n, d). A value at an exact distance reveals the original to an
+        attacker who knows or guesses delta, because the standard deviation is
+        published: pass `with_margins(X, labels, delta)`, as `aggopt.mask` does.
     alpha
         Weight of the distances against the shifts, in [0, 1].  At 0 the result is
         the renormalised mean.
     lower, upper
-        Least and largest value that may be published, in the attribute's unit: a
-        number, or one per attribute (d,), -inf or inf where there is none.  They are
-        constraints of the model, and what is proven is of the program that has them.
-        Originals must lie between them.
+        Least and largest published value, in the attribute's unit: a number, or one per
+        attribute (d,), -inf or inf for no bound.  They are constraints of the model,
+        and proofs refer to the program with them.  Originals must be between them.
     weights : (n,)
         Sampling weights, above 0, of any scale: means, variances, covariances, standard
-        deviations and the cost of a shift are weighted.  What a record asks for is its
-        own and counts once.
+        deviations and the cost of a shift are weighted.  The request of a record is
+        unweighted and counts once.
     keep
-        "variance": the mean and variance of each attribute, which is solved by itself.
-        "covariance": those, and every covariance and correlation; all attributes are
-        one program, `aggopt.models.p3m_joint`.  Its own solver, "stiefel", is local,
-        with a bound; the certificate is of all attributes that vary.  A table says it
-        by columns, each of them once: {"covariance": [0, 2], "variance": [1]}, where
+        "variance": the mean and variance of each attribute, which is solved separately.
+        "covariance": also every covariance and correlation; all attributes are one
+        program, `aggopt.models.p3m_joint`. Its own solver, "stiefel", is local, with a
+        bound; the certificate is of all attributes that vary.  A table sets it by
+        column, each column once: {"covariance": [0, 2], "variance": [1]}, where
         "covariance" may be several lists of columns, each a program of its own.
-        {"regression": [0, 2]} keeps the covariance of these columns, and theirs with
-        `response`: so the coefficients of its regression on them.
+        {"regression": [0, 2]} keeps the covariance of these columns, and their
+        covariances with `response`. This keeps the coefficients of its regression on
+        them.
     response : (n,)
-        Of a regression: what is published beside the attributes as it is.
+        The response of a regression, which is published unchanged with the attributes.
     solver
         A name of `aggopt.solvers.SOLVERS` that takes the model: "lagrangian"
         (global, the default), or "ipopt", "cvxpy:uno", "pyomo:ripopt" and others.
     start, starts, seed
-        Of a local solver: where it sets out, "means" (group means), "renormalised"
-        (those of `mean` with the same `keep`),
-        "lagrangian", centroids (m, d) in the original units, or an earlier
-        `Aggregation` of the same groups; how many random starts it tries besides; and
-        their seed.  What is published never costs more than centroids that were given
-        and are feasible: where nothing better is found, these are kept.
+        Of a local solver: its start, "means" (group means), "renormalised" (the result
+        of `mean` with this `keep`), "lagrangian", centroids (m, d) in the original
+        units, or an earlier `Aggregation` of these groups; the number of additional
+        random starts; and their seed.  The result never costs more than given feasible
+        centroids: if no better ones are found, they are kept.
     time_limit
         Seconds per attribute; when omitted, 600 for a solver such as SCIP that branches
         and might never end, none for others, which end by themselves.
     options
-        Handed to the solver under its own names; the Lagrangian method's are gap_tol
-        (1e-6) and nodes, how many parts of the program it looks at; those of `stiefel`
-        (keep = "covariance") rounds, how many more local minima it seeks at most (1 to
-        8, by the size), and gap_tol (1e-3), the gap at which one is enough.
+        Passed to the solver under its own names; the Lagrangian method's are gap_tol
+        (1e-6) and nodes, the number of parts of the program to search; those of
+        `stiefel` (keep = "covariance") rounds, the largest number of further local
+        minima to search (1 to 8, by the size), and gap_tol (1e-3), the gap at which one
+        is enough.
     progress
         Called with the share of attributes done.
 
     Returns
     -------
     Aggregation
-        One certificate per attribute, in standardised units.  Where a solve fails,
-        or stops at a limit with nothing better, the attribute gets its renormalised
-        means, which keep mean and variance; the certificate's status says so and
-        its figures are those of the values returned.  A constant attribute is
-        returned as it is.
+        One certificate per attribute, in standardised units.  If a solve fails, or
+        stops at a limit with nothing better, the attribute has its renormalised means,
+        which keep mean and variance.  The certificate's status reports this, and its
+        figures refer to the returned values.  A constant attribute is returned
+        unchanged.
 
     Raises
     ------
     TableError, JobError
-        An argument cannot be used; originals lie beyond lower or upper; with
-        keep = "covariance" the solver keeps no bounds, as "stiefel".
+        An argument cannot be used; originals are beyond lower or upper; with keep =
+        "covariance" the solver keeps no bounds, as "stiefel".
     InfeasibleInputError
         One group only, no values within the bounds that keep the variance, or demands
         within a group that contradict each other or the bounds; for the covariance no
-        more groups than linearly independent attributes, or demands within a group
-        that no values meet which keep it; for a regression not one group more besides,
-        or groups have lost too much of the response.
+        more groups than linearly independent attributes, or demands within a group that
+        contradict it; for a regression fewer than two more groups, or groups that have
+        lost too much of the response.
     SolverError
         The solver is not installed.
 

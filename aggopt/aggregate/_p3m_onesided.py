@@ -42,12 +42,12 @@ def p3m_onesided(
     options: Mapping[str, Any] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Aggregation:
-    """Return what `p3m` returns, where only coming too close to an original costs.
+    """Return centroids as `p3m`, with a cost only for values too close to an original.
 
-    The model is stated in `aggopt.models.p3m_onesided`, that of all attributes at once
-    (keep = "covariance") in `aggopt.models.p3m_onesided_joint`; arguments, result and
-    errors are those of `p3m`.  A demand (importance 1) is kept as a least distance;
-    where it binds, the value lies exactly there and gives the original away, unless
+    The model is stated in `aggopt.models.p3m_onesided`, the model of all attributes at
+    once (keep = "covariance") in `aggopt.models.p3m_onesided_joint`; arguments, result
+    and errors are as in `p3m`. A demand (importance 1) is kept as a least distance;
+    if it binds, the value is exactly at this distance and reveals the original, unless
     `delta` comes from `with_margins`.
 
     Examples

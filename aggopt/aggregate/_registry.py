@@ -14,7 +14,7 @@ from aggopt.core.registry import Method, Registry, require_arguments
 from aggopt.core.section import MethodSection, union_of_sections
 from aggopt.models import Model
 
-# a margin is added to what is asked for; categories have functions of their own
+# a margin is added to distances; categories have functions of their own
 BESIDE = frozenset({"method", "margin", "categories"})
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ else:
 
 
 class Aggregating(MethodSection):
-    """Settings of an aggregation, and what they make it keep.
+    """Settings of an aggregation, and the statistics that it keeps.
 
     Attributes
     ----------
     categories
-        How quasi-identifiers are published that are categories; None where there are
-        none, or they are published by the default.
+        Settings of categorical quasi-identifiers; None if the job has none, or uses the
+        default.
     """
 
     categories: Categories | None = None
@@ -40,7 +40,7 @@ class Aggregating(MethodSection):
     @field_validator("categories", mode="before")
     @classmethod
     def _nearest(cls, section: Any) -> Any:
-        """Read a section without a key as one that asks for the default."""
+        """Read an empty section as the default method."""
         return (
             {"method": next(iter(CATEGORY_AGGREGATORS))} if section == {} else section
         )
@@ -57,24 +57,24 @@ class Aggregating(MethodSection):
 
     @property
     def keeps(self) -> frozenset[str]:
-        """Which of mean, variance and covariance are after it as before it."""
+        """The statistics among mean, variance and covariance that it keeps."""
         return frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Aggregator(Method):
-    """From a partition to published values.
+    """A method that turns a partition into published values.
 
     Attributes
     ----------
     function
         Takes records X (n, d), labels and the settings; returns an `Aggregation`.
     settings
-        The section of a job that names it.
+        The section of a job for this method.
     certificate
-        What objective and bound of its certificates are, in standardised units.
+        Description of objective and bound of its certificates, in standardised units.
     model
-        The optimisation model that it solves; None where a formula is optimal.
+        The optimisation model that it solves; None if a formula is optimal.
     template
         Lines on its settings in a new job, each a comment, unless others' name them.
     """

@@ -1,4 +1,4 @@
-"""As many values at the distance asked as pay for the shifts."""
+"""Keep as many values at the requested distance as is worth their shifts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -40,18 +40,18 @@ def satisfaction(
     options: Mapping[str, Any] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Aggregation:
-    """Return centroids that keep the distance asked from as many originals as pay.
+    """Return centroids at the requested distance from as many originals as pay.
 
     The model is stated in `aggopt.models.satisfaction`: it counts, by importance, the
-    values that lie at least `delta` away, against `price` for each squared standard
-    deviation of shift of a record.  Arguments, result and errors are those of `p3m`;
-    importance weighs, and demands nothing.  With keep = "covariance" all attributes
-    are one program, `aggopt.models.satisfaction_joint`, solved by a local search,
+    values that are at least `delta` away, against `price` for each squared standard
+    deviation of shift of a record.  Arguments, result and errors are as in `p3m`;
+    importance weighs, and demands nothing.  With keep = "covariance" all attributes are
+    one program, `aggopt.models.satisfaction_joint`, solved by a local search,
     "stiefel", with a bound.
 
-    The optimum lies exactly at the distance asked from a record of nearly each group,
-    and so gives that original away: publish nothing that was not made with a `delta`
-    from `with_margins`, as `aggopt.mask` does.
+    The optimum is exactly at the requested distance from a record of nearly each group,
+    and so reveals that original.  Publish only values made with a `delta` from
+    `with_margins`, as `aggopt.mask` does.
 
     Examples
     --------

@@ -28,16 +28,16 @@ STARTS = ("means", "renormalised", "lagrangian")
 
 @dataclass(frozen=True, eq=False)
 class ShiftOptions:
-    """How to solve: the solver, where it sets out, when it stops.
+    """Settings of a solve: the solver, its starts and its limits.
 
     Attributes
     ----------
     start
         For a local solver: "means" (group means, the default), "renormalised" means,
         the "lagrangian" solver's point, or centroids (m, d) in the original units,
-        which are kept where nothing better is found.
+        which are kept if nothing better is found.
     starts
-        For a local solver: how many random starts to try besides; the best is kept.
+        For a local solver: the number of additional random starts; the best is kept.
     seed
         Of the random starts.
     time_limit
@@ -82,7 +82,7 @@ class ShiftOptions:
 
 
 def require_number(value: object, name: str) -> None:
-    """Refuse what is no real number."""
+    """Refuse a value that is not a real number."""
     if not is_number(value):
         raise JobError(f"{name} = {value!r}.", fix="pass a number.")
 
@@ -139,7 +139,7 @@ def _by_attribute(
 
 
 def _kept(count: int) -> tuple[Floats, Certificate]:
-    """Leave a constant attribute as it is."""
+    """Return a constant attribute unchanged, with its certificate."""
     nothing = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "constant attribute", 0.0)
     return np.zeros(count), nothing
 
@@ -147,7 +147,7 @@ def _kept(count: int) -> tuple[Floats, Certificate]:
 def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certificate]:
     """Return the centroids that one program's solver found, and its certificate.
 
-    Where it found none that may be published, those of `data.renormalised`.
+    If it found none that may be published, return `data.renormalised`.
     """
     started = compile_time.now()
     answers = list(_answers(model, data, how, started))
@@ -190,10 +190,10 @@ def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certif
 
 
 def _unit(model: Model, data: Any) -> float:
-    """Return what a record costs where nothing is sought, at most its variance, 1.
+    """Return the cost of a record without any request, at most its variance, 1.
 
-    Weights of the objective may make it tiny, and its optimum may be 0: up to this size
-    a gap is relative to it.
+    Weights of the objective may make it tiny, and its optimum may be 0.  Up to this
+    size a gap is relative to it.
     """
     plain = np.zeros_like(data.renormalised), data.renormalised
     costs = [abs(model.objective(data, model.point(data, c))) for c in plain]
@@ -207,9 +207,9 @@ def _given(how: ShiftOptions) -> Iterator[Answer]:
 
 
 def _apart(data: Any) -> float | None:
-    """Return what all attributes by themselves prove, of one program within bounds.
+    """Return the sum of the bounds of separate attributes, for a bounded program.
 
-    Its solvers are local and prove nothing.
+    The solvers of this program are local and prove nothing.
     """
     if not (isinstance(data, JointWishes) and data.bounded):
         return None
@@ -255,7 +255,7 @@ def _failure(seen: set[Status]) -> Status:
 def _answers(
     model: Model, data: Any, how: ShiftOptions, started: float
 ) -> Iterator[Answer]:
-    """Yield what the solver finds from each start, until the time is up."""
+    """Yield the solver's answer for each start, until the time limit."""
     for start in _starts(model, data, how):
         left = None
         if how.limit is not None:
@@ -269,7 +269,7 @@ def _answers(
 
 
 def _within(data: Any, found: Answer) -> Answer:
-    """Return an answer with what is beyond a bound by a solver's tolerance on it."""
+    """Return an answer with values moved to a bound that they miss by a tolerance."""
     if not data.bounded or found.reading is None:
         return found
     inside = snapped(found.reading, data.lower, data.upper)

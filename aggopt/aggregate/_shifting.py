@@ -13,7 +13,7 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 
 INSISTS = 0.5  # importance above which a wish is nearly exact: a miss costs fourfold
-DECIDES = 0.8  # alpha above which soft wishes are as exact as those that insist
+DECIDES = 0.8  # alpha above which soft requests are as exact as demands
 
 TEMPLATE = """\
 # Those that move values away from the originals:
@@ -49,18 +49,18 @@ Start = Annotated[
 
 
 class Shifting(SolverSection, Keeping):
-    """What the aggregations that shift centroids have in common.
+    """Settings common to all aggregations that shift centroids.
 
     `margin` is the width of the secret margins beyond each distance, in standard
-    deviations; 0 for none.  When left out: half the largest distance asked in the
-    group, 0.1 at least, and, where a wish can be exact, five steps of the attribute
+    deviations; 0 for none.  When left out: half the largest requested distance in the
+    group, at least 0.1, and, if a distance can be exact, five steps of the attribute
     (of a count 1), though for these no more than 1.
 
     Attributes
     ----------
     two_sided
-        Whether values beyond the distance asked cost as those within it do; a
-        distance of 0 then asks for something, too.
+        Whether values beyond the requested distance cost as much as values within it.
+        A distance of 0 is then a request, too.
     """
 
     two_sided: ClassVar[bool] = False

@@ -1,7 +1,7 @@
-"""The step of an attribute: how far its possible values lie apart.
+"""The step of an attribute: the distance between its possible values.
 
-Ages are whole, incomes are rounded to 500 or to a cent: no value lies between two of
-them, so that an original known to within less than a step is known.
+Ages are whole, and incomes are rounded to 500 or to a cent: no value is between two
+multiples.  An original known to within less than a step is therefore known.
 """
 
 import math
@@ -13,17 +13,17 @@ from aggopt.core.validation import Floats, Labels
 
 MOST = 0.9  # of the values: a few that were not rounded hide nothing of the others
 NEAR = 0.05  # of a step: thirds written as .333, cents as 32-bit floats
-FINEST = 1e12  # steps: beyond, floats do not tell whether a number of them is whole
+FINEST = 1e12  # steps: beyond this number, floats cannot show whether it is whole
 
 
 def step_of(x: Floats, least: float = 0.0) -> float:
-    """Return how far possible values of an attribute x (n,) lie apart, in its unit.
+    """Return the distance of possible values of an attribute x (n,), in its unit.
 
-    The largest of 1, 2 and 5 times a power of ten on whose multiples nine in ten values
-    lie, zeros left out; or, where it is larger, the smallest gap between two
-    values, where nine in ten lie a whole number of such gaps from the least: scores,
-    sixths, pounds in kilograms.  0 where there is none of at least `least`, and where
-    all values are the same.  Nothing larger than the range is a step.
+    The largest of 1, 2 and 5 times a power of ten whose multiples contain nine in ten
+    values, without zeros.  Or, if larger, the smallest gap between two values, provided
+    that nine in ten are a whole number of these gaps from the least: scores, sixths,
+    pounds in kilograms.  0 if no step of at least `least` exists, and if all values are
+    equal.  A step never exceeds the range.
 
     Examples
     --------

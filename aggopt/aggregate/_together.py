@@ -31,11 +31,11 @@ def together(
     bounds: Bounds | None = None,
     weights: Floats | None = None,
 ) -> Aggregation:
-    """Return what `solve` makes of the attributes of X (n, d) that vary, all at once.
+    """Return the centroids by `solve` of all attributes of X (n, d) that vary.
 
-    It gets them standardised, by weights (n,) if records have some, the groups, and the
-    columns they stand in; it returns centroids (m, varying), standardised, and one
-    certificate.  It keeps the `bounds`, if there are any.
+    `solve` receives standardised attributes, by weights (n,) if records have some, the
+    groups, and the columns of the attributes.  It returns standardised centroids (m,
+    varying) and one certificate.  It keeps the `bounds`, if given.
 
     Raises
     ------
@@ -78,8 +78,8 @@ def covariance_kept(
 ) -> Aggregation:
     """Return the centroids nearest to the means of X (n, d) that keep its covariance.
 
-    Where there is a response y (n,), standardised, they keep its covariance with X.
-    Those that would leave the bounds are a local optimum within them.  Weights (n,), if
+    With a standardised response y (n,), they keep its covariance with X. If they would
+    leave the bounds, the result is a local optimum within them.  Weights (n,), if
     records have some, are of mean 1.
 
     Raises
@@ -89,7 +89,7 @@ def covariance_kept(
     SolverError
         The bounds would be left, and no solver that keeps them is installed.
     InfeasibleInputError
-        There are too few groups, they have lost too much of the response, or no values
+        The groups are too few, or have lost too much of the response, or no values
         within the bounds were found.
     """
 

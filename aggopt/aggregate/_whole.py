@@ -1,4 +1,4 @@
-"""Whole numbers in the place of centroids, by which the mean stays near."""
+"""Whole numbers in place of centroids, with nearly the mean of the centroids."""
 
 import numpy as np
 
@@ -8,11 +8,12 @@ GAIN = 1e-9  # of the largest group: less is rounding
 
 
 def whole_numbers(c: F64, sizes: F64) -> F64:
-    """Return a whole number next to each of c (m,), by which sum_j n_j c_j stays near.
+    """Return a whole number next to each of c (m,), with sum_j n_j c_j nearly kept.
 
-    Those with the largest remainders go up (Hamilton's method), as many as bring the
-    sum nearest to what it was.  Then one group more goes up or down, or one each, as
-    long as that brings it nearer: where sizes differ it is mostly met exactly.
+    Values with the largest remainders are rounded up (Hamilton's method), as many as
+    bring the sum nearest to the original.  Then one further group is rounded up or
+    down, or one each, as long as the sum becomes nearer.  If sizes differ, it is mostly
+    met exactly.
 
     Examples
     --------
@@ -47,6 +48,6 @@ def _exchange(share: F64, sizes: F64, up: Bool, left: float) -> I64:
 
 
 def _first_by_size(groups: I64, rank: F64, sizes: F64) -> I64:
-    """Return of some groups the one of each size that comes first by rank."""
+    """Return the first group by rank of each size, among some groups."""
     ordered = groups[np.argsort(rank[groups], kind="stable")]
     return ordered[np.unique(sizes[ordered], return_index=True)[1]]

@@ -1,4 +1,4 @@
-"""How far a record asks to be moved: for all, by attribute, relative, in a column."""
+"""Requested distances: for all records, by attribute, relative, or in a column."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ class _Kind(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def __hash__(self) -> int:
-        """Return the same number for wishes that are equal."""
+        """Return equal numbers for equal requests."""
         return hash((type(self), to_hashable(self.__dict__)))
 
 

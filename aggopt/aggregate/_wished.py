@@ -1,4 +1,4 @@
-"""Aggregation by wishes: attributes apart, together, or as a table of `keep` says."""
+"""Aggregation by requests: attributes separately, together, or by a table of `keep`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -44,7 +44,7 @@ def by_wishes(
     how: tuple[Any, ...],
     progress: Progress,
 ) -> Aggregation:
-    """Return the aggregation of X (n, d), which keeps what `keep` says.
+    """Return the aggregation of X (n, d) that keeps the statistics in `keep`.
 
     `how` are solver, start, starts, seed, time_limit and options.
     """
@@ -69,7 +69,7 @@ def _by_parts(
     how: tuple[Any, ...],
     progress: Progress,
 ) -> Aggregation:
-    """Return what the program of each part of a table publishes."""
+    """Return the aggregation by a program for each part of a table."""
     require_progress(progress)
     records = check_matrix(X)
     label = check_labellings(labels, *records.shape)

@@ -1,4 +1,4 @@
-"""What records ask for: a number for all, one per attribute, one each, or a share."""
+"""Requests of records: a number for all, one per attribute, one each, or a share."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -25,15 +25,15 @@ class Wanted(NamedTuple):
 
 
 def spread(wish: Wish, Z: Floats, name: str) -> Floats:
-    """Return a wish about records Z (n, d), standardised, as one number each (n, d).
+    """Return a request of standardised records Z (n, d) as one number each (n, d).
 
-    A number, one per attribute (d,), or (n, d).  {"relative": r}, with r of any of
-    these shapes, asks for r |z|: the farther out a record, the more.
+    A number, one per attribute (d,), or (n, d). {"relative": r}, with r of any of these
+    shapes, requests r |z|, which is larger for a record farther out.
 
     Raises
     ------
     JobError
-        Another shape, type or key; the message says which are possible.
+        Another shape, type or key; the message lists the possible ones.
     """
     if isinstance(wish, Mapping):
         if set(wish) != {"relative"}:

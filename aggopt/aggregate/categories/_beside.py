@@ -17,15 +17,15 @@ def values_of(beside: Any, n: int) -> list[I64]:
     """Return the value of each of n records, 0..R-1, for each attribute.
 
     `beside` is a column (n,), or a table of columns.  Numbers and dates of more than
-    `LEVELS` values are cut into as many levels of equally many records; what is missing
-    is a value of its own.
+    `LEVELS` values are cut into as many levels of equally many records; missing entries
+    are a value of their own.
 
     Raises
     ------
     TableError
         It is neither, or has another number of records.
     JobError
-        A column has more than half as many values as records, and they are no numbers.
+        A column has more than half as many values as records, and they are not numbers.
     """
     if beside is None:
         return []

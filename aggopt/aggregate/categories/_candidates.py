@@ -1,4 +1,4 @@
-"""What groups may publish of categorical attributes, and what each of it loses."""
+"""Candidates for published values of categorical attributes, and their losses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -29,14 +29,14 @@ class Candidates:
     of
         The attributes.
     nodes : (q, attributes)
-        Which node of each attribute's domain a candidate is.
+        The node of each attribute's domain for each candidate.
     own : (n,)
-        Which candidate each record has itself.
+        The candidate equal to each record's own values.
     labels : (n,)
         Group of each record.
     weights : (n,)
-        Sampling weights, of mean 1, by which records are counted; None where they have
-        none that differ.
+        Sampling weights, of mean 1, by which records are counted; None if all are
+        equal.
     """
 
     of: tuple[Categories, ...]
@@ -58,7 +58,7 @@ class Candidates:
     def all_nodes(
         cls, of: Categories, labels: Labels, weights: F64 | None = None
     ) -> "Candidates":
-        """Return the nodes of an attribute, those that no record has among them."""
+        """Return all nodes of an attribute, including nodes of no record."""
         nodes = np.arange(len(of.domain.nodes))[:, None]
         return cls((of,), nodes, of.codes, labels, weights)
 
@@ -89,7 +89,7 @@ class Candidates:
     def published(
         self, picked: I64, labels: Labels, proof: Certificate, **ties: Any
     ) -> tuple[PublishedCategories, ...]:
-        """Return what is published of each attribute.
+        """Return the published categories of each attribute.
 
         `picked` (m,) is the candidate of each group, of `labels` (n,).
         """
@@ -142,7 +142,7 @@ def attributes_in(columns: Any) -> tuple[Categories, ...]:
 
 
 def categories_in(column: Any, order: Any, tree: Any) -> Categories:
-    """Return the level of each record, inferred where nothing is said of it."""
+    """Return the level of each record, with an inferred type if none is given."""
     if isinstance(column, EncodedAttribute):
         if order is not None or tree is not None:
             raise JobError(

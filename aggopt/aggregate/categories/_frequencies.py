@@ -36,65 +36,67 @@ def frequencies(
     seed: int = 0,
     weights: npt.ArrayLike | None = None,
 ) -> PublishedCategories:
-    """Return the category of each group at least loss, each as often as before.
+    """Return one category per group at least loss, each category as often as before.
 
     The most frequent category of each group loses less, and makes rare categories
     rarer.  Here the release has each category as often as the originals, within
-    `slack`; where several are equally near, that decides.  The model is stated in
+    `slack`, which also decides between equally near categories.  The model is stated in
     `aggopt.models.frequencies`.
 
     Parameters
     ----------
     column, groups, order, tree
-        As `plurality` takes them.
+        As in `plurality`.
     with_ : (n,) or a table
-        Attributes that are published as they are: for each of them the table of its
-        values with the categories is kept, in place of the categories' counts.  Numbers
-        and dates count by fifths.
+        Attributes that are published unchanged.  For each, the table of its values with
+        the categories is kept, in place of the categories' counts.  Numbers and dates
+        count by fifths.
     slack : float or "exact"
-        By how many records the release may differ in each category, or in each cell
-        of a table.  4 where neither is given, and nothing `with_`.  That of the largest
-        group always leaves a choice of categories, less may not.
+        The number of records by which the release may differ in each category, or in
+        each cell of a table.  4 if neither slack nor price nor `with_` is given.  A
+        slack of the largest group's size always leaves a choice of categories, less may
+        not.
     price : float
-        Instead of a slack, what each record of difference costs; two levels are at most
-        1 apart.  1 where neither is given, and something `with_`: many cells have few
-        records.
+        Instead of a slack, the cost of each record of difference; two levels are at
+        most 1 apart.  1 if neither slack nor price is given, but `with_` is: many cells
+        have few records.
     solver
         A name of `aggopt.solvers.SOLVERS` that takes the model: "slots", the default,
         or "cvxpy:highs", "pyomo:highs" and others that take integer programs.
     time_limit
         Seconds; 600 when omitted.
     options
-        Handed to the solver under its own names.
+        Passed to the solver under its own names.
     seed : int
-        Of the choice among groups that are alike.
+        Seed of the choice among equivalent groups.
     weights : (n,)
-        As `plurality` takes them: distances, and what is kept, are sums of weights; a
-        slack is in records of mean weight.
+        As in `plurality`: distances and kept counts are sums of weights; a slack is in
+        records of mean weight.
 
     Returns
     -------
     PublishedCategories
-        `.values` (n,) and `.certificate`: total distance, with a price that of all
-        records of difference besides, and what is proven of it; `violation` is the
-        number of records beyond the slack.  Where the status is INFEASIBLE, or FAILED
-        because no choice was found in time, the values are those of `plurality`.
+        `.values` (n,) and `.certificate`: total distance, plus the price of all records
+        of difference if given, and its bound; `violation` is the number of records
+        beyond the slack.  If the status is INFEASIBLE, or FAILED because no choice was
+        found in time, the values are the result of `plurality`.
 
     Raises
     ------
     InfeasibleInputError
-        Of "exact" counts: some level has fewer records than the smallest group.
+        With "exact" counts, some level has fewer records than the smallest group.
     JobError, TableError
         As `plurality`; slack and price together; "exact" with weights that differ; an
-        option that the solver lacks; what is `with_` has other records, or hardly two
-        that are equal.
+        option that the solver lacks; `with_` has other records, or hardly two equal
+        ones.
     SolverError
         The solver is not installed.
 
     Notes
     -----
     Each attribute keeps its own frequencies: associations between attributes are not
-    kept by that, and may suffer.  `crossed_frequencies` keeps those of some.
+    kept, and may suffer.  `crossed_frequencies` keeps the associations of some
+    attributes.
 
     Examples
     --------
@@ -128,21 +130,20 @@ def crossed_frequencies(
     """Return combinations of categories for each group, each as often as before.
 
     Two attributes or more are chosen together, among the combinations that some record
-    has, at least loss: so their table, and with it their association, is kept.
+    has, at least loss.  This keeps their table, and with it their association.
 
     Parameters
     ----------
     attributes
-        What `aggopt.encode` returns of them, or a list of such attributes.
+        The result of `aggopt.encode`, or a list of its attributes.
     groups, with_, slack, price, solver, time_limit, options, seed, weights
-        As `frequencies` takes them; the price is 1 where neither it nor a slack is
-        given.
+        As in `frequencies`; the price is 1 if neither it nor a slack is given.
 
     Returns
     -------
     PublishedTogether
         `.values` (n, attributes), `.attributes` and one `.certificate`: the sum of the
-        attributes' total distances, and what differences cost.
+        attributes' total distances and of the costs of differences.
 
     Raises
     ------
@@ -166,7 +167,7 @@ def crossed_frequencies(
 class Frequencies(SolverSection, CategorySection):
     """Settings of `aggopt.aggregate.frequencies`.
 
-    `with_`, in a file `with`, are names of columns that are published as they are, and
+    `with_`, in a file `with`, are names of columns that are published unchanged, and
     `cross` sets of categories that `aggopt.aggregate.crossed_frequencies` publishes.
     """
 
@@ -208,12 +209,12 @@ class Frequencies(SolverSection, CategorySection):
         return self
 
     def together(self, blocks: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-        """Return the crossed attributes as they are crossed, others by themselves.
+        """Return the sets of crossed attributes, and each other attribute separately.
 
         Raises
         ------
         JobError
-            Some are no categories, or grouped in several blocks.
+            Some are not categories, or are grouped in several blocks.
         """
         for names in self.cross:
             if not any(set(names) <= set(block) for block in blocks):

@@ -106,7 +106,7 @@ def require_near(allowed: float | None, *, weighted: bool) -> None:
     Raises
     ------
     JobError
-        There is no slack, and records have weights that differ.
+        The slack is 0, and records have unequal weights.
     """
     if weighted and allowed == 0:
         raise JobError(

@@ -23,22 +23,22 @@ def medoids(
     seed: int = 0,
     weights: npt.ArrayLike | None = None,
 ) -> PublishedTogether:
-    """Return the categories of one record for each group: that nearest to all others.
+    """Return the categories of one record per group: the nearest to all others.
 
-    Each group publishes a combination that one of its own records has, so that none is
-    published that nobody has.  Of those it is the one with the least total distance.
+    Each group publishes a combination that one of its own records has, the one with the
+    least total distance.  No combination without a record is published.
 
     Parameters
     ----------
     attributes
-        What `aggopt.encode` returns of two categorical attributes or more, or a list of
-        such attributes.  They count alike, whatever their weights.
+        The result of `aggopt.encode` for two categorical attributes or more, or a list
+        of its attributes.  They count equally, regardless of their weights.
     groups : (n,)
         Group of each record, 0..m-1.
     seed : int
-        Of the choice among records that are equally near.
+        Seed of the choice among equally near records.
     weights : (n,)
-        As `plurality` takes them: distances from the others are weighted.
+        As in `plurality`: distances from the others are weighted.
 
     Returns
     -------
@@ -51,9 +51,9 @@ def medoids(
     ------
     JobError
         `attributes` are not two or more that are encoded, or not all categorical;
-        groups that are none; a seed below 0.
+        invalid groups; a seed below 0.
     TableError
-        Weights that are not one number above 0 for each record.
+        Weights are not one number above 0 for each record.
 
     Examples
     --------

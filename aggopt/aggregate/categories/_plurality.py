@@ -27,7 +27,7 @@ from aggopt.solvers import Certificate, Status
 from aggopt.solvers._options import check_time_limit
 
 PUBLISH = ("leaf", "node", "ancestor")
-ROUNDING = 1e-12  # by which sums of distances that a user gave may differ and be equal
+ROUNDING = 1e-12  # tolerance of equality for sums of distances that a user gave
 
 
 def plurality(
@@ -44,57 +44,57 @@ def plurality(
 ) -> PublishedCategories:
     """Return the category of each group with the least total distance from its records.
 
-    Of names without an order it is the most frequent one; of an order the median, which
-    is a level; of a tree a leaf, or a node where groups may publish less detail.  Where
-    several are equally near, those are published that leave the number of records of
-    each category as it was, as nearly as can be.
+    For names without an order it is the most frequent one; for an order the median,
+    which is a level; for a tree a leaf, or a node if groups may publish less detail.
+    Among equally near categories, the choice keeps the number of records of each
+    category as nearly as possible.
 
     Parameters
     ----------
     column : (n,)
-        The attribute: a series or array of values; or an attribute of what
-        `aggopt.encode` returns, whose order or tree is known.
+        The attribute: a series or array of values; or an attribute of a result of
+        `aggopt.encode`, whose order or tree is known.
     groups : (n,)
         Group of each record, 0..m-1.
     order, tree
-        As in `aggopt.encoding.AttributeType`.  Without them values are all equally far
-        apart, but for a categorical column with an order.
+        As in `aggopt.encoding.AttributeType`. Without them all values are equally far
+        apart, except in a categorical column with an order.
     publish : "leaf", "node" or "ancestor"
         "leaf" publishes a level that some record has; of a tree "node" any node, and
         "ancestor" the lowest node that is true of all records of the group.
     time_limit
         Seconds for the choice among categories that are equally near; 60 when omitted.
     seed : int
-        Of the choice among groups that are alike.
+        Seed of the choice among equivalent groups.
     weights : (n,)
         Sampling weights, above 0, of any scale: distances and counts are weighted, by
         weights of mean 1.
     avoid
-        Categories that no group publishes, as those that few records have.
+        Categories that no group publishes, as categories of few records.
 
     Returns
     -------
     PublishedCategories
         `.values` (n,), and a certificate: objective = bound = total distance, in which
         two levels are at most 1 apart.  `.ties` is the certificate of the choice among
-        categories that are equally near: by how many records the counts of categories
-        differ in all, and what is proven of it.
+        categories that are equally near: the total number of records by which the
+        counts of categories differ, and its bound.
 
     Raises
     ------
     JobError
-        Groups that are none; an order or a tree that cannot be used, or both; "node" or
+        Invalid groups; an order or a tree that cannot be used, or both; "node" or
         "ancestor" without a tree; a seed below 0, a time limit not above 0; all
-        that a group may publish is to be avoided.
+        categories that a group may publish are to be avoided.
     TableError
         Values are missing, of several types, or not in the order or tree; weights that
         are not one number above 0 for each record.
 
     Notes
     -----
-    Of an even group of an order all levels between the middle two are equally near.
-    How often each category is published differs from how often it is had: rare ones
-    seldom win.  `frequencies` keeps that.
+    In an even group with an order, all levels between the middle two are equally near.
+    Published frequencies differ from the original ones, because rare categories are
+    seldom chosen.  `frequencies` keeps them.
 
     Source: Domingo-Ferrer and Torra, Ordinal, continuous and heterogeneous k-anonymity
     through microaggregation, Data Mining and Knowledge Discovery 11(2), 2005, for
@@ -135,12 +135,12 @@ def plurality(
 
 
 def require_nodes(domain: Domain, publish: str) -> None:
-    """Refuse to publish nodes where there is no tree, or one that has alike names.
+    """Refuse to publish nodes without a tree, or of a tree with duplicate names.
 
     Raises
     ------
     JobError
-        The message names no node.
+        The message does not name a node.
     """
     if publish == "leaf":
         return

@@ -1,4 +1,4 @@
-"""What every aggregation of one categorical attribute returns."""
+"""The result of every aggregation of one categorical attribute."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -16,26 +16,27 @@ from aggopt.solvers._certificate import HEADER, rows
 
 @dataclass(frozen=True, eq=False)
 class PublishedCategories(EqualByField):
-    """One category for each group, and what is proven of the choice.
+    """One category for each group, and the certificate of the choice.
 
     Attributes
     ----------
     nodes
-        Names of what can be published: the levels, then the inner nodes of a tree.
+        Names of all possible published values: the levels, then the inner nodes of a
+        tree.
     choice : (groups,)
-        Which of them each group publishes.
+        Index into `nodes` of the value of each group.
     labels : (n,)
         Group of each record.
     certificate
-        objective: the total distance of the records' own levels from those that are
-        published for them; with a price of `frequencies`, what is paid besides.
-        bound: no choice that was allowed for these groups has less.
+        objective: the total distance of the records' own levels from the published
+        ones; with a price of `frequencies`, plus the cost of differences.  bound: no
+        allowed choice for these groups has less.
     tied
-        In how many groups several had the least distance.
+        The number of groups with several categories of least distance.
     ties
-        What is proven of the choice among these, by how many records the number of
-        each category then differs in the release; None where it is not made, or
-        nothing is tied.
+        Certificate of the choice among these: the number of records by which the counts
+        of categories then differ in the release.  None if it is not made, or nothing is
+        tied.
     """
 
     nodes: tuple[Hashable, ...] = field(repr=False)
@@ -47,14 +48,14 @@ class PublishedCategories(EqualByField):
 
     @property
     def centroids(self) -> npt.NDArray[Any]:
-        """What each group publishes, (groups,)."""
+        """The published category of each group, (groups,)."""
         names = np.empty(len(self.nodes), dtype=object)
         names[:] = self.nodes
         return names[self.choice]
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """What is published for each record, (n,)."""
+        """The published category of each record, (n,)."""
         return self.centroids[self.labels]
 
     @property
@@ -77,20 +78,20 @@ class PublishedTogether(EqualByField):
     Attributes
     ----------
     attributes
-        What is published of each, in the order that they were given.  They have one
-        certificate, of all of them together.
+        The published categories of each, in the given order.  They share one
+        certificate.
     """
 
     attributes: tuple[PublishedCategories, ...]
 
     @property
     def certificate(self) -> Certificate:
-        """What is proven of the choice for all attributes together."""
+        """The certificate of the choice for all attributes together."""
         return self.attributes[0].certificate
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """What is published for each record, (n, attributes)."""
+        """The published category of each record and attribute, (n, attributes)."""
         return np.stack([each.values for each in self.attributes], axis=1)
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""What published categories lose in all, against any groups of k or more."""
+"""The total loss of published categories, compared to any groups of k or more."""
 
 from collections.abc import Sequence
 from math import fsum
@@ -25,10 +25,10 @@ def published_loss(
     published: PublishedTogether | Sequence[PublishedCategories],
     k: int,
 ) -> Certificate:
-    """Return what published categories lose, and what no groups of k lose less than.
+    """Return the loss of published categories, and a lower bound for any groups of k.
 
-    The certificate of one attribute is of the groups that were given; this one is of
-    all attributes together, and of any groups.
+    The certificate of one attribute refers to the given groups.  This certificate
+    refers to all attributes together, and to any groups.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def published_loss(
         The original attributes, all of them categorical, as `aggopt.encode` returns
         them: distances are multiplied by their weights.
     published
-        What is published of each, in the same order.
+        The published categories of each, in the order of `encoded`.
     k : int
         Records per group, at least; 1 <= k <= n.
 
@@ -44,14 +44,14 @@ def published_loss(
     -------
     Certificate
         objective: the sum over records and attributes of the weighted distance between
-        own and published category.  bound: no groups of k or more, whatever categories
-        they publish, have a smaller one.
+        own and published category.  bound: no groups of k or more have a smaller one,
+        for any published categories.
 
     Raises
     ------
     JobError
         An attribute is numeric; `published` are not as many attributes, or of other
-        records; k is no whole number from 1 up.
+        records; k is not a whole number from 1 up.
     InfeasibleInputError
         k exceeds n.
 
@@ -93,7 +93,7 @@ def published_loss(
 
 
 def _distance(attribute: EncodedAttribute, made: PublishedCategories) -> float:
-    """Return the total distance of records from what is published for them."""
+    """Return the total distance of records from their published categories."""
     domain = attribute.domain
     steps = domain.steps[attribute.codes, made.choice[made.labels]]
     return float(steps.sum() / domain.unit)

@@ -28,29 +28,29 @@ class CategorySection(MethodSection):
         return {k: v for k, v in super().settings.items() if k not in self.of_job}
 
     def together(self, blocks: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-        """Return which categories are chosen together, of those in each block.
+        """Return the sets of categories of each block that are chosen together.
 
-        Each by itself, unless a method says otherwise.
+        Each is chosen separately, unless a method overrides this.
         """
         return [(name,) for block in blocks for name in block]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CategoryAggregator(Method):
-    """From a partition to one category for each group.
+    """A method that turns a partition into one category for each group.
 
     Attributes
     ----------
     function
         Takes one attribute, the groups and the settings.
     settings
-        The section of a job that names it.
+        The section of a job for this method.
     certificate
-        What objective and bound of its certificates are.
+        Description of objective and bound of its certificates.
     together
-        As `function`, of several attributes that are chosen together; None without.
+        As `function`, for several attributes that are chosen together, or None.
     model
-        The optimisation model that it solves; None where a formula is optimal.
+        The optimisation model that it solves; None if a formula is optimal.
     template
         Lines on its settings in a new job, each a comment.
     """
@@ -70,7 +70,7 @@ class CategoryAggregator(Method):
 
     @property
     def nodes(self) -> bool:
-        """Whether its function publishes nodes of a tree, if it is told to."""
+        """Whether its function has an option to publish nodes of a tree."""
         return "publish" in signature(self.function).parameters
 
 

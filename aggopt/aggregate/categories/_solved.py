@@ -1,4 +1,4 @@
-"""What holds of categories that a solver chose, judged by their model."""
+"""Certificates of categories that a solver chose, judged by their model."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
-"""Which of several equally near categories each group publishes.
+"""Choose among equally near categories of each group.
 
-Those that leave the number of records of each category as near to the original as
-can be: the model of `aggopt.models.frequencies` with no loss, one for each record of
-difference, and no other candidates.
+The choice keeps the number of records of each category as near to the original as
+possible.  It uses the model of `aggopt.models.frequencies` without a loss, with a price
+of one for each record of difference, and without other candidates.
 """
 
 import numpy as np
@@ -22,10 +22,10 @@ LIMIT = 60.0  # seconds: 30 162 records take one
 def broken(
     candidates: Candidates, tied: Bool, seed: int, time_limit: float | None
 ) -> tuple[I64, Certificate | None]:
-    """Return one of the tied candidates (groups, q) of each group, and what is proven.
+    """Return one of the tied candidates (groups, q) of each group, and a certificate.
 
     The certificate's objective is the number of records by which candidates are
-    published more or less often than records have them; None where nothing is tied.
+    published more or less often than records have them; None if nothing is tied.
     """
     if not (tied.sum(axis=1) > 1).any():
         return tied.argmax(axis=1), None

@@ -1,4 +1,4 @@
-"""Categories away from those of the records that ask for it, frequencies kept."""
+"""Categories at a requested distance from records, with frequencies kept."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -57,57 +57,58 @@ def wish(
     seed: int = 0,
     weights: npt.ArrayLike | None = None,
 ) -> PublishedCategories:
-    """Return categories at a distance from those of the records that ask for it.
+    """Return categories at a distance from the records that request it.
 
-    As many records as can be, by importance, are published with a category that is as
-    far from their own as they ask; each category is published as often as before,
-    within `slack`, and no more is lost than a `budget`.  The model is stated in
+    As many records as possible, by importance, are published with a category at their
+    requested distance.  Each category is published as often as before, within `slack`,
+    and the loss is at most a `budget`. The model is stated in
     `aggopt.models.category_wish`.
 
     Parameters
     ----------
     column, groups, order, tree
-        As `plurality` takes them.
+        As in `plurality`.
     delta : float or (n,)
-        Distance that a record asks for between its category and the published one; two
-        levels are at most 1 apart.  Any other category will do when omitted.
+        Requested distance between a record's category and the published one; two levels
+        are at most 1 apart.  Any other category will do when omitted.
     importance : float or (n,)
-        How much it insists, from 0 up.
+        Weight of the request, from 0 up.
     budget : float
-        What may be lost, in multiples of the loss of `frequencies` with the same slack,
+        Largest allowed loss, in multiples of the loss of `frequencies` with this slack,
         from 1 up; 1.1 when omitted.
     slack : float or "exact"
-        By how many records the release may differ in each category; 4 when omitted.
+        The number of records by which the release may differ in each category; 4 when
+        omitted.
     solver, options
-        As `frequencies` takes them, of those that take integer programs.
+        As in `frequencies`, only solvers that take integer programs.
     time_limit
         Seconds for each of the two programs, the loss and the distances; 600 when
         omitted.
     seed : int
-        Of the choice among groups that are alike.
+        Seed of the choice among equivalent groups.
     weights : (n,)
-        As `frequencies` takes them.  What a record asks for is its own and counts once.
+        As in `frequencies`. The request of a record is unweighted and counts once.
 
     Returns
     -------
     PublishedCategories
         `.values` (n,) and `.certificate`: the importance of all records that are nearer
-        than they ask, and what is proven of it.  Where no choice keeps the frequencies,
-        the status says so, and the values are those of `plurality`.
+        than requested, and its bound.  If no choice keeps the frequencies, the status
+        reports it, and the values are the result of `plurality`.
 
     Raises
     ------
     JobError
-        As `frequencies`; distances or importances that are no numbers from 0 up; a
-        distance beyond that of all levels; a budget below 1; or, without a budget,
-        names without order or tree whose importances are all equal: who is satisfied is
-        then who is lost, and only the budget decides.
+        As `frequencies`; distances or importances that are not numbers from 0 up; a
+        distance that no two levels have; a budget below 1; or, without a budget, names
+        without order or tree whose importances are all equal: satisfied records are
+        then the lost ones, and only the budget decides.
     InfeasibleInputError, TableError, SolverError
         As `frequencies`.
 
     Notes
     -----
-    That a record's own category is not published for it is no guarantee to anyone.
+    A published category other than a record's own does not guarantee privacy.
 
     Examples
     --------
@@ -151,9 +152,9 @@ def _chosen(
     options: Mapping[str, Any] | None,
     clock: Deadline,
 ) -> tuple[I64, Certificate]:
-    """Return the choice of each group (m,) by the wishes of records, and its proof.
+    """Return the choice of each group (m,) by the requests of records, and its proof.
 
-    That is the nearest one where no choice keeps the frequencies.
+    It is the nearest category if no choice keeps the frequencies.
     """
     base = best(plain, time_limit)
     if base.reading is None:

@@ -1,4 +1,4 @@
-"""What records wish of categories: read, and refused where it cannot be asked."""
+"""Read the requests of records for categories; reject impossible ones."""
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ def require_reach(delta: F64, domain: Domain) -> None:
     Raises
     ------
     JobError
-        How many records ask for more.
+        The message has the number of records that request more.
     """
     widest = domain.widest / domain.unit
     far = int((delta > widest).sum())
@@ -31,7 +31,7 @@ def require_reach(delta: F64, domain: Domain) -> None:
 
 
 def asked_of(delta: npt.ArrayLike | None, categories: Categories) -> F64:
-    """Return the distance that each record asks for, (n,)."""
+    """Return the requested distance of each record, (n,)."""
     asked = each_of("delta", OWN if delta is None else delta, len(categories.codes))
     require_reach(asked, categories.domain)
     return asked
@@ -66,12 +66,13 @@ def require_budget(budget: float | None) -> None:
 def require_choice(
     domain: Domain, asked: F64, insisted: F64, budget: float | None
 ) -> None:
-    """Refuse distances and importances (n,) of which only a budget would decide.
+    """Refuse distances and importances (n,) if only a budget would decide.
 
     Raises
     ------
     JobError
-        There is none, and all ask for the same of names without an order or a tree.
+        No budget is given, and all requests are equal, of names without an order or a
+        tree.
     """
     same = np.ptp(insisted) == 0 and (asked > 0).all()
     if budget is None and domain.kind == "nominal" and same:

@@ -42,13 +42,13 @@ def by_model(
     progress: Callable[[float], None] | None = None,
     **settings: Any,
 ) -> Aggregation:
-    """Return the centroids that a model of your own makes of each attribute.
+    """Return the centroids of each attribute by a model of your own.
 
     Parameters
     ----------
     X : (n, d)
-        Records, original units.  The model gets them standardised, one attribute at a
-        time.
+        Records, original units.  The model receives them standardised, one attribute at
+        a time.
     labels : (n,) or (n, d)
         Group of each record, 0..m-1, for all attributes or for each of them.
     model
@@ -61,27 +61,27 @@ def by_model(
         of cvxpy or Pyomo ("cvxpy:OSQP", "pyomo:gurobi"), or one of your own; the first
         that is installed when omitted.
     start : (m, d), or Aggregation
-        Centroids that the solver sets out from, if it can, in original units; or an
-        earlier result of the same groups.  What comes back never costs more: where
-        nothing better is found the start is kept, if no constraint is missed by it,
-        and the status says so.
+        Centroids to start from, if the solver supports it, in original units; or an
+        earlier result of these groups.  The result never costs more.  If nothing better
+        is found, a start that satisfies all constraints is kept, and the status reports
+        it.
     time_limit
         Seconds per attribute.
     options
-        Handed to the solver under its own names.
+        Passed to the solver under its own names.
     progress
         Called with the share of attributes done.
     settings
-        Those of the model.  An array (n, d), or (d,) with a number for each attribute,
-        is handed on attribute by attribute.
+        Settings of the model.  An array (n, d), or (d,) with a number for each
+        attribute, is passed attribute by attribute.
 
     Returns
     -------
     Aggregation
-        One certificate per attribute, in standardised units.  Where nothing was found
-        that may be published, the centroids are the group means, and the certificate's
-        status says so.  A bound is that of the program as it is declared; one that
-        code of yours states is `claimed`, and not `bound`.
+        One certificate per attribute, in standardised units.  If no publishable
+        solution was found, the centroids are the group means, and the certificate's
+        status reports it.  `bound` is the bound of the declared program; a bound from
+        your own code is `claimed`.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def by_model(
     ]
     kind = own.kind or _class_of(own, given, scale.constant)
     chosen = choose(solver, own.name, kind, language=own.languages)
-    native_options(chosen, time_limit, options)  # refuses what it does not take
+    native_options(chosen, time_limit, options)  # refuses unsupported options
     how = OwnOptions(chosen, None, time_limit, options or {})
     counts = [int(column(label, j).max()) + 1 for j in range(Z.shape[1])]
     starts = _starts(begun_by(start, label), scale, counts)
@@ -149,9 +149,9 @@ def own_model(named: object) -> OwnModel:
 
 
 def _checked(model: OwnModel, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with the defaults of those that are not given; refuse others.
+    """Return settings, completed by defaults; refuse unknown ones.
 
-    An array is of the kind that its entries are.
+    The type of an array is the type of its entries.
     """
     arrays = {n: v for n, v in given.items() if isinstance(v, np.ndarray) and v.size}
     entries = {name: array.flat[0].item() for name, array in arrays.items()}
@@ -199,7 +199,7 @@ def solver_for(model: OwnModel, settings: Mapping[str, Any], named: object) -> S
 def _class_of(
     model: OwnModel, given: Sequence[tuple[Any, Any, Mapping[str, Any]]], constant: Bool
 ) -> str:
-    """Return the class of what a function declares of the first that varies."""
+    """Return the class of a function's problem for the first attribute that varies."""
     for (x, labels, column_settings), same in zip(given, constant, strict=True):
         if not same:
             return class_of(

@@ -15,7 +15,7 @@ from aggopt.models._own import OwnModel
 
 
 class ByModel(UserMethodSection, SolverSection, Aggregating):
-    """Settings of `aggopt.aggregate.by_model`; the keys beside are the model's.
+    """Settings of `aggopt.aggregate.by_model`; the other keys are the model's.
 
     Attributes
     ----------

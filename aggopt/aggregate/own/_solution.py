@@ -1,4 +1,4 @@
-"""What a solver found of a model of the user's, judged by that model."""
+"""Solutions of a user's model, judged by that model."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -29,7 +29,7 @@ _KEPT = {
 
 @dataclass(frozen=True, eq=False)
 class OwnOptions:
-    """How to solve: the solver, where it sets out, when it stops, its own options."""
+    """Settings of a solve: the solver, its start, its time limit and its options."""
 
     solver: Solver
     start: Floats | None = None
@@ -39,7 +39,7 @@ class OwnOptions:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Centroids (m,), what they cost, and by how much they miss a constraint."""
+    """Centroids (m,), their cost, and their largest violation of a constraint."""
 
     centroids: Floats
     cost: float
@@ -54,9 +54,9 @@ class Judged:
 def solution(model: OwnModel, data: Any, how: OwnOptions) -> tuple[Floats, Certificate]:
     """Return the centroids (m,) that a solver found, judged, and their certificate.
 
-    Where it found none that may be published: what the model falls back on, if that
-    may be, after a limit; else the group means, and a status that is not usable.  The
-    start is kept where it may be published and nothing better was found.
+    If it found none that may be published: after a limit the model's fallback, if that
+    may be published; else the group means, and a status that is not usable.  The start
+    is kept if it may be published and nothing better was found.
     """
     started = compile_time.now()
     found = answer(
@@ -93,9 +93,9 @@ def solution(model: OwnModel, data: Any, how: OwnOptions) -> tuple[Floats, Certi
 
 
 def _reference_costs(model: OwnModel, data: Any, how: OwnOptions) -> Iterator[float]:
-    """Yield what plain choices cost: the mean of all, the group means, the start.
+    """Yield the costs of plain choices: the overall mean, the group means, the start.
 
-    A model may be undefined there, which says nothing of its optimum.
+    A model may be undefined at these points; this has no consequence for its optimum.
     """
     means = group_means(data.x[:, None], data.labels)[:, 0]
     for plain in (np.zeros_like(means), means, how.start):
@@ -107,9 +107,9 @@ def _reference_costs(model: OwnModel, data: Any, how: OwnOptions) -> Iterator[fl
 def certified(
     model: OwnModel, found: Answer, status: Status, best: Judged, size: float | None
 ) -> Certificate:
-    """Return what holds of centroids, as they were judged.
+    """Return the certificate of centroids, as they were judged.
 
-    `size` is what their gap is relative to, if not what they cost.
+    Their gap is relative to `size`, or to their cost if it is None.
     """
     bound = _true(found.bound, best.cost, size) if status.usable else None
     others = (*_KEPT.values(), Status.KEPT)  # points that the solver did not find
@@ -144,12 +144,12 @@ def _true(bound: float | None, cost: float, size: float | None) -> float | None:
 
 
 def judged(model: OwnModel, data: Any, reading: Any) -> Judged:
-    """Return centroids by what the model says of them, whoever found them.
+    """Return centroids judged by the model, for any solver.
 
     Raises
     ------
     JobError
-        They are no number for each group.
+        They are not one number for each group.
     """
     m = int(data.labels.max()) + 1
     if not model.declared:
