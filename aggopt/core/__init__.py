@@ -1,1 +1,1 @@
-"""What every other folder builds on: validation, progress, deadlines, memory."""
+"""Foundations of all other folders: validation, progress, deadlines, memory."""

@@ -1,4 +1,4 @@
-"""Names of columns: what is refused, and what looks like a record."""
+"""Names of columns: refused names, and names that look like a record."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ _ALPHABETS = ("LATIN", "CYRILLIC", "GREEK")  # which share the shapes of letters
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse column names that stand twice, look the same or are empty."""
+    """Refuse column names that are repeated, look alike or are empty."""
     twice = [name for name, times in Counter(names).items() if name and times > 1]
     if twice:
         raise TableError(
@@ -49,10 +49,11 @@ def _is_shown(character: str) -> bool:
 
 
 def fold(text: str) -> str:
-    """Return a text without what readers do not see: two that look alike are equal.
+    """Return a text without invisible characters; texts that look alike become equal.
 
-    NFKC and case folding, as Unicode's caseless matching has them (section 3.13 of the
-    standard), without format characters (category Cf), such as a zero-width space.
+    It applies NFKC and case folding, as in Unicode's caseless matching (section 3.13
+    of the standard), and drops format characters (category Cf), such as a zero-width
+    space.
     """
     shown = "".join(filter(_is_shown, text))
     caseless = unicodedata.normalize("NFKD", shown).casefold()
@@ -99,12 +100,12 @@ def check_header(names: Sequence[str], file: str) -> None:
 
 
 def count_numeric_names(names: Sequence[str]) -> int:
-    """Return how many names are numbers, as in a file without a header line."""
+    """Return the count of names that are numbers, as in a file without a header."""
     return sum(bool(re.fullmatch(r"[+-]?\d*[.,]?\d+([eE][+-]?\d+)?", n)) for n in names)
 
 
 def require_no_numbers(names: Sequence[str], file: str) -> None:
-    """Refuse names that are numbers, where nothing says that they are names."""
+    """Refuse names that are numbers, unless they are declared to be names."""
     count = count_numeric_names(names)
     if count:
         raise TableError(

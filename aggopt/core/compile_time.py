@@ -14,14 +14,14 @@ Listener = Callable[[str | None], None]
 
 @dataclass
 class CompileClock:
-    """What is compiled, and a clock that stands still meanwhile.
+    """Counts of kernels, and a clock that stops while kernels compile.
 
     Attributes
     ----------
     kernels, compiled
-        How many kernels have been imported, and how many of them were compiled.
+        Number of imported kernels, and number of compiled kernels.
     homeless
-        How many kernels have no folder that they could be kept in for later processes.
+        Number of kernels without a cache folder for later processes.
     listener
         Called with the part of the package whose kernel is compiled as one begins,
         and with None when nothing compiles any more.
@@ -37,14 +37,14 @@ class CompileClock:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def now(self) -> float:
-        """Return the seconds of a clock that stands still while kernels compile."""
+        """Return the seconds of a clock that stops while kernels compile."""
         with self._lock:
             at = self._began if self._depth else time.perf_counter()
             return at - self._spent
 
     @contextmanager
     def passing(self) -> Iterator[None]:
-        """Let the clock stand still."""
+        """Stop the clock within the block."""
         with self._lock:
             if self._depth == 0:
                 self._began = time.perf_counter()
@@ -70,7 +70,7 @@ class CompileClock:
 
     @contextmanager
     def reported_to(self, listener: Listener) -> Iterator[None]:
-        """Let a listener hear of what compiles within."""
+        """Report kernels that compile within the block to a listener."""
         before, self.listener = self.listener, listener
         try:
             yield

@@ -17,18 +17,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 def compiled(function: F) -> F:
     """Return `function`, compiled when first called; division by 0 gives inf, nan.
 
-    For what Python calls; what is handed back to Python is a number, or nothing.
+    For functions that Python calls; these return a number or nothing to Python.
     """
     return compile_with(function)
 
 
 def inner(function: F) -> F:
-    """Return the same for what kernels alone call: a fifth less to compile."""
+    """Return `function`, compiled in a fifth less time for kernels as only callers."""
     return compile_with(function, no_cpython_wrapper=True)
 
 
 def inlined(function: F) -> F:
-    """Return the same, copied into the kernels that call it: for innermost loops."""
+    """Return `function`, compiled into kernels that call it, for innermost loops."""
     return compile_with(function, no_cpython_wrapper=True, forceinline=True)
 
 
@@ -43,7 +43,7 @@ def compile_with(function: F, **options: Any) -> F:
             made = numba.njit(cache=True, **options)(function)
             if is_linked:
                 made._cache = LinkedCache(made.py_func)  # type: ignore[no-untyped-call]
-        except RuntimeError:  # there is no folder that a cache could be written to
+        except RuntimeError:  # no folder is writable for a cache
             made = numba.njit(**options)(function)
             compile_time.homeless += 1
     made.compile = _reraise_interrupts(
@@ -54,9 +54,9 @@ def compile_with(function: F, **options: Any) -> F:
 
 
 def _share_constants(compile_: F) -> F:
-    """Return the same, for which a constant's type is that of all its kind.
+    """Return `compile_`, given the general type of a constant argument.
 
-    For an argument that is written out, such as -1, a kernel would be compiled again.
+    Otherwise a kernel would be compiled again for a literal argument, such as -1.
     """
 
     @wraps(compile_)
@@ -70,7 +70,7 @@ def _share_constants(compile_: F) -> F:
 
 
 def _rebuild_stale_cache(made: Any, compile_: F) -> F:
-    """Return the same, which empties a cache that names a type that has moved."""
+    """Return `compile_`, which now empties a cache that names a type that has moved."""
 
     @wraps(compile_)
     def anew(given: Any) -> Any:
@@ -84,7 +84,7 @@ def _rebuild_stale_cache(made: Any, compile_: F) -> F:
 
 
 def _clear_cache(made: Any) -> None:
-    """Empty the cache of a function; where it cannot be written, leave it alone."""
+    """Empty the cache of a function; if it cannot be written, disable it."""
     try:
         made._cache.flush()
     except OSError:
@@ -92,10 +92,10 @@ def _clear_cache(made: Any) -> None:
 
 
 def _reraise_interrupts(compile_: F) -> F:
-    """Return the same, which raises at its end what a callback has lost on the way.
+    """Return `compile_`, which now raises at its end an interrupt lost in a callback.
 
-    Compiling, and reading from the cache, LLVM calls back through ctypes, where a
-    Ctrl-C is printed ("Exception ignored on calling ctypes callback") and forgotten.
+    When numba compiles or reads from the cache, LLVM calls back through ctypes.  A
+    Ctrl-C there is printed ("Exception ignored on calling ctypes callback") and lost.
     """
 
     @wraps(compile_)
@@ -107,7 +107,7 @@ def _reraise_interrupts(compile_: F) -> F:
 
 
 class _CompileCounter(event.Listener):
-    """Counts the kernels that are compiled; those of the compiler's own are not."""
+    """Counter of compiled kernels; it leaves out the compiler's own kernels."""
 
     def on_start(self, event: Any) -> None:
         """Tell that one begins."""
@@ -130,7 +130,7 @@ def _is_ours(event: Any) -> bool:
 
 
 def _name_part(event: Any) -> str:
-    """Return what a kernel belongs to: "partition, local search"."""
+    """Return the part of the package that has a kernel: "partition, local search"."""
     parts = _module_of_event(event).split(".")[1:3]
     return ", ".join(part.strip("_").replace("_", " ") for part in parts)
 

@@ -28,7 +28,7 @@ def require_time_limit(seconds: object) -> None:
 
 
 def quote_limit(seconds: object) -> str:
-    """Return a limit as it was given: text in quotes."""
+    """Return a limit as the caller wrote it: text in quotes."""
     return repr(seconds) if isinstance(seconds, str) else str(seconds)
 
 
@@ -36,7 +36,7 @@ def quote_limit(seconds: object) -> str:
 class Deadline:
     """A time limit in seconds since the start, with a progress callback.
 
-    It does not count the time in which kernels compile.
+    It does not count the time that kernels take to compile.
     """
 
     seconds: float | None

@@ -1,8 +1,8 @@
-"""Heed an interrupt that comes while a solver runs, or hold it while files are named.
+"""Raise an interrupt that arrives while a solver runs; defer it while files are named.
 
-Some solvers catch what is raised within their callbacks, an interrupt among it, and go
-on to the end; what they return then must not be taken for an answer.  The compiler's
-callbacks, and what runs when an object dies, lose it with a line on standard error.
+Some solvers swallow exceptions of their callbacks, including an interrupt, and run to
+the end.  Their result must then not be used.  The compiler's callbacks and finalizers
+of objects lose an interrupt with a line on standard error.
 """
 
 import signal
@@ -23,9 +23,9 @@ _UNHELD = (None, signal.SIG_IGN)  # not made in Python, or ignored anyway
 
 @contextmanager
 def reraise_interrupts() -> Iterator[None]:
-    """Raise at the end what a signal raised within, should it have been caught.
+    """Raise at the end an exception that a signal raised within, if it was caught.
 
-    It goes before what failed because of it, such as the compiler's "RuntimeError".
+    It replaces errors that it caused, such as the compiler's "RuntimeError".
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread only
@@ -53,25 +53,25 @@ def reraise_interrupts() -> Iterator[None]:
 
 
 class DeferredSignals:
-    """A handler that only notes what came.
+    """A handler that only records the signals that arrive.
 
-    SIG_IGN in its place would be handed on to all that this process starts.
+    Processes that this process starts would inherit SIG_IGN.
     """
 
     def __init__(self) -> None:
         self.came: list[int] = []
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Note it."""
+        """Record a signal."""
         self.came.append(number)
 
 
 @contextmanager
 def defer_signals(*, then_ignored: bool = False) -> Iterator[None]:
-    """Let signals wait until what is done within is done, or has failed.
+    """Defer signals until the block has ended or failed.
 
-    If `then_ignored`, and it did not fail, they do nothing from here on, those that
-    waited too: what was asked for is done.  Processes that start later hear them.
+    If `then_ignored` and the block did not fail, deferred and later signals do nothing:
+    the requested work is done.  Processes that start later do receive signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread only
@@ -97,16 +97,16 @@ def defer_signals(*, then_ignored: bool = False) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command does as its files get their names, while signals wait.
+    """Actions of a command as its files get their names, while signals are deferred.
 
     Parameters
     ----------
     begin
-        Called before; raises what came earlier and was lost.
+        Called before; raises an earlier interrupt that was lost.
     finish
         Called once the files have their names.
     is_last
-        Whether all is done then, so that signals do nothing from there on.
+        Whether all work is then done, so that later signals do nothing.
     """
 
     begin: Callable[[], None]
@@ -119,7 +119,7 @@ RESULT: ContextVar[Result | None] = ContextVar("result", default=None)
 
 @contextmanager
 def names_given() -> Iterator[None]:
-    """Let signals wait while files get their names, and the command say so at once."""
+    """Defer signals while files get their names, and call the command's `RESULT`."""
     result = RESULT.get()
     if result is None:
         with defer_signals():

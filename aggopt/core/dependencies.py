@@ -16,8 +16,8 @@ PACKAGE = "aggopt"
 class Misfit:
     """A declared package that is missing, or installed in a version that is excluded.
 
-    `version` is None if it is missing.  `extra` is the extra that asks for it, if no
-    installation without extras does.
+    `version` is None if the package is missing.  `extra` is the extra that requires it,
+    if no installation without extras does.
     """
 
     name: str
@@ -42,7 +42,7 @@ def find_misfits(module: str | None = None) -> list[Misfit]:
 
     try:
         declared = [Requirement(text) for text in metadata.requires(PACKAGE) or ()]
-    except metadata.PackageNotFoundError:  # a checkout that nobody installed
+    except metadata.PackageNotFoundError:  # a checkout that is not installed
         return []
     wanted = _plain(module or "")
     found = []
@@ -59,7 +59,7 @@ def find_misfits(module: str | None = None) -> list[Misfit]:
 
 
 def explain_misfits(error: ImportError) -> tuple[str, str] | None:
-    """Return what is wrong and what to do, if a package that is needed does not fit.
+    """Return the problem and its fix, if a required package does not fit.
 
     An `ImportError` holds no record: its message is shown in full.
     """
@@ -78,7 +78,7 @@ def describe_misfits(found: Iterable[Misfit]) -> str:
 
 
 def install_command(found: Iterable[Misfit]) -> str:
-    """Return the command that installs what is needed."""
+    """Return the command that installs the required packages."""
     words = " ".join(f"'{each.name}{each.needed}'" for each in found)
     return f"pip install {words}"
 

@@ -1,7 +1,7 @@
-"""When two results or two jobs are the same.
+"""Equality of two results or of two jobs.
 
-A dataclass that holds arrays cannot leave this to Python, which asks for the truth of
-a comparison of arrays, and there is none.
+A dataclass that holds arrays cannot leave this to Python, which takes the truth value
+of a comparison of arrays.  That truth value does not exist.
 """
 
 from collections.abc import Hashable, Mapping
@@ -13,8 +13,8 @@ import numpy as np
 class EqualByField:
     """Equal if of one class and equal field by field: for results that hold arrays.
 
-    Missing numbers (nan) in the same place are equal.  Times are fields too: a result
-    equals its copy, and what another run found only if that took as long.
+    Missing numbers (nan) at equal positions are equal.  Times are fields too: a result
+    equals its copy, but equals the result of another run only if that took as long.
     """
 
     def __eq__(self, other: object) -> bool:
@@ -58,7 +58,7 @@ def _have_equal_entries(one: Any, other: Any) -> bool:
 
 
 def to_hashable(value: Any) -> Hashable:
-    """Return what can be hashed, and is equal for equal values.
+    """Return a hashable object, equal for equal values.
 
     Maps and lists become sets of pairs and tuples.
 

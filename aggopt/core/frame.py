@@ -13,12 +13,12 @@ from aggopt.errors import TableError
 def to_frame(data: Any, *, or_else: str = "") -> nw.DataFrame[Any]:
     """Return a table as a frame; the columns of a NumPy array are called "0", "1", ...
 
-    `or_else` is what the caller takes besides tables, for the message.
+    `or_else` names the other types that the caller accepts, for the message.
 
     Raises
     ------
     TableError
-        It is no table, or its column names are no text, are empty or stand twice.
+        `data` is not a table, or a column name is not text, is empty or is repeated.
     """
     is_array = isinstance(data, np.ndarray)
     return _frame(_from_array(data) if is_array else data, or_else)
@@ -68,12 +68,12 @@ def _frame(data: Any, or_else: str) -> nw.DataFrame[Any]:
 
 
 def to_column(data: Any) -> nw.Series[Any]:
-    """Return values (n,) as a column: a series as it is, of others a new one.
+    """Return values (n,) as a column: a series unchanged, other values as a new one.
 
     Raises
     ------
     TableError
-        They are no values in a row.
+        `data` is not one-dimensional.
     """
     import pandas as pd
 

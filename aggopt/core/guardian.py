@@ -1,7 +1,7 @@
-"""The guardian of this process ends what this process leaves or cannot end.
+"""Start and stop the guardian, which ends leftovers of this process.
 
-`aggopt.core.guardian_process` says what it does.  There is one for each process that
-starts solvers, and one for the command.  Windows has none.
+`aggopt.core.guardian_process` describes its work.  Each process that starts solvers
+has a guardian, and so has the command.  Windows has none.
 """
 
 import os
@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _PROGRAM = Path(__file__).with_name("guardian_process.py")
-GRACE = 1.5  # seconds: a thread of the command ends it after 1 s where it can run
+GRACE = 1.5  # seconds: a thread of the command ends it after 1 s if it can run
 
 
 class _State:
@@ -30,14 +30,14 @@ _state = _State()
 
 
 def start(wakeups: int = -1, forward: int = -1, grace: float = GRACE) -> bool:
-    """Start the guardian unless there is one; return whether there is one.
+    """Start the guardian unless one runs; return whether one runs now.
 
     Parameters
     ----------
     wakeups
-        The end of a pipe from which it reads the numbers of signals.
+        The end of a pipe; the guardian reads the numbers of signals from it.
     forward
-        The end of a pipe to which it hands them on.
+        The end of a pipe; the guardian writes these numbers to it.
     grace
         Seconds in which this process must confirm a signal.
     """
@@ -68,12 +68,12 @@ def tell(word: str, rest: object = "") -> None:
     """Send a message to the guardian; nothing without one."""
     with _state.lock:
         if _state.pipe is not None:
-            with suppress(OSError):  # it was killed: there is no guardian any more
+            with suppress(OSError):  # the guardian was killed
                 os.write(_state.pipe, os.fsencode(f"{word} {rest}") + b"\0")
 
 
 def stop() -> None:
-    """End the guardian; it first ends what is left."""
+    """End the guardian; it first ends remaining processes and files."""
     with _state.lock:
         if _state.pipe is not None:
             os.close(_state.pipe)

@@ -1,12 +1,12 @@
 """The guardian: a process that ends what its owner cannot end itself.
 
-It is run as a file, without this package, in 20 milliseconds.  Messages come on
+It is run as a file, without this package, in 20 milliseconds.  It reads messages from
 standard input, each ended by a byte 0.  When the owner is gone, the guardian ends the
 process groups that the owner left, removes its temporary files, and ends.
 
-Of a command it also reads the number of each signal, which Python's C code writes
-without the interpreter's lock.  It hands each number on to a thread of the command.
-Where the command does not confirm it in time, a library keeps the lock: the guardian
+For a command it also reads the number of each signal, which Python's C code writes
+without the interpreter's lock.  It passes each number on to a thread of the command.
+If the command does not confirm it in time, a library holds the lock: the guardian
 then kills the command.
 """
 
@@ -24,7 +24,7 @@ ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 
 
 class Guardian:
-    """What the owner said: its groups, its files, and what it has not confirmed."""
+    """State of the owner: its groups, its files, and its unconfirmed signals."""
 
     def __init__(self, owner: int, wakeups: int, forward: int, grace: float) -> None:
         self.owner, self.wakeups, self.forward = owner, wakeups, forward
@@ -32,7 +32,7 @@ class Guardian:
         self.groups: set[int] = set()
         self.files: dict[str, None] = {}
         self.sentence = ""
-        self.log = ""  # where the command keeps one, and its last line, as JSON
+        self.log = ""  # path of the command's log, if any, and its last line, as JSON
         self.holds = 0  # while files get their names, nothing is killed
         self.due: float | None = None
 
@@ -108,7 +108,7 @@ class Guardian:
         """Write the last line of the command's log, which it cannot write itself."""
         if not self.log:
             return
-        import json  # after all else: what is imported delays the start
+        import json  # here, as each import delays the start
         from datetime import datetime
 
         stated = json.loads(self.log)

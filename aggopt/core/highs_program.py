@@ -1,7 +1,7 @@
 """A program in HiGHS that grows from one solve to the next.
 
-It runs where `aggopt.solvers._kept` has it: arrays go in and come out, and no object of
-HiGHS.
+It runs in the process that `aggopt.solvers._kept` uses.  Its methods take and return
+arrays, never objects of HiGHS.
 """
 
 from math import isfinite
@@ -17,7 +17,7 @@ _UNLIMITED = 2**31 - 1  # iterations
 
 
 class HighsSolution(NamedTuple):
-    """How HiGHS ended, in its own words, and what it left.
+    """Status of HiGHS under its own name, and its solution.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class HighsSolution(NamedTuple):
     columns : (q,)
         The values of all columns.
     duals : (m,)
-        Of the rows; None where they are none of the point.
+        Duals of the rows; None if they are not valid for the point.
     """
 
     status: str
@@ -64,12 +64,12 @@ class HighsProgram:
         self._highs.addCols(*counts, starts, rows, entries)
 
     def change_bounds(self, most: Floats) -> None:
-        """Let all columns go from 0 up to `most`."""
+        """Set the bounds of all columns to 0 and `most`."""
         every = np.arange(len(most), dtype=np.int32)
         self._highs.changeColsBounds(len(most), every, np.zeros(len(most)), most)
 
     def change_costs(self, costs: Floats) -> None:
-        """Let the first columns cost this."""
+        """Set the costs of the first columns."""
         every = np.arange(len(costs), dtype=np.int32)
         self._highs.changeColsCost(len(costs), every, costs)
 
@@ -80,12 +80,12 @@ class HighsProgram:
         self._highs.setOptionValue("time_limit", limit)
 
     def solve(self, seconds: float) -> HighsSolution:
-        """Return how it ends within so many seconds."""
+        """Return the solution of a run within `seconds`."""
         self.limit(seconds)
         return self._run()
 
     def solve_anew(self) -> HighsSolution:
-        """Return how it ends from the beginning, within the limit it has."""
+        """Return the solution of a run from the start, within the current limit."""
         self._highs.clearSolver()
         return self._run()
 
@@ -123,7 +123,7 @@ class HighsChoice:
         """Return the columns (q,) that are chosen, 1 or 0, and whether that is proven.
 
         Column j holds rows[starts[j]:starts[j + 1]] of `count`; `initial` (q,) is a
-        choice to begin with.  It ends after so many nodes, or seconds.
+        starting choice.  The search ends after `nodes` nodes or `seconds`.
         """
         import highspy
 

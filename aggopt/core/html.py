@@ -54,18 +54,18 @@ def html_seal(state: str, heading: str) -> str:
 def html_section(title: str, *parts: str) -> str:
     """Return parts that are HTML under a title that is plain text.
 
-    They are in a box that scrolls by itself, so that they never widen a notebook.
+    They are in a box with its own scroll bar, so that they never widen a notebook.
     """
     return f"<div {BOX}><strong>{escape(title)}</strong>{''.join(parts)}</div>"
 
 
 def html_details(title: str, *parts: str) -> str:
-    """Return the same, opened by a click on the title."""
+    """Return parts that are HTML, shown after a click on the title."""
     return f"<details><summary>{escape(title)}</summary>{''.join(parts)}</details>"
 
 
 class HtmlFields:
-    """What a notebook shows as a table of its fields, those that its repr has."""
+    """An object that a notebook shows as a table of the fields of its repr."""
 
     def _repr_html_(self) -> str:
         own = (f.name for f in fields(self) if f.repr)  # type: ignore[arg-type]
@@ -84,9 +84,9 @@ def text_table(
     """Return a table in plain text, columns aligned.
 
     Columns whose positions are in `right` are aligned to the right.  If the table is
-    wider than `width`, text goes on in further lines, broken between words; what still
-    does not fit follows below, after the first `keys` columns once more.  No word and
-    no number is cut.
+    wider than `width`, text continues in further lines, broken between words.  Columns
+    that still do not fit follow below, after a repeat of the first `keys` columns.  No
+    word and no number is cut.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _narrow_columns(
     right: Collection[int],
     width: int,
 ) -> list[int]:
-    """Return the widths of columns, those of text narrowed as far as it is needed."""
+    """Return the widths of columns, with text columns narrowed as needed."""
     narrow = list(wide)
     for j in sorted(set(range(len(wide))) - set(right), key=lambda j: -wide[j]):
         excess = sum(narrow) + len(GAP) * (len(narrow) - 1) - width
@@ -140,7 +140,7 @@ def _narrow_columns(
 def _split_into_panels(
     wide: Sequence[int], keys: int, width: int
 ) -> list[Sequence[int]]:
-    """Return which columns are side by side: the first `keys`, and others that fit."""
+    """Return the columns of each panel: the first `keys`, and others that fit."""
     first = list(range(keys))
     taken = sum(wide[j] + len(GAP) for j in first)
     panels, room = [list(first)], width - taken

@@ -1,4 +1,4 @@
-"""JSON text of what is found: a number that is not finite has none in JSON."""
+"""JSON text of results; JSON has no text for a number that is not finite."""
 
 import json
 from math import isfinite
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def json_text(value: object) -> str:
-    """Return JSON text; null stands for NaN and infinity, which JSON does not have.
+    """Return JSON text; NaN and infinity, which JSON does not have, become null.
 
     Examples
     --------

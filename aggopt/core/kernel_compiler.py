@@ -3,8 +3,8 @@
 Numba optimises each function and makes machine code of it before it is copied into
 its callers, which are optimised again.  A kernel that only kernels call needs neither:
 it is typed, lowered and linked, and each kernel that Python calls is optimised as a
-whole.  Numba also asks some ten rules at each operation which type comes out of it;
-here, once for operands of the same types.
+whole.  Numba also tries some ten rules at each operation to find the type of its
+result; this pipeline does so only once for operands of equal types.
 
 Neither changes what a kernel computes.  Importing this imports numba.
 """
@@ -23,8 +23,8 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.environment import lookup_environment
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
-LINKED = "aggopt-linked"  # how a cache names such a library
-ENVIRONMENT = "_ZN08NumbaEnv"  # where a module keeps what belongs to Python
+LINKED = "aggopt-linked"  # name of this kind of a library in a cache
+ENVIRONMENT = "_ZN08NumbaEnv"  # name of the Python environment in a module
 RECURSIVE = ".numba.unresolved$"  # a call whose machine code is looked up by name
 
 INHERITED = ("nrt", "error_model", "fastmath", "boundscheck", "debuginfo")
@@ -107,7 +107,7 @@ class _LinkedLibrary(JITCodeLibrary):
         return _Codegen(self._codegen)
 
     def finalize(self) -> None:
-        """Link what the kernel calls, and leave it to its callers to optimise it."""
+        """Link the functions that the kernel calls; its callers optimise it."""
         self._raise_if_finalized()
         variables = self._final_module.global_variables
         if any(variable.name.startswith(RECURSIVE) for variable in variables):
@@ -123,17 +123,17 @@ class _LinkedLibrary(JITCodeLibrary):
     def _finalize_dynamic_globals(self) -> None:
         super()._finalize_dynamic_globals()
         if self._dynamic_globals:
-            text = str(self._final_module)  # those that are defined, and used nowhere
+            text = str(self._final_module)  # with unused definitions
             names = self._dynamic_globals
             self._dynamic_globals = [name for name in names if _is_used(name, text)]
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return 0: there is no machine code."""
+        """Return 0: the library has no machine code."""
         self._ensure_finalized()
         return 0
 
     def serialize_using_object_code(self) -> Any:
-        """Return what a cache keeps."""
+        """Return the data for a cache."""
         return self.name, LINKED, self._get_module_for_linking().as_bitcode()
 
     @classmethod
@@ -209,10 +209,10 @@ class LinkedCompiler(KernelCompiler):
 
 
 class _LinkedCacheImpl(CompileResultCacheImpl):
-    """How a kernel without machine code is kept."""
+    """A cache for kernels without machine code."""
 
     def get_filename_base(self, fullname: str, abiflags: str) -> str:
-        """Return a name that no other cache has: numba cannot read such a file."""
+        """Return a name that no other cache has: numba cannot read these files."""
         return f"linked-{super().get_filename_base(fullname, abiflags)}"
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
@@ -231,7 +231,7 @@ class _LinkedContext:
         return getattr(self._context, name)
 
     def codegen(self) -> Any:
-        """Return a code generator that reads such libraries."""
+        """Return a code generator that reads these libraries."""
         return _LinkedReader(self._context.codegen())
 
 

@@ -1,4 +1,4 @@
-"""Available memory, and an early error where a computation needs more."""
+"""Available memory, and an early error if a computation needs more."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def require_memory(needed: int, what: str, fix: str = _FIX) -> None:
     Raises
     ------
     MemoryLimitError
-        More bytes are needed than are left; the message says how many.
+        More bytes are needed than are free; the message contains both numbers.
     """
     left = available_memory()
     if needed > left:
@@ -38,7 +38,7 @@ def require_memory(needed: int, what: str, fix: str = _FIX) -> None:
 
 
 def format_size(count: int) -> str:
-    """Return a number of bytes in KiB, or in MiB or GiB where it is one or more."""
+    """Return a number of bytes in KiB, or in MiB or GiB if it is at least one."""
     if count < 2**20:
         return f"{count / 2**10:.1f} KiB"
     return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"

@@ -1,4 +1,4 @@
-"""What stays in this process, whatever becomes of the object that holds it."""
+"""A wrapper whose content stays in this process when its holder is pickled."""
 
 from typing import Generic, TypeVar
 
@@ -27,7 +27,7 @@ class NotPickled(Generic[T]):
         return isinstance(other, NotPickled)
 
     def __hash__(self) -> int:
-        """Return the same of all."""
+        """Return one constant for all instances."""
         return hash(NotPickled)
 
     def __reduce__(self) -> tuple[type["NotPickled[T]"], tuple[()]]:

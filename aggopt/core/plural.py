@@ -15,7 +15,7 @@ def plural(count: int, one: str, more: str = "") -> str:
 
 
 def join_names(names: Sequence[str], most: int) -> str:
-    """Return names as a sentence lists them, of which it names `most`.
+    """Return names as a sentence lists them, with at most `most` names.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def join_names(names: Sequence[str], most: int) -> str:
 
 
 def is_or_are(count: int) -> str:
-    """Return the verb that goes with a count.
+    """Return the form of "be" for a count.
 
     >>> is_or_are(1), is_or_are(0)
     ('is', 'are')

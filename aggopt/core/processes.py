@@ -1,4 +1,4 @@
-"""Work spread over processes, one result after the other as it is done."""
+"""Work spread over processes, each result as soon as its task ends."""
 
 import pickle
 import warnings
@@ -14,7 +14,7 @@ Made = TypeVar("Made")
 def run_in_processes(
     task: Callable[[Part], Made], parts: Iterable[Part], jobs: int
 ) -> Generator[Made]:
-    """Yield the task's result for each part, in the order in which they are done.
+    """Yield the task's result for each part, in the order of completion.
 
     `jobs` processes get parts through pipes, not files; -1 is one per core, and 1 is
     this process.
@@ -43,7 +43,7 @@ def run_in_processes(
             for each in made:  # noqa: UP028  by it `made` would be closed outside
                 yield each
         finally:
-            with warnings.catch_warnings():  # whoever stops early has a reason
+            with warnings.catch_warnings():  # an early stop has a reason
                 warnings.simplefilter("ignore", UserWarning)
                 made.close()
 
@@ -51,8 +51,8 @@ def run_in_processes(
 def _run_packed(packed: bytes) -> Any:
     """Return the result of a task for a part.
 
-    It is unpacked here, and not on its way: what refuses to be loaded, code of the
-    user's that has changed, is told as any other error is.
+    The part is unpacked here, not in the queue.  So a refusal to load changed user code
+    is reported as any other error.
     """
     task, part = pickle.loads(packed)
     return task(part)

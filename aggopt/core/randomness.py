@@ -1,7 +1,7 @@
-"""The secret of a release, and the random numbers that come from it.
+"""The secret of a release, and the random numbers derived from it.
 
-Who sees some numbers of a common generator can compute the others: what is to stay
-secret comes from a cryptographic stream, one for each purpose.
+A reader of some numbers of a common generator can compute the others.  So secret
+numbers come from a cryptographic stream, one for each purpose.
 """
 
 import secrets
@@ -13,7 +13,7 @@ from aggopt.core.types import U64
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 
-BITS = 128  # nobody tries so many
+BITS = 128  # too many to try all
 
 
 def make_secret() -> str:
@@ -22,7 +22,7 @@ def make_secret() -> str:
 
 
 def require_secret(known: object) -> str:
-    """Return a secret, or refuse what is none."""
+    """Return a valid secret, or refuse the value."""
     if is_secret(known):
         return str(known)
     raise JobError(
@@ -32,23 +32,23 @@ def require_secret(known: object) -> str:
 
 
 def is_secret(known: object) -> bool:
-    """Whether it is as `secret` writes it: 32 hexadecimal digits."""
+    """Whether a value has the form of a secret: 32 hexadecimal digits."""
     of_length = isinstance(known, str) and len(known) == BITS // 4
     return of_length and set(str(known)) <= set("0123456789abcdef")
 
 
 def secret_from_seed(seed: int | None) -> str:
-    """Return a secret; the same one for the same seed, who knows which knows it."""
+    """Return a secret; a given seed determines it, and so must be secret too."""
     return make_secret() if seed is None else shake_256(b"seed %d" % seed).hexdigest(16)
 
 
 def derive_seed(secret: str, purpose: str) -> int:
-    """Return a seed of 128 bits that each secret and purpose has of its own."""
+    """Return a seed of 128 bits, different for each secret and purpose."""
     return int.from_bytes(_stream(secret, purpose, BITS // 8))
 
 
 def draw_uniforms(secret: str, purpose: str, count: int) -> Floats:
-    """Return `count` numbers, uniform in [0, 1), the same for one secret and purpose.
+    """Return `count` numbers, uniform in [0, 1), fixed by secret and purpose.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def draw_permutation(secret: str, purpose: str, n: int) -> Labels:
 
 
 def draw_words(secret: str, purpose: str, count: int) -> U64:
-    """Return `count` numbers of 64 bits, the same for one secret and purpose."""
+    """Return `count` numbers of 64 bits, fixed by secret and purpose."""
     stream = _stream(secret, purpose, 8 * count)
     return np.frombuffer(stream, dtype="<u8").astype(np.uint64)
 

@@ -1,4 +1,4 @@
-"""Sampling weights: how many of a population each record stands for."""
+"""Sampling weights: the count of population members that each record represents."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,12 +9,13 @@ from aggopt.errors import TableError
 
 
 def check_weights(weights: npt.ArrayLike | None, n: int) -> Floats | None:
-    """Return the weights of n records, None where they have none or all the same.
+    """Return the weights of n records; None if they have none or all are equal.
 
     Raises
     ------
     TableError
-        There is not one number above 0 for each record, or one is missing or infinite.
+        The weights are not one number above 0 for each record, or one is missing or
+        infinite.
 
     Examples
     --------
@@ -28,12 +29,12 @@ def check_weights(weights: npt.ArrayLike | None, n: int) -> Floats | None:
 
 
 def weight_of_each(weights: npt.ArrayLike | None, n: int) -> Floats:
-    """Return the weight of each of n records, 1 where none are given.
+    """Return the weight of each of n records; 1 if `weights` is None.
 
     Raises
     ------
     TableError
-        As `sampling_weights`.
+        As `check_weights`.
     """
     if weights is None:
         return np.ones(n)
@@ -59,5 +60,5 @@ def scale_to_mean_one(weights: Floats | None) -> Floats | None:
 
 
 def multiply_by_weights(of_records: Floats, weights: Floats | None) -> Floats:
-    """Return what is of each record (n, d) times its weight (n,), if it has one."""
+    """Return values of records (n, d) times their weights (n,), if not None."""
     return of_records if weights is None else of_records * weights[:, None]

@@ -1,10 +1,9 @@
 """Methods by name: each is declared in a file of its own, and found by its folder.
 
-A method is one frozen object: its name, the function that carries it out, its typed
-settings, and one line of when to use it.  Its file is `_NAME.py`, or `_NAME/NAME.py`
-where it has a room, in the folder of its kind; to add a method is to add that file.
-What is said of methods elsewhere (sections of a job, help, tables of the documentation,
-laws that every method obeys) is derived from these objects.
+A method is one frozen object: its name, its function, its typed settings, and one line
+of when to use it.  Its file is `_NAME.py`, or `_NAME/NAME.py` if it has a room, in the
+folder of its kind.  To add a method, add that file.  Sections of a job, help, tables of
+the documentation and laws that every method obeys are derived from these objects.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,21 +29,20 @@ from aggopt.errors import JobError, require_known
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """What every method says of itself.
+    """Declaration that every method has.
 
     Attributes
     ----------
     name
-        By which jobs, messages and tables call it; no other of its kind has it.
+        Name in jobs, messages and tables, unique in its kind.
     when
         One line of when to use it, without a full stop.
     rank
-        Where it stands in lists and among defaults: those of the lowest rank first,
-        and by name among equals.
+        Position in lists and among defaults: lowest rank first, equal ranks by name.
     origin
-        Where it is from, if it is not of this package.
+        Origin, if the method is not of this package.
     excused
-        By the name of a law of `aggopt.checks` that it does not keep, the reason.
+        Maps each law of `aggopt.checks` that the method does not keep to the reason.
     """
 
     name: str
@@ -60,18 +58,18 @@ class Method:
 
 
 Kind = TypeVar("Kind", bound=Method)
-_PLAIN = (bool, int, float, list, tuple, Mapping)  # what a job file can hold as well
+_PLAIN = (bool, int, float, list, tuple, Mapping)  # types that a job file can hold too
 
 
 class Registry(Mapping[str, Kind], Generic[Kind]):
     """The methods of one kind, by name, in the order of their ranks.
 
-    Nothing is imported before somebody looks.  Names that are `taken` by something else
-    are refused.
+    Nothing is imported before the first lookup.  Names that are `taken` elsewhere are
+    refused.
 
-    Code of the user's is `adopted`: `own` is its kind, one of
-    `aggopt.core.plugins.loading.KINDS`, and `adopt` makes a method of it.  It is none
-    of the methods that are listed.
+    User code is `adopted`: `own` is its kind, one of
+    `aggopt.core.plugins.loading.KINDS`, and `adopt` makes a method of it.  The registry
+    does not list this method.
 
     Examples
     --------
@@ -136,18 +134,18 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         return is_code_file(named) or named in find_plugins(self.own)
 
     def adopted(self, named: object, *, beside: Path | None = None) -> Kind:
-        """Return the method that is named: by its name, or an object as it is.
+        """Return the named method, or a method from an object.
 
-        A name is looked up here, among entry points, and last as that of a file, seen
-        from the folder `beside`: no code of the user's takes the place of a method.
+        A name is looked up here, then among entry points, and last as a file relative
+        to the folder `beside`: no user code replaces a method.
 
         Raises
         ------
         UntrustedCodeError
-            It is in a file that the caller does not trust.
+            The code is in a file that the caller does not trust.
         UnknownNameError, JobError
-            There is none, or nothing can be made of it; or an object has the name of a
-            method of this package.
+            The name is unknown, the code cannot become a method, or an object has the
+            name of a method of this package.
         """
         here = self.declared_as(named)
         if here is not None:
@@ -232,8 +230,8 @@ def require_arguments(
     Raises
     ------
     JobError
-        `seconds` is what was spent, and `time_limit` the setting; or no argument has
-        the name of a setting.
+        A setting is called `seconds`, which is the time spent (the limit is
+        `time_limit`); or no argument has the name of a setting.
     """
     fields = set(settings)
     if "seconds" in fields:

@@ -1,6 +1,6 @@
-"""Where a path leads, and a refusal of what is no plain file.
+"""Target of a path, and a refusal of all but regular files.
 
-A pipe would be waited for without end, and a link to itself leads nowhere.
+Reading a pipe could wait forever, and a link to itself has no target.
 """
 
 import os
@@ -27,14 +27,14 @@ def resolve_path(path: Path) -> Path:
 
 
 def require_regular(path: Path, error: type[AggoptError] = TableError) -> None:
-    """Refuse a path that leads to no plain file; a link to one is fine.
+    """Refuse a path unless it leads to a regular file; links to one are accepted.
 
     Raises
     ------
     TableError, or what `error` names
-        Nothing is there, or it is a directory, a pipe, a socket or a device.
+        The path does not exist, or is a directory, a pipe, a socket or a device.
     PlaceError
-        It may not be looked at.
+        Permissions forbid to look at the path.
     """
     try:
         mode = path.stat().st_mode

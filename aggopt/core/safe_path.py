@@ -1,14 +1,14 @@
 """Processes that import nothing from the working directory.
 
-Python that is begun with -m or -c looks there first: a file numpy.py beside the data,
-which nobody trusts, would run and see the originals.
+Python that is started with -m or -c looks there first.  An untrusted file numpy.py next
+to the data would run and see the originals.
 """
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-NAME = "PYTHONSAFEPATH"  # as Python's option -P, and for what they begin, too
+NAME = "PYTHONSAFEPATH"  # as Python's option -P, also for child processes
 
 
 @contextmanager

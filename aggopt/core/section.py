@@ -1,4 +1,4 @@
-"""What every section of a job is, and what every method's settings are."""
+"""Base classes of the sections of a job and of the settings of methods."""
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
@@ -18,20 +18,20 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     def __hash__(self) -> int:
-        """Return the same number for sections that are equal."""
+        """Return a hash that is equal for equal sections."""
         return hash((type(self), to_hashable(self.__dict__)))
 
 
 def to_plain(value: Any) -> Any:
-    """Return what a job file can hold as well, or refuse it.
+    """Return a value in types that a job file can hold, or refuse it.
 
-    That is text, truth values, whole and finite numbers, and lists and tables of them.
-    Sequences become lists and NumPy's scalars plain ones, as a file would have them.
+    Allowed are text, truth values, whole and finite numbers, and lists and tables of
+    these.  Sequences become lists, and NumPy scalars become plain ones, as in a file.
 
     Raises
     ------
     ValueError
-        It is, or holds, anything else.
+        The value is, or holds, anything else.
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -60,12 +60,12 @@ class MethodSection(Section):
 
     @property
     def function(self) -> str:
-        """What carries the method out; its model, if it has one, has the same name."""
+        """Name of the function of the method, and of its model, if it has one."""
         return self.method
 
     @property
     def own(self) -> Any:
-        """The method itself, where it is one of the user's; None of this package's."""
+        """The method itself if it is user code; None for a method of this package."""
         return None
 
     @property
@@ -103,7 +103,7 @@ SolverName = Annotated[Any, AfterValidator(_solver), PlainSerializer(_solver_nam
 
 
 class SolverSection(MethodSection):
-    """A method that a solver carries out."""
+    """Section of a method that uses a solver."""
 
     solver: SolverName = None
     time_limit: float | None = Field(
@@ -123,6 +123,6 @@ def to_plain_number(value: Any) -> Any:
 
 
 def written_keys(section: Section) -> set[str]:
-    """Return the keys that are written; what is None might as well be left out."""
+    """Return the keys whose value is not None; the others can be omitted."""
     written = section.model_fields_set
     return {name for name in written if getattr(section, name) is not None}

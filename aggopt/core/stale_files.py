@@ -1,9 +1,9 @@
-"""What a killed process left behind, and nothing of one that lives.
+"""Leftover files of killed processes, and never files of a live process.
 
-The names of files that are there for a moment say whose they are: which machine since
-which start (and which container of it), which process, and when that began.  Folders of
-a run have a name of their own: they hold what another run can go on with, so that only
-such a run, or who discards them, removes them.
+The name of a temporary file records its owner: the machine and its boot (and the
+container), the process, and the start of the process.  Folders of a run have names of
+another form.  Another run can resume from them, so only a run that resumes, or an
+explicit discard, removes them.
 """
 
 import os
@@ -19,32 +19,32 @@ from platform import node
 _FILES = ".aggopt."
 _FOLDERS = "aggopt-"
 _RUNS = "aggopt-run-"
-_KEPT = "kept-"  # in place of a process: whatever the machine, nobody works there
+_KEPT = "kept-"  # in place of a process: no process of any machine uses it
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _CONTAINER = Path("/proc/self/ns/pid")  # processes have numbers within it
 
 
 def file_prefix() -> str:
-    """Return how the name of a file begins that this process removes at its end."""
+    """Return the prefix of names of files that this process removes at its end."""
     return f"{_FILES}{_owner_suffix()}."
 
 
 def folder_prefix() -> str:
-    """Return the same for a folder."""
+    """Return the prefix of names of folders that this process removes at its end."""
     return f"{_FOLDERS}{_owner_suffix()}-"
 
 
 def run_prefix() -> str:
-    """Return the same for a folder that another run of the same can go on with."""
+    """Return the prefix of names of folders that another run can resume from."""
     return f"{_RUNS}{_owner_suffix()}-"
 
 
 def remove_stale(folder: Path) -> None:
-    """Remove from `folder` what processes on this machine left that were killed.
+    """Remove from `folder` the leftovers of killed processes of this machine.
 
-    What others own, another machine wrote, or was left before this machine started is
-    not certain to be of no use, and stays; so does what cannot be removed, and what
-    a run can go on with.
+    Files stay if another user owns them, another machine wrote them, or they are older
+    than the start of this machine: they may be of use.  Files that cannot be removed,
+    and folders that a run can resume from, stay too.
     """
     for path in find_stale(folder):
         with suppress(OSError):
@@ -52,7 +52,7 @@ def remove_stale(folder: Path) -> None:
 
 
 def find_stale(folder: Path) -> list[Path]:
-    """Return what `remove_left` would remove."""
+    """Return the paths that `remove_stale` would remove."""
     return [path for path in _find_leftovers(folder) if not path.name.startswith(_RUNS)]
 
 
@@ -94,14 +94,14 @@ def release_run_folder(folder: Path) -> Path:
 
 
 def remove_run(folder: Path) -> None:
-    """Remove a folder of a run; if that is cut short, `remove_left` goes on with it."""
+    """Remove a folder of a run; `remove_stale` completes an interrupted removal."""
     with suppress(OSError):
         folder = folder.rename(folder.with_name(folder_prefix() + strip_owner(folder)))
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def strip_owner(path: Path) -> str:
-    """Return the name of what is there for a moment, without whose it is."""
+    """Return the name of a temporary file or folder without its owner."""
     return _NAME.sub("", path.name, count=1)
 
 
@@ -139,7 +139,7 @@ def _owner_suffix() -> str:
 
 @cache
 def _machine_id() -> str:
-    """Return what tells this machine, since it started, from every other."""
+    """Return an identifier of this machine since its start."""
     try:
         parts = [_BOOT.read_text(), os.readlink(_CONTAINER)]
     except OSError:  # no Linux
@@ -152,7 +152,7 @@ def _is_alive(pid: int, born: str) -> bool:
 
 
 def _start_ticks(pid: int) -> str | None:
-    """Return when a process began, in its system's own count; None if there is none."""
+    """Return the start of a process in ticks of its system; None without a process."""
     if _BOOT.exists():
         return _ticks(pid)
     import psutil

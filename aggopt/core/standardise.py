@@ -12,18 +12,18 @@ from aggopt.errors import TableError
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """Centre and spread of each attribute, with which z-scores are made and undone.
+    """Centre and spread of each attribute, to compute z-scores and to undo them.
 
     Attributes
     ----------
     origin : (d,)
-        A value of the attribute, in its unit.  Everything is reckoned from it, so
-        that values far from zero (1e9 + 1) lose no digits.
+        A value of the attribute, in its unit.  Differences from it are used, so that
+        values far from zero (1e9 + 1) lose no digits.
     centre : (d,)
         Mean less origin.
     spread : (d,)
         Population standard deviation (divisor n).  A constant attribute has spread
-        0: its z-scores are 0, so that it weighs nothing in any distance, and undoing
+        0: its z-scores are 0, so that it has no part in any distance, and undoing
         returns the constant itself.
     """
 
@@ -69,7 +69,7 @@ class Scale:
 
     @classmethod
     def beside(cls, scales: Iterable["Scale"]) -> "Scale":
-        """Return the scale of attributes side by side, each of which has its own."""
+        """Return one scale for the attributes of several scales, side by side."""
         parts = zip(*((s.origin, s.centre, s.spread) for s in scales), strict=True)
         return cls(*map(np.concatenate, parts))
 
@@ -80,7 +80,7 @@ class Scale:
 
     @property
     def constant(self) -> Bool:
-        """Which attributes have one value only, (d,)."""
+        """Whether each attribute has one value only, (d,)."""
         return np.asarray(self.spread == 0)
 
     def standardise(self, X: Floats) -> Floats:

@@ -7,19 +7,19 @@ from typing import Any
 from aggopt.core.regular_files import require_regular, unreadable_error
 from aggopt.errors import JobError
 
-DEEPEST = 100  # levels within each other: of a job, six and those of a tree
+DEEPEST = 100  # nested levels: a job has six, plus the levels of a tree
 
 
 def read_toml(file: Path, *, absent: str, wrong: str) -> dict[str, Any]:
-    """Return the tables of a TOML file, as they are written.
+    """Return the tables of a TOML file, unchanged.
 
-    What to do about a file that cannot be read is `absent`, and `wrong` what to do
-    about one that is not TOML.
+    `absent` is the fix in the message for a file that cannot be read, `wrong` the fix
+    for a file that is not TOML.
 
     Raises
     ------
     JobError
-        The file cannot be read, is not TOML, or has too many levels within each other.
+        The file cannot be read, is not TOML, or is nested too deeply.
     """
     if file.exists():
         require_regular(file, JobError)
@@ -42,7 +42,7 @@ def read_toml(file: Path, *, absent: str, wrong: str) -> dict[str, Any]:
 
 
 def _is_deep(tables: dict[str, Any]) -> bool:
-    """Return whether more levels lie within each other than a job has."""
+    """Return whether tables are nested more deeply than in any job."""
     level: list[Any] = [tables]
     for _ in range(DEEPEST):
         inner = (each.values() if isinstance(each, dict) else each for each in level)

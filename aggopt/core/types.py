@@ -1,6 +1,6 @@
 """Array types by their element: one name each, across the package.
 
-`Labels` are group numbers, of NumPy's index type; everything else goes by its width.
+`Labels` are group numbers, of NumPy's index type; all other names contain the width.
 """
 
 from typing import Any

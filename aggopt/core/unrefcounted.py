@@ -1,8 +1,8 @@
 """Compile loops that make no arrays.  Importing this imports numba.
 
-Whoever holds an array is counted, at each call of a kernel that is handed it.  Where a
-state of twenty arrays goes to small kernels, that takes longer than their work.  These
-kernels only borrow what they are handed, which those who call them hold.
+By default, each call of a kernel counts the references to each array argument.  For a
+state of twenty arrays and small kernels, counting takes longer than their work.  These
+kernels only borrow their arguments: their callers hold the arrays.
 """
 
 from collections.abc import Callable
@@ -16,16 +16,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 def compiled(function: F) -> F:
     """Return `function`, compiled when first called; division by 0 gives inf, nan.
 
-    For what Python calls; what is handed back to Python is a number, or nothing.
+    For functions that Python calls; these return a number or nothing to Python.
     """
     return compile_with(function, _nrt=False)
 
 
 def inner(function: F) -> F:
-    """Return the same for what kernels alone call: a fifth less to compile."""
+    """Return `function`, compiled in a fifth less time for kernels as only callers."""
     return compile_with(function, _nrt=False, no_cpython_wrapper=True)
 
 
 def inlined(function: F) -> F:
-    """Return the same, copied into the kernels that call it: for innermost loops."""
+    """Return `function`, compiled into kernels that call it, for innermost loops."""
     return compile_with(function, _nrt=False, no_cpython_wrapper=True, forceinline=True)

@@ -21,7 +21,7 @@ def check_matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
     ------
     TableError
         Not two-dimensional, empty, not numeric, not finite, or of numbers that differ
-        by less than a float can tell; the message gives the column positions and the
+        by less than a float resolves; the message gives the column positions and the
         counts, never a value.
     """
     numbers = _rectangle(X, name)
@@ -38,7 +38,7 @@ def check_incomplete_matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
     Raises
     ------
     TableError
-        As `matrix`, but for what is missing; or a column has no value at all.
+        As `check_matrix`, except for missing values; or a column has no value.
     """
     masked = np.ma.isMaskedArray(X) and np.ma.is_masked(X)
     whole = np.ma.filled(np.ma.asarray(X, np.float64), np.nan) if masked else X
@@ -59,7 +59,7 @@ def check_incomplete_matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
 
 
 def check_vector(x: npt.ArrayLike, *, name: str = "x") -> Floats:
-    """Return the values of one attribute as finite floats (n,); raises as `matrix`."""
+    """Return the values of one attribute as finite floats (n,); as `check_matrix`."""
     array = _array(x, name)
     if array.ndim != 1:
         raise TableError(
@@ -235,12 +235,12 @@ def check_labellings(labels: npt.ArrayLike, n: int, d: int) -> Labels:
 
 
 def copy_labels(labels: npt.ArrayLike) -> Labels:
-    """Return a copy of labels (n,) or (n, d), as `labellings` does, of any n and d.
+    """Return a copy of labels (n,) or (n, d), as `check_labellings`, of any n and d.
 
     Raises
     ------
     JobError
-        As `labellings`; or there are none.
+        As `check_labellings`; or the labels are empty.
     """
     array = _array(labels, "labels")
     if array.ndim not in (1, 2) or not array.size:

@@ -1,9 +1,9 @@
 """A process in which solvers run: it answers one request after another.
 
-Requests and answers go through pipes, so that no file holds them.  What a solver
-prints goes nowhere, or through a pipe of its own into the log; what it says of errors
-always goes through that pipe, and shows whether it ran out of memory.  This file
-imports little: what a call needs is imported with its function.
+Requests and answers are sent through pipes, so that no file holds them.  The output of
+a solver is discarded, or sent through another pipe into the log.  Its error output is
+always sent through that pipe, and shows whether it ran out of memory.  This file
+imports little: a call imports its dependencies with its function.
 """
 
 import ctypes
@@ -25,20 +25,20 @@ _THREAD = 1 << 27  # bytes that a thread reserves, and does not use
 
 
 class Request(NamedTuple):
-    """A call, and how it is made.
+    """A call, and its conditions.
 
     Attributes
     ----------
     modules
-        What is imported before the limit of time begins.
+        Modules to import before the time limit begins.
     call
         A pickled pair: a function and its arguments.
     logged
-        Whether what the solver prints is kept.
+        Whether the output of the solver is kept.
     folder
-        Where the solver may write files; None for one that writes none.
+        Folder for files of the solver; None for a solver that writes no files.
     memory
-        Bytes that the call may allocate; None for as many as before.
+        Bytes that the call may allocate; None to keep the previous limit.
     """
 
     modules: tuple[str, ...]
@@ -75,7 +75,7 @@ def unpack_message(received: bytes | bytearray) -> tuple[bytes, bytes, int] | No
 
 
 def main() -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the input ends."""
     inside.is_worker = True
     null = os.open(os.devnull, os.O_RDWR)
     requests, replies, printed = os.dup(0), os.dup(1), os.dup(2)
@@ -101,7 +101,7 @@ def _prints_into(descriptor: int) -> None:
 
 
 def flush() -> None:
-    """Let go of what is printed and waits: it belongs where it was printed to."""
+    """Flush buffered output, so that it reaches its own destination."""
     sys.stdout.flush()
     sys.stderr.flush()
     ctypes.CDLL("msvcrt" if os.name == "nt" else None).fflush(None)
@@ -169,7 +169,7 @@ def _dumped(thing: object) -> bytes:
 
 
 def _limit_memory(memory: int) -> None:
-    """Let this process allocate so many bytes more; the system would swap."""
+    """Let this process allocate `memory` more bytes, so that it does not swap."""
     try:
         import resource
     except ImportError:  # Windows

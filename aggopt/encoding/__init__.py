@@ -1,4 +1,4 @@
-"""Typed attributes as coordinates in which squared distance is their distance."""
+"""Typed attributes as coordinates whose squared distance is their distance."""
 
 from aggopt.encoding._attribute_type import AttributeType
 from aggopt.encoding._categories import Categories

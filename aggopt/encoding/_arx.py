@@ -12,7 +12,7 @@ from aggopt.core.regular_files import require_regular
 from aggopt.encoding._domain import ANYTHING
 from aggopt.errors import TableError
 
-Way = tuple[str, ...]  # labels from the root down: what a node is
+Way = tuple[str, ...]  # labels from the root down: identity of a node
 
 
 def read_rows(path: Path) -> list[list[str]]:
@@ -21,8 +21,8 @@ def read_rows(path: Path) -> list[list[str]]:
     Raises
     ------
     TableError
-        There is no such file, it is no text, or its lines differ in length or have
-        empty entries.  The message never quotes the file.
+        The file is missing or not text, or its lines differ in length or have empty
+        entries.  The message never quotes the file.
     """
     require_regular(path)
     try:
@@ -43,7 +43,7 @@ def checked_rows(rows: Sequence[Any], name: str = "") -> list[list[str]]:
     Raises
     ------
     TableError
-        They are no lists of text, differ in length, or have empty entries.
+        The lines are not lists of text, differ in length, or have empty entries.
     """
     found = [[*row] if isinstance(row, list | tuple) else [] for row in rows]
     if not all(row and all(isinstance(each, str) for each in row) for row in found):
@@ -62,14 +62,14 @@ def checked_rows(rows: Sequence[Any], name: str = "") -> list[list[str]]:
 def ways(rows: Sequence[Sequence[str]]) -> list[Way]:
     """Return the way of each leaf from the root: a node is its way, not its label.
 
-    Labels may stand in several branches.  Equal neighbours in a line are padding; only
-    a leaf that has the label of a node with other leaves below it stands below that.
-    Without one label at the end of all lines the root is called "*".
+    A label may occur in several branches.  Equal neighbours in a line are padding.  The
+    exception is a leaf with the label of a node that has other leaves: the leaf is a
+    child of that node.  If lines end in different labels, the root is called "*".
 
     Raises
     ------
     TableError
-        A leaf stands in more than one line.
+        A leaf occurs in more than one line.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a user says of the type of an attribute."""
+"""Type of an attribute as a user declares it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -13,39 +13,41 @@ from aggopt.privacy._metric import order_of
 
 Kind = Literal["numeric", "date", "nominal", "ordinal", "hierarchical", "distances"]
 KINDS = get_args(Kind)
-NUMERIC = ("numeric", "date")  # kinds of what is compared as numbers
+NUMERIC = ("numeric", "date")  # kinds that are compared as numbers
 MOST_WEIGHT = 1e100  # squares of its sums over records are floats yet
 BY = {"order": "ordinal", "tree": "hierarchical", "distances": "distances"}
 
 
 @dataclass(frozen=True, eq=False)
 class AttributeType:
-    """How the values of an attribute are compared.
+    """Rule to compare the values of an attribute.
 
     Attributes
     ----------
     kind
         "numeric", "date", "nominal", "ordinal", "hierarchical" or "distances".  If
-        omitted, it is that of the order, the tree or the distances; without them,
+        omitted, the order, the tree or the distances determine it.  Without these,
         numbers and dates are numeric, text and truth values nominal, and a categorical
-        column nominal or, where it is an ordered one, ordinal.  "date" reads text as
-        dates, times of day or durations, spelled as ISO 8601 does.
+        column nominal or, if it is ordered, ordinal.  "date" reads text as dates, times
+        of day or durations, in the format of ISO 8601.
     order
         The levels of an ordinal attribute, lowest first.
     tree
-        Of a hierarchical attribute: lists in maps, {"lung": ["asthma", "flu"], "heart":
-        ["attack"]}; the parent of each value; or the path of a hierarchy as ARX writes
-        it, lines of `leaf;level 1;...;*`, or these lines, each a list of its entries.
+        Tree of a hierarchical attribute: lists in maps, {"lung": ["asthma", "flu"],
+        "heart": ["attack"]}; the parent of each value; or the path of a hierarchy as
+        ARX writes it, lines of `leaf;level 1;...;*`, or these lines, each a list of its
+        entries.
     distances
         Distances of the levels, {"a": {"b": 1.0, "c": 2.0}, "b": {"c": 1.0}}: one for
         each pair; or a table with the levels as columns and as index.
     weight
-        By which the attribute's distances are multiplied, beside `weights`.
+        Factor of the attribute's distances, in addition to `weights`.
     missing
-        "refuse" what is missing; or "own value": one level more, in a tree directly
-        below the root.
+        "refuse" missing values; or "own value": missing is one more level, in a tree
+        directly below the root.
     format
-        How text spells dates, as "%d.%m.%Y" for 22.09.1930; read and published so.
+        Format of dates in text, as "%d.%m.%Y" for 22.09.1930, on reading and
+        publishing.
 
     Examples
     --------

@@ -15,12 +15,12 @@ from aggopt.encoding._domain import Domain
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """Which level of its domain each record has.
+    """Levels of records in a domain.
 
     Attributes
     ----------
     domain
-        The levels, and what they are apart.
+        The levels, and the distances between them.
     codes : (n,)
         Level of each record, 0..m-1.
     """
@@ -30,28 +30,28 @@ class Categories:
 
     @property
     def levels(self) -> tuple[Hashable, ...]:
-        """Names of the levels (m,), those included that no record has."""
+        """Names of all levels (m,), with or without records."""
         return self.domain.levels
 
     @property
     def distances(self) -> F64:
-        """Distances between nodes (nodes, nodes), of which the first m are levels."""
+        """Distances between nodes (nodes, nodes); the first m nodes are levels."""
         return self.domain.distances
 
     @cached_property
     def observed(self) -> Bool:
-        """Which levels a record has, (m,)."""
+        """Whether any record has each level, (m,)."""
         return self.each > 0
 
     @cached_property
     def each(self) -> I64:
-        """How many records have each level, (m,)."""
+        """Number of records with each level, (m,)."""
         return np.bincount(self.codes, minlength=self.domain.m)
 
     def points(self) -> F64:
-        """Return coordinates (n, q) in which some records differ.
+        """Return coordinates (n, q) without constant columns.
 
-        Their squared distances are those of the nodes that the records have.
+        Squared distances of records are the distances of their nodes.
         """
         kept = self.domain.apart(np.unique(self.codes))
         n, p = len(self.codes), kept.shape[1]
@@ -59,9 +59,9 @@ class Categories:
         return np.asarray(kept[self.codes])
 
     def counts(self, labels: npt.ArrayLike, weights: F64 | None = None) -> I64 | F64:
-        """Return how many records of each group have each level, (groups, m).
+        """Return the number of records with each level in each group, (groups, m).
 
-        With `weights` (n,) the sum of theirs.
+        With `weights` (n,), return sums of weights instead.
 
         >>> Categories(Domain.nominal("ab"), np.array([0, 1, 1])).counts([0, 0, 1])
         array([[1, 1],

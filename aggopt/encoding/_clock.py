@@ -31,16 +31,16 @@ ONE_TYPE = "make them of one type."
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """A column of dates, times of day or durations as it counts them.
+    """Counts of a column of dates, times of day or durations.
 
     Attributes
     ----------
     counts : (n,)
-        In the unit of the type; 0 where they are missing.
+        Counts in the unit of the type; 0 for missing entries.
     absent : (n,)
-        Which are missing.
+        Whether each entry is missing.
     type
-        That of Arrow.
+        Type in Arrow.
     """
 
     counts: I64 = field(repr=False)
@@ -49,12 +49,12 @@ class Moments:
 
     @classmethod
     def of(cls, series: nw.Series[Any], wanted: pa.DataType | None = None) -> "Moments":
-        """Return those of a column, in a type that is wanted if it is given.
+        """Return the moments of a column, in the type `wanted` if given.
 
         Raises
         ------
         TableError
-            They are of several types, or cannot be counted in what is wanted.
+            The entries are of several types, or cannot be counted in `wanted`.
         """
         try:
             found = series.to_arrow()
@@ -74,12 +74,13 @@ class Moments:
         return made if wanted is None else made.cast(wanted)
 
     def cast(self, wanted: pa.DataType) -> "Moments":
-        """Return them counted in the unit of another type: whole, or refused.
+        """Return the moments counted in the unit of another type, whole numbers only.
 
         Raises
         ------
         TableError
-            Dates are no durations, wall times no instants, and hours no days.
+            The kinds differ: dates and durations, wall times and instants, or hours and
+            days; or a count is not whole, or too large, in the new unit.
         """
         own, other = nanoseconds(self.type), nanoseconds(wanted)
         fits = _family(self.type) == _family(wanted)
@@ -101,27 +102,27 @@ class Moments:
 
     @property
     def beyond(self) -> int:
-        """How many dates are of no year from 1 to 9999."""
+        """Number of dates outside the years 1 to 9999."""
         low, high = limits(self.type)
         return int(((self.there < low) | (self.there > high)).sum())
 
 
 @dataclass(frozen=True)
 class Clock:
-    """What numbers count that stand for dates, times of day or durations.
+    """Unit and origin of numbers that represent dates, times of day or durations.
 
     Attributes
     ----------
     type
-        That of Arrow.
+        Type in Arrow.
     start
-        Which count of its units is 0: the first date; of times of day and durations
-        none.
+        Count of units that is number 0: the first date; 0 for times of day and
+        durations.
     whole
-        How many units are 1: the coarsest of day, hour, minute, second and its parts in
-        which all originals are whole.
+        Units per number 1: the coarsest of day, hour, minute, second and its parts that
+        makes all originals whole.
     format
-        How text spells these dates, as "%d.%m.%Y"; None as ISO 8601 does.
+        Format of these dates in text, as "%d.%m.%Y"; None for ISO 8601.
     """
 
     type: pa.DataType
@@ -131,7 +132,7 @@ class Clock:
 
     @classmethod
     def of(cls, found: Moments, format: str | None = None) -> "Clock":
-        """Return what counts from the first of these dates, or from nothing."""
+        """Return the clock that starts at the first of these dates, or at 0."""
         unit, there = nanoseconds(found.type), found.there
         dated = pa.types.is_date(found.type) or pa.types.is_timestamp(found.type)
         start = int(there.min()) if dated else 0
@@ -141,16 +142,16 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """How long 1 is."""
+        """Seconds per number 1."""
         return self.whole * nanoseconds(self.type) / SECOND
 
     def numbers(self, found: Moments) -> F64:
-        """Return moments of this type as numbers (n,); NaN where they are missing.
+        """Return moments of this type as numbers (n,); NaN for missing ones.
 
         Raises
         ------
         TableError
-            Some that differ are one float.
+            Two different moments become one float.
         """
         start, later = np.int64(self.start), found.counts >= self.start
         past, first = found.counts.view(np.uint64), start.view(np.uint64)
@@ -167,10 +168,10 @@ class Clock:
         return np.where(found.absent, np.nan, signed)
 
     def step(self, decimals: int | None) -> int:
-        """Return of which whole number published values are multiples.
+        """Return the whole number whose multiples are the published values.
 
-        That is 1, and more only where parts of a second would be finer than so many
-        `decimals` of it.
+        It is 1, and more only if values would have parts of a second finer than
+        `decimals` decimals.
 
         >>> Clock(pa.timestamp("us"), 0, 1).step(2)
         1000
@@ -224,7 +225,7 @@ class Clock:
 
 
 def nanoseconds(kind: pa.DataType) -> int:
-    """Return how long the unit of a type is; dates of 64 bits count milliseconds."""
+    """Return the nanoseconds per unit of a type; 64-bit dates count milliseconds."""
     if pa.types.is_date32(kind):
         return DAY
     return PARTS["ms" if pa.types.is_date64(kind) else kind.unit]
@@ -243,7 +244,7 @@ def limits(kind: pa.DataType) -> tuple[int, int]:
 
 
 def like(column: nw.Series[Any], made: pa.Array) -> nw.Series[Any]:
-    """Return what Arrow has as a column of the library and the type of another."""
+    """Return an Arrow array as a column with the library and the type of another."""
     native = column.to_native()
     if column.implementation.is_pandas():
         fresh: Any = _of_pandas(native, made)

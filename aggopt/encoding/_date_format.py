@@ -1,4 +1,4 @@
-"""Dates in a spelling of the user's, such as 22.09.1930, read and written alike."""
+"""Dates in a user's format, for example 22.09.1930, for reading and writing."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _SPLIT = re.compile("(%.)", re.DOTALL)
 
 @dataclass(frozen=True)
 class DateFormat:
-    """How dates are spelled: "%d.%m.%Y" for 22.09.1930, as strptime names the parts.
+    """A format of dates: "%d.%m.%Y" for 22.09.1930, with the codes of strptime.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class DateFormat:
 
     @property
     def type(self) -> pa.DataType:
-        """What it spells: days, or instants."""
+        """Type of its dates: days, or instants."""
         return pa.timestamp("us") if "%H" in self.text else pa.date32()
 
     @cached_property
@@ -120,7 +120,7 @@ class DateFormat:
 
 
 def spelled(series: nw.Series[Any], format: str | None) -> nw.Series[Any]:
-    """Return a column of dates as text in a format; as it is without one."""
+    """Return a column of dates as text in a format; unchanged without one."""
     if format is None:
         return series
     how, dates = DateFormat(format), series.to_list()
@@ -144,9 +144,9 @@ def column_like(series: nw.Series[Any], made: pa.Array) -> nw.Series[Any]:
 
 
 def formats_of(entries: pa.Array) -> tuple[str, ...]:
-    """Return the formats in which all entries of text (n,) are dates; () if none.
+    """Return the formats that read all entries of text (n,) as dates; () if none.
 
-    Several fit where day and month could be swapped.
+    Several fit if day and month could be swapped.
     """
     there = entries.drop_null()
     if not len(there):

@@ -1,8 +1,8 @@
-"""Distances of levels that a user gives, as points whose squared distances they are.
+"""User-defined distances of levels, represented as squared distances of points.
 
-Such points exist just where the table is of negative type: -J D J / 2 has no negative
-eigenvalue, J = I - 1/m (Schoenberg, Annals of Mathematics 36, 1935).  Classical scaling
-then finds them.
+The points exist if and only if the table is of negative type: -J D J / 2 has no
+negative eigenvalue, J = I - 1/m (Schoenberg, Annals of Mathematics 36, 1935).
+Classical scaling then finds them.
 """
 
 from collections.abc import Hashable, Mapping
@@ -36,8 +36,8 @@ class TableOfDistances(Domain):
         Raises
         ------
         JobError
-            It is no table, misses a pair, is not symmetric, has what is no finite
-            number from 0 up, or is not of negative type.
+            The argument is not a table, misses a pair, is not symmetric, has an entry
+            that is not a finite number from 0 up, or is not of negative type.
         """
         table = _symmetric(_mapped(given))
         levels = in_order(table)

@@ -30,23 +30,23 @@ ANYTHING = "*"  # how a root without a name is written, in ARX's files too
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """The nodes of a tree with edge lengths, of which the first m are levels.
+    """The nodes of a tree with edge lengths; the first m nodes are levels.
 
     Attributes
     ----------
     kind
         "nominal", "ordinal" or "hierarchical".
     nodes
-        Names of the nodes: those of the m levels, which records have, and after them
-        the inner nodes of a hierarchy.
+        Names of the nodes: first the m levels, which records have, then the inner nodes
+        of a hierarchy.
     m
         Number of levels.
     parent : (nodes,)
-        Node above each; -1 where there is none, or only the nameless centre of a star.
+        Parent of each node; -1 for a root, or below the nameless centre of a star.
     rise : (nodes,)
-        Length of the edge above each node in whole units, 0 where there is none.
+        Length of the edge above each node in whole units; 0 without an edge.
     unit
-        How many units are 1.
+        Units per distance 1.
     """
 
     kind: str
@@ -87,13 +87,13 @@ class Domain:
     ) -> "Domain":
         """Return the leaves of a tree as levels, and its inner nodes.
 
-        `parent` is what `aggopt.privacy.nested.parents` returns; nodes are called by
-        their `name`, if they are not names themselves.
+        `parent` is what `aggopt.privacy.nested.parents` returns; `name` maps nodes that
+        are not names themselves to their names.
 
         Raises
         ------
         JobError
-            The root is called as another node is: a reader could not tell them apart.
+            The root has the name of another node: a reader could not distinguish them.
 
         Examples
         --------
@@ -135,7 +135,7 @@ class Domain:
 
     @cached_property
     def below(self) -> Bool:
-        """Whether edge e lies between a node and the root, (nodes, edges)."""
+        """Whether edge e is on the path from a node to the root, (nodes, edges)."""
         size = len(self.nodes)
         require_memory(9 * size * size, f"the tree of {size} values")
         found = np.eye(size, dtype=bool)
@@ -158,7 +158,7 @@ class Domain:
         return np.where(self.below, np.sqrt(self.rise[self.rise > 0] / self.unit), 0.0)
 
     def apart(self, there: I64) -> F64:
-        """Return coordinates (nodes, q), those alone in which nodes `there` differ."""
+        """Return only the coordinates (nodes, q) that differ between nodes `there`."""
         points = self.points
         own = points[there]
         return np.asarray(points[:, (own != own[0]).any(axis=0)])

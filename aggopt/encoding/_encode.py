@@ -24,7 +24,7 @@ from aggopt.encoding._typed_column import DEFAULT, NAME, NUMBER, RANKED, TypedCo
 from aggopt.errors import JobError, TableError, UnknownNameError, naming, require_known
 
 WEIGHTS = ("variance", "range")
-FEW = 20  # values of whole numbers up to which they are perhaps codes
+FEW = 20  # whole numbers with at most this count of values are perhaps codes
 
 
 def encode(
@@ -43,7 +43,7 @@ def encode(
         nominal        1 if the values differ
         ordinal        |r - r'| / (m - 1) of ranks among m levels
         hierarchical   height of the lowest common ancestor, over that of the tree
-        distances      as the table says
+        distances      the entry of the table
 
     so that sums of squares, bounds and proofs hold for typed attributes unchanged.
 
@@ -53,45 +53,44 @@ def encode(
         The quasi-identifiers: a pandas, Polars or PyArrow table, or a two-dimensional
         array.
     attributes
-        By name what is not to be inferred: an `AttributeType`, or a map with its keys
-        kind, order, tree, distances, weight and missing.  Others are inferred from
-        their types: text, truth values and categories without an order are nominal,
-        categories with an order ordinal, numbers, dates and times numeric.
+        Maps names to types that are not inferred: an `AttributeType`, or a map with its
+        keys kind, order, tree, distances, weight and missing.  All other types are
+        inferred from the columns: text, truth values and categories without an order
+        are nominal, categories with an order ordinal, numbers, dates and times numeric.
     weights : "variance" or "range"
         "variance" gives each attribute the same total, n, as z-scores have: distances
         over sums of squares, times n.  "range" divides by the largest distance that
         the values allow: the sum is Gower's distance.
     sampling_weights : (n,), optional
-        How many of a population each record stands for: means, standard deviations and
-        totals are then weighted by them, of any scale.
+        Number of population members that each record represents, of any scale.  Means,
+        standard deviations and totals are then weighted.
 
     Returns
     -------
     Encoded
-        Coordinates (n, p), and what each attribute is.  Attributes in which no record
-        differs weigh 0.
+        Coordinates (n, p), and the type of each attribute.  A constant attribute has
+        weight 0.
 
     Raises
     ------
     JobError
-        `attributes` names no column, or says of one what makes no sense; distances are
+        `attributes` has a name that no column has, or an invalid type; distances are
         not of negative type.
     TableError
-        It is no table; a column has missing values, values of several types, or values
-        that stand neither in its order nor in its tree, or has more than half as many
-        names as records; sampling_weights are not one number above 0 for each record.
-        Messages say how many, never which.
+        `frame` is not a table; a column has missing values, values of several types,
+        values absent from its order or tree, or more than half as many names as
+        records; sampling_weights are not one number above 0 for each record.
+        Messages contain counts, never values.
     InfeasibleInputError
         The coordinates do not fit into memory.
 
     Notes
     -----
-    Numbers never become names unasked: `notes` has whole numbers of few values.
+    Numbers never become names by default: `notes` lists whole numbers of few values.
 
-    What is missing is refused, as it has no distance.  Remove those records, or fill
-    the values; among names write missing = "own value", a level more; or let
-    `aggopt.mask` group the records, whose job says under [missing] what is to happen:
-    policy = "patterns" or "fill".
+    What is missing is refused, as it has no distance.  Remove records with missing
+    values, or fill the values.  For names, missing = "own value" adds a level.  Or use
+    `aggopt.mask`, with a job that sets policy = "patterns" or "fill" under [missing].
 
     Source: Gower, Biometrics 27, 1971, for the sum over attributes; Schoenberg, Annals
     of Mathematics 36, 1935, for which distances are squared Euclidean; Li, Li and
@@ -210,9 +209,9 @@ def _require_numbers(column: TypedColumn, how: AttributeType) -> None:
 
 
 def perhaps_codes(values: int, records: int) -> bool:
-    """Whether so many different whole numbers among records may be codes.
+    """Whether whole numbers with this count of different values may be codes.
 
-    Two are as far apart as two names are; but their mean is neither of them.
+    Two codes are as far apart as two names; but their mean is neither code.
 
     >>> perhaps_codes(4, 100), perhaps_codes(2, 100), perhaps_codes(4, 6)
     (True, True, False)
@@ -230,7 +229,7 @@ def _note(column: TypedColumn, how: AttributeType) -> str:
 
 
 def said_of_codes(values: int) -> str:
-    """Return what is said of whole numbers of so few values, in one way everywhere."""
+    """Return the note on whole numbers with few values, worded alike everywhere."""
     return (
         f"whole numbers with {values} values are taken as numbers; write kind = "
         '"nominal" if they are codes.'
@@ -245,7 +244,7 @@ def _weight(categories: Categories, weights: str, known: F64 | None) -> float:
 def weight_of(domain: Domain, shares: F64, weights: str) -> float:
     """Return n over the sum of squares, or 1 over the largest distance; 0 without.
 
-    `shares` (m,) are those of all records that have each level.
+    `shares` (m,) are the shares of all records with each level.
     """
     steps = domain.steps[: domain.m, : domain.m]
     if (shares > 0).sum() == 1:

@@ -20,20 +20,20 @@ from aggopt.errors import JobError, UnknownNameError
 
 @dataclass(frozen=True, eq=False)
 class EncodedAttribute:
-    """An attribute, and which coordinates are its.
+    """An attribute, and its coordinates.
 
     Attributes
     ----------
     name, kind
-        What it is called, and how its values are compared; see `AttributeType`.
+        Its name, and the comparison of its values; see `AttributeType`.
     weight
-        By which its distances are multiplied: 0 where it has one level or value.
+        Factor of its distances: 0 if it has one level or value.
     columns
-        Its coordinates; none where no record differs.
+        Its coordinates; empty if all records are equal.
     categories
-        Which level each record has; None of a numeric attribute.
+        Level of each record; None for a numeric attribute.
     numbers
-        Which number each record has; None of other attributes.
+        Number of each record; None for other attributes.
     """
 
     name: str
@@ -45,12 +45,12 @@ class EncodedAttribute:
 
     @property
     def domain(self) -> Domain:
-        """The levels and what they are apart; refused of a numeric attribute."""
+        """The levels and their distances; an error for a numeric attribute."""
         return self._categories.domain
 
     @property
     def levels(self) -> tuple[Hashable, ...]:
-        """Names of the levels, those included that no record has."""
+        """Names of all levels, with or without records."""
         return self.domain.levels
 
     @property
@@ -81,21 +81,21 @@ class EncodedAttribute:
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Coordinates in which squared Euclidean distance is that of typed attributes.
+    """Coordinates whose squared Euclidean distance is the distance of typed attributes.
 
-    Every function of `aggopt.partition` and `aggopt.repair` takes it where it takes
-    records, and measures distances in these coordinates as they are, whatever `scale`
-    says; `np.asarray` of it is an array of them.  What `aggopt.encode` returns.
+    Functions of `aggopt.partition` and `aggopt.repair` accept it in place of records.
+    They measure distances in these coordinates unscaled, for any `scale`.  `np.asarray`
+    returns the array of coordinates.  `aggopt.encode` returns this class.
 
     Attributes
     ----------
     coordinates : (n, p)
-        Those in which no record differs are left out.  If all are, one remains, of no
-        attribute.
+        Constant coordinates are left out.  If all are constant, one remains, without
+        an attribute.
     attributes
         Each attribute, with its coordinates, in the order of the table.
     notes
-        What a user may want to look at again.
+        Points that a user may want to check.
     """
 
     coordinates: F64 = field(repr=False)
@@ -118,7 +118,7 @@ class Encoded:
 
     @property
     def size(self) -> int:
-        """How many numbers the coordinates are."""
+        """Total number of entries of the coordinates."""
         return self.coordinates.size
 
     def __len__(self) -> int:
@@ -156,7 +156,8 @@ class Encoded:
         Raises
         ------
         JobError
-            An attribute has several: it is no number, or weighs as Gower's distance.
+            An attribute has several: it is not numeric, or has the weight of Gower's
+            distance.
         """
         parts = [self.coordinates[:, each.columns] for each in self.attributes]
         wide = sum(part.shape[1] > 1 for part in parts)

@@ -1,4 +1,4 @@
-"""Records of which some values are missing, as coordinates: nan where they are."""
+"""Records with missing values as coordinates: nan for a missing value."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,12 +21,12 @@ def encode_observed(
     weights: str,
     sampling: F64 | None = None,
 ) -> Encoded:
-    """Return what `encode` does of the values that are not `absent` (n, d).
+    """Return the encoding of the values that are not `absent` (n, d).
 
-    Scale and weight of an attribute are those of its values, once for all records, by
-    `sampling` weights (n,) if these have some.  The coordinates of what is absent are
-    nan, its codes -1: no partitioner takes them before `in_rows` has left them out, or
-    they are filled.
+    Scale and weight of an attribute are computed once, from its values of all records,
+    with `sampling` weights (n,) if given.  Absent values have coordinates nan and code
+    -1.  Partitioners take the records only after `in_rows` has removed these
+    coordinates, or `filled` has replaced them.
 
     Raises
     ------
@@ -48,13 +48,13 @@ def encode_observed(
 
 
 def in_rows(incomplete: Encoded, rows: I64, held: Bool) -> Encoded:
-    """Return some records in those attributes (d,) that all of them have."""
+    """Return some records, restricted to `held` attributes (d,), which all have."""
     part = incomplete.only(np.flatnonzero(held).tolist())
     return replace(part, coordinates=part.coordinates[rows])
 
 
 def filled(incomplete: Encoded, by: F64) -> Encoded:
-    """Return coordinates with others, (n, p) or (p,), in place of what is missing."""
+    """Return coordinates with missing ones replaced by others, (n, p) or (p,)."""
     found = incomplete.coordinates
     return replace(incomplete, coordinates=np.where(np.isnan(found), by, found))
 

@@ -57,14 +57,15 @@ def dated(series: nw.Series[Any], format: str | None = None) -> nw.Series[Any]:
     """Return text as the dates, times of day or durations that it spells.
 
     They are 2020-12-31; 2020-12-31 23:59 or 2020-12-31T23:59:59.5, with a zone (Z or
-    +01:00) in UTC; 23:59; or P1DT12H.  Blanks around them are left out.  What is no
-    text is returned as it is; missing entries stay missing.  With a `format`, such as
-    "%d.%m.%Y", text spells dates as that says.
+    +01:00) in UTC; 23:59; or P1DT12H.  Blanks around them are ignored.  A column
+    that is not text is returned unchanged; missing entries stay missing.  With a
+    `format`, for example "%d.%m.%Y", text is read in this format.
 
     Raises
     ------
     TableError
-        Not all entries are one of these, the same of all: how many, never which.
+        Not all entries have one of these forms, one for all.  The message contains
+        counts, never entries.
     """
     if series.dtype != nw.String:
         return series
@@ -131,7 +132,7 @@ def iso_duration(nanoseconds: int) -> str:
 
 
 def _read(text: str) -> tuple[str, Any]:
-    """Return how a text is spelled and what it says; "" if it is none of these."""
+    """Return the form of a text and its value; the form "" if it has no known form."""
     for kind, (pattern, parse, _) in _SPELLINGS.items():
         if pattern.fullmatch(text):
             try:

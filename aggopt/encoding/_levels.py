@@ -27,8 +27,9 @@ def categories_of(column: TypedColumn, kind: str, how: AttributeType) -> Categor
     Raises
     ------
     TableError
-        Values are missing and not to be a level of their own; or they stand neither in
-        the order, the tree nor the table of distances: how many, never which.
+        Values are missing and do not count as a level; or values are absent from the
+        order, the tree or the table of distances.  The message contains counts, never
+        values.
     JobError
         An order, a tree or distances cannot be used, or an order is needed.
     """
@@ -50,14 +51,14 @@ def categories_of(column: TypedColumn, kind: str, how: AttributeType) -> Categor
 
 
 def require_few(domain: Domain, counts: I64) -> None:
-    """Refuse names that tell most records apart: they identify, and describe little.
+    """Refuse names that distinguish most records: they identify, and describe little.
 
-    `counts` (m,) are the records that have each level.
+    `counts` (m,) are the numbers of records with each level.
 
     Raises
     ------
     TableError
-        There are three levels or more, and more than half as many as records.
+        The levels are three or more, and more than half as many as records.
     """
     n, m = int(counts.sum()), int((counts > 0).sum())
     if domain.kind == "nominal" and m > max(2, n / 2):

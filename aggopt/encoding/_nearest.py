@@ -26,27 +26,27 @@ def nearest(
     records: nw.DataFrame[Any],
     types: Mapping[str, AttributeType],
 ) -> I64:
-    """Return for each record (n,) the number of the published row that is nearest.
+    """Return for each record (n,) the number of the nearest published row.
 
     Parameters
     ----------
     published
         Different rows (m,) of a release.
     counts : (m,)
-        How many records have each: attributes are weighed as `aggopt.encode` weighs
-        those of the whole release.
+        Number of records with each row.  Attributes have the weights that
+        `aggopt.encode` gives the whole release.
     records
-        Records (n,) with the columns of the release, in their order.  A name that is
-        not published is as far from each that is; of equally near rows the first is
-        taken, so that no record depends on another.
+        Records (n,) with the columns of the release, in their order.  An
+        unpublished name is equally far from each published name.  Of equally near rows
+        the first is taken, so that no record depends on another.
     types
         As `aggopt.encode` takes them.
 
     Raises
     ------
     TableError
-        Entries are missing, of another type than what is published, or stand neither
-        in the order nor in the tree of their attribute.
+        Entries are missing, of another type than the published entries, or absent from
+        the order or tree of their attribute.
     """
     apart: list[Distances] = []
     for name, own in zip(published.columns, records.columns, strict=True):
@@ -111,7 +111,7 @@ def _of_levels(
 
 
 def _names(published: TypedColumn, own: TypedColumn) -> tuple[Domain, I64]:
-    """Return the names that are published or are a record's, and those of records."""
+    """Return the domain of the published and the records' names, and records' codes."""
     codes, distinct = own.coded
     names = in_order({*distinct, *published.coded[1]})
     at = {name: j for j, name in enumerate(names)}

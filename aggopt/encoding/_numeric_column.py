@@ -13,18 +13,18 @@ from aggopt.encoding._clock import Clock
 
 @dataclass(frozen=True, eq=False)
 class NumericColumn:
-    """Numbers, and how far apart they are.
+    """Numbers, and the distance between them.
 
     Attributes
     ----------
     values : (n,)
-        In their own units; dates in units of their clock, from the first of them on.
+        In their own units; dates in units of their clock, from the first date on.
     by_range
-        Whether distances are |x - x'| / range; otherwise they are those of z-scores.
+        Whether distances are |x - x'| / range; otherwise distances of z-scores.
     clock
-        What is counted, of dates, times of day and durations; None of numbers.
+        Unit and origin of dates, times of day and durations; None for numbers.
     weights : (n,)
-        Sampling weights of the records; None where they have none that differ.
+        Sampling weights of the records; None if absent or all equal.
     """
 
     values: F64 = field(repr=False)

@@ -18,15 +18,15 @@ from aggopt.errors import TableError, naming
 def released_values(original: Encoded, released: Any) -> list[F64 | I64]:
     """Return for each attribute the number or the node (n,) released for each record.
 
-    Nodes are numbered as in the attribute's domain, the inner ones of a tree among
-    them.  Where a name is that of several nodes it is a level, or else the lowest.
+    Nodes are numbered as in the attribute's domain, including the inner nodes of
+    a tree.  A name of several nodes refers to the level, or else to the lowest node.
 
     Raises
     ------
     TableError
-        It is no table, has other records or other columns than the original, or what
-        is released is not of the type of the original, or stands neither in its order
-        nor in its tree: how many, never which.
+        `released` is not a table, has other records or columns than the original, has
+        another type, or has values absent from the order or tree.  The message contains
+        counts, never values.
     """
     table = to_frame(released)
     names = [each.name for each in original.attributes]

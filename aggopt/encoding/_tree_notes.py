@@ -1,14 +1,14 @@
-"""What looks odd in a tree of values: told, never repaired."""
+"""Notes on odd branches in a tree of values, which are never repaired."""
 
 from aggopt.core.plural import plural
 from aggopt.encoding._domain import Domain
 
 
 def odd_branches(domain: Domain) -> str:
-    """Return a note on branches with one value, "" where there are none.
+    """Return a note on branches with one value, "" without these branches.
 
-    A name that is spelled in two ways makes such a branch: then another branch beside
-    it has nearly the same name.  The note says how many, never which.
+    A name that is spelled in two ways causes them: then a sibling branch has nearly an
+    equal name.  The note contains counts, never names.
 
     >>> found = {"a": "Europe", "b": "Europe", "c": "Europa", "d": "Asia", "e": "Asia"}
     >>> tree = found | dict.fromkeys(("Europe", "Europa", "Asia"), "*")
@@ -32,12 +32,12 @@ def odd_branches(domain: Domain) -> str:
 
 
 def _inner(domain: Domain) -> range:
-    """Return the nodes that are no levels, but for the root, which comes last."""
+    """Return the nodes that are not levels, without the root, which is last."""
     return range(domain.m, len(domain.nodes) - 1)
 
 
 def _has_twin(domain: Domain, node: int) -> bool:
-    """Whether another inner node below the same one has nearly the same name."""
+    """Whether another inner node with this parent has a nearly equal name."""
     return any(
         v != node
         and domain.parent[v] == domain.parent[node]

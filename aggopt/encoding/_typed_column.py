@@ -1,4 +1,4 @@
-"""A column of a table, and what its type in memory says."""
+"""A column of a table, and its type in memory."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from aggopt.errors import TableError
 
 NUMBER, MOMENT, NAME, RANKED = "number", "date", "name", "ordered"
 DEFAULT = {NUMBER: "numeric", MOMENT: "numeric", NAME: "nominal", RANKED: "ordinal"}
-_PYTHON = (  # types of entries that are no column's own
+_PYTHON = (  # types of entries without a column type
     (NAME, lambda v: isinstance(v, str)),
     (NAME, lambda v: isinstance(v, bool | np.bool_)),
     (NUMBER, lambda v: is_number(v) or isinstance(v, Decimal)),
@@ -77,12 +77,12 @@ class TypedColumn:
 
     @cached_property
     def entries(self) -> npt.NDArray[Any]:
-        """The values (n,); None or NaN where they are missing."""
+        """The values (n,); None or NaN for missing ones."""
         return next(columns(self.series.to_native(), "The column"))[1]
 
     @cached_property
     def absent(self) -> Bool:
-        """Which values are missing, (n,)."""
+        """Whether each value is missing, (n,)."""
         return np.asarray(pd.isna(self.entries))
 
     @cached_property
@@ -93,7 +93,7 @@ class TypedColumn:
 
     @property
     def categories(self) -> list[Hashable] | None:
-        """Levels in their order, those without a record too; None if without order."""
+        """Levels in their order, with or without records; None if unordered."""
         if self.what != RANKED:
             return None
         if isinstance(self.series.dtype, nw.Enum):
@@ -146,7 +146,7 @@ class TypedColumn:
 
 
 def _what(series: nw.Series[Any]) -> str:
-    """Return what the type of a column says; "" if only the entries can."""
+    """Return the kind from the type of a column; "" if only the entries show it."""
     kind = series.dtype
     if isinstance(kind, nw.Enum):
         return RANKED

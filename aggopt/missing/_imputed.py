@@ -9,35 +9,36 @@ from aggopt.core.validation import check_incomplete_matrix, require_seed
 
 NEAR = 5  # records whose mean is taken
 AXES = 8  # coordinates of the search: a tree of more looks at most records
-PASSES = 2  # the second finds neighbours by what the first imputed
+PASSES = 2  # the second finds neighbours with the values of the first
 JITTER = 1e-9  # standard deviations by which equally near records differ
 
 
 def imputed(X: npt.ArrayLike, *, seed: int = 0) -> F64:
     """Return records (n, d) with values in place of missing ones.
 
-    They are to group records by, not to be published: of each attribute the mean of the
-    5 records that have it and are nearest in the other attributes, on z-scores.
+    The values serve to group records, not for publication.  For each attribute, the
+    value is the mean of the 5 records that have it and are nearest in the other
+    attributes, on z-scores.
 
     Parameters
     ----------
     X : (n, d)
-        Numbers in their own units, nan where they are missing.
+        Numbers in their own units, nan for missing values.
     seed : int
-        Of the choice among records that are equally near.
+        Seed of the choice among equally near records.
 
     Raises
     ------
     TableError
-        X is no matrix of numbers, has infinite ones, or a column without a value.
+        X is not a matrix of numbers, has infinite ones, or a column without a value.
     JobError
-        The seed is no whole number from 0 up.
+        The seed is not a whole number from 0 up.
 
     Notes
     -----
-    Other attributes that are missing are at their means when neighbours are first
-    looked for, and imputed when they are looked for again.  Of more than 8 coordinates
-    the 8 principal axes are searched.  Time about O(n log n) for each attribute.
+    In the first search for neighbours, other missing attributes are at their means; in
+    the second they are imputed.  With more than 8 coordinates, the search uses the 8
+    principal axes.  Time about O(n log n) for each attribute.
 
     Source: Troyanskaya et al., Missing value estimation methods for DNA microarrays,
     Bioinformatics 17(6), 2001, for nearest neighbours.
@@ -74,7 +75,7 @@ def by_neighbours(Z: F64, attribute: I64, seed: int) -> F64:
 
 
 def _points(others: F64, noise: F64) -> F64:
-    """Return where neighbours are looked for, (n, AXES) or fewer coordinates."""
+    """Return the coordinates for the search of neighbours, (n, AXES) or fewer."""
     if others.shape[1] > AXES:
         away = others - others.mean(axis=0)
         axes = np.linalg.eigh(away.T @ away)[1][:, -AXES:]

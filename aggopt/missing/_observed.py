@@ -1,4 +1,4 @@
-"""Groups of which enough records have a value of their own."""
+"""Groups with enough records that have a value."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -14,8 +14,8 @@ from aggopt.privacy._requirement import Requirement
 class Observed(Requirement):
     """Each group has `least` records whose value is `there` (n,).
 
-    With the `units` (n,) of these records, it is records of so many units.  A union of
-    groups that satisfy this satisfies it.
+    If `units` (n,) are given, these records must belong to at least `least` units.  A
+    union of groups that satisfy the requirement satisfies it.
     """
 
     model: ClassVar[str] = "observed"
@@ -27,21 +27,21 @@ class Observed(Requirement):
 
     @property
     def n(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return len(self.there)
 
     @property
     def name(self) -> str:
-        """What is counted."""
+        """Name of the count."""
         return "values that are not missing"
 
     @property
     def asked(self) -> float:
-        """How many there must be."""
+        """Required count."""
         return float(self.least)
 
     def found(self, records: I64, starts: I64) -> F64:
-        """Return how many values each group has, (groups,)."""
+        """Return the count of values, or of units, in each group, (groups,)."""
         own = self.there[records]
         if self.units is None:
             return np.add.reduceat(own.astype(np.float64), starts[:-1])
@@ -51,9 +51,9 @@ class Observed(Requirement):
         return np.bincount(distinct, minlength=len(starts) - 1).astype(np.float64)
 
     def broken(self, records: I64, starts: I64) -> Bool:
-        """Whether each group has fewer than that, (groups,)."""
+        """Whether each group has fewer than `least`, (groups,)."""
         return np.asarray(self.found(records, starts) < self.least)
 
     def keeps(self, found: float) -> str:
-        """Say which k such groups keep."""
+        """Return the k that these groups satisfy, for a message."""
         return f"k of at most {int(found)}"

@@ -22,7 +22,7 @@ class Patterns(NamedTuple):
     labels : (n,)
         Pattern of each record, 0..m-1.
     suppressed : (n, d)
-        Which values are there, and are not to be published.
+        Whether each value is present but must not be published.
     """
 
     labels: Labels
@@ -35,19 +35,19 @@ class Patterns(NamedTuple):
 
 
 def patterns(X: npt.ArrayLike, k: int) -> Patterns:
-    """Return the records by which values they have, at least k in each pattern.
+    """Return patterns of present values, each with at least k records.
 
-    Who is missing a value is seen in a release that shows it.  So groups are made of
-    records whose values are missing in the same attributes, and a pattern that fewer
-    than k records have is joined with another: both publish what both have, and the
-    rest is suppressed.  Greedily, the rare pattern with the fewest holes first, with
-    the pattern with which fewest values are suppressed; of a pattern that has more
-    only as many records change as are needed, those nearest to the rare ones.
+    A release shows which records miss a value.  So each group holds records with equal
+    missing attributes.  A pattern of fewer than k records is joined with another: both
+    publish the attributes that both have, and the rest is suppressed.  The method is
+    greedy: the rare pattern with the fewest holes is joined first, with the pattern
+    that suppresses the fewest values.  If that pattern has more records than needed,
+    only the necessary number change, nearest to the rare records first.
 
     Parameters
     ----------
     X : (n, d)
-        Numbers in their own units, nan where they are missing.
+        Numbers in their own units, nan for missing values.
     k : int
         Records per pattern, at least; 1 <= k <= n.
 
@@ -64,7 +64,7 @@ def patterns(X: npt.ArrayLike, k: int) -> Patterns:
     JobError
         k is below 1 or not a whole number.
     TableError
-        X is no matrix of numbers, has infinite ones, or a column without a value.
+        X is not a matrix of numbers, has infinite ones, or a column without a value.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def patterns(X: npt.ArrayLike, k: int) -> Patterns:
 
 
 def joined(absent: Bool, k: int, Z: F64, attribute: I64) -> Patterns:
-    """Return what `patterns` does of records whose values are `absent` (n, d).
+    """Return the result of `patterns` for records with `absent` values (n, d).
 
     `Z` (n, p) are coordinates, each of one `attribute` (p,).
     """
@@ -120,7 +120,7 @@ class _Joining:
         return int(few[self.held[few].sum(axis=1).argmax()])
 
     def join(self, p: int, k: int) -> None:
-        """Join a rare pattern with the one with which fewest values are suppressed."""
+        """Join a rare pattern with the pattern that suppresses the fewest values."""
         q = int(self._costs(p, k).argmin())
         both = self.held[p] & self.held[q]
         rows, self.rows[p] = self.rows[p], self.rows[p][:0]
@@ -133,7 +133,7 @@ class _Joining:
             self.sizes[changed] = len(self.rows[changed])
 
     def _costs(self, p: int, k: int) -> F64:
-        """Return how many values are suppressed if p is joined with each, (m,)."""
+        """Return the count of suppressed values if p joins each pattern, (m,)."""
         size, shared = self.sizes[p], (self.held & self.held[p]).sum(axis=1)
         own = size * (self.held[p].sum() - shared)
         more = self.held.sum(axis=1) - shared
@@ -154,7 +154,7 @@ class _Joining:
         return len(self.rows) - 1
 
     def _taken(self, q: int, rows: I64, both: Bool, asked: int, k: int) -> I64:
-        """Take records out of q, those nearest to `rows`: as few as will do."""
+        """Take the fewest sufficient records out of q, nearest to `rows` first."""
         own = self.rows[q]
         if asked <= 0:
             return own[:0]

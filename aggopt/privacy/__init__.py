@@ -1,8 +1,8 @@
-"""What a partition or a released table promises: k, l, t, ..., measured exactly.
+"""Privacy of a partition or a released table: k, l, t, ..., measured exactly.
 
 Each function takes groups, as labels (n,) or as the quasi-identifiers of a released
-table, and the confidential values.  It trusts nothing but what it is given, counts in
-whole numbers and rounds once, at the end.
+table, and the confidential values.  It uses only its arguments, counts in whole
+numbers and rounds once, at the end.
 """
 
 from aggopt.core.columns.values import groups_of

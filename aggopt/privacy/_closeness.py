@@ -1,4 +1,4 @@
-"""t-closeness: how far the confidential values of a group lie from the table's."""
+"""t-closeness: distance of a group's confidential distribution from the table's."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -23,8 +23,8 @@ def t_closeness(
     """Return t: the largest earth mover's distance of a group from the table.
 
     Range 0 (each group has the table's distribution) to 1; less protects better.  An
-    attribute that is constant in the table gives 0 and protects nothing, of which a
-    UserWarning tells.  The largest distance is found exactly, in whole numbers, and
+    attribute that is constant in the table gives 0 and protects nothing; a UserWarning
+    is issued.  The largest distance is found exactly, in whole numbers, and
     then rounded once.
 
     Parameters
@@ -34,26 +34,26 @@ def t_closeness(
         equal in all of them form a group (see `groups_of`).
     confidential
         Values (n,), or several attributes: a table, or an array (n, d).  Each is
-        measured by itself, and the worst counts.
+        measured separately, and the worst counts.
     distance
-        Between two values; never guessed from their type.  "ordered": how many ranks
-        of distinct values lie between, over their number less one.  "equal": 1 between
+        Between two values; never guessed from their type.  "ordered": difference of
+        ranks among the distinct values, over their number less one.  "equal": 1 between
         any two different values; the distance of a group is then half the sum of
         differences of frequencies.  "hierarchical": the height of the lowest common
         ancestor in `tree`, over the tree's.
     bins
         Of the ordered distance.  "distinct" certifies t.  "rank" gives each record a
-        rank of its own, equal values in the order of the records, as experiments in
-        print do.
+        separate rank, equal values in the order of the records, as published
+        experiments do.
     order
         The values from lowest to highest, a list, array or series, for values that
-        are no numbers; values that the table lacks take no rank.
+        are not numbers; values that the table lacks take no rank.
     tree
         {"lung": ["asthma", "flu"], ...}, nested as deep as needed, or a map from each
         value to its parent.
     missing
-        "refuse", or "own value": what is missing counts as one more value, which
-        stands directly below the root of a tree, and in no order.
+        "refuse", or "own value": missing counts as one more value, directly below the
+        root of a tree; an order cannot contain it.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def t_closeness(
 def warn_of_constant(
     held: Sequence[tuple[str, Distance]], *, stacklevel: int = 3
 ) -> None:
-    """Warn of attributes with one value: t = 0 says nothing of them."""
+    """Warn of attributes with one value: their t = 0 has no meaning."""
     constant = [name for name, distance in held if distance.unit == 0]
     if not constant:
         return
@@ -98,7 +98,7 @@ def warn_of_constant(
 
 @contextmanager
 def unwarned_of_constants() -> Iterator[None]:
-    """Keep functions from warning of a constant attribute: the audit says so."""
+    """Suppress the warning of a constant attribute: the audit reports it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*one value only", UserWarning)
         yield

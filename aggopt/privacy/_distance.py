@@ -21,19 +21,19 @@ LARGEST = np.iinfo(np.int64).max
 
 
 class Distance(ABC):
-    """One confidential attribute, and how far the groups' distributions lie."""
+    """One confidential attribute, and distances of the groups' distributions."""
 
     place: I64
 
     @property
     @abstractmethod
     def n(self) -> int:
-        """How many records the table has: more than `place`, of one in parts."""
+        """Number of records of the table: more than `place` has if it is in parts."""
 
     @property
     @abstractmethod
     def unit(self) -> int:
-        """What numerators are measured in: EMD = numerator / (unit |C|)."""
+        """Unit of numerators: EMD = numerator / (unit |C|)."""
 
     @abstractmethod
     def runs(self, places: I64, starts: I64) -> I64:
@@ -45,23 +45,23 @@ class Distance(ABC):
 
     @abstractmethod
     def counted(self, counts: I64) -> "Distance":
-        """Return it in a table with so many records of each of these values.
+        """Return the distance for a table with `counts` records of each value.
 
-        Its places are those of values, or of some of them twice, and `counts` (n,) says
-        how many records have each: the table need not be at hand.
+        Its places belong to values, some perhaps repeated; `counts` (n,) contains the
+        number of records with each.  The table need not be in memory.
         """
 
     def limits(self, t: float | Fraction, sizes: I64 | None = None) -> I64:
         """Return the largest numerator that EMD <= t allows, by group size (n + 1,).
 
-        Of groups of `sizes` (m,) alone, if they are given: (m,).  Exact:
+        If `sizes` (m,) are given, only for groups of these sizes: (m,).  Exact:
         `numerators(labels) <= limits(t)[sizes]` decides it.  A float counts as the
         decimal it is written as: t = 0.15 is 3/20.
 
         Raises
         ------
         JobError
-            t is no number strictly between 0 and 1.
+            t is not a number strictly between 0 and 1.
         """
         asked = threshold(t)
         scaled = asked.numerator * self.unit
@@ -98,7 +98,7 @@ class Distance(ABC):
 
 
 def starts_of(sizes: npt.ArrayLike) -> I64:
-    """Return where runs of these sizes start, and where the last ends."""
+    """Return the starts of runs of these sizes, and the end of the last."""
     return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
@@ -108,7 +108,7 @@ def threshold(t: object) -> Fraction:
     Raises
     ------
     JobError
-        t is no number strictly between 0 and 1.
+        t is not a number strictly between 0 and 1.
     """
     if not is_number(t):
         raise JobError(

@@ -1,4 +1,4 @@
-"""How many confidential values stand behind each group, and how evenly."""
+"""Number and evenness of the confidential values of each group."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,9 +17,9 @@ from aggopt.privacy._distance import starts_of, written
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How often each confidential value occurs in each group.
+    """Counts of each confidential value in each group.
 
-    `count` are the positive counts, of group g those from `starts[g]` to
+    `count` contains the positive counts.  Group g has the slice from `starts[g]` to
     `starts[g + 1]`, most frequent value first.
     """
 
@@ -49,7 +49,7 @@ class Counts:
     def entropy(self) -> Floats:
         """Exp of the entropy of each group, 1 to its distinct values.
 
-        It is a whole number exactly where it should be.
+        It is exactly a whole number whenever its true value is.
         """
         sizes = self.sizes
         shares = self.count / np.repeat(sizes, self.distinct)
@@ -94,9 +94,9 @@ def distinct_l(groups: Any, confidential: Any, *, missing: str = "refuse") -> in
         equal in all of them form a group (see `groups_of`).
     confidential
         Values (n,), or several attributes: a table, or an array (n, d).  Each is
-        looked at by itself, and the worst counts.
+        measured separately, and the worst counts.
     missing
-        "refuse", or "own value": all that is missing counts as one more value.
+        "refuse", or "own value": missing counts as one more value.
 
     Raises
     ------
@@ -120,8 +120,8 @@ def p_sensitive(groups: Any, confidential: Any, *, missing: str = "refuse") -> i
     """Return p: each confidential attribute takes at least p values in each group.
 
     A table is p-sensitive k-anonymous with this p and the k of `k_anonymity`; p is at
-    most k.  Arguments, range and errors as `distinct_l`, with which it agrees: the two
-    papers state the same count.
+    most k.  Arguments, range, errors and value as `distinct_l`: the two papers
+    define one count.
 
     Source: Truta and Vinay, Privacy protection: p-sensitive k-anonymity property,
     ICDE Workshops 2006.
@@ -158,10 +158,10 @@ def recursive_cl(
 ) -> int:
     """Return the largest l for which each group is recursively (c, l)-diverse.
 
-    With r_1 >= r_2 >= ... >= r_m how often a group has each value, that is
+    Let r_1 >= r_2 >= ... >= r_m be the counts of the values in a group.  Then
     `r_1 < c (r_l + r_(l+1) + ... + r_m)`: the most frequent value is not too frequent,
-    even when an attacker rules out l - 2 others.  Range 0 (not even l = 1, for which
-    c must exceed the share of the most frequent value) to the distinct values.
+    even when an attacker rules out l - 2 others.  Range 0 (not even l = 1, which
+    requires c above the share of the most frequent value) to the distinct values.
 
     Parameters
     ----------

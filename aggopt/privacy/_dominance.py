@@ -1,4 +1,4 @@
-"""That no record has most of the weight of its group: weighted means lean on it."""
+"""Limit on the share of one record in the weight of its group and weighted mean."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -11,7 +11,7 @@ from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy._requirement import Requirement
 
-ROUNDING = 1e-9  # share of a sum of weights that another order of it may be off by
+ROUNDING = 1e-9  # relative change of a sum of weights in another order
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,14 +19,14 @@ class Dominance(Requirement):
     """No record has more than a share of the weight of its group.
 
     The n of the (n, k) dominance rule of magnitude tables is one.  A union of groups
-    that keep it keeps it.
+    that satisfy it satisfies it.
 
     Attributes
     ----------
     weights : (n,)
-        Above 0, of any scale; 0 of a record that has no part in what is published.
+        Above 0, of any scale; 0 for a record without part in the published values.
     share
-        Of the weight of a group, in (0, 1].
+        Allowed share of the weight of a group, in (0, 1].
     attribute
         The column of the weights.
     """
@@ -40,12 +40,12 @@ class Dominance(Requirement):
 
     @property
     def n(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return len(self.weights)
 
     @property
     def name(self) -> str:
-        """What is counted, as the audit says it."""
+        """Name of the measured quantity in the audit."""
         return "dominance"
 
     @property
@@ -65,7 +65,7 @@ class Dominance(Requirement):
         return self.found(records, starts) > self.share * (1 + ROUNDING)
 
     def keeps(self, found: float) -> str:
-        """Say what groups of which the worst has `found` keep."""
+        """Return the requirement that groups satisfy if the worst has `found`."""
         return f"dominance = {np.ceil(found * 100) / 100:g} under [weights]"
 
     def infeasible(self, k: int) -> InfeasibleInputError | None:

@@ -1,10 +1,10 @@
 """Earth mover's numerators of groups, in loops over their members only.
 
 Of a group of s records the numerator is `sum_i |n cnt(i) - s below_i|` over the bins
-i = 0..m-1, where `cnt(i)` of its members and `below_i` of the table's n records lie in
-bins 0..i.  Between two neighbouring members `cnt` is a constant r, and `below` does
-not fall: the terms change sign once, at the first bin where `s below_i > n r`, which
-is where `below_i > floor(n r / s)`.  With `sums[j] = below_0 + ... + below_{j-1}` and
+i = 0..m-1.  Bins 0..i contain `cnt(i)` of its members and `below_i` of the table's n
+records.  Between two neighbouring members `cnt` is a constant r, and `below` does
+not fall: the terms change sign once, at the first bin where `s below_i > n r`, that
+is, where `below_i > floor(n r / s)`.  With `sums[j] = below_0 + ... + below_{j-1}` and
 `first[v]` the first bin whose `below` exceeds v, the bins a..b-1 that have count r,
 split at c, give
 
@@ -17,7 +17,7 @@ from aggopt.core.types import I64
 
 @inner
 def between(r: int, s: int, a: int, b: int, n: int, sums: I64, first: I64) -> int:
-    """Return the terms of bins a..b-1, to the left of which r of s members lie."""
+    """Return the terms of bins a..b-1, with r of s members to their left."""
     c = min(max(first[n * r // s], a), b)
     left = sums[c] - sums[a]
     terms: int = n * r * (2 * c - a - b) - s * (left - (sums[b] - sums[c]))

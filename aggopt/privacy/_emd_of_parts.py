@@ -1,9 +1,9 @@
-"""Earth mover's numerators of groups of a table that is not all at hand.
+"""Earth mover's numerators of groups of a table that is not all in memory.
 
-As `_emd_kernels`, whose terms these are: between two neighbouring members of a group of
-s, where r of them lie to the left, the terms `n r - s below_i` change their sign once,
-at the first bin whose `below` exceeds `floor(n r / s)`.  It is looked up by halving,
-where a table of all counts up to n would be as long as the table of records.
+The terms are as in `_emd_kernels`.  Between two neighbouring members of a group of s,
+with r members to the left, the terms `n r - s below_i` change their sign once, at the
+first bin whose `below` exceeds `floor(n r / s)`.  Bisection finds this bin: a table of
+all counts up to n would be as long as the table of records.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ def numerators(places: I64, starts: I64, below: I64, sums: I64) -> I64:
     """Return `sum_i |n cnt(i) - s below_i|` of each group, (groups,).
 
     Group g is places[starts[g]:starts[g + 1]], bins in ascending order; `below` (m,)
-    says how many records of the table lie in bins 0..i, and `sums` (m + 1,) are their
-    sums before i.
+    contains the number of records of the table in bins 0..i, and `sums` (m + 1,) the
+    sums of `below` before i.
     """
     sizes, n, last = np.diff(starts), below[-1], len(below) - 1
     s = np.repeat(sizes, sizes)
@@ -28,7 +28,7 @@ def numerators(places: I64, starts: I64, below: I64, sums: I64) -> I64:
 
 
 def _terms(r: I64, s: I64, a: I64, b: I64, n: int, below: I64, sums: I64) -> I64:
-    """Return the terms of bins a..b-1, to the left of which r of s members lie."""
+    """Return the terms of bins a..b-1, with r of s members to their left."""
     split = np.clip(np.searchsorted(below, n * r // s, side="right"), a, b)
     before, after = sums[split] - sums[a], sums[b] - sums[split]
     return np.asarray(n * r * (2 * split - a - b) - s * (before - after))

@@ -1,4 +1,4 @@
-"""Confidential numbers in their exact order, and which lie near which."""
+"""Confidential numbers in their exact order, and the neighbours of each."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -34,14 +34,14 @@ class Numbers:
 
     @classmethod
     def of(cls, distinct: Sequence[Any], which: I64) -> "Numbers":
-        """Return numbers (m,), of which the records have those that `which` (n,) says.
+        """Return numbers (m,); `which` (n,) contains the index of each record's number.
 
         A float counts as the decimal that it is written as.
 
         Raises
         ------
         TableError
-            They are no numbers, or not finite.
+            The values are not numbers, or not finite.
 
         Examples
         --------
@@ -65,8 +65,8 @@ class Numbers:
     def near(self, epsilon: Fraction, *, relative: bool) -> Near:
         """Return the first and the last value within epsilon of each, (m,) both.
 
-        Of v: those y with |y - v| <= epsilon, or with |y - v| <= epsilon |v| if that
-        is relative; decided exactly.
+        Near v are values y with |y - v| <= epsilon, or with |y - v| <= epsilon |v| if
+        `relative`; decided exactly.
         """
         m = len(self.values)
         first, last = np.empty(m, np.int64), np.empty(m, np.int64)

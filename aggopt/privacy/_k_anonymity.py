@@ -1,4 +1,4 @@
-"""How many records share what is published of them."""
+"""Number of records that share their published values."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def k_anonymity(groups: Any) -> int:
     Raises
     ------
     JobError, TableError
-        There are no groups, or labels skip a number.
+        The groups are empty, or labels skip a number.
 
     Source: Samarati, Protecting respondents' identities in microdata release, IEEE
     TKDE 13(6), 2001; Sweeney, k-anonymity: a model for protecting privacy, IJUFKS

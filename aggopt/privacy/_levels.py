@@ -16,16 +16,16 @@ def levels_of(
 ) -> I64:
     """Return the level of each number (n,), 0..m-1, none empty.
 
-    With `counts` (n,), so many records have each of the numbers, and one without.
+    `counts` (n,) is the number of records with each number; without it, 1 each.
 
-    A whole number asks for that many levels of equally many records each; equal
-    numbers share a level, so that there may be fewer.  Otherwise `levels` are the
-    values at which a level ends and the next begins, ascending.
+    A whole number requests that many levels of equally many records each.  Equal
+    numbers share a level, so that the result may have fewer levels.  Otherwise `levels`
+    are the ascending values at which a level ends and the next begins.
 
     Raises
     ------
     JobError
-        Fewer than two levels are asked for, or the values do not ascend.
+        Fewer than two levels are requested, or the values do not ascend.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How the values of a confidential attribute are compared."""
+"""Comparison of the values of a confidential attribute."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ KINDS = get_args(Kind)
 
 @dataclass(frozen=True)
 class Metric:
-    """How the values of a confidential attribute are compared; see `t_closeness`."""
+    """Comparison of the values of a confidential attribute; see `t_closeness`."""
 
     distance: str = "ordered"
     bins: str = "distinct"
@@ -62,8 +62,8 @@ class Metric:
         Raises
         ------
         TableError
-            The distance is ordered, and the values are no numbers and have no order;
-            or a value is missing, or stands in neither order nor tree.
+            The distance is ordered, and the values are not numbers and have no order;
+            or a value is missing, or absent from the order or tree.
         """
         if self.distance == "equal":
             return Nested.equal(codes)
@@ -108,8 +108,8 @@ def order_of(given: Any) -> tuple[Hashable, ...]:
     Raises
     ------
     JobError
-        It is no list, series or array of one dimension, names a value twice or none,
-        or names what is missing.
+        The order is not a list, series or array of one dimension, is empty, or contains
+        a value twice or a missing one.
     """
     entries = list(given) if isinstance(given, list | tuple | range) else None
     if is_series(given) or (isinstance(given, np.ndarray) and given.ndim == 1):

@@ -17,14 +17,14 @@ from aggopt.privacy._exact import Numbers
 from aggopt.privacy._own import OwnJudge, OwnRequirement
 from aggopt.privacy._requirement import Requirement
 
-OF_RECORDS = "k"  # the model that is of records alone: the audit counts them
-OWN_MODELS = "own"  # the key of [privacy] that names models of the user's
+OF_RECORDS = "k"  # the model of records only: the audit counts them
+OWN_MODELS = "own"  # the key of [privacy] that names user models
 
 
 class Attribute(Protocol):
-    """One confidential attribute, as a table has it and a job says it is compared.
+    """One confidential attribute of a table, compared as a job specifies.
 
-    Errors of its methods are of values that do not fit.
+    Its methods raise errors for values that do not fit.
     """
 
     @property
@@ -33,30 +33,30 @@ class Attribute(Protocol):
 
     @property
     def treatment(self) -> Any:
-        """What the job says of it: the keys that models own, and `missing`."""
+        """Its keys in the job: the keys that models own, and `missing`."""
 
     @property
     def counts(self) -> I64 | None:
-        """How many records of a table have each value, where each stands once, (n,).
+        """Number of records of a table with each value, if each is present once, (n,).
 
-        None where there is one of each record.
+        None if the attribute has one value for each record.
         """
 
     @property
     def codes(self) -> I64:
-        """Which of its distinct values each record has, (n,), 0..m-1."""
+        """Code of the distinct value of each record, (n,), 0..m-1."""
 
     def levels(self) -> I64:
-        """Return the level of each number (n,), as the job asks for them."""
+        """Return the level of each number (n,), as the job specifies."""
 
     def distance(self) -> Distance:
-        """Return how its values are compared."""
+        """Return the distance between its values."""
 
     def numbers(self) -> Numbers:
         """Return its values as numbers, exactly."""
 
     def entries(self) -> npt.NDArray[Any]:
-        """Return its values (n,): numbers, or what they are; None if missing."""
+        """Return its values (n,): numbers, or unchanged objects; None if missing."""
 
 
 def _nothing(asked: Any) -> None:
@@ -77,31 +77,31 @@ def _unsaid(asked: Any, treatments: Sequence[Any]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyModel(Method):
-    """What a release can promise of its groups.
+    """A requirement that the groups of a release can satisfy.
 
     Attributes
     ----------
     name
-        The key of [privacy] that asks for it.
+        The key of [privacy] that requests it.
     settings
-        The keys of [privacy] that it owns: that of its name, None where it is not
-        asked for, and those that say how it is counted.  A key's description is what
-        a refusal says to write.
+        The keys of [privacy] that it owns: the key of its name, None if the model is
+        not requested, and the keys that specify its count.  A refusal contains a key's
+        description as its fix.
     treatment
         The keys that it reads under [privacy.confidential.NAME].
     requirement
-        What makes a requirement on one attribute from its values and from [privacy];
-        None of k, which is of records alone.
+        Function that returns a requirement on one attribute from its values and
+        [privacy]; None for k, which concerns records only.
     check
-        What refuses, with a ValueError, keys that do not go together.
+        Function that refuses incompatible keys with a ValueError.
     attributes
         The attributes that its keys name, given [privacy].
     sense
-        What a message says beside the name, as "by the ordered distance", given
-        [privacy] and the treatments of all attributes.
+        Function that returns an addition to the name in messages, for example "by the
+        ordered distance", from [privacy] and the treatments of all attributes.
     simple
-        Whether methods that look at the confidential values themselves keep it so
-        asked for, given the same; others only merge and check.
+        Whether methods that use confidential values can satisfy it with these keys,
+        from the arguments of `sense`; otherwise methods only merge and check.
     template
         Its lines in a new job, each a comment.
     """
@@ -121,7 +121,7 @@ class PrivacyModel(Method):
         return frozenset({self.name, *self.settings.model_fields})
 
     def concerns(self, attribute: str) -> bool:
-        """Whether it asks something of a confidential attribute."""
+        """Whether it applies to a confidential attribute."""
         return True
 
     def __post_init__(self) -> None:
@@ -135,14 +135,14 @@ class PrivacyModel(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class OwnPrivacyModel(PrivacyModel):
-    """A privacy model of the user's.
+    """A user privacy model.
 
     Attributes
     ----------
     function
         Judges a group.
     only
-        The attributes that it is of; None of all.
+        The attributes that it applies to; None for all.
     """
 
     function: OwnJudge
@@ -151,7 +151,7 @@ class OwnPrivacyModel(PrivacyModel):
     def asking(
         self, settings: Mapping[str, Any], only: tuple[str, ...] | None
     ) -> "OwnPrivacyModel":
-        """Return it with settings of its function, of some attributes or of all."""
+        """Return the model with settings, for the attributes `only` or for all."""
         return replace(
             self,
             requirement=partial(_judged, self.function, settings),
@@ -160,7 +160,7 @@ class OwnPrivacyModel(PrivacyModel):
         )
 
     def concerns(self, attribute: str) -> bool:
-        """Whether it asks something of a confidential attribute."""
+        """Whether it applies to a confidential attribute."""
         return self.only is None or attribute in self.only
 
 

@@ -17,7 +17,7 @@ from aggopt.privacy._closeness import warn_of_constant
 from aggopt.privacy._distance import Distance
 from aggopt.privacy._metric import Metric
 
-TIE = 1e-9  # groups equally far come in together, whatever rounding made of it
+TIE = 1e-9  # equally far groups are added together, despite rounding
 
 
 def n_t_closeness(
@@ -34,12 +34,12 @@ def n_t_closeness(
 
     Definition: each group has a natural superset of at least n records from whose
     confidential distribution it differs by at most t.  A natural superset of a group
-    is made of all records whose quasi-identifiers lie in a box around those of the
-    group.  Looked at are boxes that are cubes in standard deviations of the released
-    values, centred at the group, the smallest with at least n, 2n, 4n, ... records,
-    and the table; the closest counts.  Other boxes may be closer still, so that what
-    is returned is reached, and is never more than `t_closeness`, which is its value
-    at n = all records.
+    contains all records whose quasi-identifiers are in a box around the group.  The
+    function searches cubes in standard deviations of the released values, centred at
+    the group: the smallest with at least n, 2n, 4n, ... records.  It also tries the
+    table; the closest superset counts.  Other boxes may be closer still.  So the
+    returned t is attained, and is never more than `t_closeness`, which is its value at
+    n = all records.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def n_t_closeness(
         Records of a superset, at least; 1 to all.
 
     Other arguments, range and errors as `t_closeness`, with distinct bins; JobError
-    also where `released` are labels, which have no neighbourhood.
+    also if `released` are labels, which have no neighbourhood.
 
     Source: Li, Li and Venkatasubramanian, Closeness: a new privacy measure for data
     publishing, IEEE TKDE 22(7), 2010.
@@ -97,7 +97,7 @@ def _numbers(released: Any) -> Floats:
 def _is_flat(released: Any) -> bool:
     try:
         return np.ndim(released) == 1
-    except ValueError:  # rows of unequal length: `matrix` says so
+    except ValueError:  # rows of unequal length: `check_matrix` reports them
         return False
 
 

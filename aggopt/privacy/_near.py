@@ -1,4 +1,4 @@
-"""Requirements on how many confidential numbers of a group lie near each other."""
+"""Requirements on the number of near confidential numbers in a group."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -27,7 +27,7 @@ Epsilon = Annotated[
 
 @dataclass(frozen=True, eq=False)
 class NearNumbers(Requirement):
-    """Few numbers of a group lie near each other.
+    """Few numbers of a group are near each other.
 
     A union of groups that satisfy it need not satisfy it.
 
@@ -36,7 +36,7 @@ class NearNumbers(Requirement):
     numbers
         The confidential numbers of the records.
     epsilon
-        How far apart numbers still count as near.
+        Largest difference of near numbers.
     """
 
     additive = False
@@ -47,7 +47,7 @@ class NearNumbers(Requirement):
 
     @property
     def n(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return len(self.numbers.place)
 
     @cached_property
@@ -56,13 +56,13 @@ class NearNumbers(Requirement):
         return self.numbers.near(self.epsilon, relative=False)
 
     def most_near(self, records: I64, starts: I64) -> I64:
-        """Return the most records that lie near a number of each group, (groups,)."""
+        """Return the most records near one number of each group, (groups,)."""
         counts = near_counts(self.numbers, self.near, records, starts)
         return np.maximum.reduceat(counts, starts[:-1])
 
 
 def near_counts(numbers: Numbers, near: Near, records: I64, starts: I64) -> I64:
-    """Return for each of the records how many of its group lie near it, itself too."""
+    """Return for each record the number of near records in its group, with itself."""
     m, sizes = len(numbers.values), np.diff(starts)
     group = np.repeat(np.arange(len(sizes)), sizes)
     place = numbers.place[records]
@@ -73,10 +73,10 @@ def near_counts(numbers: Numbers, near: Near, records: I64, starts: I64) -> I64:
 
 
 def crowd(numbers: Numbers, near: Near) -> int:
-    """Return how many records lie in one range of which all lie near each other.
+    """Return the most records in one range whose values are all near each other.
 
-    The range begins at a value and ends where what is near it does, farther from 0.
-    Of whichever of its records are in a group, all are near the one nearest to 0.
+    The range extends from a value, away from 0, up to its last near value.  For any
+    group, all its records in the range are near the record there that is nearest to 0.
     """
     below = np.concatenate(([0], np.cumsum(np.bincount(numbers.place))))
     own = np.arange(len(numbers.values))
@@ -91,7 +91,7 @@ def epsilon_of(epsilon: object) -> Fraction:
     Raises
     ------
     JobError
-        It is no number of 0 or more.
+        Epsilon is not a number of 0 or more.
     """
     exact = written(epsilon) if is_number(epsilon) else Fraction(-1)
     if exact < 0:

@@ -1,4 +1,4 @@
-"""A requirement on all records of a table, asked of some of them."""
+"""A requirement on all records of a table, applied to some records."""
 
 from dataclasses import dataclass, field
 
@@ -8,14 +8,14 @@ from aggopt.privacy._requirement import Check, Requirement
 
 @dataclass(frozen=True, eq=False)
 class OfPart(Requirement):
-    """What a requirement asks of groups of some records of a table.
+    """A requirement applied to groups of some records of a table.
 
     Attributes
     ----------
     whole
-        The requirement on values, each of which it has once.
+        The requirement on the values, each present once.
     which : (n,)
-        Which of these values each record has.
+        Index of the value of each record.
     """
 
     whole: Requirement = field(repr=False)
@@ -23,7 +23,7 @@ class OfPart(Requirement):
 
     @property
     def attribute(self) -> str:  # type: ignore[override]
-        """Whose values."""
+        """Name of the attribute."""
         return self.whole.attribute
 
     @property
@@ -33,7 +33,7 @@ class OfPart(Requirement):
 
     @property
     def sign(self) -> str:  # type: ignore[override]
-        """Which way protects."""
+        """Sign of the comparison that protects."""
         return self.whole.sign
 
     @property
@@ -43,17 +43,17 @@ class OfPart(Requirement):
 
     @property
     def n(self) -> int:
-        """How many records there are here."""
+        """Number of these records."""
         return len(self.which)
 
     @property
     def name(self) -> str:
-        """What is counted."""
+        """Name of the measured quantity."""
         return self.whole.name
 
     @property
     def asked(self) -> float:
-        """What the worst group is held against."""
+        """Required value for the worst group."""
         return self.whole.asked
 
     @property
@@ -62,29 +62,29 @@ class OfPart(Requirement):
         return self.whole.trivial
 
     def found(self, records: I64, starts: I64) -> F64:
-        """Return what each group has, (groups,)."""
+        """Return the value of each group, (groups,)."""
         return self.whole.found(self.which[records], starts)
 
     def broken(self, records: I64, starts: I64) -> Bool:
-        """Whether each group does not satisfy it, (groups,)."""
+        """Whether each group violates it, (groups,)."""
         return self.whole.broken(self.which[records], starts)
 
     def short(self, records: I64, starts: I64) -> F64:
-        """Return how far each group is from satisfying it."""
+        """Return the shortfall of each group."""
         return self.whole.short(self.which[records], starts)
 
     def extreme(self, records: I64, starts: I64, found: F64) -> float:
-        """Return what the worst group has, rounded once."""
+        """Return the value of the worst group, rounded once."""
         return self.whole.extreme(self.which[records], starts, found)
 
     def stated(self, check: Check) -> Check:
-        """Return what groups have with what the model says beside it."""
+        """Return the check with additions of the model."""
         return self.whole.stated(check)
 
     def keeps(self, found: float) -> str:
-        """Say what such groups do satisfy."""
+        """Return the requirement that these groups satisfy."""
         return self.whole.keeps(found)
 
     def ways(self, whole: Check) -> list[str]:
-        """Return what else could be promised."""
+        """Return feasible alternatives."""
         return self.whole.ways(whole)

@@ -2,7 +2,7 @@
 
     EMD(C) = sum_i |n cnt_C(i) - |C| below_i| / (n |C| (m - 1)),   i = 0..m-1,
 
-where `cnt_C(i)` of the records of group C and `below_i` of all n lie in bins 0..i: the
+where bins 0..i contain `cnt_C(i)` records of group C and `below_i` of all n: the
 ordered distance of Li, Li and Venkatasubramanian (t-closeness, ICDE 2007), 0 to 1.
 """
 
@@ -36,10 +36,10 @@ class Ordered(Distance):
     place : (n,)
         Bin of each record, 0..m-1.
     below : (m,)
-        How many records lie in bins 0..j; the last is n.
+        Number of records in bins 0..j; the last is n.
 
-    Of a table in parts, `place` is of the values that there are, and `below` of all
-    records.
+    For a table in parts, `place` has one entry for each present value, and `below`
+    counts all records.
 
     Raises
     ------
@@ -106,12 +106,12 @@ class Ordered(Distance):
 
     @property
     def n(self) -> int:
-        """How many records the table has."""
+        """Number of records of the table."""
         return int(self.below[-1])
 
     @property
     def m(self) -> int:
-        """How many bins there are; with one, every EMD is 0."""
+        """Number of bins; with one, every EMD is 0."""
         return len(self.below)
 
     @property
@@ -141,17 +141,17 @@ class Ordered(Distance):
         return out
 
     def profile(self, counts: I64) -> I64:
-        """Return how many of the counted records lie in bins 0..j, (m,)."""
+        """Return the number of counted records in bins 0..j, (m,)."""
         return np.cumsum(counts)
 
     def counted(self, counts: I64) -> "Ordered":
-        """Return it in a table with so many records of each of these values."""
+        """Return the attribute in a table with `counts` records of each value."""
         below = np.cumsum(np.bincount(self.place, counts)).astype(np.int64)
         return replace(self, below=below)
 
 
 def require_bins(bins: object) -> None:
-    """Refuse bins that are no name of `BINS`."""
+    """Refuse bins that are not a name in `BINS`."""
     if not isinstance(bins, str) or bins not in BINS:
         seen = repr(bins) if isinstance(bins, str) else type(bins).__name__
         raise JobError(

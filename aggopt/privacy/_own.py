@@ -1,4 +1,4 @@
-"""A privacy model of the user's: a function that judges one group at a time."""
+"""User privacy models: functions that judge one group at a time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,11 +17,11 @@ from aggopt.privacy._requirement import Check, Requirement
 
 @dataclass(frozen=True)
 class OwnJudge(UserFunction):
-    """A function f(values, *, whole, **settings) of the user's.
+    """A user function f(values, *, whole, **settings).
 
-    It gets the confidential values of one group, a copy, and as `whole`, if it takes
-    that, those of all records, which it cannot change.  It returns whether the group
-    satisfies it.
+    It receives a copy of the confidential values of one group.  If it takes `whole`, it
+    also receives the values of all records, read-only.  It returns whether the group
+    satisfies the requirement.
     """
 
     data: ClassVar[tuple[str, ...]] = ("values",)
@@ -30,12 +30,12 @@ class OwnJudge(UserFunction):
     def __call__(
         self, values: npt.NDArray[Any], whole: npt.NDArray[Any], how: Mapping[str, Any]
     ) -> bool:
-        """Return what it says of the values of a group, `how` being its settings.
+        """Return its verdict on the values of a group; `how` contains its settings.
 
         Raises
         ------
         JobError
-            It fails, or says neither True nor False.
+            The function fails, or returns neither True nor False.
         """
         found = self.run(values, whole=whole, **how)
         if not isinstance(found, bool | np.bool_):
@@ -49,18 +49,18 @@ class OwnJudge(UserFunction):
 
 @dataclass(frozen=True)
 class OwnCheck(Check):
-    """What groups have of what a function of the user's asks: 1 where all satisfy it.
+    """Result of a user requirement on groups: 1 if all satisfy it.
 
     Attributes
     ----------
     counted_by
-        The code that says so.
+        The code that judged the groups.
     """
 
     counted_by: str = ""
 
     def __str__(self) -> str:
-        """Say it with counts, and who counted."""
+        """Return a sentence with counts and the code that counted."""
         says = "holds" if self.holds else "DOES NOT HOLD"
         said = f"{self.promise} {says} for {self.attribute!r}, by {self.counted_by}"
         if self.holds:
@@ -73,19 +73,19 @@ class OwnCheck(Check):
 
 @dataclass(frozen=True, eq=False)
 class OwnRequirement(Requirement):
-    """Each group satisfies what a function of the user's asks of its values.
+    """Each group satisfies a user function of its values.
 
-    Nothing is known of a union of groups.
+    A union of groups that satisfy it need not satisfy it.
 
     Attributes
     ----------
     values : (n,)
-        Those of all records.
+        Values of all records.
     judge, settings
         The function and its settings.
     counts : (n,)
-        How many records of a table have each of them, where it has each once; None
-        where there is one value of each record.
+        Number of records with each value, if `values` has each value once; None if it
+        has one value for each record.
     """
 
     model: ClassVar[str] = "own"
@@ -107,17 +107,17 @@ class OwnRequirement(Requirement):
 
     @property
     def n(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return len(self.values)
 
     @property
     def name(self) -> str:
-        """What the function is called."""
+        """Name of the function."""
         return self.judge.origin.name
 
     @property
     def asked(self) -> float:
-        """That it is satisfied."""
+        """1: the function is satisfied."""
         return 1.0
 
     def found(self, records: I64, starts: I64) -> F64:
@@ -125,7 +125,7 @@ class OwnRequirement(Requirement):
         return np.where(self.broken(records, starts), 0.0, 1.0)
 
     def broken(self, records: I64, starts: I64) -> Bool:
-        """Whether each group does not satisfy it, (groups,), as the function says."""
+        """Whether each group violates it, (groups,); the function decides."""
         satisfied = [
             self.judge(self.values[records[start:end]], self.whole, self.settings)
             for start, end in pairwise(starts.tolist())
@@ -133,13 +133,13 @@ class OwnRequirement(Requirement):
         return ~np.array(satisfied, np.bool_)
 
     def short(self, records: I64, starts: I64) -> F64:
-        """Return 1 for each group that does not satisfy it: how far is not known."""
+        """Return 1 for each group that violates it: the function has no finer scale."""
         return self.broken(records, starts).astype(np.float64)
 
     def keeps(self, found: float) -> str:
-        """Say nothing: what else it could be asked is not known."""
+        """Return "": alternatives for a user function are unknown."""
         return ""
 
     def stated(self, check: Check) -> OwnCheck:
-        """Return what groups have, and who says so."""
+        """Return the check with the origin of the function."""
         return OwnCheck(**vars(check), counted_by=str(self.judge.origin))

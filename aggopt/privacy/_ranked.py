@@ -19,7 +19,7 @@ def ranked(distinct: Sequence[Any]) -> I64:
     Raises
     ------
     TableError
-        They are no numbers, or not finite.
+        The values are not numbers, or not finite.
 
     Examples
     --------

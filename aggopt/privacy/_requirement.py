@@ -1,4 +1,4 @@
-"""What groups must satisfy of one confidential attribute, and whether they do."""
+"""Requirements on the groups of one confidential attribute, and their checks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,33 +12,33 @@ from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy._distance import starts_of
 
-LEAST = 1e-15  # that what is broken falls short by, whatever rounding makes of it
+LEAST = 1e-15  # least shortfall of a violated requirement, despite rounding
 
 
 @dataclass(frozen=True)
 class Check:
-    """What groups have of what was asked.
+    """Result of a requirement on groups.
 
     Attributes
     ----------
     attribute, promise
-        Whose values, and what was asked of them: "distinct l", "entropy l",
-        "recursive (3.0, l)", "t (ordered)", ...; with the number of levels, and of
-        the distinct values behind them, where l counts levels.
+        Name of the attribute and of the requirement: "distinct l", "entropy l",
+        "recursive (3.0, l)", "t (ordered)", ...  If l counts levels, it includes the
+        number of levels and of their distinct values.
     asked, found
-        What was asked, and what the worst group has.
+        Required value, and value of the worst group.
     holds
         Decided in whole numbers, before `found` was rounded.
     groups, broken
-        How many groups there are, and how many do not satisfy it.
+        Number of groups, and number of groups that violate the requirement.
     worst
-        Records in the worst group; in the smallest of several.
+        Records in the worst group; in the smallest if several are worst.
     trivial
-        Whether the attribute has one value only, so that t holds and says nothing.
+        Whether the attribute has one value only, so that t holds but has no meaning.
     sign
-        "<=" where less protects better, else ">=".
+        "<=" if less protects better, else ">=".
     keeps
-        What these groups do satisfy, as a job could ask for it: "l of at most 2".
+        The requirement that these groups satisfy, as in a job: "l of at most 2".
     """
 
     attribute: str
@@ -54,7 +54,7 @@ class Check:
     keeps: str = ""
 
     def __str__(self) -> str:
-        """Say it with counts; no value of a record."""
+        """Return a sentence with counts and without values of records."""
         says = "holds" if self.holds else "DOES NOT HOLD"
         if self.trivial:
             return (
@@ -70,25 +70,25 @@ class Check:
 
 
 class Requirement(ABC):
-    """What a privacy model asks of one confidential attribute of n records.
+    """A requirement of a privacy model on one confidential attribute of n records.
 
-    Groups come as records, group by group, and where each group starts (groups + 1,):
-    group g is records[starts[g]:starts[g + 1]]; a record may be in several.
+    Groups are passed as records, group by group, and starts (groups + 1,): group g is
+    records[starts[g]:starts[g + 1]].  A record may be in several groups.
 
     Attributes
     ----------
     attribute
-        Its name.
+        Name of the attribute.
     model
         The name of the privacy model.
     sign
-        "<=" where less protects better, else ">=".
+        "<=" if less protects better, else ">=".
     additive
-        Whether a union of groups that satisfy it satisfies it: then no groups do
-        where one group of all records does not.
+        Whether a union of groups that satisfy it satisfies it.  Then no groups do if
+        one group of all records does not.
     lasting
-        Whether a group that breaks it does so with any records more, so that groups are
-        never merged to one that does.
+        Whether a group that violates it still does with any further records.  Then
+        groups are never merged into a group that violates it.
     """
 
     attribute: str
@@ -100,43 +100,43 @@ class Requirement(ABC):
     @property
     @abstractmethod
     def n(self) -> int:
-        """How many records there are."""
+        """Number of records."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What is counted, as the audit says it."""
+        """Name of the measured quantity in the audit."""
 
     @property
     @abstractmethod
     def asked(self) -> float:
-        """What the worst group is held against."""
+        """Required value for the worst group."""
 
     @abstractmethod
     def found(self, records: I64, starts: I64) -> F64:
-        """Return what each group has, (groups,), rounded."""
+        """Return the value of each group, (groups,), rounded."""
 
     @abstractmethod
     def broken(self, records: I64, starts: I64) -> Bool:
-        """Whether each group does not satisfy it, (groups,), decided exactly."""
+        """Whether each group violates it, (groups,), decided exactly."""
 
     @abstractmethod
     def keeps(self, found: float) -> str:
-        """Say what groups of which the worst has `found` do satisfy."""
+        """Return the requirement that groups satisfy if the worst has `found`."""
 
     def short(self, records: I64, starts: I64) -> F64:
-        """Return how far each group is from satisfying it, 0 if it does."""
+        """Return the shortfall of each group, 0 if it satisfies the requirement."""
         share = self.found(records, starts) / self.asked
         over = share - 1 if self.sign == "<=" else 1 - share
         return np.where(self.broken(records, starts), np.maximum(over, LEAST), 0.0)
 
     def extreme(self, records: I64, starts: I64, found: F64) -> float:
-        """Return what the worst group has, rounded once."""
+        """Return the value of the worst group, rounded once."""
         return float(found.max() if self.sign == "<=" else found.min())
 
     @property
     def trivial(self) -> bool:
-        """Whether any groups satisfy it, which then says nothing."""
+        """Whether any groups satisfy it, so that it has no meaning."""
         return False
 
     def satisfied(self, labels: npt.NDArray[Any]) -> bool:
@@ -144,7 +144,7 @@ class Requirement(ABC):
         return not self.broken(*members(labels)).any()
 
     def check(self, labels: npt.NDArray[Any]) -> Check:
-        """Return what the groups of labels (n,) have of it, and whether they do."""
+        """Return the check of the groups of labels (n,)."""
         records, starts = members(labels)
         sizes = np.diff(starts)
         broken, found = self.broken(records, starts), self.found(records, starts)
@@ -166,7 +166,7 @@ class Requirement(ABC):
         return self.stated(said)
 
     def stated(self, check: Check) -> Check:
-        """Return what groups have with what the model says beside it."""
+        """Return the check with additions of the model."""
         return check
 
     def infeasible(self, k: int) -> InfeasibleInputError | None:
@@ -183,12 +183,12 @@ class Requirement(ABC):
         )
 
     def ways(self, whole: Check) -> list[str]:
-        """Return what else could be promised where `whole`, of all records, fails."""
+        """Return feasible alternatives if `whole`, the check of all records, fails."""
         return [f"promise {whole.keeps}"]
 
 
 def members(labels: npt.NDArray[Any]) -> tuple[I64, I64]:
-    """Return the records group by group, and where each group starts."""
+    """Return the records group by group, and the start of each group."""
     return np.argsort(labels, kind="stable"), starts_of(np.bincount(labels))
 
 

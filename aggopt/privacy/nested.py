@@ -35,13 +35,13 @@ class Nested(Distance):
     place : (n,)
         Leaf of each record, 0..m-1.
     paths : (m, depth)
-        Nodes from each leaf up to below the root; -1 where a path is shorter.
+        Nodes from each leaf up to below the root; -1 after the end of a shorter path.
     weight : (nodes,)
         Height of the parent less that of the node.
     height
-        H, that of the root.
+        Height H of the root.
     counts : (m,)
-        How many records of the table have each leaf; None where `place` is of them all.
+        Number of records of the table with each leaf; None if `place` has all records.
     """
 
     place: I64 = field(repr=False)
@@ -63,14 +63,14 @@ class Nested(Distance):
     def of(cls, values: Sequence[Hashable], codes: I64, tree: Any) -> "Nested":
         """Return values (m,) of codes (n,) as leaves of a tree.
 
-        A value that is None, what is missing, stands directly below the root.
+        The value None, for a missing value, is directly below the root.
 
         Raises
         ------
         JobError
             The tree is neither nested nor a map of parents, or names a value twice.
         TableError
-            A value is no leaf of the tree: how many, never which.
+            A value is not a leaf of the tree; the message contains counts only.
         """
         parent = parents(tree)
         leaves = set(parent) - set(parent.values())
@@ -85,7 +85,7 @@ class Nested(Distance):
 
     @property
     def n(self) -> int:
-        """How many records the table has."""
+        """Number of records of the table."""
         return len(self.place) if self.counts is None else int(self.counts.sum())
 
     @property
@@ -107,7 +107,7 @@ class Nested(Distance):
     def _correct(
         self, out: I64, group: I64, nodes: I64, sizes: I64, whole: I64
     ) -> None:
-        """Put the terms of the nodes that a group has in place of those without."""
+        """Replace default terms of nodes by the terms of nodes that a group has."""
         keys, count = np.unique(group * len(whole) + nodes, return_counts=True)
         of_group, node = np.divmod(keys, len(whole))
         absent = sizes[of_group] * whole[node]
@@ -122,7 +122,7 @@ class Nested(Distance):
         return out * self.weight
 
     def counted(self, counts: I64) -> "Nested":
-        """Return it in a table with so many records of each of these values."""
+        """Return the attribute in a table with `counts` records of each value."""
         whole = np.bincount(self.place, counts, minlength=len(self.paths))
         return replace(self, counts=whole.astype(np.int64))
 
@@ -137,13 +137,13 @@ def parents(tree: Any) -> dict[Hashable, Hashable]:
     """Return the parent of each node but the root, of a tree in either form.
 
     Nested: {"lung": ["asthma", "flu"], "heart": {"left": ["attack"]}}; or a map from
-    each value to its parent, in which the root alone has none: {"flu": "lung",
-    "lung": "any"}.
+    each value to its parent, whose only node without a parent is the root:
+    {"flu": "lung", "lung": "any"}.
 
     Raises
     ------
     JobError
-        It is neither, names a node twice, is empty or has no single root.
+        The tree has neither form, names a node twice, is empty or has no single root.
     """
     if not isinstance(tree, Mapping):
         raise _no_tree(f"The tree is {type(tree).__name__}, and no map.")
@@ -218,7 +218,7 @@ def _placed(
 ) -> Nested:
     height = heights(parent)
     top = max(height.values())
-    # a value that is missing is no node: it stands alone, below the root
+    # a missing value is not a node: it is a separate leaf below the root
     chains = [_up(v, parent)[:-1] if v in height else [v] for v in values]
     nodes = {node: j for j, node in enumerate(dict.fromkeys(chain(*chains)))}
     paths = np.full((len(values), max(map(len, chains))), -1)

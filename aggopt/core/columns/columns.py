@@ -1,4 +1,4 @@
-"""Columns of tables, series and arrays, whatever kind they come as."""
+"""Columns of tables, series and arrays of any supported kind."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -21,12 +21,13 @@ Entries = npt.NDArray[Any]
 def columns(given: Any, what: str) -> Iterator[tuple[str, Entries]]:
     """Yield each column of a table, a series, or an array, by name; "" of an (n,).
 
-    What is missing among entries that are no floats is None.
+    A missing entry is None, except among floats.
 
     Raises
     ------
     TableError
-        It is none of these, has no record, holds lists, or names a column twice.
+        The argument is of another kind, has no record, holds lists, or names a
+        column twice.
     """
     if is_table(given):
         yield from _of_table(given)
@@ -59,7 +60,7 @@ def is_series(given: Any) -> bool:
 
 
 def plain(entries: Entries) -> list[Any]:
-    """Return entries (n,) as Python has them; None for what is missing."""
+    """Return entries (n,) as Python objects; None for a missing entry."""
     found = entries.tolist()
     if entries.dtype.kind in "mM" and any(isinstance(v, int) for v in found):
         found = pd.Series(entries).tolist()  # times in nanoseconds became numbers
@@ -141,7 +142,7 @@ def _entries(column: nw.Series[Any]) -> Entries:
     coded = isinstance(column.dtype, nw.Categorical | nw.Enum)
     if coded or (column.dtype.is_integer() and column.null_count()):
         entries = np.empty(len(column), dtype=object)
-        # as arrays, those of Arrow lose their holes, and whole numbers become floats
+        # as arrays, Arrow columns lose missing entries, and integers become floats
         entries[:] = column.to_list()
         return _with_none(entries)
     return _with_none(np.asarray(column.to_numpy()))

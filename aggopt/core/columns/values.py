@@ -29,7 +29,7 @@ def groups_of(released: Any) -> Labels:
     Raises
     ------
     TableError
-        There is no record or no column, or it is no table.
+        The argument has no record or no column, or is not a table.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def groups_of(released: Any) -> Labels:
     labels = None
     for name, values in columns(released, "The table of quasi-identifiers"):
         with naming(name) if name else nullcontext():
-            codes = factorized(values)[0] + 1  # 0 is what is missing
+            codes = factorized(values)[0] + 1  # 0: missing
         mixed = codes if labels is None else labels * (codes.max() + 1) + codes
         labels = np.unique(mixed, return_inverse=True)[1].astype(np.intp)
     if labels is None:
@@ -80,15 +80,16 @@ def each(
     missing: str,
     made: Callable[[npt.NDArray[Any], I64], T],
 ) -> list[tuple[str, T]]:
-    """Return each confidential attribute: name, what is made of values and codes (n,).
+    """Return the name and the result of `made` for each confidential attribute.
 
-    Errors name the attribute; an array (n,) has the name "".
+    `made` receives its values (n,) and codes (n,).  Errors name the attribute; an
+    array (n,) has the name "".
 
     Raises
     ------
     TableError
-        The number of records differs, or values are missing and not to be a value of
-        their own.
+        The number of records differs, or values are missing and do not count as a
+        value.
     JobError
         `missing` is neither "refuse" nor "own value".
     """
@@ -113,12 +114,12 @@ def each(
 
 
 def codes(values: npt.NDArray[Any], missing: str = REFUSE) -> I64:
-    """Return the code of each value (n,), 0..m-1; what is missing has the last.
+    """Return the code of each value (n,), 0..m-1; missing entries have the last.
 
     Raises
     ------
     TableError
-        Values are missing and not to be a value of their own.
+        Values are missing and do not count as a value.
     """
     found, distinct = factorized(values)
     absent = found < 0
@@ -132,5 +133,5 @@ def codes(values: npt.NDArray[Any], missing: str = REFUSE) -> I64:
 
 
 def shown(given: object) -> str:
-    """Return an argument as a message may show it: text as it is, or its type."""
+    """Return an argument as a message may show it: text unchanged, or its type."""
     return repr(given) if isinstance(given, str) else type(given).__name__

@@ -1,7 +1,7 @@
-"""What is told of an error of the user's code: its type and line, and no word of it.
+"""Report errors of user code by type and line only, without their message.
 
-Such an error can quote records.  It is not chained either: neither a traceback nor a
-log of the error that takes its place leads to it.
+The message can quote records.  The error is not chained either: neither a traceback
+nor a log of the error that replaces it leads to it.
 """
 
 from collections.abc import Callable
@@ -24,20 +24,20 @@ def run_user_code(
     *args: Any,
     **how: Any,
 ) -> Found:
-    """Return what a function of the user's returns.
+    """Return the result of a user function.
 
     Parameters
     ----------
     name
-        What the function is called in messages.
+        Name of the function in messages.
     file
         The path of its file, if it has one.
 
     Raises
     ------
     JobError
-        It raised anything but KeyboardInterrupt: `sys.exit` is an error as any other.
-        Of a MemoryError it is an OwnMemoryError.
+        The function raised anything but KeyboardInterrupt; `sys.exit` counts as an
+        error.  For a MemoryError it is an OwnMemoryError.
     """
     try:
         return function(*args, **how)

@@ -17,15 +17,15 @@ _ANY_DATA, _ANY_SETTING = Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD
 
 @dataclass(frozen=True)
 class UserFunction:
-    """A function of the user's and where it is from.
+    """A user function and its origin.
 
-    Sent to another process it is loaded there, from the same bytes.
+    Another process that receives it loads it from identical bytes.
 
     Attributes
     ----------
     data
-        What it takes by place, as messages call it; all else are settings, but those
-        that are `given` by name.
+        Names, in messages, of its positional arguments.  All other arguments are
+        settings, except those that are `given` by name.
     """
 
     function: Callable[..., Any] = field(repr=False)
@@ -36,13 +36,13 @@ class UserFunction:
 
     @classmethod
     def of(cls, thing: object, origin: Origin, taken: frozenset[str]) -> Self:
-        """Return a function that a method can be made of.
+        """Return a function that can become a method.
 
         Raises
         ------
         JobError
-            It is no function, does not take the data, or has an argument whose name is
-            `taken` by other keys of its section.
+            `thing` is not a function, does not take the data, or has an argument whose
+            name is `taken` by other keys of its section.
         """
         noun, wanted = KINDS[origin.kind], ", ".join(cls.data)
         fix = f"write it as a function of ({wanted}, *, its settings by name)."
@@ -68,7 +68,7 @@ class UserFunction:
     def _arguments(self) -> tuple[Parameter, ...]:
         try:
             return tuple(_signature(self.function).parameters.values())
-        except (TypeError, ValueError):  # some that are compiled do not say
+        except (TypeError, ValueError):  # some compiled functions have no signature
             return ()
 
     def _has(self, kind: Any) -> bool:
@@ -98,15 +98,15 @@ class UserFunction:
         return name not in self.settings and not self._has(_ANY_SETTING)
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return settings as a job gives them, and the defaults of those it does not.
+        """Return the settings that a job gives, and the defaults of all others.
 
         Raises
         ------
         UnknownNameError
-            It has no such setting; the nearest is named.
+            The function has no setting of this name; the error names the nearest.
         JobError
-            It has none at all, one is missing, or is not of the type that its
-            annotation, or its default, says.
+            The function has no settings, one is missing, or one is not of the type of
+            its annotation or default.
         """
         known = self.settings
         for name in filter(self.lacks, given):
@@ -137,12 +137,12 @@ class UserFunction:
         )
 
     def run(self, /, *data: Any, **settings: Any) -> Any:
-        """Return what it returns; of what is `given` it gets what it takes.
+        """Return the result of a call that omits `given` names it does not take.
 
         Raises
         ------
         JobError
-            It fails.
+            The function fails.
         """
         how = {
             name: value
@@ -158,7 +158,7 @@ class UserFunction:
 
 
 def _signature(function: Callable[..., Any]) -> Signature:
-    """Return a signature; annotations that are text as what they mean, if they can."""
+    """Return a signature, with annotations in text evaluated if possible."""
     try:
         return signature(function, eval_str=True)
     except (NameError, AttributeError, SyntaxError):

@@ -1,11 +1,11 @@
-"""Code of the user's, named where a job names what this package has.
+"""User code, named in a job in place of a method of this package.
 
-A name is that of an entry point of an installed package (group `aggopt.models`,
-`aggopt.partitioners`, ...), which is loaded only if it is named; or that of a file,
+A name can name an entry point of an installed package (group `aggopt.models`,
+`aggopt.partitioners`, ...), which is loaded only if it is named.  Or it names a file,
 `my_code.py` or `my_code.py:object`, relative to the job file and never to the working
-directory, which is run only if the caller trusts it (`aggopt.core.plugins.trust`).
-Nothing enters sys.path.  What this package has itself is looked up before, by the
-registry of its kind: no other code takes its place.
+directory.  A file is run only if the caller trusts it (`aggopt.core.plugins.trust`).
+Nothing enters sys.path.  The registry of the kind first looks up the methods of this
+package: no other code replaces them.
 """
 
 import re
@@ -44,21 +44,21 @@ _LOCK = RLock()  # a file runs once, whatever the threads
 
 @dataclass(frozen=True)
 class Origin:
-    """Where something that a user names is from.
+    """Origin of an object that a user names.
 
     Attributes
     ----------
     name
-        As messages call it: without a folder.
+        Name in messages, without a folder.
     kind
         One of `KINDS`.
     where
-        "package": this one; else "entry point", "file" or "object", one of Python's
-        that was passed as it is.
+        "package" for this package; else "entry point", "file" or "object", a Python
+        object that the caller passed.
     file
-        Where the file lies that was run.
+        Path of the file that was run.
     sha256
-        That of the bytes that were run, in hexadecimal.
+        Hash of the bytes that were run, in hexadecimal.
     package
         The installed package of an entry point, with its version.
     """
@@ -71,7 +71,7 @@ class Origin:
     package: str | None = None
 
     def __str__(self) -> str:
-        """Return what answers for it: "mine.py, sha256 0123456789abcdef..."."""
+        """Return the identity of the code: "mine.py, sha256 0123456789abcdef..."."""
         if self.file is not None:
             return f"{self.file.name}, sha256 {self.sha256}"
         return self.package or f"{self.where} {self.name}"
@@ -88,12 +88,12 @@ class Origin:
         }
 
     def run(self, function: Callable[..., Found], /, *args: Any, **how: Any) -> Found:
-        """Return what its code returns.
+        """Return the result of its code.
 
         Raises
         ------
         JobError
-            It fails; of what it raised only the type is told, and the line.
+            The code fails; the message contains only type and line of the exception.
         """
         file = None if self.file is None else str(self.file)
         if self.where == "object":
@@ -107,13 +107,13 @@ def is_code_file(name: object) -> bool:
 
 
 def file_name(name: str) -> str:
-    """Return the name of a file of code without its folder; any other as it is."""
+    """Return the name of a code file without its folder; any other name unchanged."""
     named = _FILE.fullmatch(name)
     return name if named is None else f"{Path(named['file']).name}{named[2] or ''}"
 
 
 def resolve_code_path(folder: Path, name: str) -> str:
-    """Return the name of a file of code with its path, where a job lies in `folder`."""
+    """Return the name of a file of code with its path, for a job file in `folder`."""
     named = _FILE.fullmatch(name)
     if named is None:
         return name
@@ -123,27 +123,27 @@ def resolve_code_path(folder: Path, name: str) -> str:
 def load_plugin(
     kind: str, name: str, *, beside: Path | None = None
 ) -> tuple[Any, Origin]:
-    """Return what an own name means, and where it is from.
+    """Return the object that a user's name refers to, and its origin.
 
     Parameters
     ----------
     kind
         One of `KINDS`.
     name
-        That of an entry point, or `file.py:object`, or `file.py`: its only function,
-        and of a model its module.
+        Name of an entry point, or `file.py:object`, or `file.py`: its only function,
+        or its module for a model.
     beside
-        The folder of the job file, from which the path of a file is seen.
+        The folder of the job file; paths of files are relative to it.
 
     Raises
     ------
     UntrustedCodeError
-        The file is not trusted, or changed since: nothing was run.
+        The file is not trusted, or has changed since: no code was run.
     UnknownNameError
-        No entry point has the name; or the file has no such object.
+        No entry point has the name; or the file has no object of this name.
     JobError
-        The path is relative, and there is no job file; the file cannot be read, or
-        fails; two packages offer the name.
+        The path is relative without a job file; the file cannot be read, or fails; two
+        packages offer the name.
     """
     require_known("kind of code", kind, KINDS)
     named = _FILE.fullmatch(name)
@@ -164,7 +164,7 @@ def load_plugin(
 
 
 def reload_plugin(origin: Origin) -> Any:
-    """Return what was loaded before, in another process: the same bytes, or nothing.
+    """Return an object that another process loaded, from identical bytes only.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def reload_plugin(origin: Origin) -> Any:
 
 
 def origin_of_object(kind: str, thing: object) -> Origin:
-    """Return where an object of Python's is from that was passed as it is."""
+    """Return the origin of a Python object that the caller passed."""
     called = getattr(thing, "__name__", None) or getattr(thing, "name", None)
     return Origin(str(called or type(thing).__name__), kind, "object")
 
@@ -264,7 +264,7 @@ def _only(module: ModuleType, origin: Origin) -> Any:
 
 
 def defined_names(module: ModuleType) -> list[str]:
-    """Return the names that a file of code gives to what it makes itself."""
+    """Return the names of the objects that a file of code itself defines."""
     return [
         name
         for name, value in vars(module).items()

@@ -25,7 +25,7 @@ class PluginSection(Section):
 
     @abstractmethod
     def contained(self) -> Self:
-        """Return it with what it names loaded."""
+        """Return the section with its named code loaded."""
 
     @property
     @abstractmethod
@@ -34,15 +34,15 @@ class PluginSection(Section):
 
 
 class UserMethodSection(MethodSection, PluginSection):
-    """A section whose method is an entry point, a file's or an object.
+    """A section whose method is an entry point, an object in a file or an object.
 
-    What it names is loaded by `contained`, not before: to read a job runs no code.  An
-    object is looked at at once.
+    `contained` loads the named code, not before: reading a job runs no code.  An object
+    is checked at once.
 
     Attributes
     ----------
     arguments
-        The keys that are no other of the section, written beside them.
+        The keys that the section does not define, written next to its other keys.
     """
 
     arguments: dict[str, Any] = Field(default_factory=dict)
@@ -78,7 +78,7 @@ class UserMethodSection(MethodSection, PluginSection):
 
     @model_serializer(mode="wrap")
     def _flat(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Write the settings beside the other keys, as they are read."""
+        """Write the settings next to the other keys, as in a job file."""
         keys: dict[str, Any] = dump(self)
         own = keys.pop("arguments", {})
         return {**keys, **own}
@@ -86,7 +86,7 @@ class UserMethodSection(MethodSection, PluginSection):
     def checked(self, takes: UserFunction) -> dict[str, Any]:
         """Return the settings of a function, checked; raises as `OwnFunction.checked`.
 
-        A name that is nearest to another key of the section is said to be.
+        If a name is nearest to another key of the section, the error names that key.
         """
         keys = type(self).model_fields.keys() - {"arguments"}
         for name in filter(takes.lacks, self.arguments):
@@ -99,7 +99,7 @@ class UserMethodSection(MethodSection, PluginSection):
         return takes.checked(self.arguments)
 
     def contained(self) -> Self:
-        """Return it with what it names loaded and its settings checked.
+        """Return the section with its named code loaded and its settings checked.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class UserMethodSection(MethodSection, PluginSection):
 def split_settings(
     kind: type[UserMethodSection], section: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the keys of a section, with those that are none of its own as settings."""
+    """Return the keys of a section, with keys that it does not define as settings."""
     keys = kind.model_fields.keys() - {"arguments"}
     own = {k: _setting(k, v) for k, v in section.items() if k not in keys}
     return {**{k: section[k] for k in keys & section.keys()}, "arguments": own}

@@ -1,4 +1,4 @@
-"""What a setting of a function of the user's may be: by its annotation, or default."""
+"""Valid values for a setting of a user function, from its annotation or default."""
 
 import json
 from inspect import Parameter
@@ -22,16 +22,17 @@ _KINDS: dict[type[Any], str] = {  # of a default, and how messages call it
 
 
 def require_setting(of: str, name: str, value: object, setting: Parameter) -> None:
-    """Refuse a value that the function's argument is not said to take.
+    """Refuse a value that does not fit the annotation or default of its argument.
 
-    No value is told: an array may have one for each record.
+    No message contains the value: an array may have one entry for each record.
 
     Raises
     ------
     UnknownNameError
-        It is none of the names that the annotation lists; the nearest is named.
+        The annotation lists names, and the value is not one; the error names the
+        nearest.
     JobError
-        It is of another type than annotation or default, or out of its range.
+        The value has another type than annotation or default, or is out of range.
     """
     adapter = _type_adapter(setting.annotation)
     if adapter is None:
@@ -51,17 +52,17 @@ def require_setting(of: str, name: str, value: object, setting: Parameter) -> No
 
 
 def _type_adapter(annotation: Any) -> TypeAdapter[Any] | None:
-    """Return what an annotation asks for; None if it says nothing to a job."""
+    """Return a validator for an annotation; None if a job cannot use the annotation."""
     if annotation is Parameter.empty or isinstance(annotation, str):
         return None
     try:
         return TypeAdapter(annotation)
-    except PydanticUserError:  # such as an array
+    except PydanticUserError:  # for example of an array
         return None
 
 
 def _validate(adapter: TypeAdapter[Any], value: object) -> None:
-    """Take a value as a job file would have it, in which sequences are lists."""
+    """Validate a value as in a job file, whose sequences are lists."""
     try:
         written = json.dumps(to_plain(value))
     except ValueError:

@@ -1,8 +1,8 @@
 """Files of code that a caller trusts: no other file that a job names is run.
 
-Trust is no sandbox: a file that is trusted sees the originals and has all the rights of
-its caller.  A file is read once, when it is trusted; those bytes are hashed, and those
-bytes are run.
+Trust gives no sandbox: a trusted file sees the originals and has all the rights of its
+caller.  A file is read once, when it is trusted; the bytes that are hashed are the
+bytes that are run.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,12 +19,12 @@ from aggopt.errors import JobError, UntrustedCodeError
 
 @dataclass(frozen=True)
 class CodeFile:
-    """A file as it was when it was read.
+    """A file with its content at the time of reading.
 
     Attributes
     ----------
     path
-        Where it lies, no link among its folders.
+        Its path, without links among the folders.
     source
         Its bytes.
     """
@@ -39,7 +39,7 @@ class CodeFile:
 
     @classmethod
     def read(cls, file: str | Path) -> "CodeFile":
-        """Return a file as it is now; raises JobError where it cannot be read."""
+        """Return a file with its current content; JobError if it cannot be read."""
         require_regular(Path(file), JobError)
         path = resolve_path(Path(file))
         try:
@@ -60,8 +60,9 @@ def trust_files(files: Iterable[str | Path]) -> Iterator[None]:
     Parameters
     ----------
     files
-        Paths; relative ones are seen from the working directory, as any argument is.
-        A file is trusted as it is now: one that changes within the block is refused.
+        Paths; relative paths start from the working directory, as any argument does.
+        Only the current content is trusted: a file that changes within the block is
+        refused.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def read_trusted(file: Path) -> CodeFile:
 
 
 def require_unchanged(now: CodeFile, sha256: str) -> None:
-    """Refuse a file whose bytes are not those of this hash any more."""
+    """Refuse a file whose bytes no longer have this hash."""
     if now.sha256 != sha256:
         raise UntrustedCodeError(
             f"{now.path.name} has changed since it was trusted; it was not run again.",

@@ -1,1 +1,1 @@
-"""Privacy models, one file each: what a job can ask of the groups of a release."""
+"""Privacy models, one file each: requirements of a job on the groups of a release."""

@@ -31,9 +31,9 @@ class Dissimilarity(NearNumbers):
 
     A union of two groups that satisfy this need not: with epsilon = 1 and delta = 1
     the groups {0, 5} and {-1, 1} do, and in their union 0 is far from one of three
-    others only.  So that one group of all records does not satisfy it proves nothing.
-    What does: of c records that all lie near each other, a group G has at most
-    delta + (1 - delta) |G|, and there are at most n / k groups, so that
+    others only.  So a violation by one group of all records does not prove that it is
+    infeasible.  A proof is: of c records that are all near each other, a group G has at
+    most delta + (1 - delta) |G|.  At most n / k groups exist, so that
     c <= delta min(c, n / k) + (1 - delta) n.
     """
 
@@ -43,12 +43,12 @@ class Dissimilarity(NearNumbers):
 
     @property
     def name(self) -> str:
-        """What is near, and that delta is what is counted."""
+        """Name of the requirement: delta, and the distance that counts as near."""
         return f"({float(self.epsilon):g}, delta)-dissimilarity delta"
 
     @property
     def asked(self) -> float:
-        """The delta that is asked for."""
+        """The required delta."""
         return float(self.delta)
 
     def found(self, records: I64, starts: I64) -> F64:
@@ -67,11 +67,11 @@ class Dissimilarity(NearNumbers):
         return np.asarray(far < asked)
 
     def keeps(self, found: float) -> str:
-        """Say which delta such groups have."""
+        """Return the delta that these groups satisfy."""
         return f"delta of at most {found:.6g}, rounded down"
 
     def infeasible(self, k: int) -> InfeasibleInputError | None:
-        """Return the proof that no groups satisfy it, where there is one."""
+        """Return the proof that no groups satisfy it, or None."""
         close = crowd(self.numbers, self.near)
         groups = min(close, self.n // k)
         if close <= self.delta * groups + (1 - self.delta) * self.n:
@@ -93,9 +93,9 @@ def dissimilarity(groups: Any, confidential: Any, epsilon: float) -> float:
 
     Each value of a group is farther than epsilon from at least delta of the others
     there.  Range 0 to 1; more protects better.  A group of one record has no others,
-    and delta 1: k, the third letter of the model, is another promise.
+    and delta 1: k, the third letter of the model, is a separate requirement.
 
-    Arguments and errors as `epsilon_m`, of an epsilon in the units of the values.
+    Arguments and errors as `epsilon_m`, with an epsilon in the units of the values.
 
     Source: Wang, Meng, Bamba, Liu and Pu, A general proximity privacy principle, ICDE
     2009.

@@ -1,4 +1,4 @@
-"""(epsilon, m)-anonymity: no group tells a confidential number nearly."""
+"""(epsilon, m)-anonymity: no group reveals a confidential number approximately."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,16 +26,16 @@ from aggopt.privacy._requirement import Requirement
 
 @dataclass(frozen=True, eq=False)
 class Proximity(NearNumbers):
-    """Of each group and each of its values, at most 1/m of the records lie near it.
+    """At most 1/m of the records of each group are near any of its values.
 
-    Near x are values within epsilon of it, or within epsilon |x| if that is relative;
-    x itself is.
+    Near x are values within epsilon of x, or within epsilon |x| if `relative`; x itself
+    is near.
 
     A union of two groups that satisfy this need not: with epsilon = 1 and m = 2 the
     groups {0, 5} and {-1, 1} do, and in their union three of four values are within 1
-    of 0.  So that one group of all records does not satisfy it proves nothing.  What
-    does: where more than n / m records lie in one range of which all are near each
-    other, some group has more than its share of them.
+    of 0.  So a violation by one group of all records does not prove that it is
+    infeasible.  A proof is: if more than n / m records are in one range and all near
+    each other, some group has more than its share of these records.
     """
 
     model: ClassVar[str] = "proximity"
@@ -45,13 +45,13 @@ class Proximity(NearNumbers):
 
     @property
     def name(self) -> str:
-        """What is near, and that m is what is counted."""
+        """Name of the requirement: m, and the distance that counts as near."""
         way = " relative" if self.relative else ""
         return f"({float(self.epsilon):g}{way}, m)-anonymity m"
 
     @property
     def asked(self) -> float:
-        """The m that is asked for."""
+        """The required m."""
         return float(self.m)
 
     @cached_property
@@ -60,19 +60,19 @@ class Proximity(NearNumbers):
         return self.numbers.near(self.epsilon, relative=self.relative)
 
     def found(self, records: I64, starts: I64) -> F64:
-        """Return the records of each group over the most that lie near a value."""
+        """Return the size of each group over the most records near one value."""
         return np.asarray(np.diff(starts) / self.most_near(records, starts))
 
     def broken(self, records: I64, starts: I64) -> Bool:
-        """Whether more than 1/m of a group's records lie near one of its values."""
+        """Whether more than 1/m of a group's records are near one of its values."""
         return np.asarray(self.most_near(records, starts) * self.m > np.diff(starts))
 
     def keeps(self, found: float) -> str:
-        """Say which m such groups have."""
+        """Return the m that these groups satisfy."""
         return f"m of at most {int(found)}"
 
     def infeasible(self, k: int) -> InfeasibleInputError | None:
-        """Return the proof that no groups satisfy it, where there is one."""
+        """Return the proof that no groups satisfy it, or None."""
         close = crowd(self.numbers, self.near)
         if close * self.m <= self.n:
             return None
@@ -92,9 +92,9 @@ def epsilon_m(
 ) -> float:
     """Return the largest m for which the groups are (epsilon, m)-anonymous.
 
-    In each group and for each value x there, at most 1/m of the records lie within
-    epsilon of x.  Range 1 (all of a group lie near one value) to the size of the
-    smallest group; more protects better.  A promise of m holds if this is m or more.
+    In each group and for each value x there, at most 1/m of the records are within
+    epsilon of x.  Range 1 (all of a group are near one value) to the size of the
+    smallest group; more protects better.  A required m holds if this is m or more.
 
     Parameters
     ----------
@@ -102,18 +102,18 @@ def epsilon_m(
         Labels (n,), or the quasi-identifiers of a released table; see `distinct_l`.
     confidential
         Numbers (n,), or several attributes: a table, or an array (n, d).  Each is
-        looked at by itself, and the worst counts.
+        measured separately, and the worst counts.
     epsilon
-        How far apart values still count as near, 0 or more, read as the decimal that
-        it is written as, as the values are.
+        Largest difference of near values, 0 or more.  It counts as the decimal that it
+        is written as, and so do the values.
     relative
         Whether epsilon is a share of |x|.
 
     Raises
     ------
     TableError, JobError
-        As `distinct_l`; values are no finite numbers; epsilon is no number of 0 or
-        more; relative is no truth value.
+        As `distinct_l`; values are not finite numbers; epsilon is not a number of 0 or
+        more; relative is not a truth value.
 
     Source: Li, Tao and Xiao, Preservation of proximity privacy in publishing numerical
     sensitive data, SIGMOD 2008.
@@ -142,10 +142,10 @@ class ProximitySettings(Section):
     Attributes
     ----------
     epsilon
-        How far apart values of an attribute still count as near; or that of each
-        attribute, by its name.
+        Largest difference of near values of an attribute; or one for each attribute, by
+        its name.
     m
-        At most 1/m of the records of a group lie near one of its values.
+        At most 1/m of the records of a group are near one of its values.
     relative
         Whether epsilon is a share of the value.
     """

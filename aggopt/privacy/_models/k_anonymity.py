@@ -1,4 +1,4 @@
-"""k-anonymity: how many records share what is published of them."""
+"""k-anonymity: number of records that share their published values."""
 
 from typing import Annotated, Literal
 
@@ -14,11 +14,11 @@ class Settings(Section):
     Attributes
     ----------
     k
-        How many records share what is published of them, at least.
+        Least number of records that share their published values.
     scope
-        What they share: "combination", the values of all quasi-identifiers; or
-        "blocks", a weaker promise, those of each block of attributes that are
-        microaggregated together, while a record may be unique with the combination.
+        Values that they share: "combination", the values of all quasi-identifiers; or
+        "blocks", a weaker requirement, the values of each block of attributes that are
+        microaggregated together.  A record may then be unique in the combination.
     """
 
     k: Annotated[StrictInt, BeforeValidator(to_int)] = Field(

@@ -1,4 +1,4 @@
-"""l-diversity: how many confidential values stand behind each group, and how evenly."""
+"""l-diversity: number and evenness of the confidential values of each group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,8 +22,8 @@ CLOSE = 1e-9  # share of l by which an entropy must differ to be compared as a f
 class Diversity(Requirement):
     """Each group has l of the codes (n,): distinct, by their entropy, or recursively.
 
-    `c` is of the recursive kind.  If the codes are levels, `values` says of how many
-    distinct values.
+    `c` belongs to the recursive kind.  If the codes are levels, `values` is their
+    number of distinct values.
     """
 
     model: ClassVar[str] = "l"
@@ -37,12 +37,12 @@ class Diversity(Requirement):
 
     @property
     def n(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return len(self.codes)
 
     @property
     def name(self) -> str:
-        """The kind of diversity, and what is counted."""
+        """The kind of diversity, and the levels that it counts, if any."""
         kind = self.kind + (" l" if self.c is None else f" ({self.c:g}, l)")
         if self.values is None:
             return kind
@@ -50,7 +50,7 @@ class Diversity(Requirement):
 
     @property
     def asked(self) -> float:
-        """The l that is asked for."""
+        """The required l."""
         return float(self.least)
 
     def found(self, records: I64, starts: I64) -> F64:
@@ -73,11 +73,11 @@ class Diversity(Requirement):
         return broken
 
     def keeps(self, found: float) -> str:
-        """Say which l such groups have."""
+        """Return the l that these groups satisfy."""
         return f"l of at most {int(found)}"
 
     def ways(self, whole: Check) -> list[str]:
-        """Return what else could be promised, other kinds of diversity among them."""
+        """Return feasible alternatives, including other kinds of diversity."""
         possible = int(whole.found)
         ways = [f"promise {whole.keeps}{'' if possible > 1 else ', that is none'}"]
         if self._distinct > possible:
@@ -134,8 +134,8 @@ class Settings(Section):
     Attributes
     ----------
     l, diversity, c
-        How diverse each confidential attribute is among records that share what is
-        published, at least: `aggopt.privacy.distinct_l`, `entropy_l`, or, with its c,
+        Least diversity of each confidential attribute among records that share their
+        published values: `aggopt.privacy.distinct_l`, `entropy_l`, or, with its c,
         `recursive_cl`.
     """
 
@@ -156,13 +156,13 @@ class Settings(Section):
 
 
 class Treatment(Section):
-    """What l counts of one attribute.
+    """Values of one attribute that l counts.
 
     Attributes
     ----------
     levels
-        In place of the distinct values of numbers: how many levels that hold equally
-        many records, or the values at which levels end.
+        Levels in place of the distinct values of numbers: a number of levels with
+        equally many records, or the values at which levels end.
     """
 
     levels: Annotated[

@@ -31,21 +31,21 @@ class Sensitivity(Requirement):
 
     @property
     def n(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return len(self.codes)
 
     @property
     def name(self) -> str:
-        """What is counted."""
+        """Name of the measured quantity."""
         return "p-sensitive p"
 
     @property
     def asked(self) -> float:
-        """The p that is asked for."""
+        """The required p."""
         return float(self.p)
 
     def found(self, records: I64, starts: I64) -> F64:
-        """Return how many distinct values each group has, (groups,)."""
+        """Return the number of distinct values of each group, (groups,)."""
         sizes = np.diff(starts)
         group = np.repeat(np.arange(len(sizes)), sizes)
         return Counts.of(group, self.codes[records]).distinct.astype(float)
@@ -55,11 +55,11 @@ class Sensitivity(Requirement):
         return np.asarray(self.found(records, starts) < self.p)
 
     def keeps(self, found: float) -> str:
-        """Say which p such groups have."""
+        """Return the p that these groups satisfy."""
         return f"p of at most {int(found)}"
 
     def ways(self, whole: Check) -> list[str]:
-        """Return what else could be promised where `whole`, of all records, fails."""
+        """Return feasible alternatives if `whole`, the check of all records, fails."""
         return [f"promise {whole.keeps}{'' if whole.found > 1 else ', that is none'}"]
 
 

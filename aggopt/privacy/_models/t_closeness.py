@@ -38,7 +38,7 @@ class Closeness(Requirement):
 
     @property
     def n(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return self.distance.n
 
     @property
@@ -48,7 +48,7 @@ class Closeness(Requirement):
 
     @property
     def asked(self) -> float:
-        """The t that is asked for."""
+        """The required t."""
         return float(self.t)
 
     @cached_property
@@ -68,7 +68,7 @@ class Closeness(Requirement):
         return np.asarray(self._numerators(records, starts) > allowed)
 
     def short(self, records: I64, starts: I64) -> F64:
-        """Return how far beyond t each group is, 0 if it is not."""
+        """Return the excess of each group over t, 0 if none."""
         over = self.found(records, starts) - float(self.t)
         least = 1 / (1 + np.diff(starts) * len(records))
         return np.where(self.broken(records, starts), np.maximum(over, least), 0.0)
@@ -79,7 +79,7 @@ class Closeness(Requirement):
         return float(self.distance.worst(numerators, np.diff(starts)))
 
     def keeps(self, found: float) -> str:
-        """Say which t such groups keep."""
+        """Return the t that these groups satisfy."""
         return f"t of at least {found:.6g}, rounded up"
 
     @property
@@ -99,8 +99,8 @@ class Settings(Section):
     Attributes
     ----------
     t, distance
-        How far the distribution of each confidential attribute among records that
-        share what is published is from the table's, at most:
+        Largest distance from the table of the distribution of each confidential
+        attribute among records that share their published values:
         `aggopt.privacy.t_closeness` with distinct bins.
     """
 
@@ -125,16 +125,16 @@ Value = Annotated[
 
 
 class Treatment(Section):
-    """How the values of one attribute are compared.
+    """Comparison of the values of one attribute.
 
     Attributes
     ----------
     distance
-        As `aggopt.privacy.t_closeness`; that of [privacy] when left out.
+        As `aggopt.privacy.t_closeness`; by default the distance of [privacy].
     order
         The values from lowest to highest, of an ordered distance on text.
     tree
-        Of the hierarchical distance: nested, or the parent of each value.
+        Tree of the hierarchical distance: nested, or the parent of each value.
     """
 
     distance: Kind | None = None
