@@ -1,4 +1,4 @@
-"""Shared parts of models in which each group publishes one category of an attribute.
+"""Shared parts of models whose groups each publish one category of an attribute.
 
 Groups with equal losses and equal weights are symmetric: one whole number counts the
 groups that publish a category.

@@ -115,7 +115,7 @@ def cost_at(data: DeclaredData, at: DeclaredPoint) -> float:
 
 
 def missed_at(data: DeclaredData, at: DeclaredPoint) -> dict[str, float]:
-    """Return by how much a point misses each constraint of the problem."""
+    """Return a point's violation of each constraint of the problem."""
     return dict(at.missed)
 
 

@@ -76,7 +76,7 @@ class JointWishes(Records, ABC):
 
     @cached_property
     def apart(self) -> tuple[Any, ...]:
-        """The program of each attribute by itself, which keeps its variance alone."""
+        """The separate program of each attribute, which keeps its variance only."""
         return tuple(map(self._alone, range(self.Z.shape[1])))
 
     def _alone(self, a: int) -> Any:
@@ -136,5 +136,5 @@ def add_rows_in_pyomo(data: JointWishes, problem: Any, c: list[list[Any]]) -> No
 
 
 def missed_rows(data: JointWishes, c: Floats) -> dict[str, float]:
-    """Return by how much centroids c (m, d) miss moments (per record) and bounds."""
+    """Return the errors of centroids c (m, d) in moments (per record) and bounds."""
     return {**moments_missed(data, c), **outside(c, data.lower, data.upper)}

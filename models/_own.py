@@ -78,7 +78,7 @@ class OwnModel(Model):
 
     @property
     def declared(self) -> bool:
-        """Whether it is a function, whose program is its own judge."""
+        """Whether the model is a function, whose program is its own judge."""
         return isinstance(self.takes, Declaration)
 
     @property
@@ -127,7 +127,7 @@ def adopted(thing: object, origin: Origin) -> OwnModel:
     Raises
     ------
     JobError
-        It is none of them, or has not all that a model has: all of it is named.
+        The object is none of these, or lacks parts of a model; the error lists them.
     """
     kept = thing if origin.where == "object" else None
     if isinstance(thing, ModuleType | Model):
@@ -214,7 +214,7 @@ def _told(
     Raises
     ------
     JobError
-        The user's class fails, or changes its data: another table would be judged.
+        The user's class fails, or changes x or labels: another table would be judged.
     """
     data = origin.run(kind, x.copy(), labels.copy(), **settings)
     if not origin.run(_keeps, data, x, labels):

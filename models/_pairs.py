@@ -24,7 +24,7 @@ class Pairs:
 
     @cached_property
     def touching(self) -> Floats:
-        """1 where record i is in pair p, (n, p)."""
+        """1 if record i is in pair p, else 0, (n, p)."""
         i, j = self.ends
         found = np.zeros((self.n, len(i)))
         found[i, np.arange(len(i))] = found[j, np.arange(len(i))] = 1.0

@@ -48,7 +48,7 @@ def unit_of(x: Floats, k: int) -> float:
 def costs_of(x: Floats, tail: Labels, head: Labels, how: RunCost) -> Floats:
     """Return the costs of the groups x[i:j], i in tail (a,) and j in head (a,).
 
-    Every group is reckoned from its own first value, in two passes, so that values
+    Every cost is computed from the group's first value, in two passes, so that values
     far from zero lose no digits.
     """
     c = np.empty(len(tail))

@@ -107,7 +107,7 @@ class Wishes:
 
 
 def kept_and_within(data: Wishes, c: Floats) -> dict[str, float]:
-    """Return by how much centroids c (m,) miss mean, variance (per record), bounds."""
+    """Return the errors of centroids c (m,) in mean, variance (per record), bounds."""
     n = len(data.x)
     mean = abs(np.sum(data.sizes * c)) / n
     variance = abs(np.sum(data.sizes * c**2) / n - 1)

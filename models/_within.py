@@ -29,7 +29,7 @@ FLAT = 1e-18  # a variance that rounding leaves of none
 
 
 def is_bounded(lower: Bound, upper: Bound) -> bool:
-    """Whether there is a bound at all."""
+    """Whether any bound is finite."""
     return bool(np.isfinite(lower).any() or np.isfinite(upper).any())
 
 

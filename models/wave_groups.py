@@ -11,7 +11,7 @@ Data
     a        (p, f)  number of these records of each kind
     k                least number of a kind in a place, if it has any
     moving   (p,)    whether a part may move to the place of another; the set M
-    cell     (p,)    stratum, or pattern of missing values, that each part lies in
+    cell     (p,)    stratum, or pattern of missing values, of each part
     d_uq             s_u |c_u - c_q|^2, derived
 Variables
     x_uq     (M, p)  1 when part u, which moves, is at the place of part q

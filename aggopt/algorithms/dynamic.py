@@ -61,7 +61,7 @@ def run(
 
 
 def _tame(data: model.Data) -> Floats:
-    """Return the values times a power of two, where squares would not be floats."""
+    """Return the values, times a power of two if their squares would not be floats."""
     from aggopt.algorithms import runs as _runs
 
     gap, width = _runs.least_gap(data.x), float(data.x[-1] - data.x[0])

@@ -70,7 +70,7 @@ class Reduced:
         return np.asarray(factor * _value(self._ddf, t) + bend)
 
     def intermediate(self, phase: int, iteration: int, *_: float) -> bool:
-        """Note how many iterations there were, and go on."""
+        """Record the number of iterations, and continue."""
         self.iterations = iteration
         return True
 

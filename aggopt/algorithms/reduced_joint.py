@@ -84,7 +84,7 @@ class JointReduced:
         return np.asarray(entries.ravel())
 
     def intermediate(self, phase: int, iteration: int, *_: float) -> bool:
-        """Note how many iterations there were, and go on."""
+        """Record the number of iterations, and continue."""
         self.iterations = iteration
         return True
 

@@ -23,8 +23,8 @@ class Assessment:
     Attributes
     ----------
     highest_risk, average_risk, reidentifications
-        Chance that a record is re-identified in its group, and how many are in
-        expectation; lower is better.
+        Chance that a record is re-identified in its group, and the expected number of
+        re-identifications; lower is better.
     linkage, linkage_limit, linkage_chance, linkage_blocks
         Records linked by the best one-to-one assignment; the limit of any linkage; the
         share that a guess among the records that share known columns reaches; and the

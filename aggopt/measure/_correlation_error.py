@@ -1,4 +1,4 @@
-"""By how much correlations changed: of the pair that changed most, and on average."""
+"""Change of correlations: of the pair that changed most, and on average."""
 
 import numpy as np
 import numpy.typing as npt

@@ -22,7 +22,7 @@ def dld(
 ) -> float:
     """Return the distance linkage disclosure, a fraction in [0, 1].
 
-    An intruder who knows the original records links each of them to the nearest
+    An intruder with the original records links each of them to the nearest
     released record, in Euclidean distance over values standardised by the original.
     DLD is the expected share of records that are linked to their own.  A record counts
     1 / (number of released records at the least distance) if its own released record is

@@ -40,7 +40,7 @@ class OwnMeasure(UserFunction):
 
 
 def _number(found: Any) -> float | None:
-    """Return a number as a float, None if it is none."""
+    """Return a number as a float; None for anything else."""
     if isinstance(found, bool) or not isinstance(found, Real):
         return None
     return float(found)

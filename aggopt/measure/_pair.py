@@ -82,7 +82,7 @@ class Pair:
         return cls(z, w, difference, varying, Y, float(z.size), known)
 
     def attacked(self, attacker: Attacker) -> "Pair":
-        """Return the pair with what an attacker knows of each record."""
+        """Return the pair with an attacker's knowledge of each record."""
         return replace(self, attacker=attacker)
 
     @property

@@ -34,7 +34,7 @@ class PilParts:
 
     @property
     def pil(self) -> float:
-        """Mean of the parts that there are."""
+        """Mean of the parts that are not None."""
         return float(np.mean([part for part in astuple(self) if part is not None]))
 
 

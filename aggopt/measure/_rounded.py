@@ -98,8 +98,8 @@ def summary(before: npt.ArrayLike, after: npt.ArrayLike) -> Summary | None:
 def correlations(values: npt.ArrayLike) -> F64:
     """Return the correlations (d, d) of attributes (n, d), to two decimals.
 
-    Each is of the records that have both values.  It is nan where these are fewer than
-    `FEW`, or one of the two does not vary among them.
+    Each correlation uses the records that have both values.  It is nan if these are
+    fewer than `FEW`, or one of the two attributes does not vary among them.
 
     >>> correlations([[j, -j] for j in range(10)])
     array([[ 1., -1.],

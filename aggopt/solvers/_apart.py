@@ -66,7 +66,7 @@ def unanswered(none: _pool.NoAnswer) -> Status:
 
 
 def seconds_of(limit: object) -> float | None:
-    """Return a limit in seconds; None where an option states none that is finite."""
+    """Return a limit in seconds; None if an option states no finite one."""
     if is_number(limit) and 0 < limit < _ENDLESS:  # type: ignore[operator]
         return float(limit)  # type: ignore[arg-type]
     return None

@@ -172,7 +172,7 @@ def rows(certificates: Mapping[str, Certificate]) -> list[tuple[Any, ...]]:
 
 
 def _bounds(certificate: Certificate) -> float | str | None:
-    """Return the bound, with the claimed bound if there was a claim."""
+    """Return the bound, with the claimed bound if there is one."""
     bound, claim = certificate.bound, certificate.claimed
     if claim is None:
         return bound
@@ -297,7 +297,7 @@ def _summed_size(certificates: Sequence[Certificate]) -> float | None:
 
 
 def _each(names: Iterable[str | None]) -> str:
-    """Return the names that there are, each once."""
+    """Return the names, each once."""
     return ", ".join(dict.fromkeys(filter(None, names)))
 
 

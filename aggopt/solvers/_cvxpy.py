@@ -86,7 +86,7 @@ def received(parts: Any) -> cp.Problem:
     from cvxpy.lin_ops.lin_utils import ID_COUNTER
 
     objective, constraints, count = parts
-    ID_COUNTER.count = max(ID_COUNTER.count, count)  # what is made here has others
+    ID_COUNTER.count = max(ID_COUNTER.count, count)  # new objects get other numbers
     return cp.Problem(objective, constraints)
 
 

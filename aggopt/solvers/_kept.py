@@ -1,4 +1,4 @@
-"""An object in a process of its own, which lives there from one call to the next.
+"""An object in another process, which keeps it from one call to the next.
 
 A call that does not return in time ends the process, and the object with it.
 """

@@ -126,12 +126,12 @@ def _streams(log: TextIO) -> Iterator[None]:
 
 
 def require_no_log(*folders: Path) -> None:
-    """Refuse to write a release where this process has put a log.
+    """Refuse to write a release into a folder with a log of this process.
 
     Raises
     ------
     TableError
-        It has, and the folder is still there.
+        One of the folders contains a log of this process.
     """
     for folder in folders:
         if folder.resolve() in _FOLDERS:

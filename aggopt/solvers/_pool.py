@@ -286,7 +286,7 @@ class _Worker:
         Raises
         ------
         NoAnswer
-            There is none in time, or the process ended.
+            The process did not answer in time, or ended.
         """
         clock, kept = _Clock(limit), _Kept(log)
         packed = pickle.dumps(tuple(request))

@@ -189,7 +189,7 @@ def multipliers_of(problem: Any, rows: Sequence[Any]) -> Floats:
 
 
 def _leave(problem: Any, rows: Sequence[Any], multipliers: Floats) -> None:
-    """Leave multipliers where `multipliers_of`, and a model's own proof, look."""
+    """Store multipliers for `multipliers_of` and a model's own proof."""
     if not isinstance(getattr(problem, "dual", None), pyo.Suffix):
         if hasattr(problem, "dual"):
             return

@@ -90,7 +90,7 @@ def variables(problem: Any, *, fixed: bool = False) -> list[Any]:
 def missed(problem: Any) -> float:
     """Return the largest violation of any constraint at the problem's point.
 
-    What bounds a variable, and that it is whole, are constraints, too.
+    Bounds of a variable, and that it is whole, are constraints, too.
     """
     worst = 0.0
     for row in constraints(problem):

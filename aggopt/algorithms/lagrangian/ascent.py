@@ -44,7 +44,7 @@ def maximise(
     enough: float,
     most: int,
 ) -> DualOptimum:
-    """Return y where g is within about `enough` |g| of its maximum.
+    """Return y with g within about `enough` |g| of its maximum.
 
     It takes at most `most` evaluations.  Where g is unbounded y ends far off: no point
     of the box is feasible.

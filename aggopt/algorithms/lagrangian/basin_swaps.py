@@ -2,8 +2,8 @@
 
 By Shapley and Folkman, at the dual optimum all but a few groups have their basin
 determined.  Swapping group j from its lowest local minimum to the second costs price_j
-and changes the two rows by a_j; the residual r of the rows then costs about
-r' S^-1 r / 2, where S is the Hessian of -g with every group fixed in its basin.
+and changes the two rows by a_j.  The residual r of the rows then costs about
+r' S^-1 r / 2; S is the Hessian of -g with every group fixed in its basin.
 
 Compiled; importing this imports numba: do so late.
 """

@@ -45,7 +45,7 @@ SMOOTHING_SHARE = 0.01  # of the tolerance that smoothing may take
 class BoxNode:
     """A part of the feasible set: a box, with multipliers to start from.
 
-    `direction` +1 or -1 means that the node stands for all cardinalities from the
+    `direction` +1 or -1 means that the node represents all cardinalities from the
     program's own upward or downward.
     """
 
@@ -135,7 +135,7 @@ class BranchAndBound:
     def push_next_cardinality(
         self, lower: float, node: BoxNode, optimum: DualOptimum, here: float
     ) -> None:
-        """Push the cardinalities beyond: there g(y) is larger by |nu| at least."""
+        """Push the cardinalities beyond: they have g(y) larger by |nu| at least."""
         if node.direction * optimum.y[2] >= 0:
             lower = max(lower, here + abs(optimum.y[2]))
         program = node.program._replace(

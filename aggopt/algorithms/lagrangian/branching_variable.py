@@ -27,7 +27,7 @@ class NodeOptimum(NamedTuple):
 
 
 def symmetry_classes(program: Separable) -> I64:
-    """Return a number for each group (m,), equal where f_j and n_j are."""
+    """Return a number for each group (m,), equal if f_j and n_j are equal."""
     pieces = np.column_stack([program.low, program.high, program.quartic])
     one = np.diff(program.first) == 1
     rows = np.column_stack([program.sizes, program.centres])[one]

@@ -1,4 +1,4 @@
-"""The cardinality row: how many of the symmetric groups take their upper basin.
+"""The cardinality row: the number of symmetric groups that take their upper basin.
 
 Groups of like records have like basins.  It hardly matters which of them take the upper
 one, but their number is an integer K, while the dual alone would take half a group.

@@ -208,7 +208,7 @@ def _guess(a: Quartic, low: float, high: float) -> float:
 def _join(
     left: Quartic, right: Quartic, t: float, minima: Floats, before: int, count: int
 ) -> int:
-    """Drop all but one of the minima that two pieces touching at t have there."""
+    """Drop all but one of the minima at t of two pieces that touch at t."""
     here, there = value_at(left, t), value_at(right, t)
     even = abs(here - there) <= 1e-12 * (1.0 + abs(here))
     starts = count > before and minima[before, AT] == t

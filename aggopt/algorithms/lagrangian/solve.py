@@ -1,7 +1,7 @@
 """Global optimisation of separable programs by Lagrangian duality and branching.
 
-The Lagrangian of a separable program decomposes by group, so that its dual is a concave
-function of two multipliers, whatever the number of groups, and each of its values is a
+The Lagrangian of a separable program decomposes by group.  So its dual is a concave
+function of two multipliers, whatever the number of groups.  Each value of the dual is a
 lower bound.  With two coupling rows the duality gap does not grow with the number of
 groups (Shapley and Folkman); branching closes it.
 """

@@ -79,7 +79,7 @@ def _sweep_line(
     base: Floats,
     out: Pieces,
 ) -> int:
-    """Write the pieces between events into `out`, and return how many there are."""
+    """Write the pieces between events into `out`, and return their number."""
     count = 0
     for j in range(len(base)):
         now, inside, bars, at, e = base[j].copy(), 0, 0, -np.inf, first[j]

@@ -31,7 +31,7 @@ class Divided:
 def rounded(data: Choice, y: Floats) -> Labels | None:
     """Return a category of each group (m,), no dearer than the shares y (q,) are.
 
-    None where y is too far from shares that add up.
+    None if y is too far from shares that add up.
     """
     categories, divided = spread(data, y)
     if divided.groups.size:

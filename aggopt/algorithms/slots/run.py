@@ -60,7 +60,7 @@ class Standing:
 
     @property
     def over(self) -> bool:
-        """Whether there is nothing left to do, or no time."""
+        """Whether no work or no time is left."""
         done = self.best is not None and closed(self.objective, self.bound)
         return done or self.infeasible or self.clock.left < LEAST
 

@@ -8,7 +8,7 @@ For multipliers L = diag(lam) + W of the covariance, W = T T', mu of linear rows
         - sum_j n_j |p_j|^2 - <L, S> - <mu, H>
 
 whose inner minima are of (piecewise) quartics in one variable.  It is concave in
-(lam, mu, W) and T p_j together.  W = 0 leaves the dual of each attribute by itself.
+(lam, mu, W) and T p_j together.  W = 0 leaves the separate dual of each attribute.
 """
 
 from dataclasses import dataclass, field

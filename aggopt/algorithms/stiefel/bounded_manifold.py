@@ -1,4 +1,4 @@
-"""The manifold where centroids stay in intervals: restored by Gauss and Newton."""
+"""The manifold with centroids kept in intervals: restored by Gauss-Newton steps."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -79,7 +79,7 @@ class Rooms(Manifold):
         return np.where(free, slope, 0.0)
 
     def _missed(self, A: Floats) -> Floats:
-        """Return by how much P'A and A'A are missed (p,)."""
+        """Return the errors in P'A and A'A (p,)."""
         fixed, _, apart = self.data.free
         off = A.T @ A - self.data.covariance
         return np.concatenate([(apart.T @ (A - fixed)).ravel(), off[self.pairs]])

@@ -104,7 +104,7 @@ class Cost:
         return np.asarray((12 * a[4] * t + 6 * a[3]) * t + 2 * a[2])
 
     def rooms(self, c: Floats) -> tuple[Floats, Floats]:
-        """Return the nearer of two values where one is demanded, else no ends."""
+        """Return the nearer of two values if one is demanded, else no ends."""
         low, high = self.allowed
         nearer = np.where(np.abs(low - c) <= np.abs(high - c), low, high)
         there = self.demanded

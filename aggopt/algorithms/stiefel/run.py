@@ -137,7 +137,7 @@ class JointSearch:
 
 
 def optima_apart(data: JointWishes, limit: float | None = None) -> list[Answer]:
-    """Return the optimum of each attribute by itself, covariances left aside."""
+    """Return the separate optimum of each attribute, without covariances."""
     way = choose("lagrangian", *data.alone.kinds)
     each = limit and limit / len(data.apart)
     return [
@@ -154,7 +154,7 @@ def optima_apart(data: JointWishes, limit: float | None = None) -> list[Answer]:
 
 
 def put_together(data: JointWishes, apart: Sequence[Answer]) -> Floats:
-    """Return the centroids (m, d) of all attributes; means where one has none."""
+    """Return the centroids (m, d) of all attributes; means if one has none."""
     return np.stack(
         [
             one.means if found.reading is None else found.reading
@@ -165,7 +165,7 @@ def put_together(data: JointWishes, apart: Sequence[Answer]) -> Floats:
 
 
 def _without_wishes(data: JointWishes, solver: Solver, clock: Deadline) -> Answer:
-    """Return the means that keep the covariance: the optimum where alpha is 0."""
+    """Return the means that keep the covariance: the optimum for alpha = 0."""
     alone = covariance_mean.Data(data.Z, data.labels, y=data.y, weights=data.weights)
     found = alone.renormalised
     of = covariance_mean.multipliers_at(alone, found)

@@ -53,7 +53,7 @@ def individual_risk(keys: Any, weights: npt.ArrayLike | None = None) -> Floats:
 
 
 def household_risk(risk: npt.ArrayLike, households: Any) -> Floats:
-    """Return the risk that anybody of its household is re-identified, (n,).
+    """Return the risk that any member of its household is re-identified, (n,).
 
     1 - prod (1 - r) over the records of the household, or another unit: fractions.
     Lower is better.

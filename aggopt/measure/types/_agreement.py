@@ -29,7 +29,7 @@ def unchanged(
 
 
 def kappa(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
-    """Return how far `unchanged` exceeds chance, by attribute, -1..1.
+    """Return the excess of `unchanged` over chance, by attribute, -1..1.
 
     (p - c) / (1 - c), with p the share of records released unchanged and c its
     expectation with released levels permuted: the sum over levels of the products of

@@ -12,9 +12,9 @@ from aggopt.measure.types._registry import TypedMeasure
 def ebil(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
     """Return the entropy-based information loss, by attribute, 0..1.
 
-    H(x | x') / H(x): the share of the entropy of the original level that is left where
-    the released one is known; 0 where one level is all there is.  Lower is better.
-    None of numbers.
+    H(x | x') / H(x): the share of the entropy of the original level that remains if the
+    released level is known.  0 if the attribute has one level.  Lower is better.  None
+    for numbers.
 
     Source: Domingo-Ferrer and Torra (2001), after Kooiman, Willenborg and Gouweleeuw
     (1998).

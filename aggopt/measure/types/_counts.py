@@ -17,9 +17,9 @@ class Contingency:
     n
         Number of records.
     count, row, column : (cells,)
-        How many records a cell has, and how many its row and its column.
+        Numbers of records of each cell, of its row and of its column.
     rows, columns
-        How many of them are not empty.
+        Numbers of rows and columns that are not empty.
     """
 
     n: int

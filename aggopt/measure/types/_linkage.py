@@ -1,4 +1,4 @@
-"""Linkage by an intruder who knows the originals, for attributes of any types."""
+"""Linkage by an intruder with the original records, for attributes of any types."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ def dld(
 ) -> float:
     """Return the distance linkage disclosure in the coordinates of the types, 0..1.
 
-    As `aggopt.measure.dld`: each original record is linked to the nearest released one,
-    inner nodes of a tree having coordinates too, and of several nearest, which are the
-    rule among levels, each is as likely.  `known` and `units` are as there.  Lower is
-    better.
+    As `aggopt.measure.dld`: each original record is linked to the nearest released one.
+    Inner nodes of a tree have coordinates, too.  Several nearest records are the rule
+    among levels; each of them is equally likely.  `known` and `units` are as in that
+    function.  Lower is better.
 
     Source: Domingo-Ferrer and Torra (2001); of mixed types Domingo-Ferrer and Torra
     (2005).

@@ -75,7 +75,8 @@ def embedded_il(original: Any, released: Any, attributes: Types = None) -> float
 def embedded_within(original: Any, released: Any, attributes: Types = None) -> float:
     """Return `within` of all attributes together, 0..1.
 
-    What partitions minimise, over the sum of squares of all records.  Lower is better.
+    The loss that partitions minimise, over the sum of squares of all records.  Lower is
+    better.
 
     Source: Light and Margolin (1971).
 

@@ -17,8 +17,8 @@ class TypedMeasure(Declared):
     Attributes
     ----------
     each, whole
-        Finds it of an attribute, whose `weights` there may be, or else of all
-        attributes together.
+        Function that computes it for one attribute, which may have `weights`, or else
+        for all attributes together.
     """
 
     each: Callable[[AttributePair], Figure] | None = None

@@ -56,7 +56,7 @@ def _require_plain(expression: str) -> None:
 
 
 def installed(package: str) -> Any:
-    """Return a package that only regressions need; refuse with a fix if missing."""
+    """Return a package that only regressions need; a refusal names the fix."""
     try:
         return import_module(package)
     except ImportError:

@@ -145,7 +145,7 @@ def pmse_tree(original: Any, released: Any, *, leaf: int = 20, seed: int = 0) ->
 
 
 def _stacked(original: Any, released: Any) -> tuple[Floats, Bool]:
-    """Return the records of both, (N, q), and which of them are released ones."""
+    """Return the records of both, (N, q), and whether each is a released one."""
     frames = [frame[complete(frame)] for frame in both(original, released)]
     if not all(map(len, frames)):
         raise TableError(
