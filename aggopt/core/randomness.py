@@ -60,7 +60,7 @@ def draw_uniforms(secret: str, purpose: str, count: int) -> Floats:
 
 
 def draw_permutation(secret: str, purpose: str, n: int) -> Labels:
-    """Return 0..n-1 in an order that each secret and purpose has of its own."""
+    """Return 0..n-1 in an order determined by secret and purpose."""
     return np.argsort(draw_words(secret, purpose, n), kind="stable").astype(np.intp)
 
 

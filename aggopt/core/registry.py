@@ -1,4 +1,4 @@
-"""Methods by name: each is declared in a file of its own, and found by its folder.
+"""Methods by name: each is declared in a separate file, and found by its folder.
 
 A method is one frozen object: its name, its function, its typed settings, and one line
 of when to use it.  Its file is `_NAME.py`, or `_NAME/NAME.py` if it has a room, in the
@@ -53,7 +53,7 @@ class Method:
 
     @property
     def keys(self) -> frozenset[str]:
-        """Names of its own, which no other of its kind may have."""
+        """Names that no other method of its kind may have."""
         return frozenset({self.name})
 
 
@@ -113,7 +113,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         return self[str(name)]
 
     def of(self, section: Any) -> Kind:
-        """Return the method that a section of a job names, one of the user's if so."""
+        """Return the method that a section of a job names, perhaps a user method."""
         found: Kind | None = getattr(section, "own", None)
         return self[section.method] if found is None else found
 

@@ -13,7 +13,7 @@ NAME = "PYTHONSAFEPATH"  # as Python's option -P, also for child processes
 
 @contextmanager
 def exclude_working_directory() -> Iterator[None]:
-    """Let Python that is begun within the block import nothing from where we are."""
+    """Keep child processes of the block from importing the working directory."""
     before = os.environ.get(NAME)
     os.environ[NAME] = "1"
     try:

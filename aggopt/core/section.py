@@ -80,7 +80,7 @@ def union_of_sections(sections: Iterable[type[MethodSection]]) -> Any:
 
 
 def _solver(value: Any) -> Any:
-    """Let a name pass, and what can be a solver of the user's."""
+    """Accept a name, or an object that can be a user solver."""
     if (
         value is None
         or isinstance(value, str)
@@ -113,12 +113,12 @@ class SolverSection(MethodSection):
 
 
 def to_int(value: Any) -> Any:
-    """Let NumPy's whole numbers pass for whole numbers."""
+    """Convert NumPy's whole numbers to Python's."""
     return int(value) if isinstance(value, np.integer) else value
 
 
 def to_plain_number(value: Any) -> Any:
-    """Let NumPy's numbers and truth values pass for Python's."""
+    """Convert NumPy's numbers and truth values to Python's."""
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -106,7 +106,7 @@ def strip_owner(path: Path) -> str:
 
 
 def _is_stale(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is ours and of no process that lives."""
+    """Return whether an entry is from this package and of no live process."""
     whose = _NAME.match(entry.name)
     if whose is None or (whose["where"] != _machine_id() and not whose["kept"]):
         return False

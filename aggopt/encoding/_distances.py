@@ -25,7 +25,7 @@ ROUNDING = 1e-9  # of the largest eigenvalue: what rounding makes negative
 
 @dataclass(frozen=True, eq=False)
 class TableOfDistances(Domain):
-    """Levels whose distances (m, m) were given, as `table`."""
+    """Levels with user-defined distances `table` (m, m)."""
 
     table: F64 = field(repr=False)
 

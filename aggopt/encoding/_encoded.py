@@ -107,7 +107,7 @@ class Encoded:
 
     @property
     def weights(self) -> F64:
-        """By which the distances of each attribute are multiplied."""
+        """Factors of the distances of each attribute."""
         return np.array([each.weight for each in self.attributes])
 
     @property

@@ -26,7 +26,7 @@ class Numbers:
     values
         The distinct values (m,), ascending, as the numbers that they are written as.
     place : (n,)
-        Which of them each record has.
+        Index of the number of each record.
     """
 
     values: tuple[Fraction, ...] = field(repr=False)

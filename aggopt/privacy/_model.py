@@ -1,4 +1,4 @@
-"""Privacy models by name: each is declared in a file of its own, in `_models`."""
+"""Privacy models by name: each is declared in a separate file in `_models`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -175,7 +175,7 @@ def _these(names: tuple[str, ...], asked: Any) -> Iterable[str]:
 
 
 def _adopted(thing: object, origin: Origin) -> OwnPrivacyModel:
-    """Return the privacy model that a function of the user's is."""
+    """Return a privacy model made of a user function."""
     judge = OwnJudge.of(thing, origin, frozenset({"method", "attributes"}))
     return OwnPrivacyModel(
         name=origin.name,

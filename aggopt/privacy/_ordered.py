@@ -91,7 +91,7 @@ class Ordered(Distance):
         Raises
         ------
         TableError
-            Values are missing, no numbers, or not in one column.
+            Values are missing, not numbers, or not in one column.
         JobError
             As `of`.
         """

@@ -78,7 +78,7 @@ def _signals(value: object) -> bool:
 
 
 def factorized(entries: Entries) -> tuple[I64, int]:
-    """Return a code for each entry (n,), -1 where missing, and how many there are.
+    """Return a code for each entry (n,), -1 if missing, and the number of codes.
 
     Raises
     ------

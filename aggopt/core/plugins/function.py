@@ -1,4 +1,4 @@
-"""A function of the user's, called as a method of this package is."""
+"""A user function, called like a method of this package."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

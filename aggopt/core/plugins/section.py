@@ -21,7 +21,7 @@ from aggopt.errors import JobError
 
 
 class PluginSection(Section):
-    """A section that may name code of the user's."""
+    """A section that may name user code."""
 
     @abstractmethod
     def contained(self) -> Self:
@@ -30,7 +30,7 @@ class PluginSection(Section):
     @property
     @abstractmethod
     def own_methods(self) -> tuple[Method, ...]:
-        """The methods of the user's that it names, once they are loaded."""
+        """The user methods that it names, once they are loaded."""
 
 
 class UserMethodSection(MethodSection, PluginSection):

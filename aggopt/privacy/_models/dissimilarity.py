@@ -119,7 +119,7 @@ class DissimilaritySettings(Section):
     Attributes
     ----------
     epsilon
-        How far apart values of an attribute still count as near; or that of each
+        Largest difference of near values of an attribute; or one for each
         attribute, by its name.
     delta
         The share of the others in its group that each value is farther from, at least.

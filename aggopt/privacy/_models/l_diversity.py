@@ -116,7 +116,7 @@ class Diversity(Requirement):
 
 
 def many_levels(count: int) -> str:
-    """Say how many levels there are."""
+    """Return the number of levels in words."""
     return f"{count} level{'s'[: count - 1]}"
 
 

@@ -69,7 +69,7 @@ class Settings(Section):
     Attributes
     ----------
     p
-        How many values each confidential attribute takes in each group, at least:
+        Least number of values of each confidential attribute in each group:
         `aggopt.privacy.p_sensitive`.
     """
 

@@ -43,7 +43,7 @@ class Closeness(Requirement):
 
     @property
     def name(self) -> str:
-        """By which distance it is."""
+        """Name of the requirement, with its distance."""
         return f"t ({self.kind})"
 
     @property
