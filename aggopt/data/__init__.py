@@ -1,1 +1,1 @@
-"""What comes in: tables and the roles of their attributes, files, wishes."""
+"""Input: tables and the roles of their attributes, files, and requests."""

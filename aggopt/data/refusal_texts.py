@@ -1,4 +1,4 @@
-"""What to do with a quasi-identifier that cannot be masked: never publish it."""
+"""Remedy for a quasi-identifier that cannot be masked: never publish it."""
 
 UNDONE = (
     "Published as it is (confidential, other), what others know of a person undoes k."

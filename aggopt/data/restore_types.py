@@ -15,7 +15,7 @@ def replace_values(
 ) -> nw.Series[Any]:
     """Return a column with other values (n,), whole ones if asked, else floats.
 
-    What is nan is missing: null, or nan in a column that has no other way to say so.
+    nan is a missing value: null, or nan in a column without null.
     """
     blank = np.isnan(values)
     made = _replaced(column, np.where(blank, 0.0, values), round_integers)
@@ -23,7 +23,7 @@ def replace_values(
 
 
 def blank_entries(column: nw.Series[Any], blank: Bool) -> nw.Series[Any]:
-    """Return a column with some entries (n,) missing, all else as it is."""
+    """Return a column with some entries (n,) missing, and all others unchanged."""
     if not blank.any():
         return column
     native = column.to_native()
@@ -149,7 +149,7 @@ def _encoded(native: Any) -> Any:
 
 
 def _in_order(native: Any) -> Any:
-    """Return an ordered column of Arrow with a dictionary of what is there."""
+    """Return an ordered column of Arrow with a dictionary of the present values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -164,10 +164,10 @@ def _in_order(native: Any) -> Any:
 
 
 def strip_metadata(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Return a new table without what may be said of the originals beside its entries.
+    """Return a new table without metadata, which may describe the originals.
 
-    That is pandas' `attrs` and the name of its columns' index, and what the schema and
-    the fields of Arrow have beside their types: names of dropped columns, ranges, rows.
+    Metadata are pandas' `attrs` and the name of its columns' index, and all contents of
+    Arrow's schema and fields except types: names of dropped columns, ranges, rows.
     """
     native = frame.to_native()
     if frame.implementation.is_pandas():
@@ -184,7 +184,7 @@ def strip_metadata(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 
 
 def _plain(kind: Any) -> Any:
-    """Return an Arrow type whose inner fields have nothing beside their types."""
+    """Return an Arrow type whose inner fields have only their types."""
     import pyarrow as pa
 
     if pa.types.is_struct(kind):

@@ -48,15 +48,15 @@ class Table:
     Attributes
     ----------
     types
-        What was said of quasi-identifiers, by name.
+        The declared types of quasi-identifiers, by name.
     domains
-        The levels of those that are categories, by name.
+        The levels of categorical ones, by name.
     clocks
-        What those count that are dates, times of day or durations, by name.
+        The clocks of dates, times of day or durations, by name.
     kept
-        Quasi-identifiers of which some values may be missing, and stay so.
+        Quasi-identifiers whose values may be missing, and remain so.
     codebooks
-        What a statistical file says of the columns, by name.
+        The codebooks of a statistical file's columns, by name.
     """
 
     frame: nw.DataFrame[Any] = field(repr=False)
@@ -124,20 +124,20 @@ class Table:
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """The quasi-identifiers that are numbers, or dates, which count as such."""
+        """The quasi-identifiers that are numbers or dates, which count as numbers."""
         names = self.roles.quasi_identifier
         return tuple(name for name in names if name not in self.domains)
 
     @property
     def places(self) -> list[int]:
-        """Where they stand among the quasi-identifiers, from 0."""
+        """Their places among the quasi-identifiers, from 0."""
         return [self.roles.quasi_identifier.index(name) for name in self.numeric]
 
     def matrix(self) -> Floats:
         """Return the quasi-identifiers as floats (n, d): numbers in original units.
 
-        Of a category the number of its node: equal where the entries are, and no more.
-        nan stands where a value is missing.
+        A category is the number of its node, which only shows equality of entries.  A
+        missing value is nan.
         """
         columns = [
             self._nodes(name) if name in self.domains else self.numbers(name)
@@ -227,7 +227,7 @@ class Table:
 
     @property
     def keeps_index(self) -> bool:
-        """Whether it is a pandas table whose index says more than a row's number."""
+        """Whether it is a pandas table whose index is more than row numbers."""
         import pandas as pd
 
         if self.is_array or not self.frame.implementation.is_pandas():

@@ -1,7 +1,7 @@
-"""Confidential attributes as a job says that they are compared.
+"""Confidential attributes, compared as the job specifies.
 
-The same table in memory and in a file gives the same: entries are compared as the
-numbers they are or spell, and otherwise as text.
+A table in memory and its file give equal results: entries are compared as the numbers
+that they are or spell, and otherwise as text.
 """
 
 from collections import Counter
@@ -45,16 +45,16 @@ COMPARED = (
 
 @dataclass(frozen=True, eq=False)
 class Confidential:
-    """One confidential attribute, and what is asked of it.
+    """One confidential attribute, and its requirements.
 
     Attributes
     ----------
     codes : (n,)
-        Which of its distinct values each record has.
+        Index of each record's value among the distinct values.
     requirements
-        One of each privacy model that the job asks for.
+        One of each privacy model that the job requires.
     notes
-        What a data steward should look at; counts and names, no values.
+        Notes for a data steward; counts and names, no values.
     """
 
     name: str
@@ -64,14 +64,14 @@ class Confidential:
 
 
 def list_requirements(held: Sequence[Confidential]) -> tuple[Requirement, ...]:
-    """Return what is asked of all attributes."""
+    """Return the requirements of all attributes."""
     return tuple(each for attribute in held for each in attribute.requirements)
 
 
 def check_requirements(
     frame: nw.DataFrame[Any], names: Sequence[str], held: Sequence[Confidential]
 ) -> tuple[Check, ...]:
-    """Return what is found of records that are equal in the columns of these names."""
+    """Return the checks of groups of records with equal values in columns `names`."""
     if not held:
         return ()
     published = groups_of(frame.select(*names).to_native())
@@ -83,7 +83,7 @@ def read_confidential_attributes(
 ) -> tuple[Confidential, ...]:
     """Return the confidential attributes of a table, in memory or as it was written.
 
-    Nothing if nothing but k is required.  Errors name the attribute, never a value.
+    Empty if only k is required.  Errors name the attribute, never a value.
 
     Raises
     ------
@@ -143,7 +143,7 @@ class _Column:
     counts: I64 | None = field(default=None, repr=False)
 
     def distance(self) -> Distance:
-        """Return how values are compared, as the job says."""
+        """Return the distance between values, by the job's settings."""
         order, tree = self.treatment.order, self.treatment.tree
         metric = Metric(
             str(self.treatment.distance),
@@ -159,7 +159,7 @@ class _Column:
         return found if self.counts is None else found.counted(self.counts)
 
     def levels(self) -> I64:
-        """Return the level of each number (n,), as the job asks for them."""
+        """Return the level of each number (n,), by the job's settings."""
         if self.treatment.missing == OWN:
             raise JobError(
                 "levels are of numbers, and what is missing has none.",
@@ -182,7 +182,7 @@ class _Column:
         return Numbers.of(self.values.distinct.tolist(), self.values.which)
 
     def entries(self) -> npt.NDArray[Any]:
-        """Return the values (n,): numbers where all are, else what they are."""
+        """Return the values (n,): numbers if all are numbers, else unchanged."""
         _require_no_dates(self.values, "a privacy model of yours")
         return _typed(self.values.distinct)[self.values.which]
 

@@ -53,14 +53,14 @@ def merge_entry_counts(parts: Iterable[pa.Table], name: str) -> pa.Table:
 
 @dataclass(frozen=True, eq=False)
 class WholeAttribute:
-    """A confidential attribute of a table in parts, and what is asked of it.
+    """A confidential attribute of a table in parts, and its requirements.
 
     Attributes
     ----------
     held
-        Its values, each once, and what is required, measured against all records.
+        Its values, each once, and its requirements, measured against all records.
     places
-        Which of these each value is.
+        Index of each value among them.
     """
 
     held: Confidential

@@ -16,10 +16,10 @@ MOST = {"delta": np.inf, "importance": 1.0}
 def resolve_request(
     wish: Wish, table: Table, Z: Floats, name: str, names: Sequence[str] = ()
 ) -> Floats:
-    """Return a wish about the records of `table` as one number each (n, d).
+    """Return a request of the records of `table` as one number each (n, d).
 
-    `Z` (n, d) are the z-scores of its quasi-identifiers, `names` what they are called:
-    those that are numbers when omitted.
+    `Z` (n, d) are the z-scores of its quasi-identifiers, `names` their names: all
+    numeric ones when omitted.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def require_reach(
     Raises
     ------
     JobError
-        Some record asks for more.
+        Some record requests more.
     """
     n = len(Z)
     least = k if weights is None else float(np.sort(weights)[:k].sum())

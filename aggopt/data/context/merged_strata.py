@@ -40,7 +40,7 @@ class _Merging:
         self.apart = [domain.distances for domain in domains] if near else []
 
     def smallest(self, k: int) -> int:
-        """Return the smallest stratum of fewer than k records, -1 if there is none."""
+        """Return the smallest stratum of fewer than k records, or -1."""
         there = np.flatnonzero(self.sizes)
         first = int(there[self.sizes[there].argmin()])
         return first if self.sizes[first] < k else -1
@@ -53,7 +53,7 @@ class _Merging:
         return int(others[np.lexsort((apart, self._apart(others, small)))[0]])
 
     def _apart(self, others: I64, small: int) -> F64:
-        """Return how far the values of strata lie from those of a small one."""
+        """Return the distances of values of strata from those of a small one."""
         found = np.zeros(len(others))
         for j, distances in enumerate(self.apart):
             found += distances[self.keys[others, j], self.keys[small, j]]

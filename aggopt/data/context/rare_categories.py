@@ -12,17 +12,17 @@ from aggopt.encoding import Domain
 
 
 def count_originals_by_node(counts: I64, domain: Domain) -> I64:
-    """Return how many originals each node (nodes,) is true of.
+    """Return the number of originals that belong to each node (nodes,).
 
-    `counts` (m,) are those of the levels.
+    `counts` (m,) are the originals of each level.
     """
     return np.asarray(counts @ domain.above.astype(np.int64))
 
 
 def count_by_level(codes: I64, domain: Domain, units: Labels | None = None) -> I64:
-    """Return how many records (n,) have each level (m,), or units where they have one.
+    """Return the number of records (n,), or of units if given, at each level (m,).
 
-    A negative code is no level.
+    A negative code is not a level.
     """
     there = codes >= 0
     pairs = codes[there]
@@ -44,7 +44,7 @@ class PublishedRareCategories:
     Attributes
     ----------
     categories, records
-        How many such categories are published, and for how many records.
+        The numbers of published rare categories, and of their records.
     """
 
     categories: int
@@ -62,7 +62,7 @@ class PublishedRareCategories:
         return cls(int(rare.sum()), int(released[rare].sum()))
 
     def said(self, name: str, k: int) -> str:
-        """Return what is to be said of the attribute: its name and counts."""
+        """Return the note on the attribute: its name and counts."""
         one = self.categories == 1
         categories = plural(
             self.categories, "published category", "published categories"
@@ -79,7 +79,7 @@ def find_published_rare(
 ) -> PublishedRareCategories:
     """Return the rare categories that are published, of nodes (n,) before and after.
 
-    What is missing, nan, is no category.
+    A missing value, nan, is not a category.
     """
     there = ~np.isnan(after)
     size = len(domain.nodes)

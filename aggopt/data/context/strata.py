@@ -1,4 +1,4 @@
-"""Records by stratum: the values of the columns that groups lie within."""
+"""Records by stratum, the values of the columns that contain whole groups."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,18 +29,18 @@ from aggopt.job import Job
 
 @dataclass(frozen=True, eq=False)
 class RecordStrata(EqualByField):
-    """The strata of a table, each of k records or more, and what became of small ones.
+    """The strata of a table, each of k records or more, and the counts of small ones.
 
     Attributes
     ----------
     labels : (n,)
         Stratum of each record, 0..s-1.
     small, records
-        How many strata had fewer than k records, and how many records these had.
+        The number of strata with fewer than k records, and the number of their records.
     changed
-        How many records are published in another stratum than their own.
+        The number of records published in a stratum other than their own.
     kept
-        Which records of the table as it came are left; None where none is dropped.
+        Whether each record of the input table is kept; None if all are.
     """
 
     labels: Labels = field(repr=False)
@@ -51,7 +51,7 @@ class RecordStrata(EqualByField):
 
     @property
     def sizes(self) -> I64:
-        """How many records each has, (s,)."""
+        """The number of records of each, (s,)."""
         return np.bincount(self.labels)
 
     @property
@@ -61,7 +61,7 @@ class RecordStrata(EqualByField):
         yield from np.split(np.argsort(self.labels, kind="stable"), ends)
 
     def of_rows(self, rows: Labels) -> "RecordStrata":
-        """Return the strata of some records alone, numbered anew."""
+        """Return the strata of only these records, renumbered."""
         return RecordStrata(np.unique(self.labels[rows], return_inverse=True)[1])
 
     @property
@@ -85,9 +85,9 @@ class RecordStrata(EqualByField):
 
 
 def note_on_small_strata(small: int, records: int, changed: int | None) -> str:
-    """Say what became of small strata, of so many records, in counts.
+    """Return a note on the treatment of small strata, in counts.
 
-    `changed` records are published with other values; None where they are left out.
+    `changed` records are published with other values; None if they are left out.
     """
     were = (
         f"{plural(small, 'stratum', 'strata')} had fewer than k records, "
@@ -167,7 +167,7 @@ def stratify(table: Table, job: Job) -> tuple[Table, RecordStrata | None]:
 def _with_one_zero(frame: nw.DataFrame[Any], names: Sequence[str]) -> nw.DataFrame[Any]:
     """Return a table with 0.0 for -0.0 in columns of these names: they are one value.
 
-    A file tells them apart, and an audit counts what a file tells apart.
+    A file distinguishes them, and an audit counts all values that a file distinguishes.
     """
     kinds = {name: frame.schema[name] for name in names}
     return frame.with_columns(
@@ -183,7 +183,7 @@ def _with_one_zero(frame: nw.DataFrame[Any], names: Sequence[str]) -> nw.DataFra
 
 
 def stratum_domains(frame: nw.DataFrame[Any], job: Job) -> Mapping[str, Domain]:
-    """Return what the values of each column of strata are, near or not.
+    """Return the domain of each stratum column.
 
     Raises
     ------
@@ -234,9 +234,9 @@ def small_strata_error(
 
 
 def _centres(table: Table, job: Job, labels: Labels) -> Floats:
-    """Return the mean of each stratum's records, as they are encoded.
+    """Return the mean of each stratum's records, in their encoding.
 
-    What is missing counts as the mean of all.
+    Missing values count as the mean of all.
     """
     records = np.asarray(table.encoded(job.partition.weights))
     records = np.where(np.isnan(records), np.nanmean(records, axis=0), records)
@@ -253,6 +253,6 @@ def _with(table: Table, domains: Mapping[str, Domain], nodes: I64) -> Table:
 
 
 def select_records(table: Table, kept: Bool, job: Job) -> Table:
-    """Return the table of some records, which is checked anew: levels may be gone."""
+    """Return the table of some records, checked again: levels may have disappeared."""
     part = replace(table, frame=table.frame[np.flatnonzero(kept)])
     return Table.of(part.native, table.roles, job.attributes, missing=job.missing)

@@ -1,6 +1,6 @@
-"""Which columns number units: others are constant in their entries, or complete them.
+"""Columns that number units: others are constant in their entries, or complete them.
 
-No name of a column has a part in it, and no entry is handed on.
+The names of columns are not used, and no entry is passed on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ WIDE = 300  # columns: pairs of more take too long to look at
 
 @dataclass(frozen=True)
 class Structure:
-    """What columns say of each other.
+    """Relations between columns.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Structure:
 
     @classmethod
     def of(cls, table: pa.Table) -> "Structure":
-        """Return what the columns of a table say; nothing of very many columns."""
+        """Return the relations of a table's columns; empty for very many columns."""
         if not 0 < table.num_columns <= WIDE:
             return cls()
         coded = {name: _codes(table[name]) for name in table.column_names}

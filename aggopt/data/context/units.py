@@ -1,4 +1,4 @@
-"""Records by unit, as by household: which are of one, and what is the same in it."""
+"""Records by unit, as by household: the unit of each, and values common to a unit."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,14 +20,14 @@ from aggopt.job import Job
 
 @dataclass(frozen=True, eq=False)
 class RecordUnits:
-    """Which unit each record is of.
+    """The unit of each record.
 
     Attributes
     ----------
     of : (n,)
         Unit of each record, 0..m-1.
     records
-        The table of records, where that of units is masked in its place; else None.
+        The table of records if the table of units is masked in its place; else None.
     """
 
     of: Labels = field(repr=False)
@@ -35,12 +35,12 @@ class RecordUnits:
 
     @property
     def count(self) -> int:
-        """How many units there are."""
+        """The number of units."""
         return int(self.of.max()) + 1
 
 
 def read_units(table: Table) -> Labels | None:
-    """Return the unit of each record (n,), 0..m-1; None where no column has the role.
+    """Return the unit of each record (n,), 0..m-1; None if no column has the role.
 
     Raises
     ------
@@ -55,17 +55,17 @@ def read_units(table: Table) -> Labels | None:
 
 
 def collapse_units(table: Table, job: Job) -> tuple[Table, RecordUnits | None]:
-    """Return the table that is masked, and the units; None where there are none.
+    """Return the table to mask, and the units; None without units.
 
-    That is the table of units, a record of each, where their attributes are masked, and
-    no others.
+    If only attributes of units are masked, it is the table of units, with one record of
+    each.
 
     Raises
     ------
     TableError
-        A record has no unit, or what is of units varies within one.
+        A record has no unit, or an attribute of units varies within one.
     JobError
-        What the job asks of records is not done of units.
+        The job has settings of records that do not apply to units.
     """
     of = read_units(table)
     if of is None:
@@ -94,7 +94,7 @@ def _codes(column: nw.Series[Any]) -> I64:
 
 
 def _require_of_units(job: Job) -> None:
-    """Refuse what is asked of records, where units are masked."""
+    """Refuse settings of records if units are masked."""
     keep = getattr(job.aggregation, "keep", None)
     beside = getattr(job.aggregation.categories, "with_", ())
     asked = [
@@ -184,12 +184,13 @@ def find_undeclared_units(table: Table) -> tuple[str, Labels] | None:
 
 @dataclass(frozen=True)
 class RepeatedIdentifiers:
-    """Entries of an identifier that stand in several records.
+    """Entries of an identifier that occur in several records.
 
     Attributes
     ----------
     entries, records, most
-        How many there are, in how many records, and in how many one of them stands.
+        The number of these entries, of their records, and of the records of the most
+        frequent one.
     codes
         Whether they look like numbers of persons or things: the column may be the unit.
     """
@@ -202,7 +203,7 @@ class RepeatedIdentifiers:
 
     @classmethod
     def of(cls, name: str, counts: I64, *, codes: bool) -> "RepeatedIdentifiers | None":
-        """Return it by how often each entry of a column stands; None if once each."""
+        """Return it from the counts of a column's entries; None if all occur once."""
         several = counts[counts > 1]
         if not len(several):
             return None
@@ -224,9 +225,9 @@ class RepeatedIdentifiers:
 
 
 def find_repeated_identifiers(table: Table) -> Iterator[RepeatedIdentifiers]:
-    """Yield the identifiers of which entries stand in several records, without units.
+    """Yield the identifiers with entries in several records, if no unit is named.
 
-    What is missing is no entry.
+    A missing value is not an entry.
     """
     for name in () if table.roles.unit else table.roles.identifier:
         column = table.frame[name]

@@ -1,4 +1,4 @@
-"""The sampling weight of each record: how many of the population it stands for."""
+"""The sampling weight of each record: the number of people that it represents."""
 
 from dataclasses import dataclass, field
 
@@ -20,10 +20,10 @@ class SamplingWeights:
     name
         Their column.
     each : (n,)
-        As they are in the table.
+        The weights in the table.
     known : (n,)
-        The same with the mean 1, by which records are weighed; None where none differ,
-        so that all is as without weights.
+        The weights scaled to mean 1, which weigh the records.  None if all are equal,
+        so that results are unweighted.
     """
 
     name: str
@@ -32,7 +32,7 @@ class SamplingWeights:
 
 
 def read_sampling_weights(table: Table) -> SamplingWeights | None:
-    """Return the weights of a table; None where no column has the role.
+    """Return the weights of a table; None if no column has the role.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def read_sampling_weights(table: Table) -> SamplingWeights | None:
 
 
 def read_scaled_weights(table: Table) -> Floats | None:
-    """Return the weights of a table with the mean 1; None where none differ.
+    """Return the weights of a table with the mean 1; None if all are equal.
 
     Raises
     ------
@@ -61,12 +61,12 @@ def read_scaled_weights(table: Table) -> Floats | None:
 
 
 def require_shared(sampling: SamplingWeights, k: int) -> None:
-    """Refuse weights, to be published as they are, that fewer than k records share.
+    """Refuse weights to publish unchanged that fewer than k records share.
 
     Raises
     ------
     TableError
-        The message has how many they are, and how many records these have.
+        The message has the number of these weights, and of their records.
     """
     counts = np.unique(sampling.each, return_counts=True)[1]
     few = counts[counts < k]

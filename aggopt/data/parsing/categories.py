@@ -30,10 +30,10 @@ _WORDS = (nw.String, nw.Categorical, nw.Enum)
 def encoding_types(
     frame: nw.DataFrame[Any], given: Mapping[str, AttributeSection]
 ) -> Types:
-    """Return what `aggopt.encode` is to be told of the columns of a table.
+    """Return the types of a table's columns for `aggopt.encode`.
 
     Names in an order or a tree are read as the column spells them: whole numbers as
-    text where it is text, and the other way round.
+    text if the column is text, and vice versa.
     """
     return {
         name: _spelled(how.type, _spelling(frame[name])) for name, how in given.items()
@@ -70,9 +70,9 @@ def find_domains(
     types: Types,
     kept: Collection[str] = (),
 ) -> dict[str, Domain]:
-    """Return the levels of those columns that are categories, by name.
+    """Return the levels of categorical columns, by name.
 
-    What is missing in columns that are `kept` is no level, and not refused.
+    Missing values in `kept` columns are not a level, and not refused.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Columns and frames as they are: compared, counted and as floats."""
+"""Compare and count unconverted columns and frames; read them as floats."""
 
 from decimal import InvalidOperation
 from typing import Any
@@ -11,7 +11,7 @@ from aggopt.errors import TableError
 
 
 def are_equal_frames(one: nw.DataFrame[Any], other: nw.DataFrame[Any]) -> bool:
-    """Return whether two frames of one kind hold the same; what is missing is equal."""
+    """Return whether two frames of one kind are equal; missing values are equal."""
     first, second = one.to_native(), other.to_native()
     if type(first) is not type(second):
         return False
@@ -22,7 +22,7 @@ def are_equal_frames(one: nw.DataFrame[Any], other: nw.DataFrame[Any]) -> bool:
 
 
 def check_comparable(frame: nw.DataFrame[Any]) -> None:
-    """Refuse decimals that are signalling NaNs: even to count what is missing fails."""
+    """Refuse decimals that are signalling NaNs: even counting missing ones fails."""
     wrong = []
     for name in frame.columns:
         try:

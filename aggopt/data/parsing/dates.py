@@ -39,7 +39,7 @@ def parse_date_columns(
 def find_clocks(
     frame: nw.DataFrame[Any], names: Iterable[str], types: Types, but: Container[str]
 ) -> dict[str, Clock]:
-    """Return what those columns count that are dates, by name; `but` some.
+    """Return the clocks of the columns that are dates, by name; `but` some.
 
     Raises
     ------

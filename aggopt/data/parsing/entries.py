@@ -1,7 +1,7 @@
 """Entries of a confidential attribute as the numbers or the text that they spell.
 
-The same table in memory and in a file gives the same: what a file repeats as one text
-is one value, and what it has apart is refused rather than read as one.
+A table in memory and its file give equal results.  Values that a file writes as one
+text are one value.  Values that a file keeps apart are refused rather than read as one.
 """
 
 import re
@@ -36,7 +36,7 @@ Entries = np.ndarray[Any, np.dtype[np.object_]]
 
 
 def list_entries(column: nw.Series[Any]) -> Entries:
-    """Return the entries (n,) of a column as they are: no whole number is rounded.
+    """Return the entries (n,) of a column unchanged; whole numbers are not rounded.
 
     Raises
     ------
@@ -61,14 +61,14 @@ def list_entries(column: nw.Series[Any]) -> Entries:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What the entries of a column mean.
+    """The values of a column's entries.
 
     Attributes
     ----------
     distinct : (m,)
-        The values there are; None for what is missing.
+        The distinct values; None for missing ones.
     which : (n,)
-        Which of them each record has.
+        Index of each record's value among them.
     """
 
     distinct: Entries = field(repr=False)
@@ -99,10 +99,10 @@ class Moment(int):
 
 
 def entry_reader(decimal: str) -> Entry:
-    """Return what makes of an entry the number that it is or spells, or text.
+    """Return the function that reads an entry as the number that it spells, or as text.
 
-    What is missing, or is text that stands for it in a CSV file, becomes None; an
-    infinite number the text that a file has for it.
+    Missing entries, or text that represents them in a CSV file, become None.  An
+    infinite number becomes its text in a file.
     """
     number = re.compile(_NUMBER.replace(r"\.", re.escape(decimal)))
 
@@ -161,10 +161,10 @@ def is_date(value: object) -> bool:
 
 
 def is_doubtful(value: object) -> bool:
-    """Whether a value is text that often stands for what is missing.
+    """Whether a value is text that often represents missing values.
 
-    It counts as a value of its own all the same; "none", which may be an answer, is
-    not among them.
+    It still counts as a value of its own.  "none", which may be an answer, is not
+    included.
     """
     return isinstance(value, str) and value.lower() in _DOUBTFUL
 

@@ -1,7 +1,7 @@
-"""What the entries of a column of text spell: numbers, truth values, or names.
+"""Types that the entries of a text column spell: numbers, truth values, or names.
 
-It is found block by block, and adds up: a column has the type that all its entries
-have, wherever in a file they stand.
+They are inferred block by block and added up: a column has the type of all its entries,
+at any place in a file.
 """
 
 import re
@@ -26,7 +26,7 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?inf(inity)?$"
 
 @dataclass(frozen=True)
 class Spelling:
-    """What entries of text spell.
+    """The types that entries of text spell.
 
     Truth values are spelled in one way throughout: as this package writes them (True),
     as R and Excel do (TRUE), or as SQL does (true); t and f might as well be codes.
@@ -34,13 +34,13 @@ class Spelling:
     Attributes
     ----------
     there, words
-        How many are not missing, and how many of these are no numbers.
+        The numbers of entries that are not missing, and of those that are not numbers.
     truths
         Whether all are truth values, by each way to spell them.
     whole, plain
         Whether all are whole numbers, and spelled as such are: not 01, not +1.
     beyond
-        How many numbers are so large that they would be read as infinite.
+        The number of numbers that are read as infinite because of their size.
     doubtful
         Whether, among words, some may be meant as a number or a truth.
     """
@@ -55,7 +55,7 @@ class Spelling:
 
     @classmethod
     def of(cls, column: pa.ChunkedArray, how: Input) -> "Spelling":
-        """Return what a column of text spells."""
+        """Return the spelling of a column of text."""
         entries = strip_blanks(column).drop_null()
         there = len(entries)
         if not there:
@@ -77,7 +77,7 @@ class Spelling:
         )
 
     def __add__(self, other: "Spelling") -> "Spelling":
-        """Return what the entries of both spell."""
+        """Return the spelling of the entries of both."""
         both = zip(self.truths, other.truths, strict=True)
         return Spelling(
             there=self.there + other.there,
@@ -91,7 +91,7 @@ class Spelling:
 
     @property
     def truth(self) -> str:
-        """How truth is spelled if all are truth values, else ""."""
+        """The spelling of truth if all are truth values, else ""."""
         found = zip(_TRUTH, self.truths, strict=True)
         return next((pair[0] for pair, all_ in found if all_ and self.there), "")
 
@@ -102,12 +102,12 @@ class Spelling:
 
     @property
     def mixed(self) -> int:
-        """How many are words where all must be numbers, or else all truth values."""
+        """The number of words if all must be numbers, or else all truth values."""
         return 0 if self.truth else self.words
 
     @property
     def type(self) -> pa.DataType:
-        """What all are: numbers, truth values, or text."""
+        """The type of all entries: numbers, truth values, or text."""
         if self.truth:
             return pa.bool_()
         if self.words:
@@ -116,14 +116,14 @@ class Spelling:
 
     @property
     def type_of_names(self) -> pa.DataType:
-        """The same of names, which are numbers only if each is spelled as such are."""
+        """The type of names, which are numbers only if each is spelled as one."""
         as_is = bool(self.truth) or (self.whole and self.plain)
         return self.type if as_is else pa.string()
 
     def read(
         self, column: pa.ChunkedArray, type: pa.DataType, how: Input
     ) -> pa.ChunkedArray:
-        """Return a column of text as one of these types, null for what is missing."""
+        """Return a column of text as one of these types; missing entries are null."""
         if pa.types.is_string(type):
             return blank_missing(column)
         entries = strip_blanks(column)
@@ -133,13 +133,13 @@ class Spelling:
 
 
 def blank_missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return entries as they are, null where they stand for what is missing."""
+    """Return entries unchanged, null if they represent missing values."""
     missing = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(MISSING))
     return pc.if_else(missing, pa.scalar(None, pa.string()), column)
 
 
 def strip_blanks(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return entries without blanks around them, null where they say "missing"."""
+    """Return entries without blanks around them, null if they are missing."""
     trimmed = pc.utf8_trim_whitespace(column)
     missing = pc.is_in(trimmed, pa.array(MISSING))
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
@@ -154,7 +154,7 @@ def spell_numbers(entries: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
 def _numbers(
     entries: pa.ChunkedArray, type: pa.DataType, how: Input
 ) -> pa.ChunkedArray:
-    """Return entries that spell numbers as such."""
+    """Return entries that spell numbers as numbers."""
     if pc.any(pc.starts_with(entries, "+")).as_py():
         entries = pc.replace_substring_regex(entries, r"^\+", "")
     if how.decimal != ".":

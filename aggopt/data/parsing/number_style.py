@@ -1,4 +1,4 @@
-"""In which style numbers are written, by which a number says how it was spelled.
+"""Styles of written numbers, which restore the spelling of a number.
 
 Entries come back from the numbers that they spell if all are written in one style: with
 so many decimals, or with as few digits as tell them apart.  250.1 and 250.10, or 1e5
@@ -21,7 +21,7 @@ _FEW, _SOME = 4, 5  # zeros from which on R does, behind and before one digit
 
 @dataclass(frozen=True)
 class NumberStyle:
-    """How entries that spell numbers are written.
+    """The style of entries that spell numbers.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Columns of numbers, dates counted among them: as floats, and what they must be."""
+"""Columns of numbers and dates: as floats, and their requirements."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -40,7 +40,7 @@ def check_numbers(
     *,
     part: bool = False,
 ) -> None:
-    """Refuse columns that are no numbers, have holes, or more digits than floats have.
+    """Refuse columns that are not numbers, have holes, or exceed the digits of floats.
 
     Of the columns with `clocks`, holes alone: how they are counted refuses the others.
     Those that are `kept` may have holes, and one value at least, but in a `part` of a
@@ -49,7 +49,7 @@ def check_numbers(
     Raises
     ------
     TableError
-        There are such columns; the first of these reasons is said.
+        Some columns are refused; the message has the first of these reasons.
     """
     plain = [name for name in names if name not in clocks]
     _check_types(frame, plain)

@@ -43,7 +43,7 @@ def find_declared_types(
     roles: Roles,
     attributes: Mapping[str, AttributeSection],
 ) -> dict[str, pa.DataType]:
-    """Return the types of quasi-identifiers, weights and wishes by what they spell.
+    """Return the types that quasi-identifiers, weights and wishes spell.
 
     Raises
     ------
@@ -88,9 +88,9 @@ def _require_within(
 
 
 def parse_column(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
-    """Return the column as numbers, or truth values, and how many are words.
+    """Return the column as numbers, or truth values, and the number of words.
 
-    What is missing is null; a column with words stays as it is.
+    Missing entries are null; a column with words is unchanged.
     """
     found = Spelling.of(column, how)
     if found.mixed:
@@ -99,7 +99,7 @@ def parse_column(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, 
 
 
 def count_missing_words(column: pa.ChunkedArray) -> int:
-    """Return how many entries are text that a CSV file has for what is missing."""
+    """Return the number of entries with text that represents missing values."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
@@ -108,7 +108,7 @@ def count_missing_words(column: pa.ChunkedArray) -> int:
 
 
 def blank_non_numbers(column: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
-    """Return a column of text with nothing in place of entries that are no numbers."""
+    """Return a column of text with entries that are not numbers removed."""
     entries = strip_blanks(column)
     numeric = pc.fill_null(spell_numbers(entries, how), False)
     return pc.if_else(numeric, entries, pa.scalar(""))

@@ -1,4 +1,4 @@
-"""Text that is no Unicode, which no file can hold."""
+"""Refuse text that is not Unicode, which no file can contain."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from aggopt.errors import TableError
 
 
 def check_text(frame: nw.DataFrame[Any]) -> None:
-    """Refuse columns with text that is no Unicode.
+    """Refuse columns with text that is not Unicode.
 
     Raises
     ------

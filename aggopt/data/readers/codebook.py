@@ -1,6 +1,6 @@
-"""What a statistical file says of a column beside its values: labels, missing codes.
+"""Codebooks of statistical files: labels of columns and codes, and missing codes.
 
-It travels with a table in the metadata of its fields, which a release drops.
+A codebook is stored with a table in the metadata of its fields, which a release drops.
 """
 
 import json
@@ -17,21 +17,21 @@ _KEY = b"aggopt.codebook"
 
 @dataclass(frozen=True)
 class Codebook:
-    """What a file says of one column.
+    """The entry of a codebook on one column.
 
     Attributes
     ----------
     label
         Of the column, in words; "" if it has none.
     texts
-        The text that stands for each code, in the order of the codes.
+        The text of each code, in the order of the codes.
     ordered
-        Whether the file says that this order has a meaning.
+        Whether the file marks this order as meaningful.
     missing
-        First and last of the codes that stand for what is missing.
+        First and last of the codes for missing values.
     labelled, plain
-        How many entries have a text, and how many have none, where it is not clear
-        whether they are codes or numbers; 0 and 0 where it is.
+        The numbers of entries with and without a text if they may be codes or numbers;
+        otherwise 0 and 0.
     """
 
     label: str = ""
@@ -52,12 +52,12 @@ class Codebook:
         return dict(self.texts)
 
     def named(self, codes: Iterable[Code | None]) -> list[str | None]:
-        """Return texts for codes (n,), spelled as numbers where there is none."""
+        """Return texts for codes (n,); codes without text are spelled as numbers."""
         names = self.names
         return [None if c is None else names.get(c, spell_code(c)) for c in codes]
 
     def codes(self, entries: Iterable[str | None]) -> list[Code | None] | None:
-        """Return codes for texts (n,); None if one of them stands for no code."""
+        """Return codes for texts (n,); None if a text has no code."""
         known = {text: code for code, text in self.texts}
         ends = (end for pair in self.missing for end in pair)
         text_codes = any(isinstance(code, str) for code in (*known.values(), *ends))
@@ -72,7 +72,7 @@ class Codebook:
         return made
 
     def stands_for_missing(self, code: Code | None) -> bool:
-        """Whether the file says of a code that it stands for what is missing."""
+        """Whether the file declares that a code represents missing values."""
         return code is not None and any(lo <= code <= hi for lo, hi in self.missing)
 
 
@@ -92,7 +92,7 @@ def _number(entry: str) -> float | None:
 
 
 def attach_codebooks(table: pa.Table, books: Mapping[str, Codebook]) -> pa.Table:
-    """Return a table that says of its columns what a file says of them."""
+    """Return a table with its codebooks in the metadata."""
     fields = []
     for field in table.schema:
         codebook_text = json.dumps(asdict(books.get(field.name, Codebook())))
@@ -101,7 +101,7 @@ def attach_codebooks(table: pa.Table, books: Mapping[str, Codebook]) -> pa.Table
 
 
 def read_codebook(field: pa.Field) -> Codebook:
-    """Return what was said of a column; nothing if nothing was."""
+    """Return the codebook of a column; empty if it has none."""
     codebook_text = (field.metadata or {}).get(_KEY)
     if codebook_text is None:
         return Codebook()
@@ -112,7 +112,7 @@ def read_codebook(field: pa.Field) -> Codebook:
 
 
 def read_codebooks(data: Any) -> dict[str, Codebook]:
-    """Return what was said of the columns of a table of Arrow's, by name."""
+    """Return the codebooks of an Arrow table's columns, by name."""
     if not isinstance(data, pa.Table):
         return {}
     return {field.name: read_codebook(field) for field in data.schema}
@@ -121,9 +121,9 @@ def read_codebooks(data: Any) -> dict[str, Codebook]:
 def published_books(
     books: Mapping[str, Codebook], names: Iterable[str], masked: Container[str]
 ) -> dict[str, Codebook]:
-    """Return what may be said of the columns of a release: of masked numbers no code.
+    """Return the codebooks of a release's columns; masked numbers keep no codes.
 
-    A mean has no text of a code, and is none that stands for what is missing.
+    A mean has no text of a code, and does not represent a missing value.
     """
     found = {name: books[name] for name in names if name in books}
     return {

@@ -1,4 +1,4 @@
-"""What each column of a table looks like: its type and counts, never an entry."""
+"""Profiles of the columns of a table: types and counts, never an entry."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -37,18 +37,20 @@ _OTHER_DATE += rf"|^\d{{4}}[./]\d{{1,2}}[./]\d{{1,2}}{_TIME}"
 
 @dataclass(frozen=True, eq=False)
 class ColumnProfile:
-    """What a column looks like.
+    """The profile of a column.
 
     Attributes
     ----------
     type
         In words: "whole numbers", "text", ...
     records, missing
-        How many entries there are, and how many of them are missing.
+        The number of entries, and the number of missing ones.
     counts : (different,)
-        How many records have each entry, in no order; None if none can be compared.
+        The number of records with each entry, unordered; None if entries cannot be
+        compared.
     words
-        How many entries of text in a CSV file are no numbers, by either decimal point.
+        The number of text entries in a CSV file that are not numbers, by either decimal
+        point.
     whole
         Whether they are whole numbers, if need be spelled 3.0, as where some miss.
     numbered
@@ -56,18 +58,18 @@ class ColumnProfile:
     thousands
         Whether each decimal comma stands where thousands may be separated.
     label
-        What a statistical file calls the column, in words; "" if nothing.
+        The label of the column in a statistical file; "" without one.
     coded
-        Whether its entries are texts that such a file has for codes.
+        Whether its entries are the texts of codes in a statistical file.
     blank : (different,)
         Which entries of text, in the order of `counts`, have blanks or digits.
     codes
         Whether its entries look like numbers of persons or things: whole numbers, or
         text with digits and without blanks.
     numbers
-        What its numbers are like; None of what are none.
+        The profile of its numbers; None if they are not numbers.
     formats
-        In which formats dates, not as ISO 8601 spells them, are dates.
+        Formats that read its entries as dates, other than ISO 8601.
     """
 
     name: str
@@ -88,7 +90,7 @@ class ColumnProfile:
 
     @property
     def different(self) -> int | None:
-        """How many different entries there are, apart from what is missing."""
+        """The number of different entries, without missing ones."""
         return None if self.counts is None else len(self.counts)
 
     @property
@@ -147,7 +149,7 @@ class ColumnProfile:
         return self.whole and perhaps_codes(self.different or 0, there)
 
     def rare(self, k: int) -> int:
-        """Return how many names fewer than k records have; 0 of what is no name."""
+        """Return the number of names that fewer than k records have; 0 if not names."""
         if self.counts is None or self.type not in NAMES:
             return 0
         return int((self.counts < k).sum())
@@ -161,12 +163,12 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class NumberProfile:
-    """What the numbers of a column are like.
+    """The profile of the numbers of a column.
 
     Attributes
     ----------
     least, mean
-        Of those that are there.
+        The least and the mean of the present numbers.
     alike
         Whether they may number something: most have as many digits, or they leave few
         numbers out, and none is below 0.
@@ -181,7 +183,7 @@ class NumberProfile:
 
     @classmethod
     def of(cls, x: F64, *, different: int) -> "NumberProfile":
-        """Return that of numbers (n,), of which so many differ."""
+        """Return the profile of numbers (n,), of which `different` are distinct."""
         least = float(x.min())
         span = float(x.max()) - least  # a float of Python's is inf without a warning
         digits = np.floor(np.log10(np.maximum(np.abs(x), 1)))
@@ -196,7 +198,7 @@ class NumberProfile:
 def profile_columns(
     table: pa.Table, how: Input | None = None
 ) -> Iterator[ColumnProfile]:
-    """Yield what each column looks like; with `how`, that of text in a CSV file."""
+    """Yield the profile of each column; `how` describes text in a CSV file."""
     for field_ in table.schema:
         name, column, book = field_.name, table[field_.name], read_codebook(field_)
         look = _look(name, column) if how is None else _of_text(name, column, how)

@@ -55,7 +55,7 @@ def check_csv(path: Path, how: Input) -> CsvShape:
             widths = Counter(map(len, lines))
             if lines.line_num == 1 + widths.total() and _alike(widths, len(names)):
                 return CsvShape(tuple(names), _records(widths, len(names)), 0)
-            stream.seek(0)  # once more, to say what is wrong, and where
+            stream.seek(0)  # again, to find the error and its line
             lines = _lines(stream, how)
             next(lines)
             return _walked(path, lines, tuple(names), how)
@@ -72,7 +72,7 @@ def _lines(stream: TextIO, how: Input) -> Any:
 
 
 def _opening(stream: TextIO, how: Input) -> int:
-    """Return the line on which the quote opens that breaks the rules.
+    """Return the line on which the quote that breaks the rules opens.
 
     The reader names the line on which it gives up: the last one of the file, if a quote
     is never closed.
@@ -104,7 +104,7 @@ def _opening(stream: TextIO, how: Input) -> int:
 
 
 def _behind_quoted(line: str, place: int) -> tuple[int, bool]:
-    """Return where a quoted entry ends, and whether it goes on in the next line."""
+    """Return the end of a quoted entry, and whether it continues in the next line."""
     while (end := line.find('"', place)) >= 0:
         if line[end + 1 : end + 2] != '"':
             return end + 1, False
@@ -118,7 +118,7 @@ def _alike(widths: Counter[int], columns: int) -> bool:
 
 
 def _records(widths: Counter[int], columns: int) -> int:
-    """Return how many there are; an empty line is one where there is one column."""
+    """Return the number of records; an empty line is one if the file has one column."""
     return widths[columns] + (widths[0] if columns == 1 else 0)
 
 

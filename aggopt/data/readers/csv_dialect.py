@@ -1,7 +1,7 @@
-"""How a CSV file is written, found by looking at it: its separator, its decimal point.
+"""Detect the format of a CSV file: its separator and its decimal point.
 
-A separator is one that cuts each line into as many entries as the header; the package's
-strict rules then hold for the whole file as ever.
+A separator is one that cuts each line into as many entries as the header.  The
+package's strict rules then apply to the whole file as usual.
 """
 
 import csv
@@ -30,15 +30,15 @@ def read_with_dialect(
     decimal: str | None = None,
     encoding: str = UTF_8,
 ) -> tuple[pa.Table, Input]:
-    """Return the table in a file, as it is written, and how that is.
+    """Return the unconverted table in a file, and the file's format.
 
-    What is not given is looked for, but for the encoding, which bytes do not tell.
-    Entries may span lines: who masks refuses that unless the job allows it.
+    Omitted settings are detected, except the encoding, which bytes do not show.
+    Entries may span lines; masking refuses that unless the job allows it.
 
     Raises
     ------
     TableError, JobError
-        As `as_written`; the separator or the decimal point is none that is known.
+        As `as_written`; the separator or the decimal point is unknown.
     """
     check_ending(path)
     require_regular(path)
@@ -54,7 +54,7 @@ def read_with_dialect(
 
 
 def may_be_thousands(column: pa.ChunkedArray) -> bool:
-    """Whether each comma of a column of text may stand between thousands."""
+    """Whether each comma of a column of text may separate thousands."""
     commas = pc.match_substring(strip_blanks(column), ",")
     found = strip_blanks(column).filter(commas)
     if not len(found):
@@ -94,7 +94,7 @@ def _numbers(row: list[str]) -> int:
 
 
 def _decimal(table: pa.Table, separator: str) -> str:
-    """Return the decimal point by which more columns are numbers."""
+    """Return the decimal point with which more columns are numbers."""
     if separator == ",":
         return "."
     points = {

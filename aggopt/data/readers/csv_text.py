@@ -36,12 +36,12 @@ def read_text_table(path: Path, how: Input) -> pa.Table:
 
 
 def read_csv_shape(path: Path, how: Input) -> CsvShape:
-    """Return names and number of records of a file that keeps the rules.
+    """Return names and number of records of a valid file.
 
     Raises
     ------
     TableError
-        As `aggopt.data.readers.csv_check.check_csv`; or names stand twice or are empty.
+        As `aggopt.data.readers.csv_check.check_csv`; or names are duplicate or empty.
     """
     shape = check_csv(path, how)
     check_header(shape.names, path.name)

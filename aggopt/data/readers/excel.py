@@ -33,16 +33,16 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 def read_excel(path: Path) -> pa.Table:
     """Return the table in a .xlsx file: its one sheet with anything in it.
 
-    The first row has the names.  Rows without an entry are no records, empty cells and
-    #N/A are missing, and dates without a time of day are dates.  Text that stands for
-    what is missing in a CSV file does so here among numbers, not among text.
+    The first row has the names.  Rows without an entry are not records, empty cells and
+    #N/A are missing, and dates without a time of day are dates.  Text that represents
+    missing values in a CSV file does so here among numbers, not among text.
 
     Raises
     ------
     TableError
         Several sheets, merged cells, formulas or other errors; a column of several
-        types, or without a name; or the file is encrypted, cannot be read, or holds
-        far more than its size says.  No message has an entry, and formulas are not
+        types, or without a name; or the file is encrypted, cannot be read, or is far
+        larger than its stated size.  No message has an entry, and formulas are not
         worked out.
     """
     sheet = _sheet(path)
@@ -147,7 +147,7 @@ def _entry(cell: Any) -> Any:
 
 
 def _kinds(path: Path, columns: dict[str, list[Any]]) -> dict[str, str]:
-    """Return what the entries of each column are; refuse those that mix types."""
+    """Return the type of the entries of each column; refuse mixed types."""
     found, mixed = {}, []
     for name, values in columns.items():
         counts = {kind: sum(map(test, values)) for kind, test in _KINDS.items()}

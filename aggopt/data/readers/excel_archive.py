@@ -1,4 +1,4 @@
-"""What a workbook holds before it is unpacked: sizes, and ranges of many cells.
+"""Contents of a workbook before it is unpacked: sizes, and ranges of many cells.
 
 A .xlsx file is an archive of XML files, whose directory has the size of each.
 """

@@ -1,4 +1,4 @@
-"""Which files hold tables, by their endings, and the packages that some need."""
+"""File formats of tables, by their endings, and the packages that some need."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,18 +34,18 @@ def release_ending(path: Path) -> str:
 
 
 def required_packages(path: Path) -> tuple[str, ...]:
-    """Return the packages that are needed for such a file alone."""
+    """Return the packages that only this type of file needs."""
     needed = _PACKAGES.get(file_ending(path))
     return needed[:1] if needed else ()
 
 
 def check_ending(path: Path, *, written: bool = False) -> None:
-    """Refuse a path whose ending is none of those that are read, or `written`.
+    """Refuse a path whose ending is not one that is read, or `written`.
 
     Raises
     ------
     TableError
-        As said; or the package is missing that reads and writes such files.
+        The ending is unknown, or the package for these files is missing.
     """
     ending = file_ending(path)
     known = WRITTEN if written else ENDINGS

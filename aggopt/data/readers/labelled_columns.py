@@ -1,4 +1,4 @@
-"""Columns of a statistical file: numbers, dates, or the texts that stand for codes."""
+"""Columns of a statistical file: numbers, dates, or the texts of codes."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -19,10 +19,10 @@ _MOST_WHOLE = 2.0**53  # beyond it not every whole number is a float
 def make_column(
     values: Sequence[Any], book: Codebook, *, is_text: bool
 ) -> tuple[pa.Array, Codebook]:
-    """Return the column of the entries (n,) of a file, and what is said of it.
+    """Return the column of the entries (n,) of a file, and its codebook.
 
-    Codes that all have a text become these texts, if no two have the same.  Where only
-    some have one, the book says how many, and the column stays as it is.
+    Codes that all have a text become these texts, if all texts differ.  If only some
+    have one, the codebook has their number, and the column is unchanged.
     """
     if is_text:
         values = [value or None for value in values]
@@ -109,7 +109,7 @@ def _negative_zeros(numbers: Any) -> bool:
 
 
 def _levels(codes: Collection[Code], book: Codebook) -> list[Code]:
-    """Return codes in their order; of an order also those that no record has."""
+    """Return codes in their order; if ordered, also codes that no record has."""
     said = book.names if book.ordered else ()
     rest = (code for code in said if not book.stands_for_missing(code))
     return sorted({*codes, *rest})

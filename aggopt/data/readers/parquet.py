@@ -1,4 +1,4 @@
-"""A Parquet file, and what it takes in memory before it is read."""
+"""Read a Parquet file, after a check of the memory that it needs."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def read_parquet(path: Path) -> pa.Table:
     InfeasibleInputError
         It holds more than the memory that is left.
     pyarrow.ArrowException, OSError
-        It is no such file.
+        It is not a Parquet file.
     """
     with pq.ParquetFile(path) as file:
         check_names(list(file.schema_arrow.names))
@@ -104,7 +104,7 @@ def _longest(chunk: pq.ColumnChunkMetaData) -> int:
 
 
 def _size_of_entries(column: pa.Array) -> int:
-    """Return how many bytes entries take, those of a dictionary written out."""
+    """Return the number of bytes of entries, with dictionary entries written out."""
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
     lengths = pc.binary_length(column.dictionary)

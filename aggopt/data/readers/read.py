@@ -54,12 +54,12 @@ def apply_roles(
     how: Input,
     attributes: Mapping[str, AttributeSection],
 ) -> pa.Table:
-    """Return columns of the table at a path as their roles and the job want them.
+    """Return columns of the table at a path, converted for their roles and the job.
 
     Raises
     ------
     TableError
-        A column that must be numeric holds text, or codes of which some have a text.
+        A column that must be numeric contains text, or codes some of which have a text.
     """
     if is_csv(path):
         return parse_table(table, roles, how, attributes)
@@ -67,14 +67,14 @@ def apply_roles(
 
 
 def read_as_text(path: Path, how: Input, *, keep: Collection[str] = ()) -> pa.Table:
-    """Return the table in a file, each entry of a CSV file as the text that it is.
+    """Return the table in a file, each entry of a CSV file as unchanged text.
 
     Codes that a file declares to be missing are null, but for the columns in `keep`.
 
     Raises
     ------
     TableError
-        The file does not exist, is no plain file, has another ending, or cannot be
+        The file does not exist, is not a plain file, has another ending, or cannot be
         read.  The message never quotes the file.
     """
     check_ending(path)

@@ -1,4 +1,4 @@
-"""Read files of SPSS, Stata and SAS: values, with what the file says of each column."""
+"""Read files of SPSS, Stata and SAS: values, and the codebook of each column."""
 
 import warnings
 from collections.abc import Collection, Mapping
@@ -70,7 +70,7 @@ def read_statistical(path: Path, keep: Collection[str] = ()) -> pa.Table:
 
 
 def _parsed(path: Path, **how: Any) -> tuple[Entries, Any]:
-    """Return the entries of each column, and what the file says of them."""
+    """Return the entries of each column, and the metadata of the file."""
     import pyreadstat
 
     ending = file_ending(path)
@@ -98,7 +98,7 @@ def _raw(path: Path, names: list[str], **how: Any) -> tuple[Entries, Any]:
 
 
 def _declared(path: Path, names: list[str]) -> dict[str, Any]:
-    """Return the ranges of codes that stand for what is missing in these columns."""
+    """Return the ranges of codes for missing values in these columns."""
     if not names:
         return {}
     about = _raw(path, names, user_missing=True, metadataonly=True)[1]

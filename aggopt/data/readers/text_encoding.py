@@ -1,4 +1,4 @@
-"""The encoding of a text file: refused where the bytes show that it is another one."""
+"""The encoding of a text file: refused if the bytes show another one."""
 
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def require_encoding(path: Path, encoding: str) -> None:
 
 
 def encoding_error_text(encoding: str) -> tuple[str, str]:
-    """Return what is wrong with a file that is not in an encoding, and what to do."""
+    """Return the error text for a file in another encoding, and the remedy."""
     if encoding == UTF_8:
         return "is not UTF-8 text", (
             f'if Windows in Western Europe wrote it, write encoding = "{CP1252}" '
