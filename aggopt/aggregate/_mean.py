@@ -65,7 +65,7 @@ def mean(
         the published attribute has the mean and the variance of the original:
         x' = x_C / sigma_C on z-scores.  "covariance": all attributes have the means,
         variances, covariances and correlations of the originals; the model is stated
-        in `aggopt.models.covariance_mean`. The returned centroids have the least
+        in `aggopt.models.covariance_mean`.  The returned centroids have the least
         squared error among all that keep these moments.  A table sets it by column,
         each column once: {"covariance": [0, 2], "variance": [1]}, where "covariance"
         may be several lists of columns, each with its own.  {"regression": [0, 2]}
@@ -74,7 +74,7 @@ def mean(
     response : (n,)
         The response of a regression, which is published unchanged with the attributes.
     lower, upper
-        Least and largest published value, as in `p3m`. Means are within, because
+        Least and largest published value, as in `p3m`.  Means are within, because
         originals must be.  Centroids moved to keep more than the mean are the nearest
         ones within the bounds.  If stretched means would leave the bounds, the result
         is that of the model `aggopt.models.p3m`, or for the covariance

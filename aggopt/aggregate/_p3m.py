@@ -61,7 +61,7 @@ def p3m(
         r |z|, z the record's z-score.
     importance
         Weight of the request, from 0 to 1 (a demand: the distance is then exact): a
-        number, (d,) or (n, d). A value at an exact distance reveals the original to an
+        number, (d,) or (n, d).  A value at an exact distance reveals the original to an
         attacker who knows or guesses delta, because the standard deviation is
         published: pass `with_margins(X, labels, delta)`, as `aggopt.mask` does.
     alpha
@@ -78,12 +78,12 @@ def p3m(
     keep
         "variance": the mean and variance of each attribute, which is solved separately.
         "covariance": also every covariance and correlation; all attributes are one
-        program, `aggopt.models.p3m_joint`. Its own solver, "stiefel", is local, with a
+        program, `aggopt.models.p3m_joint`.  Its own solver, "stiefel", is local, with a
         bound; the certificate is of all attributes that vary.  A table sets it by
         column, each column once: {"covariance": [0, 2], "variance": [1]}, where
         "covariance" may be several lists of columns, each a program of its own.
         {"regression": [0, 2]} keeps the covariance of these columns, and their
-        covariances with `response`. This keeps the coefficients of its regression on
+        covariances with `response`.  This keeps the coefficients of its regression on
         them.
     response : (n,)
         The response of a regression, which is published unchanged with the attributes.

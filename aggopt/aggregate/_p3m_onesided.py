@@ -46,7 +46,7 @@ def p3m_onesided(
 
     The model is stated in `aggopt.models.p3m_onesided`, the model of all attributes at
     once (keep = "covariance") in `aggopt.models.p3m_onesided_joint`; arguments, result
-    and errors are as in `p3m`. A demand (importance 1) is kept as a least distance;
+    and errors are as in `p3m`.  A demand (importance 1) is kept as a least distance;
     if it binds, the value is exactly at this distance and reveals the original, unless
     `delta` comes from `with_margins`.
 

@@ -20,13 +20,13 @@ class Roles(BaseModel):
     Attributes
     ----------
     identifier
-        Identifies a record directly (name, passport number). Dropped from every
+        Identifies a record directly (name, passport number).  Dropped from every
         release.
     quasi_identifier
-        Known to others and identifying in combination (age, income, region). Masked:
+        Known to others and identifying in combination (age, income, region).  Masked:
         one value per group is published.  Written `quasi-identifier` in a job file.
     confidential
-        Must not be revealed about a person by a release (diagnosis, salary). Published
+        Must not be revealed about a person by a release (diagnosis, salary).  Published
         unchanged.
     other
         Neither known to others nor confidential.  Published unchanged.

@@ -79,11 +79,11 @@ def mask(
     progress
         Called with the name of the step and the share of it that is done.
     secret
-        The secret of a release to repeat (as `aggopt.repeat` does). It determines the
-        margins and the order. Drawn when omitted.
+        The secret of a release to repeat (as `aggopt.repeat` does).  It determines the
+        margins and the order.  Drawn when omitted.
     trust
-        Files of code that the job may name. They can read the originals, and run with
-        your rights. No other file that the job names is run.
+        Files of code that the job may name.  They can read the originals, and run with
+        your rights.  No other file that the job names is run.
 
     Returns
     -------

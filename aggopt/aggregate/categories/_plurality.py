@@ -57,7 +57,7 @@ def plurality(
     groups : (n,)
         Group of each record, 0..m-1.
     order, tree
-        As in `aggopt.encoding.AttributeType`. Without them all values are equally far
+        As in `aggopt.encoding.AttributeType`.  Without them all values are equally far
         apart, except in a categorical column with an order.
     publish : "leaf", "node" or "ancestor"
         "leaf" publishes a level that some record has; of a tree "node" any node, and

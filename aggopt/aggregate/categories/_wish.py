@@ -61,7 +61,7 @@ def wish(
 
     As many records as possible, by importance, are published with a category at their
     requested distance.  Each category is published as often as before, within `slack`,
-    and the loss is at most a `budget`. The model is stated in
+    and the loss is at most a `budget`.  The model is stated in
     `aggopt.models.category_wish`.
 
     Parameters
@@ -87,7 +87,7 @@ def wish(
     seed : int
         Seed of the choice among equivalent groups.
     weights : (n,)
-        As in `frequencies`. The request of a record is unweighted and counts once.
+        As in `frequencies`.  The request of a record is unweighted and counts once.
 
     Returns
     -------

@@ -48,7 +48,7 @@ class AggregatedTable:
     values : (n, d)
         Numbers in original units, nodes of the domain of a category.
     certificates
-        One for each quasi-identifier, by name and in order. Attributes solved together
+        One for each quasi-identifier, by name and in order.  Attributes solved together
         share one, under their names.
     notes
         Notes on the categories.

@@ -49,7 +49,7 @@ def margin_arguments(
 ) -> dict[str, Floats]:
     """Return arguments (n, d) for the aggregation; an empty dictionary if none shifts.
 
-    `delta` (n, d) and `alpha` replace those of the job. The margins come from the
+    `delta` (n, d) and `alpha` replace those of the job.  The margins come from the
     secret of the release, and their share of their width does not depend on the delta.
 
     Raises

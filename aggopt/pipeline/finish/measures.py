@@ -97,12 +97,12 @@ def measure_release(
 ) -> Assessment:
     """Return the measures of a release; SL uses the requests of records, if any.
 
-    `extra` are the user's own measures. Losses are weighted if records have weights.
+    `extra` are the user's own measures.  Losses are weighted if records have weights.
     Requests are then in weighted standard deviations, and SL in unweighted ones.
 
     All attributes have equal weights, regardless of the job, so that releases of one
-    table can be compared. More than `whole` records are linked in blocks: see
-    `aggopt.measure.linkage`. Records that miss a quasi-identifier are left out.
+    table can be compared.  More than `whole` records are linked in blocks: see
+    `aggopt.measure.linkage`.  Records that miss a quasi-identifier are left out.
 
     An attacker knows the strata and the weights that are published, and searches the
     records that share them. If records belong to units, a link to the right unit counts

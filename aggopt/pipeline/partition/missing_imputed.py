@@ -73,7 +73,7 @@ def partition_incomplete(
 
     With `repair`, its progress callback, the groups satisfy all requirements of the
     job. They are within `strata`, if given. Records may have `weights` (n,). `require`
-    checks the values that groups keep. If k counts `units` (n,), present values are
+    checks the values that groups keep.  If k counts `units` (n,), present values are
     counted by units, too.
 
     Raises

@@ -201,7 +201,7 @@ def partition_by_patterns(
     """Return groups of records whose values are missing in equal attributes.
 
     Each pattern, within a stratum if strata are given, is a part of the table, see
-    `partition_within`. `require` checks the values that are kept.
+    `partition_within`.  `require` checks the values that are kept.
 
     Raises
     ------

@@ -161,7 +161,7 @@ def adopt(
     """Return the published values of a solved problem, judged by its model.
 
     Objective and violation are those of the declared model at the problem's centroids,
-    whatever was added to the problem and however it was solved. Nothing is proven.
+    whatever was added to the problem and however it was solved.  Nothing is proven.
 
     Parameters
     ----------

@@ -55,9 +55,9 @@ def export(
 ) -> ExportedProgram:
     """Write the program of an attribute for other solvers, and return its files.
 
-    Pyomo writes it; HiGHS does if the model is declared only in cvxpy. Names of rows
+    Pyomo writes it; HiGHS does if the model is declared only in cvxpy.  Names of rows
     and columns mean nothing, but the numbers are the originals, standardised: both
-    files are readable only by their owner (mode 0600). Do not share them.
+    files are readable only by their owner (mode 0600).  Do not share them.
 
     Parameters
     ----------

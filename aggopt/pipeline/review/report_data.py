@@ -61,7 +61,7 @@ def read_report_data(
 ) -> Facts:
     """Return the facts of a report on the release at `masked`, counted in the file.
 
-    Its manifest is next to it, or in the `folder`. With the `original` the two tables
+    Its manifest is next to it, or in the `folder`.  With the `original` the two tables
     are compared, which needs the key; `private` adds facts that only the office may
     see. The requirements are read from the manifest. They must be equal to those of the
     job file `asked`, if given.
