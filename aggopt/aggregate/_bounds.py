@@ -33,7 +33,7 @@ class Bounds(NamedTuple):
             Another shape or type, an entry that is not a number, or lower is not below
             upper.
         TableError
-            Originals lie beyond them: so would means of groups.
+            Originals are beyond them: means of groups would be, too.
         """
         d = X.shape[1]
         found = cls(_ends(lower, -np.inf, "lower", d), _ends(upper, np.inf, "upper", d))

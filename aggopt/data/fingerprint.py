@@ -12,8 +12,8 @@ _PLAIN = "biuf"  # kinds of numbers that are their bytes
 def fingerprint(frame: nw.DataFrame[Any]) -> str:
     """Return the SHA-256 of the names and entries of a table, in hexadecimal.
 
-    Numbers without holes count by their value as they lie in memory, everything else
-    as it is spelled; so that the same file has the same fingerprint each time.
+    Numbers without holes count by their value in memory, and all other entries by their
+    spelling.  A file has one fingerprint on every reading.
     """
     found = hashlib.sha256()
     for name in frame.columns:

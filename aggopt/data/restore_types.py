@@ -13,7 +13,7 @@ from aggopt.errors import TableError
 def replace_values(
     column: nw.Series[Any], values: Floats, round_integers: bool
 ) -> nw.Series[Any]:
-    """Return a column with other values (n,), whole ones if asked, else floats.
+    """Return a column with other values (n,), whole ones if requested, else floats.
 
     nan is a missing value: null, or nan in a column without null.
     """

@@ -90,10 +90,11 @@ class Table:
     ) -> "Table":
         """Return the table of `data`, checked against `roles`.
 
-        The columns of a NumPy array are called "0", "1", ...  `attributes` says of
-        quasi-identifiers what their types do not, `missing` what happens to holes.  A
+        The columns of a NumPy array are called "0", "1", ... `attributes` has the
+        declared types of quasi-identifiers, `missing` the treatment of holes.  A
         release is `like` the table that it was made from: it has the same levels, dates
-        count from the same day, and holes may be where they may be there.
+        count from the same day, and may have holes in the columns that may have them
+        there.
 
         Raises
         ------
@@ -153,11 +154,10 @@ class Table:
         return nodes
 
     def encoded(self, weights: str, sampling: Floats | None = None) -> Encoded | None:
-        """Return the quasi-identifiers as they are encoded; None where X will do.
+        """Return the encoded quasi-identifiers; None if X is sufficient.
 
-        That is where all are plain numbers, grouped without strata and without
-        `sampling` weights (n,) that differ.  Where values are missing, so are
-        coordinates: they are nan.
+        X is sufficient if all are plain numbers, grouped without strata and without
+        unequal `sampling` weights (n,). Coordinates of missing values are nan.
         """
         quasi = self.frame.select(*self.roles.quasi_identifier)
         if self.kept and (absent := np.isnan(self.matrix())).any():
@@ -191,8 +191,8 @@ class Table:
         quasi-identifier becomes a float, or with `round_integers` the nearest value its
         own type can hold, as a date does always; so do those that are named among
         `integers`.  Of a category the values are nodes of its domain; `levels` has the
-        entries of each, where these records are some of all.  Dates are multiples of so
-        many of their units as `steps` says.  What is nan is published as missing.
+        entries of each, where these records are some of all.  Dates are multiples of
+        `steps` of their units.  nan is published as missing.
         """
         masked = [
             publish_nodes(self.frame[name], self.domains[name], x, levels.get(name))

@@ -30,9 +30,9 @@ class Engine(Section):
     Attributes
     ----------
     name
-        "memory": the table is in memory, and comes out as a table.  "local" and "dask":
-        a folder of Parquet files becomes another, whatever its size; by processes of
-        this machine, or by Dask.
+        "memory": the table is in memory, and the result is a table.  "local" and
+        "dask": a folder of Parquet files becomes another, whatever its size; by
+        processes of this machine, or by Dask.
     block
         Records that are partitioned together, about.
     borders
@@ -40,7 +40,7 @@ class Engine(Section):
         it: about a third more work, and less loss.
     work
         The folder for files in between, which hold originals (mode 0700, removed at the
-        end, and kept after Ctrl-C and SIGTERM); beside the output when omitted.  All
+        end, and kept after Ctrl-C and SIGTERM); next to the output when omitted.  All
         processes must see it.
     resume
         Resume a run of this job, to this folder, that was ended by Ctrl-C, SIGTERM or a

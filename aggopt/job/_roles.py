@@ -1,4 +1,4 @@
-"""The role of each attribute of a table.  There are no default roles."""
+"""The role of each attribute of a table.  Roles have no defaults."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -107,7 +107,7 @@ def _reference_costs(model: OwnModel, data: Any, how: OwnOptions) -> Iterator[fl
 def certified(
     model: OwnModel, found: Answer, status: Status, best: Judged, size: float | None
 ) -> Certificate:
-    """Return the certificate of centroids, as they were judged.
+    """Return the certificate of judged centroids.
 
     Their gap is relative to `size`, or to their cost if it is None.
     """

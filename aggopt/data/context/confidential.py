@@ -108,10 +108,10 @@ def make_confidential(
     entry: Entry,
     counts: I64 | None = None,
 ) -> Confidential:
-    """Return a confidential attribute of these values, and what is asked of it.
+    """Return a confidential attribute of these values, and its requirements.
 
-    With `counts`, so many records of a table have each of the values, and what is
-    required is measured against all of them.  Raises as `confidential_of`.
+    With `counts`, each value has that number of records, and requirements are measured
+    against all of them.  Raises as `read_confidential_attributes`.
     """
     treatment = privacy.treatment(name)
     codes = coded(values.all, treatment.missing)

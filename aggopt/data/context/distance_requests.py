@@ -114,7 +114,7 @@ def require_reach(
     Centroids c_j of groups of n_j >= k records keep mean 0 and variance 1: from
     sum n_j c_j = 0 and sum n_j c_j**2 = n follows |c_j| <= sqrt((n - k) / k), and no
     value is farther from its published one than that and the largest |z| together.
-    With weights (n,) of mean 1 the k smallest of them stand in for k.
+    With weights (n,) of mean 1 the sum of the k smallest replaces k.
 
     Raises
     ------

@@ -107,16 +107,16 @@ def stratify(table: Table, job: Job) -> tuple[Table, RecordStrata | None]:
 
     A stratum is its values: records are in one if they have the same in each column,
     -0.0 and 0.0 among them, which are published as 0.0.
-    Weights that are published as they are, are one of them.  It is None where no column
-    has the role.  Small strata are merged in the columns of
-    the table, or their records taken out, as the job says.
+    Weights that are published unchanged are one of these columns.  Strata are None if
+    no column has the role.  Small strata are merged in the columns of the table, or
+    their records taken out, as the job says.
 
     Raises
     ------
     InfeasibleInputError
         Strata have fewer than k records, and are to be refused; or all have.
     TableError, JobError
-        A value is missing, or not in the order or tree that the job gives.
+        A value is missing, or not in the job's order or tree.
     """
     names = job.within
     if not names:

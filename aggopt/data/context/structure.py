@@ -27,8 +27,8 @@ class Structure:
     Attributes
     ----------
     constant
-        The columns that are constant within the entries of each, by its name: as those
-        of a household are; none where there are none.
+        The columns that are constant within the entries of each, by its name: as of a
+        household; empty without any.
     panel
         The columns that have each entry of another once, as years of firms, by the
         name of either.

@@ -115,9 +115,9 @@ def _require_storable(column: nw.Series[Any]) -> None:
 
 
 def find_nodes(column: nw.Series[Any], domain: Domain) -> I64:
-    """Return the node of each entry (n,), as numbers of their own what is none.
+    """Return the node of each entry (n,); other entries have numbers of their own.
 
-    Nodes of one name are the first of them: a reader of the column tells no more.
+    Nodes with one name count as the first of them, as for a reader of the column.
     """
     at: dict[Any, int] = {}
     for j, node in enumerate(domain.nodes):
@@ -141,9 +141,9 @@ def publish_nodes(
 ) -> nw.Series[Any]:
     """Return a column with nodes (n,) in place of its entries, in its own type.
 
-    Where a node is published that no record has, the column becomes text; `levels` are
-    the entries of all records, where the column has those of some.  Where a node is
-    nan, nothing is published.
+    If a published node is no record's own, the column becomes text.  `levels` are the
+    entries of all records, if the column has only some.  A node of nan publishes a
+    missing entry.
     """
     held = column if levels is None else levels
     blank = np.isnan(nodes)

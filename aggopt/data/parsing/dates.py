@@ -20,7 +20,7 @@ def parse_date_columns(
     types: Types,
     known: Mapping[str, Clock] = MappingProxyType({}),
 ) -> nw.DataFrame[Any]:
-    """Return a table with dates for the text that is said, or `known`, to be dates.
+    """Return a table with dates for text that is declared, or `known`, as dates.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def find_clocks(
     ------
     TableError, JobError
         They are of several types or of years that ISO 8601 has no four digits for;
-        columns that are said to be dates are none.
+        columns declared as dates are not dates.
     """
     found = {}
     for name in names:

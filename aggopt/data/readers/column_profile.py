@@ -131,7 +131,7 @@ class ColumnProfile:
 
     @property
     def free(self) -> bool:
-        """Whether text may be what somebody wrote, and not a name of many records.
+        """Whether text may be free text, and not a name of many records.
 
         It has entries of few records, and most are such, or these have blanks or
         digits.

@@ -24,7 +24,7 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")  # how UTF-16 begins
 
 
 def require_harmless(path: Path) -> None:
-    """Refuse a workbook that holds far more than the size of its file says.
+    """Refuse a workbook that holds far more than its file size suggests.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def require_harmless(path: Path) -> None:
         Its parts are too large once they are unpacked, or ranges of merged cells or
         links have too many cells.
     BadZipFile, ValueError
-        It is no workbook.
+        It is not a workbook.
     """
     with ZipFile(path) as archive:
         _require_room(path, sum(part.file_size for part in archive.infolist()))

@@ -44,16 +44,16 @@ def make_column(
 def apply_declared_types(
     table: pa.Table, roles: Roles, attributes: Mapping[str, AttributeSection]
 ) -> pa.Table:
-    """Return a table whose quasi-identifiers and wishes are what the job says of them.
+    """Return a table with the job's declared types of quasi-identifiers and wishes.
 
-    Codes are numbers where it says numeric, or where they are wishes or weights; where
-    only some of them have a text, they are names if it says that.
+    Codes are numbers if the job declares them numeric, or if they are wishes or
+    weights.  If only some have a text, they are names if the job declares that.
 
     Raises
     ------
     TableError
         Only some codes of a quasi-identifier or a wish have a text, and the job does
-        not say what they are.
+        not declare their type.
     """
     wrong = []
     for j, name in enumerate(table.column_names):

@@ -27,7 +27,7 @@ def read_parquet(path: Path) -> pa.Table:
     ------
     TableError
         Columns have no names or share one, or the file holds far more than its size
-        says.
+        suggests.
     InfeasibleInputError
         It holds more than the memory that is left.
     pyarrow.ArrowException, OSError
@@ -94,7 +94,7 @@ def _size_of_text(path: Path, about: pq.FileMetaData, most: int) -> int:
 
 
 def _shares_prefixes(chunk: pq.ColumnChunkMetaData) -> bool:
-    """Whether entries are written by what they share with the last, or may be."""
+    """Whether entries are, or may be, stored by the prefix shared with the last one."""
     return any("DELTA" in encoding for encoding in chunk.encodings)
 
 

@@ -33,10 +33,10 @@ def read_file(
 ) -> pa.Table:
     """Return the table in a file of one of the kinds that `formats` lists.
 
-    Of a CSV file only quasi-identifiers and wishes are read as numbers, if they are:
-    every other entry stays the text that it is, so that a release repeats it letter by
-    letter.  `attributes` says which quasi-identifiers are categories all the same.  Of
-    an SPSS file, codes that are missing stay what they are in the role `other`.
+    In a CSV file only quasi-identifiers and wishes are converted to numbers.  Every
+    other entry remains text, so that a release repeats it letter by letter.
+    `attributes` can declare numeric quasi-identifiers as categories.  In an SPSS file,
+    missing codes remain unchanged in the role `other`.
 
     Raises
     ------
@@ -103,10 +103,10 @@ def _table(path: Path, how: Input, keep: Collection[str]) -> pa.Table:
 
 
 def read_release_as_text(path: Path, how: Input, roles: Roles) -> pa.Table:
-    """Return the same of a release, null where an entry of a CSV file is empty.
+    """Return a release as text, with null for empty entries of a CSV file.
 
-    That is how a release has what is missing: no name in it is an empty text.  In the
-    role `other`, codes of an SPSS file that are missing count apart.
+    A release writes missing values as empty entries: no name in it is an empty text.
+    In the role `other`, codes of an SPSS file that are missing count apart.
 
     Raises
     ------

@@ -35,14 +35,14 @@ def read_statistical(path: Path, keep: Collection[str] = ()) -> pa.Table:
 
     Codes that the file declares to be missing are null, but for the columns in `keep`:
     there they stay, to be published apart from each other.  A column whose codes all
-    have a text is one of these texts, in an order if the file says that it is ordinal.
+    have a text is one of these texts, in an order if the file declares it ordinal.
     Whole numbers are such, whatever the file stores them as; an empty text is missing.
 
     Raises
     ------
     TableError
         The file is encrypted or damaged, ends early, holds several tables, or has times
-        that are no times of a day.  No message quotes the file.
+        that are not times of a day.  No message quotes the file.
     """
     _require_one_table(path)
     data, about = _parsed(path)
@@ -124,7 +124,7 @@ def _require_one_table(path: Path) -> None:
 
 
 def _require_whole(path: Path, about: Any) -> None:
-    """Refuse a SAS transport file that ends early, as its length tells.
+    """Refuse a SAS transport file that ends early, by its length.
 
     Version 8 states the number of records.  Version 5 does not: a file that ends after
     a whole record and a whole card equals one of fewer records.

@@ -194,7 +194,7 @@ def repeat_release(
 
 
 def _find_changes(before: Mapping[str, str]) -> str:
-    """Return a possible reason why a release comes out differently."""
+    """Return a possible reason why a repeated release differs."""
     now = list_versions(before)
     changed = [f"{p} {v} (now {now[p]})" for p, v in before.items() if now[p] != v]
     if changed:

@@ -50,7 +50,7 @@ class Review:
 
     @property
     def holds(self) -> bool:
-        """Whether the release keeps what the job requires of groups and of its loss."""
+        """Whether the release keeps the requirements of groups and of its loss."""
         return self.audit.holds and self.loss is None
 
     @property

@@ -37,7 +37,7 @@ def require_bounds(table: Table, whole: Floats, job: Job) -> None:
         An attribute is a category or dates; fewer than two values with the digits of
         the job are within; or the named solver does not support bounds.
     TableError
-        Originals lie beyond a bound.
+        Originals are beyond a bound.
     InfeasibleInputError
         No groups of k keep the variance within them.
     """
