@@ -1,6 +1,6 @@
 """Laws that every model, partitioner, solver or measure obeys; yours too.
 
-The package holds its own methods to them by the same calls:
+The package tests its own methods by these calls:
 
     from aggopt.checks import parametrize_with_checks, report
 

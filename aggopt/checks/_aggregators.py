@@ -18,19 +18,19 @@ from aggopt.errors import JobError, TableError
 from aggopt.solvers import Certificate, Status
 
 SOON = 5.0  # seconds within which a limit of 0.05 is kept
-CLOSED = 1e-6  # gap of what is called optimal
+CLOSED = 1e-6  # gap of an optimal result
 
 
 @dataclass(frozen=True, eq=False)
 class TriedAggregator:
-    """An aggregator with its settings, and how it is called by a law.
+    """An aggregator with its settings, in the form that laws call.
 
     Attributes
     ----------
     function, settings
-        What is called, and the settings that it is called with.
+        The function, and the settings of each call.
     method
-        What it says of itself; None of a function that says nothing.
+        Its declared properties; None for a function that declares none.
     """
 
     name: str
@@ -47,7 +47,7 @@ class TriedAggregator:
 
     @property
     def keeps(self) -> frozenset[str]:
-        """Which of mean, variance and covariance it says that it keeps."""
+        """The declared subset of mean, variance and covariance that it keeps."""
         if self.method is None:
             return frozenset()
         own = set(self.method.settings.model_fields)
@@ -55,7 +55,7 @@ class TriedAggregator:
         return self.method.settings(method=self.method.name, **given).keeps
 
     def __call__(self, X: Any, labels: Any, **how: Any) -> Aggregation:
-        """Return what it makes of records and their groups."""
+        """Return its values for records and their groups."""
         found: Aggregation = self.function(X, labels, **{**self.settings, **how})
         if self.method is None and not isinstance(found, Aggregation):
             origin = origin_of_object(

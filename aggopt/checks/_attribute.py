@@ -1,4 +1,4 @@
-"""A confidential attribute on which privacy models and repairs are tried."""
+"""Confidential attribute for trials of privacy models and repairs."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -60,7 +60,7 @@ class PayColumn:
 
 
 def people(n: int = N) -> tuple[F64, I64]:
-    """Return two quasi-identifiers (n, 2), and pay (n,) that goes with the first.
+    """Return two quasi-identifiers (n, 2), and pay (n,) that depends on the first.
 
     Each pay is that of n / 8 records, so that groups of one pay can be made.
     """
@@ -82,9 +82,9 @@ def asked(model: PrivacyModel) -> dict[str, Any]:
 def requirement(
     model: PrivacyModel, pay: I64, settings: Mapping[str, Any] = MappingProxyType({})
 ) -> Requirement:
-    """Return what a model asks of an attribute, by the line of its template.
+    """Return a model's requirement on an attribute, by the line of its template.
 
-    One of the user's asks it with these settings.
+    A user's model has these settings.
     """
     if isinstance(model, OwnPrivacyModel):
         how = model.function.checked(settings)

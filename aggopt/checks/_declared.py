@@ -1,4 +1,4 @@
-"""A declared program at a point: what it costs there, and what it misses by name."""
+"""Cost and violations by name of a declared program at a point."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from aggopt.checks._law import require
 
-OF_VARIABLES = "of its variables"  # what no constraint states, but their domains
+OF_VARIABLES = "of its variables"  # violations of domains, not of a constraint
 
 
 def language_of(problem: Any) -> str:
@@ -50,7 +50,7 @@ def is_symmetric(problem: Any, name: str) -> bool:
 
 
 def put(problem: Any, at: Any) -> None:
-    """Give its variables the values of a point, of those that it declares."""
+    """Set the variables that it declares to the values of a point."""
     for name, value in at._asdict().items():
         if shape_of(problem, name) is None:
             continue
@@ -88,7 +88,7 @@ def cost(problem: Any) -> float:
 def missed(problem: Any) -> dict[str, float]:
     """Return by how much its constraints are missed, by their names.
 
-    What the domains of its variables miss has the name `OF_VARIABLES`.
+    Violations of the domains of its variables have the name `OF_VARIABLES`.
     """
     found: dict[str, float] = {}
     for name, amount in _missed(problem):

@@ -1,4 +1,4 @@
-"""An interrupt that comes while something is tried."""
+"""Interrupt during a trial."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Which kind a thing is of, and how its laws see it."""
+"""Kind of a thing, and the form of it that its laws take."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ from aggopt.models._own import adopted
 from aggopt.privacy._model import REQUIREMENTS
 from aggopt.repair._registry import REPAIRS
 
-# by the class of a method: what it is called, its laws, and what tries it
+# by the class of a method: its name, its laws, and the form that they take
 KINDS = {
     "Model": ("model", "_models", "TriedModel"),
     "Partitioner": ("partitioner", "_partitioners", "TriedPartitioner"),
@@ -34,7 +34,7 @@ KINDS = {
     ),
 }
 CLASSES = ", ".join(kind for kind in KINDS if kind != "SolverFunction")
-FIRST = {  # arguments by which a function says what it is
+FIRST = {  # arguments that identify the kind of a function
     ("X", "k"): "Partitioner",
     ("X", "labels", "k"): "Repair",
     ("X", "labels"): "Aggregator",
@@ -56,28 +56,28 @@ HOMES = {  # of the methods of this package, whose functions are known by them
 
 
 def subjects_of(thing: Any) -> Iterator[tuple[str, Any, tuple[Law, ...]]]:
-    """Yield the kind of a thing in words, the thing as its laws see it, and those.
+    """Yield the kind of a thing in words, the form that its laws take, and the laws.
 
-    Of the module of a file, each thing in it.
+    For the module of a file, yield each thing in it.
 
     Raises
     ------
     JobError
-        It is nothing that laws are of; or `excused` is no dict of reasons.
+        No laws exist for it; or `excused` is not a dict of reasons.
     """
     for each in things_in(thing) if isinstance(thing, ModuleType) else [thing]:
         yield _subject(each)
 
 
 def things_in(file: ModuleType) -> list[Any]:
-    """Return what a file declares that laws are of: methods, and functions of a kind.
+    """Return the things of a file that have laws: methods, and functions of a kind.
 
-    A function that a method of the file is made of is not counted again.
+    A function that belongs to a method of the file is not counted again.
 
     Raises
     ------
     JobError
-        There is nothing of that.
+        The file has none.
     """
     public = {n: value for n, value in vars(file).items() if not n.startswith("_")}
     methods = [value for value in public.values() if isinstance(value, Method)]
@@ -130,7 +130,7 @@ def _class(method: Method) -> str:
 
 
 def _unwrapped(thing: Any) -> tuple[Any, Mapping[str, Any]]:
-    """Return what is called, and the settings that `functools.partial` gives it."""
+    """Return the function, and the settings that `functools.partial` binds to it."""
     if not isinstance(thing, partial):
         return thing, {}
     if thing.args:
@@ -167,7 +167,7 @@ def _told(function: Any) -> str:
 
 
 def _first(function: Any) -> tuple[str, ...] | None:
-    """Return the first arguments of a function, as many as tell its kind; else two."""
+    """Return the first arguments of a function that identify its kind; else two."""
     if not callable(function) or isinstance(function, type | Method):
         return None
     names = tuple(signature(function).parameters)
@@ -184,7 +184,7 @@ def _with_settings(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def _excused(*things: Any) -> Mapping[str, str]:
-    """Return the declared exceptions, those of the first thing that has some."""
+    """Return the declared exceptions, from the first thing that has some."""
     for thing in things:
         declared = getattr(thing, "excused", None)
         if not declared:

@@ -10,11 +10,11 @@ from aggopt.core.html import HtmlFields
 
 
 class LawBrokenError(AssertionError):
-    """A law does not hold, and what was seen."""
+    """A law is broken, with the observed values."""
 
 
 class NotTriedError(Exception):
-    """A law says nothing of this thing, and why."""
+    """A law does not apply to this thing, with the reason."""
 
 
 class Ending(StrEnum):
@@ -28,17 +28,17 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True)
 class Law:
-    """What all of a kind obey.
+    """Law that all things of a kind obey.
 
     Attributes
     ----------
     name
-        By which an exception is declared.
+        Name for declaring an exception.
     says
         The law in a sentence.
     judge
-        Returns where the thing that it is given keeps the law; else raises
-        LawBrokenError, or NotTriedError.
+        Returns if the given thing keeps the law; else raises LawBrokenError, or
+        NotTriedError.
     """
 
     name: str
@@ -59,16 +59,16 @@ def laws(*judges: Callable[[Any], None]) -> tuple[Law, ...]:
 
 @dataclass(frozen=True)
 class Verdict(HtmlFields):
-    """How the trial of one thing by one law ended.
+    """Result of the trial of one thing by one law.
 
     Attributes
     ----------
     law, thing
-        The law, and what the thing is called.
+        The law, and the name of the thing.
     ending, why
-        How it ended; what was seen, or the reason, where it was not kept.
+        The result; the observed values, or the reason, if the law was not kept.
     seconds
-        How long it took.
+        Duration.
     """
 
     law: Law
@@ -90,7 +90,7 @@ class Trial:
     Attributes
     ----------
     law, thing
-        The law, and what the thing is called.
+        The law, and the name of the thing.
     excuse
         The declared reason why the thing need not keep it; None without.
     """
@@ -114,7 +114,7 @@ class Trial:
         return verdict
 
     def __str__(self) -> str:
-        """Return what tells it from the others, as a test's name does."""
+        """Return a unique name, as of a test."""
         return f"{self.thing}-{self.law.name}"
 
     def verdict(self) -> Verdict:
@@ -141,20 +141,20 @@ class Trial:
 
 
 def require(held: object, why: str) -> None:
-    """Say that the law is broken, and what was seen, unless it held."""
+    """Raise LawBrokenError with the observed values, unless the law held."""
     if not held:
         raise LawBrokenError(why)
 
 
 def not_tried(why: str) -> NoReturn:
-    """Say that the law says nothing of this thing."""
+    """Raise NotTriedError: the law does not apply to this thing."""
     raise NotTriedError(why)
 
 
 def refused(
     call: Callable[[], Any], what: str, *errors: type[Exception], says: str = ""
 ) -> None:
-    """Require that a call is refused by one of these errors, whose words `says` has."""
+    """Require that a call raises one of these errors, with the words of `says`."""
     try:
         call()
     except errors as refusal:

@@ -17,18 +17,18 @@ NOISES = (0.0, 0.01, 1.0, 1e6, 1e90)  # of a release, in those of an ordinary on
 
 @dataclass(frozen=True, eq=False)
 class TriedMeasure:
-    """A measure with its settings, and how it is called by a law.
+    """A measure with its settings, in the form that laws call.
 
     Attributes
     ----------
     function, settings
-        What is called, and the settings that it is called with.
+        The function, and the settings of each call.
     highest
-        The largest value that it says it can have.
+        Its declared maximum.
     needs
         "both" tables, or one of "original" and "released".
     public
-        Whether anybody may call it; a function of one's own is given arrays.
+        Whether anyone may call it; a user's own function receives arrays.
     """
 
     name: str
@@ -53,9 +53,9 @@ class TriedMeasure:
 
 
 def figures(found: Any) -> dict[str, float]:
-    """Return the figures of what a measure returned, by name; counts are none.
+    """Return the figures of a measure's result, by name, without counts.
 
-    A number has the name "value"; of an array stand its largest entry and its sum, of a
+    A number has the name "value".  An array has its largest entry and its sum, a
     dataclass its floats.
 
     >>> figures(0.5)

@@ -1,4 +1,4 @@
-"""A model with small data, its solved points, and points beside them."""
+"""Model with small data, its solved points, and points near them."""
 
 import re
 import sys
@@ -40,7 +40,7 @@ class SolvedProgram(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TriedModel:
-    """A model, and the small data on which its laws are tried."""
+    """A model, and the small data of its trials."""
 
     name: str
     model: Model
@@ -92,14 +92,14 @@ class TriedModel:
         return [s for s in fit if s.language in spoken and s.installed]
 
     def declared(self, language: str) -> Any:
-        """Return its program of the small data, to be solved from where it can move."""
+        """Return its program of the small data, started from the means if possible."""
         starts = "start" in signature(self.model.build).parameters
         means = getattr(self.data, "means", None)
         begin = {"start": means} if starts and means is not None else {}
         return self.model.build(self.data, language, **begin)
 
     def solved(self, language: str) -> SolvedProgram:
-        """Return its program in a language, solved; not tried where nothing can."""
+        """Return its solved program in a language; not tried if no solver can."""
         if language not in self._solved:
             problem = self.declared(language)
             try:
@@ -123,13 +123,13 @@ class TriedModel:
         return None if point is None or values is None else point(*values)
 
     def at(self, reading: Any) -> Any:
-        """Return the point of what was read, counting what solvers miss by rounding."""
+        """Return the point of the read values, allowing for rounding of solvers."""
         own = signature(self.model.point).parameters
         touch = {"touch": TOUCH} if "touch" in own else {}
         return self.model.point(self.data, reading, **touch)
 
     def answer(self, solver: Solver) -> Answer:
-        """Return what a solver finds for the small data."""
+        """Return a solver's answer for the small data."""
         start = getattr(self.data, "means", None)
         starts = "start" in signature(self.model.build).parameters
         branches = solver.time_limit and (
@@ -141,11 +141,11 @@ class TriedModel:
 
     @cached_property
     def known(self) -> Any:
-        """A point that some solver found; None where none is to be had."""
+        """A point that some solver found; None if no solver has one."""
         for language in self.model.languages:
             try:
                 at = self.solved(language).at
-            except Exception:  # the law of solved programs says why
+            except Exception:  # the law of solved programs reports why
                 continue
             if at is not None:
                 return at
@@ -153,9 +153,10 @@ class TriedModel:
         return None if means is None else self.at(means)
 
     def beside(self, problem: Any) -> Iterator[Any]:
-        """Yield points: one that was found, and those with one entry of it off.
+        """Yield points: one that was found, and copies with one entry changed.
 
-        There the constraints of that entry stand alone: no other hides what they miss.
+        In each copy only the constraints of that entry are violated: no other
+        constraint hides their violations.
         """
         at = self.known
         if at is None:

@@ -1,4 +1,4 @@
-"""Laws of what a model gives beside its program: a fallback, and impossible data."""
+"""Laws of a model's fallback and of its impossible data."""
 
 from aggopt.checks._law import not_tried, require
 from aggopt.checks._model import HELD, LIMIT, TriedModel

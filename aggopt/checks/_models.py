@@ -16,7 +16,7 @@ from aggopt.solvers._certificate import Status
 from aggopt.solvers._solver import BRANCHING, CLASSES
 
 HEADINGS = ("Data", "Variables", "Minimise", "Subject to", "Class:", "Source:")
-CLEAR = 1e-3  # what is missed
+CLEAR = 1e-3  # a clear violation
 OFF = 1e-5  # of an optimum: what solvers leave
 SENTINEL = 7.31415926535
 
@@ -253,7 +253,7 @@ def _require_file(f: TriedModel) -> None:
 
 
 def _has_variables(f: TriedModel, problem: Any) -> bool:
-    """Whether the fields of a point are variables of the problem, of the same shape."""
+    """Whether the fields of a point are variables of the problem, of equal shapes."""
     at = f.known
     if at is None:
         return True
@@ -270,7 +270,7 @@ def _require_agreement(f: TriedModel, problem: Any, at: Any, language: str) -> N
     missed, seen = f.model.violations(f.data, at), declared.missed(problem)
     domains = seen.pop(declared.OF_VARIABLES, 0.0)
     for name, amount in missed.items():
-        there = seen.get(name, domains)  # what has no row is of the domains
+        there = seen.get(name, domains)  # a name without a row is of the domains
         says = f"{name}: violations say {amount:.3g}, {language} {there:.3g}"
         require(amount < CLEAR or there > HELD, says)
         require(there < CLEAR or amount > HELD or name not in seen, says)

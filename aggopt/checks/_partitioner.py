@@ -15,26 +15,26 @@ from aggopt.core.types import F64, Labels
 from aggopt.partition import Partitioner
 from aggopt.partition._registry import AttributeUse
 
-L, T = 2, 0.5  # asked of methods that look at a confidential attribute
+L, T = 2, 0.5  # required of methods that use a confidential attribute
 
 
 @dataclass(frozen=True, eq=False)
 class TriedPartitioner:
-    """A partitioner with its settings, and how it is called by a law.
+    """A partitioner with its settings, in the form that laws call.
 
     Attributes
     ----------
     function, settings
-        What is called, and the settings that it is called with.
+        The function, and the settings of each call.
     takes
-        Which attributes it groups; of what takes one, the first is taken.
+        Which attributes it groups; if it takes one, it receives the first.
     guarantees
-        Which requirements of k, l and t its groups are to satisfy.
+        The requirements of k, l and t that its groups must satisfy.
     public
-        Whether anybody may call it; a function of one's own is called by a job alone,
-        which passes arrays, and refuses what is no table of numbers, or no k, before.
+        Whether anyone may call it; only a job calls a user's own function, after it
+        has made arrays and refused tables without numbers, or without k.
     records, group_sizes
-        Ordinary records without near-ties, and the k that they are grouped by.
+        Ordinary records without near-ties, and the k of their groups.
     cases
         The tables on which its groups are counted.
     """
@@ -66,7 +66,7 @@ class TriedPartitioner:
 
     @cached_property
     def asks(self) -> frozenset[str]:
-        """The arguments that it needs beside X, k and its settings."""
+        """The arguments that it needs in addition to X, k and its settings."""
         needs = {n for n, p in self.arguments.items() if p.default is Parameter.empty}
         return frozenset(needs & {"confidential", "l", "t"} - set(self.settings))
 
@@ -76,13 +76,13 @@ class TriedPartitioner:
         return self.settings.get("scale") != "none"
 
     def __call__(self, X: Any, k: Any, order: Labels | None = None, **how: Any) -> Any:
-        """Return what it makes of records, which `order` says the places of."""
+        """Return its result for records, whose places are `order`."""
         asked = {"l": L, "t": T, "confidential": self._confidential(X, order)}
         given = {name: asked[name] for name in self.asks}
         return self.function(self.attributes(X), k=k, **given, **self.settings, **how)
 
     def attributes(self, X: Any) -> Any:
-        """Return what it takes of records: all, the first attribute, or it alone."""
+        """Return its part of records: all, the first attribute, or a column of it."""
         if self.takes is AttributeUse.SEVERAL or np.ndim(X) < 2:
             return X
         if isinstance(X, list):
@@ -91,9 +91,9 @@ class TriedPartitioner:
         return X.iloc[:, first] if isinstance(X, pd.DataFrame) else X[:, first]
 
     def labels(self, X: Any, k: Any, order: Labels | None = None) -> npt.NDArray[Any]:
-        """Return the group of each record as it says them, (n,)."""
+        """Return the group of each record from its result, (n,)."""
         if isinstance(X, np.ndarray) and not X.flags.writeable:
-            X = X.copy(order="K")  # kernels are compiled anew for what is read-only
+            X = X.copy(order="K")  # kernels are compiled again for read-only arrays
         found = np.asarray(self(X, k, order))
         one = (
             self.takes is AttributeUse.EACH and found.ndim == 2 and found.shape[1] == 1
@@ -122,7 +122,7 @@ class TriedPartitioner:
 
 
 def alike(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
-    """Whether labels (n,) are the same groups, whatever their numbers.
+    """Whether labels (n,) define equal groups, for any numbering.
 
     >>> alike(np.array([0, 0, 1]), np.array([1, 1, 0]))
     True

@@ -1,4 +1,4 @@
-"""Laws of a privacy model: what it requires of the groups of a release."""
+"""Laws of a privacy model: its requirement on the groups of a release."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ FEW = (  # pays of seven records, in units
 
 @dataclass(frozen=True, eq=False)
 class TriedPrivacyModel:
-    """A privacy model, and what it requires of an attribute."""
+    """A privacy model, and its requirement on an attribute."""
 
     name: str
     method: PrivacyModel
@@ -44,11 +44,11 @@ class TriedPrivacyModel:
 
     @cached_property
     def asked(self) -> Requirement:
-        """What it requires, by the line of its template, of forty records."""
+        """Its requirement on forty records, by the line of its template."""
         return self.of_values(people()[1])
 
     def of_values(self, values: I64) -> Requirement:
-        """Return what it requires of these numbers (n,)."""
+        """Return its requirement on these numbers (n,)."""
         return requirement(self.method, values, self.settings)
 
 
@@ -62,7 +62,7 @@ def groups_at_random(seed: int, n: int, most: int = 9) -> Labels:
 def broken_is_what_found_shows(f: TriedPrivacyModel) -> None:
     """A group breaks it exactly where it has less than is asked, or more of a "<="."""
     of = f.asked
-    counts = of.asked.is_integer()  # then what is equal to it is not rounded
+    counts = of.asked.is_integer()  # then a value equal to it is not rounded
     for seed in range(5):
         records, starts = members(groups_at_random(seed, of.n, 9 - seed))
         found, broken = of.found(records, starts), of.broken(records, starts)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 WHOLE = ("MILP", "MIQP", "MINLP")
-LINEAR = ("LP", "MILP", "QP")  # those that can be unbounded in a known way
+LINEAR = ("LP", "MILP", "QP")  # classes that can be unbounded in a known way
 # How far from 0 these optima are: solvers keep absolute tolerances, a gap is relative.
 APART = 4.0
 
@@ -32,7 +32,7 @@ def best_of(kind: str, a: float) -> float:
 def known(language: str, kind: str, a: float = 1.0, *, maximised: bool = False) -> Any:
     """Return a problem of a class, of two variables that add up to 1.
 
-    Maximised, it is the same with its cost negated.
+    Maximised, it is the minimisation with its cost negated.
     """
     sign = -1 if maximised else 1
     return (_known_cvxpy if language == "cvxpy" else _known_pyomo)(kind, a, sign)

@@ -1,4 +1,4 @@
-"""Records on which partitioners are tried: ordinary ones, and edges by name."""
+"""Records for trials of partitioners: ordinary ones, and edge cases by name."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -9,11 +9,11 @@ import numpy as np
 from aggopt.core.types import F64
 
 K = 4
-SIZES = (1, 2, 7, 30, 31, 60, 61)  # k of 61 records: below, at and beside half and all
+SIZES = (1, 2, 7, 30, 31, 60, 61)  # k of 61 records: below, at and next to half and all
 
 
 class Case(NamedTuple):
-    """Records X (n, d), a group size, and what is special about them."""
+    """Records X (n, d), a group size, and the name of their edge case."""
 
     name: str
     X: F64
@@ -28,7 +28,7 @@ def normal() -> F64:
 
 @cache
 def edges() -> dict[str, F64]:
-    """Return tables that methods stumble over, by what is special about them."""
+    """Return tables that are difficult for methods, by their edge cases."""
     rng = np.random.default_rng(20)
     ordinary = rng.normal(size=(61, 3))
     signs = rng.choice([-1.0, 1.0], size=(61, 3))
@@ -85,6 +85,6 @@ def partitions(n: int, k: int) -> Iterator[list[list[int]]]:
 
 
 def _kept(X: F64) -> F64:
-    """Return records that nobody can change: many laws share them."""
+    """Return read-only records: many laws share them."""
     X.flags.writeable = False
     return X

@@ -1,4 +1,4 @@
-"""Laws of a repair: groups that satisfy what a partition does not."""
+"""Laws of a repair: groups that satisfy a requirement that a partition violates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class TriedRepair:
     def __call__(
         self, X: F64, labels: Labels, asked: Requirement, k: int = K, **how: Any
     ) -> tuple[Labels, Partition | None]:
-        """Return the groups that it leaves, and what it returned."""
+        """Return the groups after it, and its result."""
         here = {"solver": HERE} if self.method.asks_solver else {}
         named = {**here, **self.settings, **how}
         own = self.method.function
@@ -157,7 +157,7 @@ def a_time_limit_is_kept(f: TriedRepair) -> None:
 
 
 def _task(name: str) -> tuple[F64, Labels, Requirement]:
-    """Return records, groups of MDAV, and what is required of them."""
+    """Return records, groups of MDAV, and the requirement on them."""
     X, pay = people(N)
     labels = np.asarray(mdav(X, k=K)).astype(np.intp)
     return X, labels, requirement(REQUIREMENTS[name], pay)
@@ -171,7 +171,7 @@ def _satisfying(X: F64, labels: Labels, asked: Requirement) -> Labels:
 
 
 def _least(X: F64, asked: Requirement) -> float:
-    """Return what the best groups of two or more lose that satisfy it."""
+    """Return the least loss of groups of two or more that satisfy it."""
     Z, best = scale_records(X), np.inf
     for groups in partitions(len(X), 2):
         labels: I64 = np.empty(len(X), np.intp)

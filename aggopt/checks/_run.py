@@ -1,4 +1,4 @@
-"""Which laws a thing must keep, and how they are tried."""
+"""Selection of the laws that a thing must keep, and their trials."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,8 +15,8 @@ def checks_of(thing: Any) -> Iterator[Trial]:
     ----------
     thing
         A model, partitioner, aggregator, solver, measure, privacy model or repair: one
-        of this package's objects of these kinds; or a function of your own, told by the
-        names of its first arguments: (X, k) partitions, (X, labels) aggregates,
+        of this package's objects of these kinds; or a function of your own, identified
+        by the names of its first arguments: (X, k) partitions, (X, labels) aggregates,
         (X, labels, k) repairs, (original, released) measures, (model, data) solves,
         (values) is a privacy model.  `functools.partial` of one has settings.  A thing
         may have an attribute `excused`, a dict: by the name of a law that it does not
@@ -25,9 +25,9 @@ def checks_of(thing: Any) -> Iterator[Trial]:
     Raises
     ------
     JobError
-        It is nothing that laws are of; or an exception is declared without a reason.
+        No laws exist for it; or an exception is declared without a reason.
     UnknownNameError
-        An exception is declared to a law that there is not.
+        An exception is declared to an unknown law.
 
     Examples
     --------
@@ -66,8 +66,9 @@ def report(thing: Any) -> Iterator[Verdict]:
 def parametrize_with_checks(*things: Any) -> Any:
     """Return the decorator that makes a pytest test of each law of each thing.
 
-    The test takes an argument `check`, and calls it.  What a law says nothing of is
-    skipped, and what is excused an expected failure, both with their reasons.
+    The test takes an argument `check`, and calls it.  A thing that a law does not
+    apply to is skipped, and an excused one is an expected failure, both with their
+    reasons.
 
     >>> from aggopt.partition import mdav
     >>> @parametrize_with_checks(mdav)

@@ -55,7 +55,7 @@ class TriedSolver:
         return [name for name in MODELS if self.solver.fits(name)]
 
     def require_here(self, *, classes: bool = True) -> None:
-        """Say that nothing can be tried where it is not installed, or takes none."""
+        """Raise NotTriedError if the solver is not installed, or takes no program."""
         if self.solver.lacks:
             not_tried(f"{self.solver.lacks}; to enable: {self.solver.install}")
         if classes and not self.classes:
@@ -84,7 +84,7 @@ class TriedSolver:
 
     @cached_property
     def answers(self) -> list[tuple[TriedModel, Answer]]:
-        """What it finds for the small data of each model that it takes."""
+        """Its answers for the small data of each model that it takes."""
         found = []
         for name in self.models:
             tried = TriedModel.of(MODELS[name], {}, name)

@@ -24,7 +24,7 @@ SHIFTING = ("p3m", "p3m_onesided", "satisfaction")  # models of a job's attribut
 
 
 class Posed(NamedTuple):
-    """A model, data of it, and what the best point costs, where that is known."""
+    """A model, data of it, and the cost of the best point, if known."""
 
     name: str
     model: Model
@@ -56,10 +56,10 @@ class TriedSolverFunction:
         return isinstance(run, OwnSolving) and run.takes(name)
 
     def answer(self, posed: Posed, **how: Any) -> Answer:
-        """Return what it finds, `start`, `time_limit` and `options` as given.
+        """Return its answer, with `start`, `time_limit` and `options` as given.
 
-        Broken if it does not answer within its limit and is killed; it is then not
-        called again, as each later law would wait for it as long.
+        Broken if it does not answer within its limit and is killed.  It is then not
+        called again, because each later law would wait for it as long.
         """
         silent = "it does not answer within its limit, and is killed"
         require(not self._unanswered, f"{', '.join(self._unanswered)}: {silent}")
@@ -77,7 +77,7 @@ class TriedSolverFunction:
 
     @cached_property
     def answers(self) -> list[tuple[Posed, Answer]]:
-        """What it finds, of those that it answers; broken if there are none."""
+        """Its answers, for the programs that it answers; broken if it answers none."""
         limit = {"time_limit": LIMIT} if self.takes("time_limit") else {}
         found, failed = [], []
         for posed in known():
@@ -164,7 +164,7 @@ def lasting(x: Any, labels: Any, sizes: Any) -> Any:
 
 
 def posed_by(function: Callable[..., Any], groups: int = 2) -> Posed:
-    """Return the program of a function, of two records in each of so many groups."""
+    """Return the program of a function, of groups of two records each."""
     model = declared(function)
     labels = np.repeat(np.arange(groups), 2)
     x = np.linspace(-1.0, 1.0, len(labels))

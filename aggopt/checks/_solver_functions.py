@@ -1,4 +1,4 @@
-"""Laws of a function that solves: what it finds is a point, what it claims is so."""
+"""Laws of a function that solves: its answers are points, its claims are true."""
 
 import threading
 from functools import partial
@@ -23,7 +23,7 @@ from aggopt.solvers._answer import Answer
 
 SOON = 10.0  # seconds within which a short limit is kept
 NEAR = 1e-4  # of a known optimum
-HELD = 1e-6  # by which a constraint may be missed that is published
+HELD = 1e-6  # allowed violation of a published constraint
 LASTS = 60  # groups of the program that lasts
 
 
@@ -132,7 +132,7 @@ def _at(posed: Posed, found: Answer) -> object:
 
 
 def _above(posed: Posed) -> float:
-    """Return what is as good as the optimum."""
+    """Return the limit up to which a cost counts as the optimum."""
     best = float(posed.best)  # type: ignore[arg-type]
     return best + NEAR * max(1.0, abs(best))
 
@@ -158,7 +158,7 @@ def _last(f: TriedSolverFunction, time_limit: float) -> None:
 
 
 def _require_programs(f: TriedSolverFunction) -> None:
-    """Say that nothing can be tried where it does not solve programs of functions."""
+    """Raise NotTriedError if it does not solve programs of functions."""
     if not any(posed.model.origin for posed, _ in f.answers):
         not_tried("it does not solve programs that functions declare")
 

@@ -71,7 +71,7 @@ def _labels(f: TriedPartitioner, X: F64, k: int, weights: F64) -> npt.NDArray[An
 
 
 def _lost(Z: F64, labels: npt.NDArray[Any]) -> float:
-    """Return what replicated records Z lose in the groups (7,) of those before."""
+    """Return the loss of replicated records Z in the groups (7,) before replication."""
     return compute_sse(Z, np.repeat(labels, TIMES))
 
 

@@ -1,4 +1,4 @@
-"""A release that is a folder: what is known and proven of it, and where it lies."""
+"""A release that is a folder: its path, manifest, audit and certificates."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,26 +21,26 @@ from aggopt.solvers._certificate import HEADER, rows
 class FolderRelease:
     """A folder of masked Parquet files that passed its audit.
 
-    No record is in memory: read the files with what reads Parquet.
+    No record is in memory: read the files with any reader of Parquet.
 
     Attributes
     ----------
     path
         The folder for the public; it holds `part-00000.parquet` and so on.
     private
-        The folder for you alone (mode 0700): `manifest.json` with its digest, and a key
-        for each file, which says where each of its records comes from.
+        The folder for you only (mode 0700): `manifest.json` with its digest, and a
+        key for each file, which records the source of each of its records.
     manifest
-        How the release was made.  Private.
+        Settings and origin of the release.  Private.
     audit
-        What was found in the files as they were written.
+        Results of the audit of the written files.
     certificates
-        One per quasi-identifier, by name, or one of all that were solved together; and
-        that of the groups.
+        One per quasi-identifier, by name, or one of all that were solved together;
+        and the certificate of the groups.
     measures
         Loss and risk, as far as sums over blocks give them.
     notes
-        What a reader of the release should know.
+        Remarks for readers of the release.
     """
 
     path: Path
@@ -52,15 +52,16 @@ class FolderRelease:
     notes: tuple[str, ...]
 
     def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the report of the release for the public; return where it is.
+        """Write the report of the release for the public; return its path.
 
-        It is one page of HTML, counted in the files as they are now, all of which are
-        read into memory; the originals are not compared.
+        It is one page of HTML, counted in the current files, which are all read
+        into memory; the originals are not compared.
 
         Raises
         ------
         TableError, JobError
-            It cannot be written there, files have changed, or are too large for a page.
+            It cannot be written to this path, files have changed, or are too large
+            for a page.
         """
         from aggopt.engine.report_data import read_folder_report
         from aggopt.release.report.of_release import require_place, written

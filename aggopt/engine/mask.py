@@ -1,4 +1,4 @@
-"""Masking, whoever carries it out: a table in memory, or a folder of any size."""
+"""Masking by any engine: a table in memory, or a folder of any size."""
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
@@ -73,46 +73,47 @@ def mask(
     ----------
     data
         A pandas, Polars or PyArrow table, a two-dimensional NumPy array (its columns
-        are called "0", "1", ...), or the path of a file (docs/files.md).  With `out` a
-        folder of Parquet files of the same columns, or a pattern: "in/*.parquet".
+        are called "0", "1", ...), or the path of a file (docs/files.md).  With
+        `out` a folder of Parquet files with equal columns, or a pattern:
+        "in/*.parquet".
     job
-        What to mask and how: a `Job`, or the path of a TOML file.
+        The job, with attributes and settings: a `Job`, or the path of a TOML file.
     out
-        The folder that is to appear once its files have passed the audit; beside it
-        appears `OUT.private`, with manifest and keys, for you alone (docs/engines.md).
+        The folder to create once its files have passed the audit; next to it appears
+        `OUT.private`, with manifest and keys, for you only (docs/engines.md).
     engine
-        Who carries that out, "local" or "dask", in place of [engine] name.
+        Engine that runs the tasks, "local" or "dask", in place of [engine] name.
     jobs, workers, scheduler, resume
-        In place of those keys of [engine], as the command's options are.
+        Replace these keys of [engine], like the command's options.
     client
-        Of Dask, in place of [engine] workers or scheduler.
+        Dask client, in place of [engine] workers or scheduler.
     progress
-        Called with the name of the step and the share of it that is done.
+        Called with the name of the step and its completed share.
     secret
-        That of a release that is to be made again (`aggopt.repeat` does so): its
-        margins and its order come from it.  Drawn when omitted.
+        Secret of a release to reproduce (`aggopt.repeat` passes it): it determines
+        margins and order.  Drawn when omitted.
     trust
         Files of code that the job may name: they see the originals, and have your
-        rights.  Those that it names and that are not among them are not run.
+        rights.  Other files that the job names are not run.
 
     Returns
     -------
     Release or FolderRelease
-        `release.table` is the masked table, as the kind that came in;
-        `release.write("masked.csv")` writes it with manifest and private key.  That of
-        a folder is written already.
+        `release.table` is the masked table, of the kind of the input;
+        `release.write("masked.csv")` writes it with manifest and private key.  The
+        release of a folder is written already.
 
     Raises
     ------
     TableError, JobError, InfeasibleInputError
-        The input cannot be used; found before any work starts, but for what only the
-        records of a folder tell.
+        The input cannot be used; found before any work starts, except for errors
+        that depend on the records of a folder.
     UntrustedCodeError
         The job names a file of code that is not trusted, or changed since.
     SolverError
-        The solver is missing, or found nothing for an attribute.
+        The solver is missing, or found no solution for an attribute.
     PrivacyError
-        The audit of the masked values found less than the job requires.
+        The masked values do not satisfy a requirement of the job.
     EngineError
         Tasks failed, or the engine cannot be reached.  Nothing is left behind.
 
@@ -141,7 +142,7 @@ def mask(
 
 
 def _require_memory(engine: str | None, client: Any, keys: Mapping[str, Any]) -> None:
-    """Refuse what is said of an engine, where no folder is to be written."""
+    """Refuse engine settings if no folder is to be written."""
     said = ", ".join(key for key, value in keys.items() if value is not None)
     if said:
         raise JobError(

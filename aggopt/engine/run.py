@@ -131,14 +131,14 @@ def release_folder(
 
 @dataclass(frozen=True)
 class _Run:
-    """Who carries out the passes, and who is told of them."""
+    """Executor of the passes, with the progress callback."""
 
     carrier: Executor
     on_progress: Progress
     journal: Journal
 
     def each(self, step: str, count: int, config: RunState) -> list[Any]:
-        """Return what a step returns of 0..count-1, or has returned before."""
+        """Return the results of a step for 0..count-1, new or from the journal."""
         found = self.journal.results(step)
         if found is None:
             found = self.anew(step, count, config)
@@ -146,7 +146,7 @@ class _Run:
         return found
 
     def anew(self, step: str, count: int, config: RunState) -> list[Any]:
-        """Return the same, whatever was done before."""
+        """Return the results of a step, computed again whatever was done before."""
         self.on_progress(step, 0.0)
         known = config.work / f"config-{step}"
         save_state(known, config)
@@ -179,7 +179,7 @@ def _config(
 
 
 def set_block_partition(job: Job) -> Job:
-    """Return the job with the partition that works in blocks, where it names none."""
+    """Return the job with the partition that works in blocks, if it names none."""
     if not isinstance(job.partition, Recommended):
         return job
     given = {"roles": job.roles, "privacy": job.privacy}
@@ -188,7 +188,7 @@ def set_block_partition(job: Job) -> Job:
 
 
 def _with_strata(run: _Run, config: RunState) -> RunState:
-    """Return what tasks are told, with the strata that records lie within, if any."""
+    """Return the run state with the strata, if the job has any."""
     if not config.job.roles.stratum:
         return config
     run.each("strata", len(config.pieces), config)
@@ -196,7 +196,7 @@ def _with_strata(run: _Run, config: RunState) -> RunState:
 
 
 def _with_levels(run: _Run, config: RunState, schema: pa.Schema) -> RunState:
-    """Return what tasks are told, with levels of categories and what dates count."""
+    """Return the run state with levels of categories and units of dates."""
     if config.categories:
         run.each("levels", len(config.pieces), config)
     if config.dates:
@@ -238,7 +238,7 @@ def _partitioned(
 def _published(
     run: _Run, config: BlockState, there: Floats
 ) -> tuple[BlockState, PublishedSums]:
-    """Return where records are published, and sums over the values that are there."""
+    """Return the places of the published records, and sums over the present values."""
     sizes = run.each("publish", len(config.blocks), config)
     remove_steps(config.work, "scattered", "scattered-again", "parted", "parted-again")
     config, _ = run_second_step(run.each, part_shuffle(config), sizes, config)
@@ -248,7 +248,7 @@ def _published(
 def _recounted(
     run: _Run, config: BlockState, n: int
 ) -> tuple[list[dict[str, Any]], Audit]:
-    """Return the files that were written, of n records, and what is found in them."""
+    """Return the written files, of n records, and their audit."""
     written = run.each("write", config.parts, config)
     remove_steps(config.work, "published", "published-again")
     sizes = run.each("sort", config.parts, config)

@@ -1,4 +1,7 @@
-"""What all tasks of a run know: no record; of values levels, scales and cuts."""
+"""Immutable state shared by all tasks of a run.
+
+It holds no record; of values only levels, scales and cuts.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +25,7 @@ from aggopt.job import Job
 
 @dataclass(frozen=True, eq=False)
 class Shift:
-    """How group means become what is published, all on z-scores: (c - centre) map."""
+    """Map from group means to published values, all on z-scores: (c - centre) map."""
 
     centre: Floats = field(repr=False)
     map: Floats = field(repr=False)
@@ -37,39 +40,39 @@ class Shift:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RunState:
-    """What the tasks of the first pass are told beside their number.
+    """Arguments common to all first-pass tasks.
 
     Attributes
     ----------
     job, pieces
-        What was asked, and of which files.
+        The job, and its input files.
     columns
-        What is read: all columns that are published.
+        Columns to read: all columns that are published.
     work, public, private
-        Folders: of files in between, of the release, and of its key.
+        Folders: of scratch files, of the release, and of its key.
     parts
-        How many files the release has.
+        Number of files of the release.
     secret
-        Where the order of the released records comes from.
+        Source of the order of the released records.
     rate
-        The share of records of which the tree is made.
+        Share of the records in the sample for the tree.
     reasons
-        Why the job has what nobody wrote into it.
+        Reasons for the defaults that were added to the job.
     strata
-        Where it stands which strata there are; None where no column has the role.
+        Path of the strata; None if no column has the role.
     mean_weight
-        Of all sampling weights; None where there are none, or none that differ.
+        Mean of all sampling weights; None if no weights exist, or none differ.
     whole
-        Where it stands what is asked of confidential values beside those of all other
-        records; None where it is asked of each group alone.
+        Path of the table-wide confidential requirements; None if groups can be checked
+        independently.
     deals
-        What the tasks of second steps read, by the step whose files those are.
+        Regions that the tasks of second steps read, by the step that wrote the files.
     categories
-        The quasi-identifiers that are no numbers, in their order.
+        The quasi-identifiers that are not numbers, in their order.
     levels
-        Those of each of them in the whole table, once they are counted.
+        Levels of each category in the whole table, once they are counted.
     dates, clocks
-        The numbers that are dates or times, and what each of them counts.
+        The numbers that are dates or times, and the unit and origin of each.
     """
 
     job: Job
@@ -101,13 +104,13 @@ class RunState:
 
     @property
     def places(self) -> list[int]:
-        """Where those stand among the quasi-identifiers, from 0."""
+        """Positions of the numbers among the quasi-identifiers, from 0."""
         names = self.job.roles.quasi_identifier
         return [names.index(name) for name in self.numbers]
 
     @property
     def places_of_categories(self) -> list[int]:
-        """Where the others stand."""
+        """Positions of the categories among the quasi-identifiers."""
         names = self.job.roles.quasi_identifier
         return [names.index(name) for name in self.categories]
 
@@ -116,7 +119,7 @@ class RunState:
         return self.work / f"{step}-{number:06d}"
 
     def all(self, step: str, count: int) -> list[Path]:
-        """Return those of a step, in order."""
+        """Return the results of all tasks of a step, in order."""
         return [self.at(step, number) for number in range(count)]
 
     def part(self, number: int) -> Path:
@@ -130,12 +133,12 @@ class RunState:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LeafState(RunState):
-    """The same, and how records are standardised and cut into leaves.
+    """Run state with the scales of the records and the tree that cuts them into leaves.
 
     Attributes
     ----------
     buckets
-        The leaves of each pattern of missing values; None where all have the same.
+        The leaves of each pattern of missing values; None if all records have one.
     """
 
     scale: Scale = field(repr=False)
@@ -150,12 +153,12 @@ class LeafState(RunState):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PartState(LeafState):
-    """The same, and which records are tried as one group.
+    """Leaf state with the parts that are tested as one group.
 
     Attributes
     ----------
     tried
-        Where the records of each part are, of each task.
+        Places of the records of each part, by task.
     """
 
     tried: tuple[tuple[Sources, ...], ...]
@@ -163,18 +166,18 @@ class PartState(LeafState):
 
 @dataclass(frozen=True, eq=False)
 class Border:
-    """How groups near a cut of the first tree are looked at again.
+    """Settings of the second search for groups near a cut of the first tree.
 
     Attributes
     ----------
     tree
-        That cuts elsewhere.
+        Tree with other cuts.
     within
-        How near a cut their means lie.
+        Largest distance of their means from a cut.
     parts
-        How many blocks there are at first.
+        Number of blocks before the second search.
     staying
-        How many of them have groups that stay; those come before the other blocks.
+        Number of blocks with groups that stay; they precede the other blocks.
     """
 
     tree: SplitTree
@@ -185,24 +188,24 @@ class Border:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BlockState(LeafState):
-    """The same, and which records are grouped together.
+    """Leaf state with the blocks whose records are grouped together.
 
     Attributes
     ----------
     blocks
-        Where the records of each block are.
+        Places of the records of each block.
     border
-        How those at the borders of blocks are looked at again; None where they are not.
+        Settings of the second search at the borders of blocks; None without one.
     counts
-        How many groups each block has, once they are made.
+        Number of groups of each block, once they are made.
     kept_values
-        What the numbers have that decide what is published; None where all do.
+        Moments of the numbers that decide on the release; None if all do.
     shift
-        How centroids are moved; None where they are published as they are.
+        Shift of the centroids; None if they are published unchanged.
     ends
-        Bounds of numbers, on z-scores of the values that decide what is published.
+        Bounds of numbers, on z-scores of the values that decide on the release.
     solved
-        Which numbers have centroids of a program of their own, whatever the shift.
+        Numbers whose centroids come from a program of their own, not from the shift.
     """
 
     blocks: tuple[Sources, ...]
@@ -215,7 +218,7 @@ class BlockState(LeafState):
 
     @property
     def constant(self) -> Bool:
-        """Which numbers have one value only, (p,), of those that are published."""
+        """Mask (p,) of the numbers that have only one published value."""
         if self.kept_values is None:
             return self.scale.constant
         return np.asarray(self.scale.constant | self.kept_values.scale.constant)
@@ -223,6 +226,6 @@ class BlockState(LeafState):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BorderState(BlockState):
-    """The same, where groups near a cut are looked at again."""
+    """Block state of the second search for groups near a cut."""
 
     border: Border = field(repr=False)

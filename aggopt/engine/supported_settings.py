@@ -1,4 +1,4 @@
-"""Which jobs can be carried out block by block, and how others can be."""
+"""Reject settings that the out-of-core engine does not support."""
 
 from collections.abc import Iterator
 
@@ -70,7 +70,7 @@ def require_kept(job: Job) -> None:
 
 
 def _find_unsupported(job: Job) -> Iterator[tuple[str, str]]:
-    """Yield each setting that cannot be carried out, and what can."""
+    """Yield each unsupported setting, and a supported alternative."""
     out = "leave it out"
     for role in ("unit", "wish"):
         if getattr(job.roles, role):
@@ -143,7 +143,7 @@ def _of_aggregation(job: Job) -> Iterator[tuple[str, str]]:
 
 
 def _of_categories(how: CategorySection) -> Iterator[tuple[str, str]]:
-    """Yield what is asked of categories beside one of each, of a group or of all."""
+    """Yield settings of categories that blocks do not support."""
     where = "[aggregation.categories]"
     if how.method not in CATEGORIES:
         fix = 'set method = "plurality" or "frequencies"'
@@ -156,7 +156,7 @@ def _of_categories(how: CategorySection) -> Iterator[tuple[str, str]]:
 
 
 def _of_shifts(how: P3m) -> Iterator[tuple[str, str]]:
-    """Yield what P3M asks that pieces of cost functions do not answer."""
+    """Yield settings of P3M that pieces of cost functions do not support."""
     if how.keep != "variance":
         yield "[aggregation] keep", 'leave it out, or set method = "mean"'
     if how.solver not in (None, SOLVER):
@@ -178,12 +178,12 @@ def _of_shifts(how: P3m) -> Iterator[tuple[str, str]]:
 
 
 def require_types(schema: pa.Schema, job: Job) -> None:
-    """Refuse quasi-identifiers of other types, by what the files say of them.
+    """Refuse quasi-identifiers of other types, by the schema of the files.
 
     Raises
     ------
     TableError
-        Their names are in it.
+        The message has their names.
     """
     other = [
         f"{name!r} ({schema.field(name).type})"

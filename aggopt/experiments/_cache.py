@@ -1,8 +1,8 @@
-"""Cells that are done, on disk: figures alone, each cell whole or not at all.
+"""Cache of finished cells on disk: figures only, each cell complete or absent.
 
-A file is named after all that its figures depend on, so that nothing in it need be
-compared: another table, job, seed, limit or version is another file.  It has a checksum
-of its rows: what was damaged or edited since is not taken.
+A file is named after all inputs of its figures, so that no content needs comparing:
+another table, job, seed, limit or version is another file.  It has a checksum of its
+rows: damaged or edited files are ignored.
 """
 
 import json
@@ -39,9 +39,9 @@ class Cache:
         make_folder(self.folder)
 
     def rows(self, key: str, cell: Cell) -> list[Figures] | None:
-        """Return the rows of a cell, None if they are not there, not whole, or not its.
+        """Return the rows of a cell, None if missing, incomplete, or of another cell.
 
-        They have the columns of their own, and none of those that say which it is.
+        They have their own columns, and not the columns that identify the cell.
         """
         try:
             found = json.loads(self._file(key).read_bytes())
@@ -73,7 +73,7 @@ class Cache:
 
 
 def _checksum(key: str, rows: Any) -> str:
-    """Return the SHA-256 of a cell's rows; equal for what was written and read back."""
+    """Return the SHA-256 of a cell's rows; equal for rows written and read back."""
     return sha256(json.dumps([key, rows]).encode()).hexdigest()
 
 

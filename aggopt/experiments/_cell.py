@@ -1,4 +1,4 @@
-"""One cell of an experiment: from its job to its rows, or why there are none."""
+"""One cell of an experiment: from its job to its rows, or to the reason of failure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ Figures = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What a process is sent to make the rows of a cell.
+    """Arguments of a process that makes the rows of a cell.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class Work:
     data, job, secret
         As for `aggopt.mask`.
     seconds
-        Those that its groups may take, and again all that is made of them.
+        Time limit of its groups, and again of all later steps.
     groups
-        Those that another cell made; None where this one makes them.
+        Groups that another cell made; None if this one makes them.
     raises
         Whether a failure is an error.
     """
@@ -65,14 +65,14 @@ class Done(NamedTuple):
 
 
 def all_done(works: Sequence[Work]) -> list[Done]:
-    """Return what comes of cells, those that differ in k alone from one ordering."""
+    """Return the results of cells; cells that differ only in k share one ordering."""
     with share_orderings():
         return list(map(done, works))
 
 
 @reraise_interrupts()
 def done(work: Work) -> Done:
-    """Return what comes of a cell; raises as `aggopt.mask` if failures are errors."""
+    """Return the result of a cell; raises as `aggopt.mask` if failures are errors."""
     made = None
     try:
         job = limited(work.job, work.seconds)
@@ -90,8 +90,8 @@ def done(work: Work) -> Done:
 def limited(job: Job, seconds: float | None) -> Job:
     """Return a job whose aggregation ends in time with its best point, if it can.
 
-    That is where a solver carries it out that takes a limit, and the job names none.
-    Attributes that are solved each by itself have equal shares.
+    It can if its solver takes a limit and the job sets none.  Attributes that are
+    solved separately have equal shares.
     """
     how = job.aggregation
     if (
@@ -120,7 +120,7 @@ def failure_of(error: Exception) -> Figures:
 
 
 def in_time(failure: Figures | None) -> bool:
-    """Whether what failed, if it did, was not for want of time."""
+    """Whether no step failed, or one failed for another reason than the time limit."""
     return failure is None or failure["error"] != TimeLimitError.__name__
 
 
@@ -158,7 +158,7 @@ def _figures(certificate: Certificate) -> Figures:
 
 
 def _of_groups(release: Release, attribute: str) -> Figures:
-    """Return how many groups an attribute has, and what is proven of them."""
+    """Return the number of groups of an attribute, and their certificate."""
     block = _block(release, attribute)
     proven = _figures(block.certificate)
     counts = {"groups": block.groups, "smallest": release.audit.smallest}

@@ -1,4 +1,4 @@
-"""What a choice found, as text, a table of any kind, a picture or a page."""
+"""Result of a choice, as text, a table of any kind, a picture or a page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Choices(EqualByField, Tried, TidyRows):
 
     @property
     def rows(self) -> tuple[Figures, ...]:
-        """A dict for each point: `table`, `point`, what was gone through, figures.
+        """A dict for each point: `table`, `point`, settings varied, figures.
 
         `front` is whether no other point has less linkage and less loss.
         """
@@ -41,7 +41,7 @@ class Choices(EqualByField, Tried, TidyRows):
     def plot(self, x: str = "linkage", y: str | None = None) -> "Picture":
         """Return a picture of one column against another; as `Experiment.plot`.
 
-        By default of `loss` against linkage.  Points that differ in k alone have one
+        By default of `loss` against linkage.  Points that differ only in k have one
         colour; a line joins those that no other beats.
         """
         from aggopt.experiments._picture import drawn
@@ -54,13 +54,13 @@ class Choices(EqualByField, Tried, TidyRows):
         """Write a page, mode 0600, and return its path.
 
         It has the recommendation, the map of risk and loss with its front, all points,
-        and the job of each.  It is for those who choose: it holds no value of a record,
-        but figures of jobs that are not released.
+        and the job of each.  It is for the people who choose: it holds no value of a
+        record, but figures of jobs that are not released.
 
         Raises
         ------
         TableError
-            The folder does not exist, a file is there and `overwrite` is not set, or
+            The folder does not exist, a file exists and `overwrite` is not set, or
             the disk refuses.
         """
         return written({path: self.page_writer()}, overwrite)[0]
@@ -78,7 +78,7 @@ class Choices(EqualByField, Tried, TidyRows):
         )
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook."""
+        """Return the text for a notebook."""
         said = f"{self.verdict} {self.recommendation()}"
         return html_section(said, html_table(*self._shown))
 

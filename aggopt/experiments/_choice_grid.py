@@ -1,4 +1,4 @@
-"""The points of a choice: jobs that differ from one in what is gone through."""
+"""Points of a choice: jobs that differ in the settings varied."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,21 +15,21 @@ from aggopt.partition._shared.settings import TABLE_SETTINGS
 PRIVACY = ("k", "t", "l")
 AGGREGATION = ("keep", "alpha", "delta")
 AXES = ("method", "keep", "t", "l", "alpha", "delta", "k")  # the last changes first
-OPTIONAL = ("t", "l")  # of which one value is that it is not asked
+OPTIONAL = ("t", "l")  # one of their values is "not required"
 
 
 def cells_of_choice(
     table: str, job: Job, axes: Mapping[str, Any], time_limit: float | None
 ) -> list[Cell]:
-    """Return a cell for each combination of what the axes list; none comes twice.
+    """Return a cell for each combination of the axes' values, without repetition.
 
-    `axes` are values by name, one of `AXES`, None where the job's own stands.  Searches
-    for groups that have no limit of time get `time_limit`.
+    `axes` are values by name, one of `AXES`, None for the job's own.  Searches for
+    groups without a time limit get `time_limit`.
 
     Raises
     ------
     JobError
-        Nothing is gone through, an axis lists nothing, or a combination is no job.
+        No axis is given, an axis lists nothing, or a combination is not a valid job.
     """
     values = {
         name: [_value(name, each) for each in listed(name, axes[name])]
@@ -51,7 +51,7 @@ def cells_of_choice(
 
 
 def words(labels: Mapping[str, Any]) -> str:
-    """Return what a point is called in sentences.
+    """Return the name of a point for sentences.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _combinations(values: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def _label(name: str, value: Any) -> Any:
-    """Return what a table shows of a value: of a method its name and its settings."""
+    """Return a value's label in a table: of a method its name and its settings."""
     if name != "method":
         return value
     section = _written(value) if isinstance(value, MethodSection) else value
@@ -90,7 +90,7 @@ def _label(name: str, value: Any) -> Any:
 
 
 def _written(section: MethodSection) -> dict[str, Any]:
-    """Return what is written in a section: its method, and no defaults."""
+    """Return the explicit entries of a section: its method, and no defaults."""
     return {
         name: value
         for name, value in section
@@ -112,12 +112,12 @@ def _require_settings(how: MethodSection, values: Mapping[str, list[Any]]) -> No
 
 
 def _changed(job: Job, asked: Mapping[str, Any]) -> Job:
-    """Return the job with what is asked; all else as it was.
+    """Return the job with these settings; all else unchanged.
 
     Raises
     ------
     JobError
-        It is none; `UnknownNameError` where it names what is not known.
+        It is invalid; `UnknownNameError` if it has an unknown name.
     """
     sections: dict[str, Any] = {name: getattr(job, name) for name in Job.model_fields}
     if "method" in asked:
@@ -132,7 +132,7 @@ def _changed(job: Job, asked: Mapping[str, Any]) -> Job:
 def _grouping(own: MethodSection, asked: Any) -> Any:
     """Return the section of a method: the job's own, if it names no other.
 
-    What is said of the table, blocks of attributes and weights, is kept.
+    Settings of the table, blocks of attributes and weights, are kept.
     """
     if isinstance(asked, MethodSection):
         return asked

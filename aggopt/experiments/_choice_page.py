@@ -58,7 +58,7 @@ def _of(chosen: ChoicePoint | None) -> str:
 
 
 def _labels(points: Sequence[ChoicePoint]) -> dict[str, list[str]]:
-    """Return what was gone through, by name, as the table shows it."""
+    """Return the settings varied, by name, with their labels in the table."""
     found: dict[str, dict[str, None]] = {}
     for point in points:
         for name, value in point.asked.items():
@@ -151,7 +151,7 @@ def _chart(choice: Tried, axes: Sequence[str], best: Sequence[int]) -> Markup:
 
 
 def _mark(point: ChoicePoint, best: Sequence[int]) -> str:
-    """Return what is beside a point: its number on the front, and k if it varies."""
+    """Return the label of a point: its number on the front, and k if it varies."""
     number = str(point.number) if point.number in best else ""
     k = f"k = {point.asked['k']}" if "k" in point.asked else ""
     return ", ".join(filter(None, (number, k)))
@@ -170,9 +170,9 @@ def _says(choice: Tried, point: ChoicePoint) -> str:
 def _series(
     axes: Sequence[str], points: Sequence[ChoicePoint]
 ) -> tuple[Sequence[str], bool]:
-    """Return the settings that series are told apart by, and whether k alone is left.
+    """Return the settings that distinguish the series, and whether only k remains.
 
-    As many of the first as looks of series do for.
+    They are the first settings, as many as the number of series styles allows.
     """
     for count in range(len(axes), 0, -1):
         names = axes[:count]
@@ -182,12 +182,12 @@ def _series(
 
 
 def _name(names: Sequence[str], point: ChoicePoint) -> str:
-    """Return what a series is called."""
+    """Return the name of a series."""
     return ", ".join(_label(point.asked[name]) for name in names) or "all points"
 
 
 def _blocks(placed: Sequence[ChoicePoint]) -> str:
-    """Return what is to be said of linkage in blocks."""
+    """Return the note on linkage in blocks."""
     most = max((point.linkage_blocks or 1 for point in placed), default=1)
     if most == 1:
         return ""

@@ -1,4 +1,4 @@
-"""One point of a choice: a job, and what is known of its release."""
+"""One point of a choice: a job, and the figures of its release."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -10,42 +10,42 @@ from aggopt.experiments._cell import Figures
 from aggopt.experiments._choice_grid import words
 from aggopt.job import Job
 
-OF_PARTITION = "groups."  # what the columns of a partition's certificate begin with
+OF_PARTITION = "groups."  # prefix of the columns of a partition's certificate
 
 
 @dataclass(frozen=True)
 class ChoicePoint(HtmlFields):
-    """A job that was tried, and the figures of its release.
+    """A job of a choice, and the figures of its release.
 
     Attributes
     ----------
     number
         Its place in the order of the points, from 1.
     asked
-        What was gone through, by name: k, method, ...
+        The settings varied, by name: k, method, ...
     job
         The whole job: `job.to_toml()` is a file of it.
     holds
-        Whether the audit confirmed all that is required; None where none was made.
+        Whether the audit confirmed all requirements; None without an audit.
     groups, smallest
-        How many groups there are (of the first block of attributes), and how many
-        records the rarest combination has.
+        Number of groups (of the first block of attributes), and number of records of
+        the rarest combination.
     groups_gap, gap
         Largest gap of its groups, and of its published values; None if unproven.
     il, pil
         Information loss, and probabilistic information loss: fractions.
     linkage, linkage_limit, linkage_blocks
-        Share of records linked by the best one-to-one assignment, what no linkage
-        exceeds, and in how many blocks it was sought.
+        Share of records linked by the best one-to-one assignment, its upper limit for
+        any linkage, and the number of blocks of the search.
     si, sl
-        Scoring index, and satisfaction level where records ask for something.
+        Scoring index, and satisfaction level if records request a distance.
     seconds
-        Those of its certificates.  Groups are made once for all points that share them,
+        Time of its certificates.  Groups are made once for all points that share them,
         and count in each.
     error, message
-        Why there is no release: type and words; None where there is one.
+        Reason of a missing release: type and words; None if it exists.
 
-    Figures are None where the point failed, or no quasi-identifier varies.
+    Figures are None if the point failed, or no quasi-identifier varies.
     """
 
     number: int
@@ -96,7 +96,7 @@ def point_of(
         number,
         asked,
         job,
-        holds=True,  # else there would be no release
+        holds=True,  # else the release would not exist
         groups=first["groups"],
         groups_gap=_largest([row["groups.gap"] for row in rows]),
         gap=_largest([row["gap"] for row in rows]),

@@ -1,4 +1,4 @@
-"""A choice on its way: the points that are asked for, and what is done of them."""
+"""A running choice: the requested points, and the results so far."""
 
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from aggopt.solvers._options import check_time_limit
 
 @dataclass(eq=False)
 class Choosing:
-    """A choice on its way; `found` is what is done of it."""
+    """A running choice; `found` are its results so far."""
 
     run: Run
     table: Path | None
@@ -60,7 +60,7 @@ class Choosing:
 
     @property
     def found(self) -> Choices:
-        """What is done so far."""
+        """Results so far."""
         points = tuple(
             point_of(place + 1, cell.said, cell.job, self.run.found[place])
             for place, cell in enumerate(self.run.cells)

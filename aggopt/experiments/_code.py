@@ -15,16 +15,16 @@ from aggopt.job._own import own_methods
 
 
 def code_of(job: Job) -> list[str]:
-    """Return what tells the code of a job from any other: files by their bytes.
+    """Return the identity of a job's code: of files their bytes.
 
     Of an object it is the file that defines it, or in a notebook its own source, and
-    its defaults; what else it finds in its module when it runs does not count.
+    its defaults; other names of its module that it uses at run time do not count.
 
     Raises
     ------
     JobError
-        An object has no source, holds values that its source does not say, or is not
-        what its file says now.
+        An object has no source, holds values that its source does not show, or differs
+        from the current content of its file.
     """
     return [
         method.origin.sha256 or method.origin.package or _source(method)
@@ -60,7 +60,7 @@ def _defaults(function: FunctionType) -> str:
 
 
 def _reached(function: FunctionType) -> set[CodeType]:
-    """Return the code of a function, and of those of its file that it names."""
+    """Return the code of a function, and of the functions of its file that it names."""
     found, left = set[CodeType](), [function]
     while left:
         code = left.pop().__code__

@@ -1,4 +1,4 @@
-"""Points that no other beats in two figures, both better where they are lower."""
+"""Points that no other beats in two figures, if lower is better in both."""
 
 from collections.abc import Sequence
 

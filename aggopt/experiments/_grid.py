@@ -27,10 +27,10 @@ class Cell:
     table
         The name of its table.
     job, seed
-        What is done; the seed is in the job, where anything takes one.
+        The job to run; the seed is in the job, if any section takes one.
     said
-        What the grid says of it, by column: of keys that list several settings; None
-        where it says so of other cells alone.
+        Settings from the grid, by column: of keys that list several settings; None
+        if only other cells have the setting.
     """
 
     table: str
@@ -60,13 +60,14 @@ def cells_of(
 ) -> list[Cell]:
     """Return the cells of a grid, tables first and seeds last.
 
-    `roles` are those of each table, by its name.
+    `roles` are the roles of each table, by its name.
 
     Raises
     ------
     JobError
-        A key is unknown, or lists nothing; a combination is no job, or comes twice; a
-        seed is not from 0 up, comes twice, or stands beside one of a section.
+        A key is unknown, or lists nothing; a combination is not a valid job, or is
+        repeated; a seed is not from 0 up, is repeated, or conflicts with one of a
+        section.
     TableError
         A file that a section names cannot be read.
     """
@@ -88,7 +89,7 @@ def cells_of(
 
 
 def _columns(axes: Mapping[str, list[Any]]) -> dict[str, None]:
-    """Return the columns for what keys list, where they list several settings."""
+    """Return the columns for the entries of keys that list several settings."""
     several = {key: entries for key, entries in axes.items() if len(entries) > 1}
     return {
         column: None
@@ -101,7 +102,7 @@ def _columns(axes: Mapping[str, list[Any]]) -> dict[str, None]:
 def _jobs(
     roles: Any, axes: Mapping[str, list[Any]]
 ) -> Iterator[tuple[Job, dict[str, Any]]]:
-    """Yield each job of a table with what the grid says of it; none comes twice."""
+    """Yield each job of a table with its settings from the grid, without repetition."""
     first: dict[Job, str] = {}
     several = [key for key, entries in axes.items() if len(entries) > 1]
     for chosen in product(*axes.values()):
@@ -120,17 +121,17 @@ def _jobs(
 
 
 def _entries(key: str, value: Any) -> list[Any]:
-    """Return what a key lists; what is no list is the only entry of one."""
+    """Return the entries of a key; a value that is not a list is the only entry."""
     return [_entry(key, entry) for entry in listed(f"{key} of the grid", value)]
 
 
 def listed(called: str, value: Any) -> list[Any]:
-    """Return what a list has; what is no list is the only entry of one.
+    """Return the entries of a list; a value that is not a list is the only entry.
 
     Raises
     ------
     JobError
-        It has nothing; the message calls it so.
+        The list is empty; the message uses this name.
     """
     one = isinstance(value, str | Mapping | Section) or not isinstance(value, Iterable)
     entries = [value] if one else list(value)
@@ -178,7 +179,7 @@ def said_of(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _flat(name: str, value: Any) -> dict[str, Any]:
-    """Return a column for each setting, those of settings under both names."""
+    """Return a column for each setting, nested settings under both names."""
     if not isinstance(value, Mapping):
         of_tree = name.endswith(".tree") and isinstance(value, str)
         return {name: Path(value).name if of_tree else _called(value)}

@@ -1,4 +1,4 @@
-"""A file that says an experiment: tables, roles, grid, seeds and how it is run."""
+"""File of an experiment: tables, roles, grid, seeds and options of the run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ NEEDED = KEYS[:3]
 
 @dataclass(frozen=True)
 class GridFile:
-    """What a file says; its paths are seen from where it lies.
+    """Content of an experiment file; its paths are relative to its folder.
 
     Attributes
     ----------
@@ -31,13 +31,13 @@ class GridFile:
 
     @classmethod
     def read(cls, path: Path) -> "GridFile":
-        """Return what a TOML file says.
+        """Return the content of a TOML file.
 
         Raises
         ------
         JobError
-            It cannot be read, is no TOML, lacks a key or has an unknown one; or what it
-            says of tables or of the cache is none.
+            It cannot be read, is not TOML, lacks a key or has an unknown one; or its
+            tables or its cache are invalid.
         """
         stated, folder = _stated(path), path.parent
         for key in stated:
@@ -65,7 +65,7 @@ def _stated(path: Path) -> dict[str, Any]:
 
 
 def _tables(folder: Path, stated: Any) -> dict[str, Path]:
-    """Return the paths of tables by name, that of a file where none is given."""
+    """Return the paths of tables by name, by default the file's name."""
     if isinstance(stated, Mapping):
         return {name: _path(folder, "tables", each) for name, each in stated.items()}
     listed = stated if isinstance(stated, list) else [stated]

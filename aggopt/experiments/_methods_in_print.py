@@ -1,4 +1,4 @@
-"""How the figures of published tables are computed, by the methods of this package."""
+"""Computation of the figures of published tables by the methods of this package."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -42,12 +42,12 @@ def settings_of(
             )
     points = [dict(zip(over, each, strict=True)) for each in product(*over.values())]
     for point in points:
-        changed(how, point)  # which refuses what it does not take
+        changed(how, point)  # which refuses unknown settings
     return points
 
 
 def changed(how: Any, point: Mapping[str, Any]) -> UserMethodSection:
-    """Return a section with some settings changed, checked as those of a job are."""
+    """Return a section with some settings changed, checked like those of a job."""
     arguments = {**how.arguments, **point}
     made: UserMethodSection = how.model_copy(update={"arguments": arguments})
     model = isinstance(how, ByModel)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def drawn(rows: Sequence[Figures], names: Sequence[str], x: str, y: str) -> "Picture":
     """Return the picture of two columns; raises as `Experiment.plot`.
 
-    `names` are the columns that say which cell a row is of.
+    `names` are the columns that identify the cell of a row.
     """
     from aggopt.release.figures.figure import WIDE, panels, say
     from aggopt.release.figures.tradeoff import Series, told_apart, tradeoff
@@ -58,5 +58,5 @@ def _cells(
 
 
 def _label(names: Sequence[str], cell: Figures) -> str:
-    """Return what a cell has in these columns."""
+    """Return the label of a cell from these columns."""
     return ", ".join(str(cell[n]) for n in names if cell.get(n) is not None)

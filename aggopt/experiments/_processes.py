@@ -1,4 +1,4 @@
-"""How many processes work may be spread over."""
+"""Number of processes that share the work."""
 
 from aggopt.core.validation import is_whole
 from aggopt.errors import JobError
@@ -6,13 +6,13 @@ from aggopt.solvers._log import is_logged
 
 
 def require_jobs(jobs: object) -> None:
-    """Refuse what is no number of processes.
+    """Refuse an invalid number of processes.
 
     Raises
     ------
     JobError
-        It is 0, or not a whole number; or there are several, and what solvers print is
-        kept, which is of one process.
+        It is 0, or not a whole number; or it is several although the output of solvers
+        is kept, which requires one process.
     """
     if not is_whole(jobs) or jobs == 0:
         raise JobError(f"jobs = {jobs}.", fix="name a number of processes, or -1.")

@@ -1,4 +1,4 @@
-"""What an experiment found: tidy rows, printed as a table, or drawn."""
+"""Result of an experiment: tidy rows, printed as a table, or drawn."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -27,14 +27,14 @@ class Experiment(EqualByField, TidyRows):
         One for each cell and attribute, or attributes that were solved together, in
         the order of the grid; one for each cell that failed.  Each is a dict by column:
 
-        - `table`, `k`, `partition`, `aggregation`, further settings of which the grid
-          lists several, such as `aggregation.solver`, and `seed`: the cell
-        - `error`, `message`: why it failed; None where it did not
+        - `table`, `k`, `partition`, `aggregation`, further settings of which the
+          grid lists several, such as `aggregation.solver`, and `seed`: the cell
+        - `error`, `message`: the reason of a failure; None without one
         - `attribute`, and `status`, `objective`, `bound`, `gap`, `violation`, `solver`,
           `seconds` of its certificate: see `aggopt.solvers.Certificate`
         - `groups`, their number; `smallest`, as the audit counted; `groups.status` and
           so on, of the certificate of its partition
-        - the measures of the release, the same in each row of a cell, your own as
+        - the measures of the release, equal in each row of a cell, your own as
           `measures.NAME`: see `aggopt.measure.Assessment`
     """
 
@@ -42,23 +42,23 @@ class Experiment(EqualByField, TidyRows):
 
     @property
     def cell_columns(self) -> tuple[str, ...]:
-        """The columns that say which cell a row is of."""
+        """The columns that identify the cell of a row."""
         columns = self.columns
         return columns[: columns.index("seed") + 1]
 
     def plot(self, x: str = "linkage", y: str = "pil") -> "Picture":
         """Return a picture of one column against another, a panel for each table.
 
-        Each cell that did not fail is a point; cells that differ in k, seed and table
-        alone have one colour and shape.  A line joins those that no other beats, both
-        columns being better where they are lower.  `.savefig("found.png")` writes it.
+        Each cell that did not fail is a point; cells that differ only in k, seed and
+        table have one colour and shape.  A line joins those that no other beats; lower
+        is better in both columns.  `.savefig("found.png")` writes it.
 
         Raises
         ------
         UnknownNameError
-            There is no such column.
+            The experiment has no such column.
         JobError
-            It is no column of numbers, or no cell has both.
+            It is not a column of numbers, or no cell has both.
         """
         from aggopt.experiments._picture import drawn
 
@@ -80,7 +80,7 @@ class Experiment(EqualByField, TidyRows):
 
     @property
     def _first(self) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
-        """The header and the first rows of what is printed."""
+        """The header and the first rows of the printed table."""
         names = [*self.cell_columns, *(n for n in SHOWN if n in self.columns)]
         there = [n for n in names if any(row.get(n) is not None for row in self.rows)]
         return there, [[row.get(n, "") for n in there] for row in self.rows[:SCREEN]]

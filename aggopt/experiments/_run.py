@@ -25,7 +25,7 @@ from aggopt.job import Job, Mean, Output
 from aggopt.pipeline.partition.partitioned_table import Partitions
 from aggopt.pipeline.validate.preflight_checks import keeps_variance
 
-Family = tuple[str, Job, bool]  # what is equal for cells that share groups
+Family = tuple[str, Job, bool]  # key that is equal for cells that share groups
 Families = dict[Family, list[int]]  # their places
 
 
@@ -42,10 +42,10 @@ class Run:
     keys: dict[int, str] = field(default_factory=dict)
 
     def through(self, jobs: int) -> Generator[int]:
-        """Go through the cells, those in the cache first; yield how many are done.
+        """Run the cells, cached ones first; yield the number of finished cells.
 
-        In each round one cell of those that share groups makes them.  In the next the
-        others get them; or, if it failed before, one of them tries.
+        In each round one of the cells that share groups makes them.  In the next round
+        the others get them; or, if it failed before, one of them tries.
         """
         waiting = self._sought()
         yield len(self.found)
@@ -80,7 +80,7 @@ class Run:
         return f"{count}, and kept in {self.cache.folder}: call again to go on."
 
     def _sought(self) -> Families:
-        """Look for cells in the cache; return those that are left, by their groups."""
+        """Look for cells in the cache; return the remaining ones, by their groups."""
         left: Families = defaultdict(list)
         for place, cell in enumerate(self.cells):
             try:
@@ -126,7 +126,7 @@ class Run:
         )
 
     def _take(self, outcome: Done, alike: Sequence[int]) -> None:
-        """Note what came of a cell, and of those that fail as it does."""
+        """Record the result of a cell, and of cells that fail for an equal reason."""
         if outcome.failure is not None:
             for place in (outcome.place, *alike):
                 self.found[place] = [outcome.failure]
@@ -137,12 +137,12 @@ class Run:
 
 
 def _secret(cell: Cell) -> str:
-    """Return where margins come from: the same for all jobs, so that they compare."""
+    """Return the secret of the margins: equal for all jobs, so that they compare."""
     return secret_from_seed(cell.seed or 0)
 
 
 def _shared(cell: Cell) -> Family:
-    """Return what is equal for cells that share groups."""
+    """Return the key that is equal for cells that share groups."""
     job = cell.job
     common = job.model_copy(update={"aggregation": Mean(), "output": Output()})
     holes = job.missing.policy != "refuse"  # then one group keeps no variance
@@ -150,7 +150,7 @@ def _shared(cell: Cell) -> Family:
 
 
 def _ordered(shared: Family) -> Hashable:
-    """Return what is equal for cells that share orderings: all but k."""
+    """Return the key that is equal for cells that share orderings: all but k."""
     table, job, keeps = shared
     any_k = job.privacy.model_copy(update={"k": 1})
     return table, job.model_copy(update={"privacy": any_k}), keeps

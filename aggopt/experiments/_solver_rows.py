@@ -1,4 +1,4 @@
-"""What one solver makes of the step of a job that solvers are compared on."""
+"""Result of one solver on the compared step of a job."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -37,9 +37,9 @@ Share = Callable[[float], None]
 class Row(HtmlFields):
     """Result of one solver on a job: sums and extremes over its attributes.
 
-    `bound` and `gap` are None where nothing is proven.  `sl`, `si` and `holds`,
-    whether the audit of these values finds all that the job promises, are None where
-    no values are made: for groups of one attribute at a time.  `note` is the reason
+    `bound` and `gap` are None if nothing is proven.  `holds` is whether the audit of
+    these values confirms all requirements of the job.  `sl`, `si` and `holds` are None
+    if no values are made: for groups of one attribute at a time.  `note` is the reason
     why a solver was left out or failed; all its figures are then None.
     """
 
@@ -61,7 +61,7 @@ class Row(HtmlFields):
 
 
 def _passed(solver: Solver) -> Any:
-    """Return what stands for a solver among settings: code of the user's, or a name."""
+    """Return the setting for a solver: code of the user's, or a name."""
     return solver if solver.origin else solver.name
 
 
@@ -114,7 +114,7 @@ def of_aggregation(
 def of_categories(
     given: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
-    """Return a solver's row for the categories of the same groups."""
+    """Return a solver's row for the categories of equal groups."""
     how = given.job.aggregation
     asked = {"solver": _passed(solver), "time_limit": limit, "options": {}}
     own = how.categories.model_copy(update=asked)  # type: ignore[union-attr]
@@ -130,7 +130,7 @@ def of_categories(
     except InfeasibleInputError as refusal:
         return Row(solver.name, note=refusal.problem)
     named = [masked.certificates[name] for name in given.table.domains]
-    proofs = list({id(c): c for c in named}.values())  # one of what goes together
+    proofs = list({id(c): c for c in named}.values())  # one per set solved together
     row = _summed(solver.name, proofs, sum(c.seconds for c in proofs))
     if not all(c.status.usable for c in proofs):
         return row
@@ -183,7 +183,7 @@ def of_blocks(
 def of_repair(
     given: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
-    """Return a solver's row for a repair of the same groups."""
+    """Return a solver's row for a repair of equal groups."""
     privacy = given.job.privacy
     asked = {"solver": _passed(solver), "time_limit": _taken(solver, limit)}
     how = privacy.repair.model_copy(update=asked)  # type: ignore[union-attr]
@@ -199,7 +199,7 @@ def of_repair(
 
 
 def _ignored(*_: object) -> None:
-    """Do nothing: what is left is quick."""
+    """Do nothing: the remaining work is quick."""
 
 
 def _valued(given: PartitionedTable, solver: Solver) -> Row:

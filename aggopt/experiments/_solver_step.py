@@ -1,4 +1,4 @@
-"""The step of a job that solvers are compared on: the last that one carries out."""
+"""Step of a job that compares solvers: the last one that a solver runs."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -26,10 +26,11 @@ from aggopt.solvers._choose import able_for
 
 
 class Step(NamedTuple):
-    """The step of a job that a solver carries out: model, time limit, row, section.
+    """Step of a job that a solver runs: model, time limit, row, section.
 
-    Of a model of the user's `own` is the class of its programs, and `language` what it
-    is declared in; `within` is whether values have bounds that not all solvers keep.
+    Of a model of the user's `own` is the class of its programs, and `language` its
+    modelling language; `within` is whether values have bounds that not all solvers
+    keep.
     """
 
     model: Model
@@ -42,7 +43,7 @@ class Step(NamedTuple):
 
     @property
     def kinds(self) -> tuple[str, str]:
-        """By what a solver may say that it takes the model."""
+        """Names that a solver may declare if it takes the model."""
         return (self.model.name, self.own or self.model.kind)
 
     @property
@@ -58,7 +59,7 @@ class Step(NamedTuple):
 
 
 def solved_by(job: Job) -> Step:
-    """Return the last step of a job that a solver carries out."""
+    """Return the last step of a job that a solver runs."""
     categories = job.aggregation.categories
     if isinstance(categories, SolverSection):
         limit = categories.time_limit

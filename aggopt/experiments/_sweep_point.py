@@ -1,4 +1,4 @@
-"""One point of a sweep: where it is, and its measures."""
+"""One point of a sweep: its settings, and its measures."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -15,11 +15,11 @@ class SweepPoint(HtmlFields):
 
     `linkage` is the expected share of records that the best one-to-one assignment
     links, in `blocks` blocks: more than 1000 records are linked in blocks, which is
-    faster and mostly gives more, so compare such points with each other only.
-    `gap` is the largest, None unproven; `holds` is whether the audit of the point's
-    values confirms all requirements, None where there are none; `keep` is what
-    is kept.  Of an aggregation of the user's `settings` are those that are gone
-    through, in place of `alpha`, `delta` and `keep`.
+    faster and mostly gives more.  So compare points with an equal number of blocks
+    only.  `gap` is the largest, None unproven; `holds` is whether the audit of the
+    point's values confirms all requirements, None without requirements; `keep` names
+    the kept statistics.  Of a user's aggregation `settings` are the settings varied, in
+    place of `alpha`, `delta` and `keep`.
     """
 
     alpha: float | None
@@ -57,7 +57,7 @@ class SweepPoint(HtmlFields):
 
 
 def point_of(masked: Aggregation, found: Assessment, **at: Any) -> SweepPoint:
-    """Return the point of what was found there; `at` says where it is."""
+    """Return the point of these results; `at` are its settings."""
     return SweepPoint(
         **{"alpha": None, "delta": None, **at},
         linkage=found.linkage,

@@ -16,7 +16,7 @@ from aggopt.job._roles import Roles
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Tables by name, and what was read of them."""
+    """Tables by name, and their content once read."""
 
     given: Mapping[str, Any] = field(repr=False)
     _read: dict[Hashable, Any] = field(default_factory=dict, repr=False)
@@ -46,12 +46,12 @@ class Tables:
 
 
 def named(tables: Any) -> dict[str, Any]:
-    """Return tables by name: that of a file, or the place in a list.
+    """Return tables by name: the name of a file, or the place in a list.
 
     Raises
     ------
     JobError
-        There is none, two have one name, or a name is no text.
+        No table is given, two have one name, or a name is not text.
     """
     if isinstance(tables, Mapping):
         pairs = list(tables.items())

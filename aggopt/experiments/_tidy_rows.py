@@ -21,7 +21,7 @@ TEXT |= {"groups.status", "groups.solver"}
 
 
 class TidyRows:
-    """What has `rows`: `error` is why one failed, None of the others."""
+    """Result with `rows`: `error` is the reason of a failure, None without one."""
 
     if TYPE_CHECKING:
 
@@ -30,7 +30,7 @@ class TidyRows:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns, those of the cell first."""
+        """The names of the columns, the cell's first."""
         known = dict.fromkeys(name for row in self.rows for name in row)
         last = [name for name in ("error", "message") if name in known]
         return (*(name for name in known if name not in last), *last)
@@ -49,8 +49,8 @@ class TidyRows:
     def to_arrow(self) -> pa.Table:
         """Return the rows as a PyArrow table.
 
-        A column of numbers is one of numbers; any other is one of text, in which lists
-        and tables are JSON.
+        A column of numbers stays numeric; any other becomes text, with lists and
+        tables as JSON.
         """
         columns = self.columns
         entries = {name: [row.get(name) for row in self.rows] for name in columns}
@@ -62,12 +62,12 @@ class TidyRows:
         return frame
 
     def to_parquet(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the rows to a Parquet file, whole or not at all, and return its path.
+        """Write the rows to a Parquet file, complete or not at all; return its path.
 
         Raises
         ------
         TableError
-            The folder does not exist, a file is there and `overwrite` is not set, or
+            The folder does not exist, a file exists and `overwrite` is not set, or
             the disk refuses.
         """
         from pyarrow.parquet import write_table

@@ -15,20 +15,20 @@ LOSSES = {"pil": "PIL", "il": "IL"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tried:
-    """Points, and which of them is to be released.
+    """Points of a choice, and the recommended one.
 
     Attributes
     ----------
     points
-        Those that are done, in the order of what was gone through.
+        The finished points, in the order of the settings varied.
     asked
-        How many there are, done or not: an interrupt leaves some out.
+        Number of requested points, done or not: an interrupt leaves some out.
     table
-        Its path; None of a table in memory.
+        Its path; None for a table in memory.
     at_most
-        Share of records that may be linked, which the recommendation keeps to.
+        Maximum share of linked records, which the recommendation respects.
     loss
-        "pil" or "il": what is to be least.
+        "pil" or "il": the loss to minimise.
     """
 
     points: tuple[ChoicePoint, ...] = field(repr=False)
@@ -62,21 +62,21 @@ class Tried:
         return getattr(point, self.loss)
 
     def recommended(self, at_most: float | None = None) -> ChoicePoint | None:
-        """Return the point with the least loss of those that link no more records.
+        """Return the point with the least loss among points within the maximum linkage.
 
         None if all link more.  `at_most` is the choice's own when omitted.
 
         Raises
         ------
         JobError
-            `at_most` is no share.
+            `at_most` is not a share.
         """
         most = self.at_most if at_most is None else require_share(at_most)
         within = [point for point in self.front if self._at(point)[0] <= most]
         return within[-1] if within else None
 
     def recommendation(self, at_most: float | None = None) -> str:
-        """Return the same in words, and where there is none what comes nearest."""
+        """Describe the recommended point, or the closest one if none qualifies."""
         most = self.at_most if at_most is None else require_share(at_most)
         found, asked = self.recommended(most), f"At most {percent(most)} linked"
         if found is not None:
@@ -140,5 +140,5 @@ def require_share(share: object) -> float:
 
 
 def require_loss(loss: object) -> None:
-    """Refuse what is no loss that a choice can go by; raises `UnknownNameError`."""
+    """Refuse an unknown loss for a choice; raises `UnknownNameError`."""
     require_known("loss", loss, LOSSES)

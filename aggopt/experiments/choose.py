@@ -1,4 +1,4 @@
-"""Which release: one job over k, methods and settings, risk and loss of each point."""
+"""Choice of a release: one job over k, methods and settings, with risk and loss."""
 
 from collections.abc import Iterable
 from contextlib import closing
@@ -36,11 +36,11 @@ def choose(
 ) -> Choices:
     """Return risk and loss of a job's releases over k, methods and settings.
 
-    Each combination of what is listed is a point: the job with that changed.  Groups
-    are made once for all points that differ in the aggregation alone, and methods whose
-    orderings are the same for every k (`mhm` with order "npn" or "tsp") order the
-    records once.  No release is kept, but figures.  A point that fails is one that says
-    why; equal points are one.
+    Each combination of listed values is a point: the job with these settings changed.
+    Groups are made once for all points that differ only in the aggregation, and methods
+    whose orderings are equal for every k (`mhm` with order "npn" or "tsp") order the
+    records once.  No release is kept, but figures.  A failed point has the reason;
+    equal points are one.
 
     Parameters
     ----------
@@ -50,17 +50,17 @@ def choose(
         Whole numbers.
     method
         Names of partition methods, sections such as {"method": "mhm", "order": "tsp"},
-        or functions of yours.  What the job says of the table, `attributes` and
-        `weights` of [partition], is kept; its other settings are those of its method.
+        or functions of yours.  The job's settings of the table, `attributes` and
+        `weights` of [partition], are kept; its other settings belong to its method.
     keep, alpha, delta
         Settings of the job's aggregation: "variance", "covariance", ...; numbers.
-        `delta` stands in place of the job's distances, those in columns too.
+        `delta` replaces the job's distances, including distances in columns.
     t
-        Numbers; None or "none" asks for no t, and leaves out of [privacy] what then
-        acts no longer.
+        Numbers; None or "none" requires no t, and leaves out of [privacy] the keys
+        that then have no effect.
     at_most
-        Share of records that may be linked: of the points within, that with the least
-        loss is recommended.
+        Maximum share of linked records: of the points within, the one with the
+        least loss is recommended.
     loss
         "pil", probabilistic information loss, or "il".
     time_limit
@@ -69,16 +69,16 @@ def choose(
     jobs
         Processes; -1 is one per core, 1 this process.
     cache
-        A folder in which points that are done are kept, as those of
-        `aggopt.experiment`, and found when they are asked for again.
+        A folder that keeps finished points, like those of `aggopt.experiment`, and
+        from which equal points are read.
     trust, progress
         As for `aggopt.mask`; progress is of "points".
 
     Raises
     ------
     JobError
-        Before any work: nothing is listed, an axis lists nothing, a combination is no
-        job, the aggregation has no such setting, ...
+        Before any work: nothing is listed, an axis lists nothing, a combination is
+        not a valid job, the aggregation lacks a setting, ...
     TableError
         The table cannot be used.
     UntrustedCodeError

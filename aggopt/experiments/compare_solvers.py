@@ -43,20 +43,19 @@ def compare(
 ) -> Iterator[Row]:
     """Yield a row for each solver that takes the job's model, in the table's order.
 
-    One that the job names and the table has not, such as yours, comes first.
+    A solver that the job names and the table lacks, such as yours, is first.
 
-    Compared is the last step of the job that a solver carries out: its aggregation, on
-    one and the same partition; or its repair, of the same groups; or its partition, as
-    it is before any repair.  `solvers` names some of them; those must be there.
-    `time_limit` is in seconds, for each solver and attribute; the job's own, or 60,
-    when omitted.  The options of the job's solver are left out.  The secret margins of
-    wishes are drawn once: the rows of one call are of one program.  `trust` is as for
-    `mask`.
+    The comparison is of the last step of the job that a solver runs: its aggregation,
+    on one partition; or its repair, of equal groups; or its partition, before any
+    repair.  `solvers` names some of them; these must be installed.  `time_limit` is in
+    seconds, for each solver and attribute; the job's own, or 60, when omitted.  The
+    options of the job's solver are left out.  The secret margins of requests are drawn
+    once: the rows of one call are of one program.  `trust` is as for `mask`.
 
     Raises
     ------
     JobError
-        `time_limit` is no number above 0.  Nothing in the job is for a solver to
+        `time_limit` is not a number above 0.  Nothing in the job is for a solver to
         solve, or a named solver does not take its model.
     SolverError
         A named solver is not installed.
@@ -77,14 +76,14 @@ def compare(
     if isinstance(job.partition, Recommended):  # the table decides
         job = data_job = partition_table(data, job, report).job
     step = solved_by(job)
-    if step.row is of_blocks:  # which each solver does anew
+    if step.row is of_blocks:  # each solver repeats it
         data_job = _quick(job)
     given = partition_table(data, data_job, report, repair=step.row is not of_repair)
     if step.row not in (of_aggregation, of_categories):
         _require_plain(given)
     if data_job is not job:
         own = given.job.model_copy(update={"partition": job.partition})
-        given = replace(given, job=own)  # which says how categories are published
+        given = replace(given, job=own)  # it sets how categories are published
     with trust_files(trust):
         seen = (
             name if folder is None else resolve_code_path(folder, name)
@@ -106,7 +105,7 @@ def compare(
 
 
 def _quick(job: Job) -> Job:
-    """Return the job with groups that cost little, of the same attributes."""
+    """Return the job with groups that are cheap to make, of equal attributes."""
     first = PARTITIONERS[list_initial_methods()[0]]
     asked = {"method": first.name, "attributes": job.partition.attributes}
     return job.model_copy(update={"partition": first.settings.model_validate(asked)})

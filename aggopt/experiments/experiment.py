@@ -35,47 +35,49 @@ def experiment(
 ) -> Experiment:
     """Return the certificates and measures of every cell of a grid.
 
-    A cell is a table masked by a job; nothing of its release is kept but figures.  Each
-    partition is made once, for all cells that differ in [aggregation] and [output]
-    alone.  The result, but for seconds, is the same whatever `jobs`, unless a limit of
-    time ends something.
+    A cell is a table masked by a job; only figures of its release are kept.  Each
+    partition is made once, for all cells that differ only in [aggregation] and
+    [output].  The result, except seconds, is equal for any `jobs`, unless a time
+    limit ends a step.
 
     Parameters
     ----------
     tables
         Tables or paths, as for `aggopt.mask`: a dict by name, or a list.
     grid
-        What to go through: `k` and sections of a job by name, each with a list of
-        settings or with one.  A section that names a method may be its name alone, or
-        a function of yours.
+        The settings to vary: `k` and sections of a job by name, each with a list of
+        settings or with one.  A section that names a method may be its name alone, or a
+        function of yours.
     roles
-        Those of all tables, as in a job, or a dict of them by the tables' names.
+        Roles of all tables, as in a job, or a dict of roles by the tables' names.
     seeds
-        Each cell is run with each.  A seed goes to the search of the partition, the
-        random starts of the aggregation, and the margins of wishes.
+        Each cell is run with each.  A seed determines the search of the partition,
+        the random starts of the aggregation, and the margins of requests.
     time_limit
-        Seconds that the groups of a cell may take, and again all that is made of them.
-        A solver of the aggregation, where the job names no limit, gets 0.8 of them, in
-        equal shares for attributes, and ends with its best point.  A cell that is not
-        done by then fails.
+        Seconds for the groups of a cell, and again for all later steps.  If the job
+        sets no limit, a solver of the aggregation gets 0.8 of them, in equal shares
+        for attributes, and ends with its best point.  A cell that exceeds the limit
+        fails.
     jobs
         Processes; -1 is one per core, 1 this process.
     cache
-        A folder in which cells that are done are kept, and found when they are asked
-        for again.  It holds no value of a record; failures are not kept.
+        A folder that keeps finished cells, and from which equal cells are read.  It
+        holds no value of a record; failures are not kept.
     on_error
-        "raise" what the first cell that fails raises, or make a "row" of each failure:
-        `error` is its type and `message` its words, if they hold no value of a record.
+        "raise" the exception of the first cell that fails, or make a "row" of each
+        failure: `error` is its type and `message` its words, if they hold no value of a
+        record.
     trust
         Files of code that the grid may name, as for `aggopt.mask`.
     progress
-        Called with "cells" and the share of them that is done.
+        Called with "cells" and their completed share.
 
     Raises
     ------
     JobError
-        The grid cannot be used, before any work: an unknown key, a combination that is
-        no job or comes twice, code without a source beside a cache, ...
+        The grid cannot be used, before any work: an unknown key, a combination that
+        is not a valid job or is repeated, code without a source together with a
+        cache, ...
     UntrustedCodeError
         The grid names a file of code that is not trusted.
     AggoptError

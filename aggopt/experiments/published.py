@@ -1,7 +1,7 @@
-"""Figures in print, each with paper, table, row and column: the file published.toml.
+"""Published figures, each with paper, table, row and column: the file published.toml.
 
-`aggopt reproduce` shows them beside ours, and benchmarks read them from here: no figure
-is typed twice.
+`aggopt reproduce` shows them next to ours, and benchmarks read them from here: no
+figure is typed twice.
 """
 
 import tomllib
@@ -25,13 +25,13 @@ class PublishedCell:
     Attributes
     ----------
     figure, data
-        What was measured, and on which table of data.
+        The measure, and the data set on which it was measured.
     k, t
-        Size of groups, at least, and the t that was asked for, if any was.
+        Minimum size of groups, and the required t, if any was.
     printed
-        The figure as it is printed; None where nothing is.
+        The figure as printed; None if the cell is empty.
     alpha, delta
-        The parameters of P3M, where they differ from cell to cell.
+        The parameters of P3M, if they differ from cell to cell.
     """
 
     figure: str
@@ -44,7 +44,7 @@ class PublishedCell:
 
     @property
     def value(self) -> float | None:
-        """The figure as a number; None where nothing is printed, or two sizes are."""
+        """The figure as a number; None if the cell is empty, or has two sizes."""
         if self.printed is None or SIZES in self.printed:
             return None
         return float(self.printed.lstrip(ABOUT))
@@ -57,13 +57,13 @@ class PublishedTable:
     Attributes
     ----------
     number
-        As in print, or the name of its figure where the sources do not say.
+        As in print, or the name of its figure if the sources give no number.
     title, note
-        What its figures are, and what is to be known of them beside ours.
+        Title of its figures, and a note on their comparison with ours.
     method
-        By which ours are computed: see `aggopt.experiments.reproduce`.
+        The method that computes ours: see `aggopt.experiments.reproduce`.
     records
-        The quasi-identifiers; all attributes of a reference table where there are none.
+        The quasi-identifiers; all attributes of a reference table if empty.
     cells
         All of them, row by row.
     """
@@ -139,7 +139,7 @@ def _table(
 def _cells(
     axis: str, values: list[float], cells: str, **row: Any
 ) -> Iterator[PublishedCell]:
-    """Yield the cells of a row: what is listed in it changes from one to the next."""
+    """Yield the cells of a row: the listed values change from one to the next."""
     for j, (at, cell) in enumerate(zip(values, cells.split(), strict=True)):
         own = {n: v[j] if isinstance(v, list) else v for n, v in row.items()}
         printed = None if cell == NOTHING else cell

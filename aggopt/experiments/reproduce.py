@@ -1,4 +1,4 @@
-"""Published tables of the field beside ours, of their data or of the user's."""
+"""Published tables of the field next to ours, of their data or of the user's."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -27,20 +27,20 @@ REFERENCE: dict[str, Callable[[], Any]] = {
     "Census": datasets.census,
     "EIA": lambda: datasets.eia()[datasets.EIA_PUBLISHED],
 }
-DIGITS = 2  # of a figure that stands beside nothing in print
+DIGITS = 2  # of a figure without a printed counterpart
 
 
 @dataclass(frozen=True)
 class Reproduced:
-    """A cell of a published table, and ours in its place.
+    """A cell of a published table, and our figure for it.
 
     Attributes
     ----------
     table, cell
-        What is printed, and where.
+        The printed table, and the cell in it.
     ours
         Our figure: a number in %, or smallest/average group size; None of a reference
-        table where the user's own is asked for.
+        table if the user's own is requested.
     """
 
     table: PublishedTable
@@ -61,7 +61,7 @@ class Reproduced:
         return len(printed[-1].partition(".")[2]) if printed else DIGITS
 
     def _repr_html_(self) -> str:
-        """Return both figures and where they stand, for a notebook."""
+        """Return both figures and their table and cell, for a notebook."""
         of = self.cell
         places = [("data", of.data), ("figure", of.figure), ("k", of.k)]
         both = [("in print", of.printed), ("ours", self.shown or None)]
@@ -70,14 +70,14 @@ class Reproduced:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether ours is the published figure, as it is printed; None without one."""
+        """Whether ours is the published figure, as printed; None without one."""
         if self.cell.printed is None or self.ours is None:
             return None
         return self.shown == self.cell.printed.lstrip(ABOUT)
 
     @property
     def difference(self) -> float | None:
-        """Our number less the published one; None where one of them is no number."""
+        """Our number less the published one; None if one of them is not a number."""
         if not isinstance(self.ours, float) or self.cell.value is None:
             return None
         return self.ours - self.cell.value
@@ -112,13 +112,13 @@ def reproduce(
         Its number; all of the study's when omitted.
     data
         A table of your own, or the path of a file (docs/files.md): then ours are of
-        it, and published cells come without.
+        it, and published cells have none of ours.
     columns
         Its quasi-identifiers, numbers.
     confidential
-        Its confidential attributes, numbers, where a table is of t-closeness.
+        Its confidential attributes, numbers, if a table is of t-closeness.
     progress
-        Called with the step and the share of it that is done.
+        Called with the step and its completed share.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def reproduce(
         No study or table has this name (UnknownNameError); columns are named without
         data, or left out.
     TableError
-        The data cannot be used; a reference table cannot be had.
+        The data cannot be used; a reference table cannot be obtained.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def _require_columns(
 def _own(
     data: Any, columns: Sequence[str], confidential: Sequence[str]
 ) -> StudyRecords:
-    """Return the records of a table of the user's, or refuse what is no numbers."""
+    """Return the records of a user's table, or refuse columns that are not numbers."""
     is_file = isinstance(data, str | Path)
     there = read_as_text(Path(data), Input()).column_names if is_file else None
     names = there or to_frame(data).columns

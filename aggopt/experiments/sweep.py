@@ -57,13 +57,13 @@ def sweep(
     """Yield a point for each alpha, delta and `keep`, as soon as it is done.
 
     `keep` are statistics, such as "variance" and "covariance"; the job's own when
-    omitted.  Each `delta` is asked of all records, in place of the job's own
-    distances, those in columns too; its importance and margin stay.  The partition is
-    made once, and one secret serves all points: the margins beyond delta are the same
-    share of their width.  SL is measured at each point's own delta.  Points are spread
-    over `jobs` processes (-1: one per core), which get the records through pipes, not
-    files.  A local solver starts from the point before it in its row of equal delta.
-    `trust` is as for `mask`; each process loads the same bytes.
+    omitted.  Each `delta` applies to all records, in place of the job's own distances,
+    including those in columns; its importance and margin stay.  The partition is made
+    once, and one secret serves all points: the margins beyond delta are an equal share
+    of their width.  SL is measured at each point's own delta.  Points are spread over
+    `jobs` processes (-1: one per core), which get the records through pipes, not files.
+    A local solver starts from the previous point in its row of equal delta.  `trust` is
+    as for `mask`; each process loads the same bytes.
 
     An aggregation by a model or a function of yours has no alpha and delta: `over`
     lists values of its settings, by name, and each combination is a point.
@@ -71,9 +71,9 @@ def sweep(
     Raises
     ------
     JobError
-        The job's aggregation is neither P3M nor yours, it keeps no such statistic, its
-        solver does not, alpha or delta is empty or out of range, or `over` names no
-        setting of it.
+        The job's aggregation is neither P3M nor yours, it or its solver does not
+        keep a statistic, alpha or delta is empty or out of range, or `over` names
+        an unknown setting.
     InfeasibleInputError
         The table does not let the statistic be kept.
 
@@ -122,9 +122,9 @@ def _require_grid(alpha: Sequence[float], delta: Sequence[float], over: Any) -> 
 
 
 def _ways(how: Aggregating, keep: Sequence[str]) -> list[Squared]:
-    """Return the settings with each statistic that is to be kept, the most first.
+    """Return the settings for each statistic to keep, the strictest first.
 
-    Those as they are where none is named.
+    Unchanged settings if none is named.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def _solvers(how: Squared) -> list[Solver]:
 def _rows(
     how: Squared, alpha: Sequence[float], delta: Sequence[float]
 ) -> list[list[tuple[float, float]]]:
-    """Return the points, those together of which each starts from the last."""
+    """Return the points in rows; each point of a row starts from the previous one."""
     rows = [[(a, d) for a in dict.fromkeys(alpha)] for d in dict.fromkeys(delta)]
     if any(solver.is_global for solver in _solvers(how)) or len(rows) == 1:
         return [[pair] for row in rows for pair in row]  # no warm start

@@ -1,1 +1,1 @@
-"""What goes out: the audited release, its files, and a second look at them."""
+"""The release: its audit, its files, and a recount of the written files."""

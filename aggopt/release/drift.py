@@ -1,21 +1,21 @@
-"""What rounding changed."""
+"""Drift caused by rounding."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Drift:
-    """By how much rounding moved an attribute.
+    """Drift of an attribute caused by rounding.
 
     Attributes
     ----------
     step
-        Published values are whole multiples of it, dates and times of so many seconds;
-        None where they are as computed.
+        Published values are whole multiples of it, dates and times of that number of
+        seconds; None if they are published as computed.
     mean
-        Of the attribute, in standard deviations, without sign.
+        Drift of the mean, in standard deviations, without sign.
     variance
-        Of the attribute, as a share of what it was, without sign.
+        Drift of the variance, as a share of the variance before, without sign.
     """
 
     step: float | None

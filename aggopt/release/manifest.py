@@ -1,8 +1,8 @@
-"""How a release was made, for its owner.
+"""Record of the making of a release, for its owner.
 
-It holds no value of a record.  It is not for the public all the same: exact measures
-and hashes let a person who guesses a whole table, or most of a tiny one, check the
-guess; and who has the secret of the release undoes the shuffle and the margins.
+It holds no value of a record.  It is still not for the public: exact measures and
+hashes let a person who guesses a whole table, or most of a tiny one, check the guess.
+A person who has the secret of the release can undo the shuffle and the margins.
 """
 
 import json
@@ -25,7 +25,7 @@ from aggopt.release.drift import Drift
 from aggopt.solvers import SOLVERS, Certificate
 
 _ALWAYS = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
-SHUFFLED = "shuffled"  # what a manifest says of a random order
+SHUFFLED = "shuffled"  # a manifest's entry for a random order
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def make_manifest(
 
 
 def read_manifest_or_none(path: Path, *keys: str) -> Any:
-    """Return what a manifest states there; None where it cannot be read or does not."""
+    """Return the value under these keys of a manifest; None if unreadable or absent."""
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

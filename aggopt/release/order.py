@@ -1,4 +1,4 @@
-"""The order of records in a file that is published: random, unless a job says not."""
+"""Order of records in a published file: random, unless a job sets otherwise."""
 
 import secrets
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from aggopt.release.manifest import Source
 class Order:
     """The place of each record of the input in the file, (n,), and its seed.
 
-    Who is who follows from it: it is for the owner.
+    It identifies every record: it is for the owner.
     """
 
     seed: int = field(repr=False)
@@ -25,10 +25,11 @@ class Order:
     def drawn(
         cls, n: int, job: Job, source: Source, secret: str, seed: int | None
     ) -> "Order":
-        """Return the order of n records, of a seed or of one at random.
+        """Return the order of n records, from a seed or a random one.
 
-        The secret and every column are mixed into the seed: it alone gives nothing
-        away, not even to those who know the quasi-identifiers of all.
+        The secret and every column are mixed into the seed.  The seed without the
+        secret reveals nothing, even to an attacker who knows the quasi-identifiers of
+        all.
         """
         if seed is None:
             seed = secrets.randbits(BITS)

@@ -28,15 +28,15 @@ PRIVATE = "private=True draws each record, for you alone."
 class Plots:
     """Pictures of a release: each method returns a figure of matplotlib.
 
-    What they show of originals may be published, as docs/pictures.md says: bins and
-    levels of ten records or more, chosen from released values, and rounded figures.
-    Pictures that show single records are made with `private=True` alone.
+    The parts of originals that they show may be published, by docs/pictures.md: bins
+    and levels of ten records or more, chosen from released values, and rounded figures.
+    Pictures that show single records require `private=True`.
 
     Raises
     ------
     TableError
-        There is nothing to show, or the release is a copy out of a pickle, which
-        holds no originals.
+        The release has nothing to show, or is a copy out of a pickle, which holds no
+        originals.
     """
 
     _masked: Table = field(repr=False)
@@ -51,9 +51,9 @@ class Plots:
         return "Plots: groups(), before_after(name), correlations(), risk()"
 
     def groups(self) -> "Picture":
-        """Return how many records share each published combination, beside k.
+        """Return the picture of how many records share each combination, and of k.
 
-        Where k was promised within blocks of attributes, with a panel for each block.
+        If k was required within blocks of attributes, it has a panel for each block.
         """
         from aggopt.release.figures.groups import groups
 
@@ -71,15 +71,15 @@ class Plots:
         return Sizes(count.attributes, np.bincount(labels), count.what)
 
     def before_after(self, name: str, *, private: bool = False) -> "Picture":
-        """Return how a quasi-identifier is distributed before and after masking.
+        """Return the distribution of a quasi-identifier before and after masking.
 
-        With `private` each record before against after; of a category how many moved
-        from level to level.  Do not publish that.
+        With `private` each record before against after; of a category the number that
+        moved from level to level.  Do not publish that.
 
         Raises
         ------
         UnknownNameError
-            There is no such quasi-identifier.
+            The release has no quasi-identifier of this name.
         TableError
             Fewer than ten records have a value.
         """
@@ -131,7 +131,7 @@ class Plots:
         return before | same, after | same
 
     def risk(self) -> "Picture":
-        """Return how often attacks succeed, beside chance and what k allows."""
+        """Return the success rates of attacks, compared to chance and k's limit."""
         from aggopt.release.figures.risk import attacks, risk
 
         if self._measures is None:

@@ -1,4 +1,4 @@
-"""A release: the masked table with what is known and proven of it."""
+"""Release: the masked table with its certificates and its audit."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -58,45 +58,45 @@ class Release(EqualByField):
     Attributes
     ----------
     masked
-        The masked table and the roles of its attributes; `table` gives it as the
-        kind of table that came in, in the original record order.
+        The masked table and the roles of its attributes; `table` returns it in the
+        input's kind of table, in the original record order.
     blocks
-        Attributes that were partitioned together, with their groups and what is
-        proven of those.  Private: do not publish.
+        Attributes that were partitioned together, with their groups and the
+        certificates of those.  Private: do not publish.
     certificates
         One per quasi-identifier, by name; one of all that were solved together, by
         their names.
     audit, measures
-        What was found in, and measured on, the values of the release.  Measures are
-        of all quasi-identifiers; None where none of them varies.
+        The results of the audit, and measures, of the values of the release.  Measures
+        are of all quasi-identifiers; None if none of them varies.
     notes
-        What a reader of the release should know, the gravest first: what persons may
-        lose, values outside the range of the originals, all else.
+        Remarks for readers of the release, the gravest first: possible losses of
+        persons, values outside the range of the originals, all else.
     urgent, trivial
-        How many of the notes, the first ones, are printed in any case; and how many,
-        the last ones, are for the manifest alone.
+        Number of first notes that are printed in any case; and number of last notes
+        that are for the manifest only.
     job, source
-        What was asked, and of what.
+        The job, and its input.
     secret
-        128 random bits, drawn for this release, from which the margins of wishes and
-        the order of records come.  Private.
+        128 random bits, drawn for this release, the source of the margins of requests
+        and of the order of records.  Private.
     drift
-        By how much rounding moved those attributes that were rounded, by name.
+        Drift by rounding of the rounded attributes, by name.
     risks
-        What [risk] of the job asked for; None where it asked for nothing.
+        Results that [risk] of the job requests; None if it requests nothing.
     strata
-        What the groups lie within; None where the job names none.  Private.
+        The strata that contain the groups; None if the job names none.  Private.
     units
-        The unit of each record, where k counts units.  Private.
+        The unit of each record, if k counts units.  Private.
     original
-        The original quasi-identifiers, in the order of `masked`, for what is drawn and
-        reported of them.  Private: copies and pickles have none.
+        The original quasi-identifiers, in the order of `masked`, for pictures and
+        reports.  Private: copies and pickles have none.
     weights
-        The sampling weight of each record, where records have one; where values are
-        missing that of each value, 0 of one that decides nothing.  Private.
+        The sampling weight of each record, if records have weights; if values are
+        missing the weight of each value, 0 of one that decides nothing.  Private.
     wave
-        What the release shows beside an earlier one whose groups it keeps; None where
-        the job does not name who is who.
+        Comparison with an earlier release whose groups this one keeps; None if the job
+        does not identify persons across waves.
     """
 
     masked: Table
@@ -143,7 +143,7 @@ class Release(EqualByField):
 
     @property
     def proofs(self) -> dict[str, Certificate]:
-        """The certificates of the groups and of their values, by what they are of."""
+        """The certificates of the groups and of their values, by their subject."""
         grouped = partition_certificates(self.blocks, self.job)
         of_groups = {f"groups of {name}": c for name, c in grouped.items()}
         places = None if self.wave is None else self.wave.certificate
@@ -152,17 +152,17 @@ class Release(EqualByField):
 
     @property
     def kept(self) -> Bool | None:
-        """Which records of the input are released (n,); None where all are."""
+        """Mask (n,) of the input records that are released; None if all are."""
         if self.wave is not None and self.wave.kept is not None:
             return self.wave.kept
         return self.strata.kept if self.strata else None
 
     @property
     def table(self) -> Any:
-        """The masked table, as the kind that came in.
+        """The masked table, in the input's kind of table.
 
-        It has the order of the input, and a pandas index, which tell who is who,
-        whatever `shuffle` says: publish what `write` writes.
+        It has the order of the input, and a pandas index, which both identify records,
+        for any `shuffle`: publish the file that `write` writes.
         """
         return self.masked.native
 
@@ -206,30 +206,32 @@ class Release(EqualByField):
         """Write the release and return the paths of its three files.
 
         `path` (.csv, .parquet, .sav, ...) gets the masked table, without identifiers
-        and index, in random order unless the job says otherwise: this one is for the
-        public.  The other two are for you alone (mode 0600): `NAME.manifest.json`
-        says how the release was made, `NAME.private.csv` links each record of the
+        and index, in random order unless the job says otherwise: this one is for
+        the public.  The other two are for you only (mode 0600):
+        `NAME.manifest.json` records how the release was made, `NAME.private.csv`
+        links each record of the
         input to its `group` (with several blocks of attributes `group_1`, `group_2`,
         ... in the manifest's order) and to its place in the masked table
         (`released_record`), with its `risk`: 1 / number of records that share its
-        published quasi-identifiers, and what [risk] asks for; nothing, where it was
-        left out.  These two go to the folder `private`, if one is named, so that what
-        is published can be handed on as it lies.  `report` gets the public report of
+        published quasi-identifiers, and the measures of [risk]; nothing for a
+        record that was left out.  These two go to the folder `private`, if one is
+        named, so that the public folder can be passed on unchanged.  `report` gets
+        the public report of
         the release (docs/report.md), counted on the file.
 
-        The table is written aside and recounted from the bytes of that file; only
+        The table is staged and recounted from the bytes of that file; only
         then do the files appear under their names: all, or none.  An interrupt while
         they do is raised when all are there.
 
         Raises
         ------
         TableError
-            The path has another ending or the table names that such a file does not
-            allow, a folder does not exist, a file is there
-            already and `overwrite` is not set, or is the table that was masked, or
-            the key of another; a column cannot be written, or the disk refuses.
+            The path has another ending or the table names that this kind of file does
+            not allow, a folder does not exist, a file exists already and `overwrite` is
+            not set, or is the table that was masked, or the key of another; a column
+            cannot be written, or the disk refuses.
         PrivacyError
-            The recount found less than was promised; nothing is left behind.
+            The recount violates a requirement; nothing is left behind.
         """
         with self.staged(
             path, overwrite=overwrite, private=private, report=report
@@ -246,10 +248,10 @@ class Release(EqualByField):
         again: WriteRecipe | None = None,
         report: str | Path | None = None,
     ) -> Iterator[Callable[[], ReleaseFiles]]:
-        """Write the files of `write` aside; yield what gives them their names.
+        """Stage the files of `write`; yield the function that renames them.
 
-        `again` is how the same release was written before: it is refused to differ.
-        Nothing is left behind of files that it was not called for.
+        `again` is the record of an earlier writing of this release: a difference is
+        refused.  If the function was not called, no file is left behind.
         """
         folder, page = (None if p is None else Path(p) for p in (private, report))
         files = ReleaseFiles.beside(Path(path), folder, page)
@@ -335,7 +337,7 @@ class Release(EqualByField):
         )
 
     def notes_on(self, path: Path) -> tuple[str, ...]:
-        """Return what is noted of a file of the release, by its ending."""
+        """Return the notes on a file of the release, by its ending."""
         if file_ending(path) != ".csv":
             return ()
         return tuple(note_on_formulas(self.masked.arrow(), self.job.released_input))

@@ -1,4 +1,4 @@
-"""How a release was written, for who makes it again."""
+"""Record of a release's writing, for reproducing it."""
 
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,7 @@ class WriteRecipe:
     reason: str = ""
 
     def explained(self, reason: str) -> "WriteRecipe":
-        """Return it with what to say where the bytes differ."""
+        """Return the record with an explanation for differing bytes."""
         return replace(self, reason=reason)
 
     def require(self, digest: str) -> None:

@@ -1,4 +1,4 @@
-"""What a column of CSV files becomes: its type, and how its entries are read."""
+"""Type of a column of CSV files, and the parsing of its entries."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -21,18 +21,18 @@ _NUMERIC = AttributeSection(kind="numeric")
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """What a column becomes.
+    """Type and parsing of one column.
 
     Attributes
     ----------
     name, type
-        What it is called, and what it becomes.
+        Name of the column, and its type in the Parquet files.
     found
-        What its entries spell.
+        Spelling of its entries.
     said, masked
-        Whether the job or the caller says what it is; whether the job alone does.
+        Whether the job or the caller declares the type; whether only the job does.
     as_it_is
-        Whether it is published as it is: text then keeps blanks, and words such as NA.
+        Whether it is published unchanged: text then keeps blanks, and words such as NA.
     """
 
     name: str
@@ -43,13 +43,13 @@ class ColumnPlan:
     as_it_is: bool
 
     def read(self, column: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
-        """Return some of its entries, null for what is missing."""
+        """Return parsed entries of the column, null for missing values."""
         if self._is_text and self.as_it_is:
             return column
         return self.found.spelling.read(column, self.type, how)
 
     def became(self, records: int) -> ConvertedColumn:
-        """Return what is told of it, of so many records."""
+        """Return the summary of the column for this number of records."""
         own, text = self.found.spelling, self._is_text
         among = 0 < own.mixed < own.there
         by_other = text and not self.said and self.found.other == own.mixed
@@ -71,12 +71,12 @@ class ColumnPlan:
 def plan_columns(
     found: Mapping[str, ColumnText], job: Job | None, numbers: Collection[str]
 ) -> list[ColumnPlan]:
-    """Return what columns become, as the job or the caller says, else by what they are.
+    """Return the plan of each column, declared by the job or the caller, else inferred.
 
     Raises
     ------
     TableError
-        As `types_of`; or there is no column of one of these names.
+        As `types_of`; or no column has one of these names.
     """
     said = _declared_types(found, job, numbers)
     as_it_is = job is not None

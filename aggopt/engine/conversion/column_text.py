@@ -1,7 +1,7 @@
-"""What the entries of a column of CSV files spell, and whether numbers would tell how.
+"""Spelling of the entries of a CSV column, and whether numbers would preserve it.
 
-It is found block by block, and adds up: a column has the type that all its entries
-have, wherever in a file they stand.
+It is computed block by block, and adds up: a column has the type that all its entries
+have, at any position in a file.
 """
 
 from dataclasses import dataclass, field
@@ -24,20 +24,20 @@ POINT, COMMA = ".", ","
 
 @dataclass(frozen=True)
 class ColumnText:
-    """What entries of text spell, and how.
+    """Spelling of text entries.
 
     Attributes
     ----------
     spelling, style
-        What they are, and how those are written that are numbers.
+        Type of the entries, and the style of the entries that are numbers.
     plain
-        Whether all are whole numbers that are written as such: not 01, not +1.
+        Whether all are whole numbers in plain spelling: not 01, not +1.
     bare, tight
-        Whether none has blanks around it; none of those that are not missing.
+        Whether no entry has blanks around it; whether no entry that is present has.
     missing
-        The words that stand for what is missing.
+        The words that represent missing values.
     other
-        How many are numbers by the other decimal point, and by this one are not.
+        Number of entries that are numbers by the other decimal point only.
     """
 
     spelling: Spelling = field(default_factory=Spelling)
@@ -50,7 +50,7 @@ class ColumnText:
 
     @classmethod
     def of(cls, column: pa.ChunkedArray, how: Input) -> "ColumnText":
-        """Return what a column of text spells."""
+        """Return the spelling of a column of text."""
         spelling = Spelling.of(column, how)
         trimmed = pc.utf8_trim_whitespace(column)
         there = strip_blanks(column).drop_null()
@@ -68,7 +68,7 @@ class ColumnText:
         )
 
     def __add__(self, other: "ColumnText") -> "ColumnText":
-        """Return what the entries of both spell."""
+        """Return the spelling of the entries of both."""
         return ColumnText(
             self.spelling + other.spelling,
             self.style + other.style,
@@ -81,18 +81,18 @@ class ColumnText:
 
     @property
     def type(self) -> pa.DataType:
-        """What all are: numbers or truth values, if these tell how each was spelled."""
+        """Type of all entries: numbers or truth values, if these keep each spelling."""
         return self.spelling.type if self.comes_back else pa.string()
 
     @property
     def type_as_it_is(self) -> pa.DataType:
-        """The same of what is published as it is: of blanks and of what is missing."""
+        """Type of a column published unchanged: blanks and missing words count too."""
         same = self.bare and len(self.missing) < 2
         return self.type if same else pa.string()
 
     @property
     def comes_back(self) -> bool:
-        """Whether each entry can be told from what it spells."""
+        """Whether each entry can be recovered from its parsed value."""
         own = self.spelling
         if own.mixed or not own.there:
             return True

@@ -43,46 +43,46 @@ def convert(
     numbers: Collection[str] = (),
     progress: Progress | None = None,
 ) -> ConversionSummary:
-    r"""Write CSV files of any size as a folder of Parquet files; return what they are.
+    r"""Write CSV files of any size as a folder of Parquet files; return a summary.
 
     A column has one type, which all entries of all files decide: numbers, truth values,
-    or text.  It has numbers only if these tell how each entry was spelled, because all
-    are in one style: 01, 250.10 beside 250.1, and 1E5 are codes, and stay text.
-    Entries that stand for a missing value are missing.  The rules are else those by
-    which `mask` reads a CSV file.  Each file is read three times, in blocks: memory
-    does not grow with it.
+    or text.  It has numbers only if these preserve the spelling of each entry, because
+    all are in one style: 01, 250.10 next to 250.1, and 1E5 are codes, and stay text.
+    Entries that represent a missing value are missing.  Otherwise `mask` reads a CSV
+    file by these rules too.  Each file is read three times, in blocks: memory does not
+    grow with it.
 
     Parameters
     ----------
     data
         A CSV file, a folder of them, or a pattern: "in/*.csv".  All have one header.
     out
-        The folder that is to appear.  It holds originals: mode 0700, its files 0600.
+        The folder to create.  It holds originals: mode 0700, its files 0600.
     job
-        A job, or the path of one: its [input] says how the files are written, and its
-        roles and [attributes] decide types as in `mask`.  What it does not mask is
-        published as it is spelled, blanks and words for what is missing included.
+        A job, or the path of one: its [input] describes the format of the files,
+        and its roles and [attributes] decide types as in `mask`.  Other columns are
+        published as spelled, including blanks and words for missing values.
     separator, decimal, multiline, encoding
-        Without a job: how the files are written, and whether entries may span lines.
-        Separator and decimal point are looked for when omitted.
+        Without a job: the format of the files, and whether entries may span lines.
+        Separator and decimal point are inferred when omitted.
     numbers
-        Columns that are numbers, however their entries are spelled.
+        Columns that are numbers, for any spelling of their entries.
     progress
-        Called with the name of the step and the share of it that is done.
+        Called with the name of the step and its completed share.
 
     Returns
     -------
     Converted
-        The files, and what each column became; no record.
+        The files, and the type of each column; no record.
 
     Raises
     ------
     TableError
         A file cannot be read, breaks the rules of CSV, or has another header; words, or
         numbers beyond all floats, are among numbers that the job masks or `numbers`
-        names; the folder is there already.
+        names; the folder exists already.
     JobError
-        The job cannot be used, or it is given beside what it says itself.
+        The job cannot be used, or an argument repeats one of its settings.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def _require_names(parts: CsvParts, job: Job | None) -> None:
 def _read_spelling(
     parts: CsvParts, points: Sequence[str], on_progress: Progress
 ) -> tuple[Input, dict[str, ColumnText]]:
-    """Return what columns spell, by the decimal point by which more are numbers."""
+    """Return the spelling of columns, by the decimal point with more numbers."""
     ways = [parts.how.model_copy(update={"decimal": point}) for point in points]
     found = zip(ways, parts.spelled(ways, on_progress), strict=True)
     return max(
@@ -189,7 +189,7 @@ def _batch_blocks(blocks: Iterator[pa.Table]) -> Iterator[pa.Table]:
 def _write_parts(
     groups: Iterator[pa.Table], schema: pa.Schema, folder: Path
 ) -> Iterator[str]:
-    """Write the groups into files of about so many records; yield their names."""
+    """Write the groups into files of about this many records; yield their names."""
     for number, first in enumerate(groups):
         file = folder / f"part-{number:05d}.parquet"
         write_atomically(file, partial(_write_part, chain([first], groups), schema))

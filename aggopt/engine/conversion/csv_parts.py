@@ -18,12 +18,13 @@ from aggopt.pipeline.partition.partition_table import Progress
 
 @dataclass(frozen=True)
 class CsvParts:
-    """The files of a table, and how they are written.
+    """The files of a table, and their format.
 
     Attributes
     ----------
     paths, shapes
-        The files in the order of their names, and what a strict reader found in each.
+        The files in the order of their names, and the shape a strict reader found
+        in each.
     """
 
     paths: tuple[Path, ...]
@@ -32,12 +33,12 @@ class CsvParts:
 
     @classmethod
     def of(cls, paths: Sequence[Path], how: Input, on_progress: Progress) -> "CsvParts":
-        """Return files that keep the rules and have one header.
+        """Return the files, which must follow the CSV rules and have one header.
 
         Raises
         ------
         TableError
-            As `shape_of`; headers differ, or there is no record.
+            As `shape_of`; headers differ, or the files have no record.
         """
         shapes = []
         for number, path in enumerate(paths):
@@ -73,7 +74,7 @@ class CsvParts:
     def spelled(
         self, ways: Sequence[Input], on_progress: Progress
     ) -> list[dict[str, ColumnText]]:
-        """Return what each column spells, by each of some ways to write numbers."""
+        """Return the spelling of each column, for each of several number formats."""
         found = [dict.fromkeys(self.names, ColumnText()) for _ in ways]
         for block in self.blocks(on_progress, "types"):
             for spelled, how in zip(found, ways, strict=True):

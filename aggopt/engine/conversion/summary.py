@@ -1,4 +1,4 @@
-"""What became of CSV files that were written as Parquet files."""
+"""Summary of CSV files that were written as Parquet files."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -11,23 +11,23 @@ from aggopt.engine.conversion.column_text import opposite_point
 
 @dataclass(frozen=True)
 class ConvertedColumn:
-    """What a column became.
+    """Summary of one converted column.
 
     Attributes
     ----------
     name, type
-        What it is called, and what it is, in words.
+        Name of the column, and its type, in words.
     missing
-        How many entries stood for a missing value.
+        Number of entries that represented a missing value.
     words
-        How many of its entries are no numbers, where others are: so it is text.
+        Number of entries that are not numbers, if others are: so it is text.
     coded
-        Whether it is text because numbers would not tell how entries are spelled.
+        Whether it is text because numbers would not preserve the spelling of entries.
     respelled
-        Whether it is numbers all the same, because the job masks it as such.
+        Whether it is numbers all the same, because the job masks it as numbers.
     other_point
-        How many of its entries are numbers by the other decimal point, if all are that
-        are none by that of the files: so it is text.
+        Number of entries that are numbers by the other decimal point, if all entries
+        that are not numbers by the decimal point of the files are: so it is text.
     """
 
     name: str
@@ -52,11 +52,11 @@ class ConversionSummary:
     path, files
         The folder, and the names of its files, in the order of the records.
     records
-        How many there are.
+        Number of records.
     separator, decimal
-        How the CSV files were read.
+        Separator and decimal point of the CSV files.
     columns
-        What each became.
+        Summary of each column.
     """
 
     path: Path

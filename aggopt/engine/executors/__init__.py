@@ -1,1 +1,1 @@
-"""Where tasks run: this process, other processes, or a Dask cluster."""
+"""Executors that run tasks: this process, other processes, or a Dask cluster."""

@@ -1,7 +1,7 @@
-"""Dask carries out tasks: by its futures alone, so that it never holds a record.
+"""Execution of tasks by Dask, through its futures only: it never holds a record.
 
-Its own ways to move tables (dask.dataframe, shuffles, scatter) leave originals in clear
-in files of its workers; here they move through files of this package's own.
+Dask's own ways to move tables (dask.dataframe, shuffles, scatter) leave unencrypted
+originals in files of its workers; here they move through files of this package's own.
 """
 
 import logging
@@ -40,12 +40,12 @@ class DaskExecutor:
         self._client = client
 
     def require_seen(self, folders: Sequence[Path]) -> None:
-        """Refuse folders that a worker does not see under the same names.
+        """Refuse folders that a worker does not see under the given names.
 
         Raises
         ------
         EngineError
-            Which worker does not see which.
+            The message names the worker and the folder.
         """
         found = self._client.run(_find_unseen, list(folders), on_error="ignore")
         unseen = {worker: paths for worker, paths in found.items() if paths}
@@ -66,12 +66,12 @@ class DaskExecutor:
     def each(
         self, step: str, count: int, known: Path, on_progress: OnProgress
     ) -> list[Any]:
-        """Return what a step returns of 0..count-1, in this order."""
+        """Return the results of a step for 0..count-1, in this order."""
         from distributed import as_completed
         from distributed.client import FutureCancelledError
         from distributed.scheduler import KilledWorker
 
-        own = time_ns()  # names hold no data: they stand in logs and on the dashboard
+        own = time_ns()  # names hold no data: logs and the dashboard show them
         asked = [
             self._client.submit(
                 run_task, step, n, known, pure=False, key=f"{step}-{own}-{n}"
@@ -98,12 +98,12 @@ class DaskExecutor:
 
 @contextmanager
 def connect(engine: Engine, client: Any) -> Iterator[DaskExecutor]:
-    """Yield Dask as [engine] names it, or the client that is given.
+    """Yield the Dask executor that [engine] configures, or that of the given client.
 
     Raises
     ------
     JobError
-        It is named twice, or not at all; others can listen to the scheduler.
+        It is configured twice, or not at all; others can connect to the scheduler.
     EngineError
         Dask is not installed; the scheduler does not answer; workers have another
         version of this package.
@@ -153,7 +153,7 @@ def _require_one(engine: Engine, client: Any) -> None:
 
 @contextmanager
 def _start_cluster(workers: int) -> Iterator[Any]:
-    """Start so many workers of this machine, which none but it can reach."""
+    """Start this many workers on this machine; only this machine can reach them."""
     import dask
     import distributed
 
@@ -197,12 +197,12 @@ def _connect_to(scheduler: str, insecure: bool) -> Iterator[Any]:
 
 
 def _require_secure(address: str, insecure: bool) -> None:
-    """Refuse a scheduler to which others can listen, and give orders.
+    """Refuse a scheduler to which others can connect and send tasks.
 
     Raises
     ------
     JobError
-        The way out is in it.
+        The message has the remedy.
     """
     at = urlsplit(address if "://" in address else f"tcp://{address}")
     if insecure or at.scheme in ("tls", "inproc") or at.hostname in HERE:
@@ -236,9 +236,9 @@ def _require_same_version(client: Any) -> None:
 
 
 def _versions(client: Any) -> dict[str, str | None]:
-    """Return the version that each worker has; {} of none within ten seconds.
+    """Return the version of each worker; {} if no worker answers within ten seconds.
 
-    One that ends while it is asked is asked anew, when it is there again.
+    A worker that ends during the query is queried again after its restart.
     """
     from distributed.comm import CommClosedError
 

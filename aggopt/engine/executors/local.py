@@ -1,8 +1,8 @@
-"""Who carries out tasks: this process, others of this machine, or those of a cluster.
+"""Executors of tasks: this process, other processes of this machine, or a cluster.
 
-An engine is `each`, which carries out a step for all numbers, and returns what they
-return in the order of the numbers, whatever order they were done in; and
-`require_seen`, which asks before whether all see the folders.
+An executor has two methods.  `each` runs a step for all numbers, and returns the
+results in the order of the numbers, for any order of execution.  `require_seen`
+checks beforehand whether all workers see the folders.
 """
 
 import os
@@ -34,12 +34,12 @@ TRIES = 3  # times that a process may die before a step is given up
 
 
 class Executor(Protocol):
-    """What a run needs of an engine."""
+    """Interface of an executor."""
 
     def each(
         self, step: str, count: int, known: Path, on_progress: OnProgress
     ) -> list[Any]:
-        """Return what a step returns of 0..count-1, in this order."""
+        """Return the results of a step for 0..count-1, in this order."""
 
     def require_seen(self, folders: Sequence[Path]) -> None:
         """Refuse folders that tasks will not see."""
@@ -58,7 +58,7 @@ class SerialExecutor(LocalExecutor):
     def each(
         self, step: str, count: int, known: Path, on_progress: OnProgress
     ) -> list[Any]:
-        """Return what a step returns of 0..count-1, in this order."""
+        """Return the results of a step for 0..count-1, in this order."""
         found = []
         for number in range(count):
             told_of = _Listener(partial(report_share, on_progress, number, count))
@@ -69,7 +69,7 @@ class SerialExecutor(LocalExecutor):
 
 
 class _Listener:
-    """Tells what a task here has done; an error of who is told ends the task."""
+    """Reporter of the progress of a task here; a callback's error ends the task."""
 
     def __init__(self, on_progress: OnProgress) -> None:
         self._told = on_progress
@@ -85,7 +85,7 @@ class _Listener:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Raise that error, as it is, where the task has ended by it."""
+        """Raise the callback's error unchanged if it has ended the task."""
         try:
             yield
         except StoppedError:
@@ -104,7 +104,7 @@ class ProcessExecutor(LocalExecutor):
     def each(
         self, step: str, count: int, known: Path, on_progress: OnProgress
     ) -> list[Any]:
-        """Return what a step returns of 0..count-1, in this order."""
+        """Return the results of a step for 0..count-1, in this order."""
         done: dict[int, Any] = {}
         for _ in range(TRIES):
             try:
@@ -128,7 +128,7 @@ class ProcessExecutor(LocalExecutor):
         done: dict[int, Any],
         on_progress: OnProgress,
     ) -> None:
-        """Add what the step returns of these numbers to what is done."""
+        """Add the results of the step for these numbers to the results so far."""
         forget_shares(known.parent)
         pool = self._running()
         count = len(numbers) + len(done)
@@ -186,7 +186,7 @@ def _exit_with_parent() -> None:
 
 @contextmanager
 def start_processes(jobs: int) -> Iterator[Executor]:
-    """Yield an engine of so many processes; of one, this process."""
+    """Yield an executor of this number of processes; of one, this process."""
     if jobs == 1:
         yield SerialExecutor()
         return

@@ -1,7 +1,7 @@
-"""How much of its work a task has done, told to whoever waits for the step.
+"""Progress of a task, reported to the process that waits for the step.
 
-A task in this process tells it at once; one in another process writes it beside the
-files in between, where it is looked up from time to time.
+A task in this process reports it at once.  A task in another process writes it next to
+the scratch files, and the waiting process reads it from time to time.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +28,7 @@ def reporting_to(on_progress: OnProgress) -> Iterator[None]:
 
 @contextmanager
 def note_progress_in(folder: Path, number: int) -> Iterator[None]:
-    """Have it noted in a folder, unless it is heard here."""
+    """Write progress to a folder, unless a callback in this process receives it."""
     if _ON_PROGRESS.get() is not None:
         yield
         return
@@ -37,14 +37,14 @@ def note_progress_in(folder: Path, number: int) -> Iterator[None]:
 
 
 def report_task_share(share: float) -> None:
-    """Say what share of its work the task has done that is carried out, if any is."""
+    """Report the completed share of the task that is running, if any is."""
     on_progress = _ON_PROGRESS.get()
     if on_progress is not None:
         on_progress(share)
 
 
 def phase_progress(count: int) -> OnProgress:
-    """Return what tells of a task whose share goes up so many times, one by one.
+    """Return a progress callback for a task whose share rises this many times.
 
     >>> with reporting_to(print):
     ...     on_progress = phase_progress(2)
@@ -83,7 +83,7 @@ def _writer(to: Path) -> OnProgress:
     def write(share: float) -> None:
         nonlocal last
         if monotonic() - last >= EVERY:
-            with suppress(OSError):  # of a full disk: the task itself will tell
+            with suppress(OSError):  # of a full disk: the task itself will raise it
                 to.write_text(f"{share:.4f}")
             last = monotonic()
 

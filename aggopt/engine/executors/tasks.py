@@ -1,4 +1,4 @@
-"""What engines carry out: a step by its name, of one number, told what all know."""
+"""Tasks that executors run: a named step, for one number, with the shared state."""
 
 import threading
 import warnings
@@ -58,15 +58,14 @@ ROUNDS = " 0123456789"  # behind the name of a step that is done more than once
 
 
 def run_task(step: str, number: int, known: Path) -> Any:
-    """Return what a task returns: counts and figures, no record.
+    """Return the result of a task: counts and figures, no record.
 
-    Its arguments hold no value of a record, nor does an error: they stand in the logs
-    of engines.
+    Its arguments and its errors hold no value of a record, because engines log both.
 
     Raises
     ------
     AggoptError
-        As the step; an error of another kind is told by its type and line alone.
+        As the step; of an error of another kind, type and line only.
     """
     try:
         with note_progress_in(known.parent, number), _interrupts_raised():

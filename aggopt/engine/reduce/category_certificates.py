@@ -1,4 +1,4 @@
-"""What is proven and said of categories that blocks publish, of all together."""
+"""Certificates and notes of categories that blocks publish, over all blocks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,15 +22,16 @@ class CategoryProofs:
     Attributes
     ----------
     config
-        Which categories there are, and their levels.
+        The categories and their levels.
     programs
-        How the programs of all groups ended; none where each block chose by itself.
+        Results of the programs of all groups; none if each block chose independently.
     there, whole, tied, apart : (c,)
-        How many records have a level, and what these weigh, which is as much where none
-        have weights; in how many groups several categories were equally near; total
-        distance of records, by weight, from what is published, in units of the domain.
+        Number of records that have a level, and their weight, which equals the number
+        if none have weights; number of groups in which several categories were equally
+        near; total distance of records, by weight, from their published category, in
+        units of the domain.
     counts, weights
-        How many records publish each node of each category, and what these weigh.
+        Number of records that publish each node of each category, and their weight.
     """
 
     config: BlockState
@@ -78,7 +79,7 @@ class CategoryProofs:
         return sum(each.weight > 0 for each in self.config.levels.values())
 
     def notes(self) -> Iterator[str]:
-        """Yield what is to be said of trees, ties and roots."""
+        """Yield notes on trees, ties and roots."""
         for place, (name, levels) in enumerate(self.config.levels.items()):
             released = self.counts[place]
             if levels.note:

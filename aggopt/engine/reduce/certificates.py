@@ -20,7 +20,7 @@ ROUNDINGS = 1e-13  # of a sum of squares: more than its terms lose by rounding
 
 @dataclass(frozen=True)
 class FolderCertificates:
-    """What is proven of groups and of what is published of them."""
+    """Certificates of the groups of a folder and of their published values."""
 
     config: BlockState
     groups: GroupSums
@@ -52,9 +52,9 @@ class FolderCertificates:
 
     @property
     def lost(self) -> float:
-        """The share of the variance that is lost, of the values that are there.
+        """Share of the variance that is lost, over the values that are present.
 
-        Each attribute weighs as much as another, whatever the job says, as in memory.
+        Each attribute has equal weight, independent of the job, as in memory.
         """
         varying = ~self.config.scale.constant
         whole = float(varying.sum()) + self.categories.varying()
@@ -83,9 +83,9 @@ class FolderCertificates:
         return _exact(names, costs, missed) | self._drawn_in(missed)
 
     def _drawn_in(self, missed: float) -> dict[str, Certificate]:
-        """Return those of numbers whose stretched means left their bounds.
+        """Return the certificates of numbers whose stretched means left their bounds.
 
-        Their program has what centroids lose beside the means.
+        The objective of their program is the loss beyond that of the means.
         """
         found: dict[str, Certificate] = {}
         names, own, sse = self.config.numbers, self.config.kept_values, self.groups.sse

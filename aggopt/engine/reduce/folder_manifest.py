@@ -1,4 +1,4 @@
-"""What is said of a folder that was masked: manifest, certificates, measures, notes."""
+"""Description of a masked folder: manifest, certificates, measures, notes."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -60,7 +60,7 @@ def make_folder_release(
 def _notes(
     proofs: FolderCertificates, audit: Audit, config: BlockState
 ) -> tuple[str, ...]:
-    """Return what is to be known of the release beside its figures."""
+    """Return the notes of the release."""
     strata = None if config.strata is None else load_state(config.strata)
     return (
         *audit.disclosures,
@@ -76,7 +76,7 @@ def _notes(
 
 
 def _made(proofs: FolderCertificates, config: BlockState) -> dict[str, Any]:
-    """Return the part of the manifest that says of what, and how, it was made."""
+    """Return the part of the manifest on the input and the settings."""
     drifts = proofs.figures.drifts(config)
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -93,7 +93,7 @@ def _made(proofs: FolderCertificates, config: BlockState) -> dict[str, Any]:
 
 
 def _of_blocks(config: BlockState, n: int) -> str:
-    """Return in which parts groups were looked for."""
+    """Return the description of the blocks within which groups were searched."""
     border, blocks = config.border, len(config.blocks)
     if border is None:
         parts, more = blocks, "."
@@ -106,7 +106,7 @@ def _of_blocks(config: BlockState, n: int) -> str:
 
 
 def _of_holes(audit: Audit) -> tuple[str, ...]:
-    """Return what is to be said of values that are missing."""
+    """Return the notes on missing values."""
     if audit.missing is None:
         return ()
     said = "Information loss is that of the values that are there and published."
@@ -115,7 +115,7 @@ def _of_holes(audit: Audit) -> tuple[str, ...]:
 
 
 def _of_margins(job: Job) -> tuple[str, ...]:
-    """Return what is to be said of the distances that records ask for."""
+    """Return the notes on the distances that records request."""
     how = job.aggregation
     if not isinstance(how, P3m):
         return ()

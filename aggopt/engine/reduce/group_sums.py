@@ -1,4 +1,4 @@
-"""What blocks have together: how means are moved, what they miss, and drift."""
+"""Sums over all blocks, and the shift, residual and rounding drift from them."""
 
 from dataclasses import dataclass, field, fields
 
@@ -25,19 +25,19 @@ class GroupSums:
     Attributes
     ----------
     n
-        How many records there are.
+        Number of records.
     there : (d,)
-        How many of them have a value of each attribute that decides what is published.
+        Number of records with a value of each attribute that decides on the release.
     within
-        Squared error of the groups, in the coordinates in which they were made.
+        Squared error of the groups, in the coordinates used to make them.
     sse, sae : (d,)
-        Squared errors of the means and absolute ones of the centroids.
+        Squared errors of the means and absolute errors of the centroids.
     mean : (d,)
         Mean of the centroids, each weighted by its records.
     between : (d, d)
-        Their covariance.
+        Covariance of the centroids.
     total : (d, d)
-        That of the records.
+        Covariance of the records.
     """
 
     n: int
@@ -61,9 +61,9 @@ class GroupSums:
         return cls(n, there, within, *lost, mean, between, total)
 
     def shift(self, keep: str, constant: Bool) -> Shift | None:
-        """Return how centroids are to be moved; None where they stay.
+        """Return the shift of the centroids; None if they stay.
 
-        `constant` (p,) are numbers of which one value is published.
+        `constant` (p,) marks numbers with only one published value.
 
         Raises
         ------
@@ -114,16 +114,16 @@ def _require_apart(coinciding: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class PublishedSums:
-    """Sums over the records of all blocks, as they are published; on z-scores.
+    """Sums over the published records of all blocks, on z-scores.
 
     Attributes
     ----------
     kept, products
         Sums (d,) and sums of products (d, d) before rounding.
     released, squares : (d,)
-        Sums and sums of squares of what is released.
+        Sums and sums of squares of the released values.
     exact, sse : (d,)
-        Squared errors before rounding, and of what is released.
+        Squared errors before rounding, and of the released values.
     """
 
     there: Floats
@@ -136,7 +136,7 @@ class PublishedSums:
 
     @classmethod
     def of(cls, config: BlockState, there: Floats) -> "PublishedSums":
-        """Return the sums over all blocks, in their order, of values that are there."""
+        """Return the sums over all blocks, in their order, of the values present."""
         names = [each.name for each in fields(cls)][1:]
         paths = config.all("figures", len(config.blocks))
         return cls(there, **sum_arrays(paths, *names))
@@ -160,10 +160,10 @@ class PublishedSums:
         return found
 
     def missed(self, total: Floats, keep: str, own: PublishedMoments | None) -> float:
-        """Return by how much the published centroids miss what they keep, per record.
+        """Return by how much the published centroids miss the kept moments, per record.
 
-        `total` (d, d) is the covariance of the records; of those values alone that are
-        kept, where others are not, it is that of their `own`.
+        `total` (d, d) is the covariance of the records.  If only some values are kept,
+        it is the covariance of these values, from their `own`.
         """
         mean = self.kept / self.there
         found = self.products / self.there - np.outer(mean, mean)

@@ -1,4 +1,4 @@
-"""What the manifest of a folder calls what is measured and proven of it."""
+"""Names of measures and certificates in the manifest of a folder."""
 
 LOSS = "information loss"  # in percent of the variance; risks are shares
-GROUPS = "groups"  # whose certificate stands beside those of attributes
+GROUPS = "groups"  # its certificate follows the certificates of attributes

@@ -17,16 +17,16 @@ from aggopt.errors import TableError
 
 @dataclass(frozen=True, eq=False)
 class PartMoments:
-    """What some records have, in their own units.
+    """Moments of some records, in their own units.
 
     Attributes
     ----------
     n : (d,)
-        How many have a value of each attribute, or how much those weigh.
+        Number, or total weight, of the records with a value of each attribute.
     mean, low, high : (d,)
         Of each attribute: its mean, and its least and largest value.
     products : (d, d)
-        Sums of products of what lies beside the means, of records that have both.
+        Sums of products of deviations from the means, of records that have both.
     """
 
     n: Floats
@@ -37,9 +37,9 @@ class PartMoments:
 
     @classmethod
     def of(cls, X: Floats, weights: Floats | None = None) -> "PartMoments":
-        """Return those of records X (n, d), by weights (n,) if they have some.
+        """Return the moments of records X (n, d), weighted by (n,) if weights exist.
 
-        What is missing is nan.  `require_width` says of which there are any.
+        Missing values are nan.  `require_width` reports attributes that have any.
         """
         there = ~np.isnan(X)
         n = multiply_by_weights(there.astype(np.float64), weights).sum(axis=0)
@@ -53,7 +53,7 @@ class PartMoments:
 
     @classmethod
     def together(cls, parts: Sequence["PartMoments"]) -> "PartMoments":
-        """Return those of all records, in the order of the parts."""
+        """Return the moments of all records, in the order of the parts."""
         whole = parts[0]
         for part in parts[1:]:
             whole = whole._with(part)
@@ -90,18 +90,18 @@ def _mean(X: Floats, n: Floats, weights: Floats | None) -> Floats:
 
 
 def finite_range(X: Floats) -> tuple[Floats, Floats]:
-    """Return least and largest value (d,) of records X (n, d); infinite where none."""
+    """Return least and largest value (d,) of records X (n, d); infinite if absent."""
     low = np.where(np.isnan(X), np.inf, X).min(axis=0, initial=np.inf)
     return low, np.where(np.isnan(X), -np.inf, X).max(axis=0, initial=-np.inf)
 
 
 def require_width(low: Floats, high: Floats, names: Sequence[str]) -> None:
-    """Refuse attributes of which squares would not fit a float.
+    """Refuse attributes whose squares would not fit a float.
 
     Raises
     ------
     TableError
-        Their names are in it.
+        The message has their names.
     """
     with np.errstate(over="ignore"):
         wide = (high >= low) & ~np.isfinite((high - low) ** 2)

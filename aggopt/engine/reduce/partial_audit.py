@@ -1,4 +1,4 @@
-"""What is found in the records of one place, and in those of all together."""
+"""Audit of the records of one place, and of all places together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,25 +26,25 @@ from aggopt.release.audit.unprotected_columns import (
 
 @dataclass(frozen=True)
 class PartialAudit:
-    """Counts of records of which all that are equal are here.
+    """Counts of records, with all records that equal one of them in one place.
 
     Attributes
     ----------
     whole
         Combinations of all quasi-identifiers.
     beside
-        The same with columns that are published as they are, if there are any.
+        Combinations that include the columns published unchanged, if any.
     checks
-        What groups have of what was promised of confidential attributes, and of the
-        weights that records had.
+        Values that groups reach for the requirements on confidential attributes and on
+        the weights of their records.
     columns
-        Those that were written.
+        The columns that were written.
     within
-        What was found of values that are to be within bounds, or whole.
+        Results for values that must be within bounds, or whole.
     cells
-        How many values of quasi-identifiers are missing.
+        Number of missing values of quasi-identifiers.
     patterns
-        Which sets of them are missing in some record.
+        The sets of quasi-identifiers that are missing in some record.
     """
 
     whole: Count
@@ -59,9 +59,9 @@ class PartialAudit:
 def audit_part(
     rows: pa.Table, weights: Floats | None, config: RunState
 ) -> PartialAudit:
-    """Return what is found in rows as they were written.
+    """Return the audit of the written rows.
 
-    `weights` (n, w) are those that the records had, in each attribute or in all.
+    `weights` (n, w) are the weights of the records, in each attribute or in all.
     """
     frame = nw.from_native(rows, eager_only=True)
     job, roles, privacy = config.job, config.job.roles, config.job.privacy
@@ -114,7 +114,7 @@ def merge_audits(found: Sequence[PartialAudit], job: Job) -> Audit:
 
 
 def _missing(found: Sequence[PartialAudit], width: int) -> MissingValues | None:
-    """Return what is missing of so many quasi-identifiers; None if nothing is."""
+    """Return the missing values of this many quasi-identifiers; None if none is."""
     cells = sum(each.cells for each in found)
     patterns = frozenset[bytes]().union(*(each.patterns for each in found))
     return MissingValues(cells, len(patterns - {bytes(width)})) if cells else None
@@ -126,7 +126,7 @@ def _of_all(parts: Sequence[UnprotectedColumns]) -> UnprotectedColumns:
 
 
 def _all(counts: Sequence[Count]) -> Count:
-    """Return the counts of records of which none in one part equals one in another."""
+    """Return the counts over parts; no record of one part equals one of another."""
     return replace(
         counts[0],
         combinations=sum(count.combinations for count in counts),
@@ -138,7 +138,7 @@ def _all(counts: Sequence[Count]) -> Count:
 
 
 def _both(found: Sequence[BoundsCheck]) -> BoundsCheck:
-    """Return what was found of an attribute in all parts."""
+    """Return the results for an attribute in all parts."""
     beyond, broken = (sum(getattr(each, of) for each in found) for of in _COUNTS)
     return replace(found[0], beyond=beyond, broken=broken)
 
@@ -147,7 +147,7 @@ _COUNTS = ("beyond", "broken")
 
 
 def _worst(checks: Sequence[Check]) -> Check:
-    """Return what the worst of all groups has of one requirement."""
+    """Return the worst value that any group reaches for one requirement."""
     sign = -1 if checks[0].sign == "<=" else 1
     worst = min(checks, key=lambda check: (sign * check.found, check.worst))
     return replace(

@@ -1,7 +1,7 @@
-"""Mean and spread of the numbers that decide what is published, where others do not.
+"""Mean and spread of the numbers that decide on the release, if other numbers do not.
 
-A value decides nothing if its group does not publish the attribute.  What an
-aggregation keeps, and what is proven of it, is of the values that do.
+A value decides nothing if its group does not publish the attribute.  The moments that
+an aggregation keeps, and its certificates, are of the values that do.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ from aggopt.engine.storage.scratch_files import load_arrays
 
 @dataclass(frozen=True, eq=False)
 class PublishedMoments:
-    """What they have, of each number.
+    """Moments of the deciding values of each number.
 
     Attributes
     ----------
     scale
-        Their scale, on z-scores of all values that are there.
+        Their scale, on z-scores of all values that are present.
     factor : (p,)
-        By which the weights of their records are multiplied to have the mean 1.
+        Factor that gives the weights of their records the mean 1.
     """
 
     scale: Scale = field(repr=False)
@@ -34,9 +34,9 @@ class PublishedMoments:
 
     @classmethod
     def of(cls, paths: Sequence[Path], n: int) -> "PublishedMoments | None":
-        """Return what blocks of n records have; None where all values are kept.
+        """Return the moments of blocks of n records; None if all values are kept.
 
-        As `moments_of` says of each.
+        Each block's moments are as from `moments_of`.
         """
         held = [load_arrays(path) for path in paths]
         counts = sum(each.pop("count") for each in held)
@@ -46,13 +46,13 @@ class PublishedMoments:
         return cls(found.scale, counts / found.n)
 
     def costs(self, costs: Floats, power: int) -> Floats:
-        """Return sums (p,) of so many powers of distances, on their own z-scores."""
+        """Return sums (p,) of distances to this power, on their own z-scores."""
         return np.asarray(costs * self.factor / self._unit**power)
 
     def standardised(
         self, mean: Floats, covariance: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """Return mean and covariance on their own z-scores, and what is to be kept."""
+        """Return mean and covariance on their own z-scores, and the moments to keep."""
         unit = self._unit
         asked = np.diag((~self.scale.constant).astype(np.float64))
         found = covariance / np.outer(unit, unit)
@@ -64,5 +64,5 @@ class PublishedMoments:
 
 
 def block_moments(Z: Floats, weights: Floats | None) -> dict[str, Any]:
-    """Return what is written of numbers Z (n, p) of a block, nan if not kept."""
+    """Return the sums written for numbers Z (n, p) of a block, nan if not kept."""
     return {"count": (~np.isnan(Z)).sum(axis=0), **vars(PartMoments.of(Z, weights))}

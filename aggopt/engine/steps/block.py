@@ -1,4 +1,4 @@
-"""Tasks of one block of records that lie near each other: its groups, its release."""
+"""Tasks of one block of records that are near each other: its groups, its release."""
 
 from typing import Any
 
@@ -97,7 +97,7 @@ def standardised_numbers(X: Floats, config: BlockState) -> Floats:
 
 
 def publish_block(number: int, config: BlockState) -> list[int]:
-    """Write the records of a block as they are published, by the file they go to."""
+    """Write the published records of a block, by the file that they belong to."""
     rows, numbers = read_block(number, config)
     held = load_arrays(config.at("grouped", number), *HELD)
     labels, c = held["labels"], _shift_centroids(number, held["centroids"], config)
@@ -150,7 +150,7 @@ def _values(
 
 
 def _shift_centroids(number: int, c: Floats, config: BlockState) -> Floats:
-    """Return what is published in place of centroids c (m, p), nan where nothing is."""
+    """Return the published values for centroids c (m, p), nan if none is published."""
     if config.shift is None and not config.solved:
         return c
     moved = c if config.shift is None else config.shift.of(c)
@@ -177,7 +177,7 @@ def _lost(
 def _figures(
     Z: Floats, before: Floats, after: Floats, weights: Floats | None
 ) -> dict[str, Floats]:
-    """Return sums over z-scores (n, p) that decide what is published of them."""
+    """Return sums over z-scores (n, p) of the values that decide on the release."""
     there = ~np.isnan(Z)
     z, b, a = (np.where(there, x, 0.0) for x in (Z, before, after))
     return {

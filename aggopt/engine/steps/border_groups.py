@@ -1,7 +1,7 @@
-"""Tasks of a second look: groups near a cut meet those that lie beyond it.
+"""Tasks of the second search: groups near a cut meet the groups beyond it.
 
-Groups of a block end at its borders.  Those that lie near one go, with all of their
-records, to blocks that are cut elsewhere, and are searched once more there.
+Groups of a block end at its borders.  Groups near a border move, with all of their
+records, to blocks that are cut at other places, and are searched again there.
 """
 
 from dataclasses import replace
@@ -49,7 +49,7 @@ from aggopt.pipeline.validate.sampling_weights import weight_arguments
 from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 
 GROUP_BITS = 32  # of a group's number: the rest is its block's
-OF_START = ("inner", "block_size")  # settings that say how a search begins
+OF_START = ("inner", "block_size")  # settings of the start of a search
 
 
 def partition_first_pass(number: int, config: BlockState) -> float:
@@ -64,9 +64,9 @@ def partition_first_pass(number: int, config: BlockState) -> float:
 
 
 def route_border_groups(number: int, config: BorderState) -> list[int]:
-    """Write the records of a block by where their group goes; return how many go.
+    """Write the records of a block by the bucket of their group; return the counts.
 
-    Bucket 0 stays a block; the others are the leaves of the tree that is cut elsewhere.
+    Bucket 0 stays a block; the others are the leaves of the second tree.
     """
     rows, numbers = read_block(number, config)
     held, again = load_arrays(config.at("looked", number)), border_buckets(config)
@@ -94,7 +94,7 @@ def border_shuffle(config: BorderState) -> Shuffle:
 
 
 def number_groups(labels: Any, block: int) -> Any:
-    """Return numbers of groups that those of no other block have."""
+    """Return group numbers that no other block uses."""
     return (np.int64(block) << GROUP_BITS) + labels
 
 
@@ -114,9 +114,9 @@ def read_groups(
 def partition_in_strata(
     table: Table, records: Encoded, config: LeafState, given: Labels | None = None
 ) -> Labels:
-    """Return groups of records, (n,), of those of each stratum by themselves.
+    """Return groups of records, (n,), made within each stratum independently.
 
-    No worse than groups that are given, if any.
+    They are no worse than the given groups, if any.
     """
     if config.strata is None:
         return _no_worse(table, records, config, given)
@@ -150,10 +150,9 @@ def _no_worse(
 def partition_again(
     table: Table, records: Encoded, config: LeafState, given: Labels | None = None
 ) -> Labels:
-    """Return groups of a table, and keep by merging what is promised.
+    """Return groups of a table, merged until they satisfy the requirements.
 
-    `records` are its coordinates; the search sets out from groups that are given, if
-    any.
+    `records` are its coordinates; the search starts from the given groups, if any.
     """
     job, each = config.job, read_weights(table)
     on_progress = stop_on_request(config.work, 2 if job.privacy.repair else 1)

@@ -1,4 +1,4 @@
-"""Which groups are looked at again, and in which blocks: cut where they are not."""
+"""Selection of groups and blocks for the second search; its blocks have other cuts."""
 
 from dataclasses import replace
 from math import sqrt
@@ -13,13 +13,13 @@ from aggopt.engine.steps.strata import assign_parts_to_blocks, split_strata
 from aggopt.engine.storage.bucket_refs import BlockSource, Sources
 from aggopt.engine.storage.shuffle import Each, run_second_step
 
-MARGIN = 1.0  # radii of a group: how near a cut those lie that are looked at again
+MARGIN = 1.0  # radii of a group: how near a cut the second search looks
 
 
 def cross_borders(each: Each, config: BlockState, sample: Floats, n: int) -> BlockState:
-    """Return the blocks after groups near a cut have gone to blocks that cross it.
+    """Return the blocks after groups near a cut have moved to blocks that cross it.
 
-    `sample` (s, d) is that of which the first tree was made, of n records; a radius is
+    `sample` (s, d) is the sample of n records that made the first tree.  A radius is
     the root of the mean squared error of the groups of all blocks.
     """
     if not config.tree.levels:

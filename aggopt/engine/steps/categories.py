@@ -38,7 +38,7 @@ def read_codes(X: Floats, kept: Bool, config: RunState) -> I64:
 def data_for_global_program(
     X: Floats, kept: Bool, weights: Floats | None, config: RunState
 ) -> dict[str, Any]:
-    """Return what one program of all is told of records X (n, d), by name, if any is.
+    """Return the data of records X (n, d) for a global program, by name, if one exists.
 
     They may have weights (n,).
     """
@@ -61,7 +61,7 @@ def choose_category(place: int, config: BlockState) -> ChoiceEnd:
     Raises
     ------
     InfeasibleInputError
-        No choice keeps its counts as the job asks.
+        No choice keeps its counts as the job requires.
     """
     weighed = config.mean_weight is not None
     names = ("codes", "labels", "weights") if weighed else ("codes", "labels")
@@ -92,10 +92,10 @@ def choose_category(place: int, config: BlockState) -> ChoiceEnd:
 def published_nodes_of_block(
     number: int, codes: I64, labels: Labels, weights: Floats | None, config: BlockState
 ) -> Floats:
-    """Return the nodes that groups of a block publish (m, c), nan where nothing.
+    """Return the nodes that groups of a block publish (m, c), nan if none is published.
 
-    `codes` (n, c) are the levels of its records, with these weights (n,).  What changes
-    is written: total distances, counts of nodes, and ties.
+    `codes` (n, c) are the levels of its records, with these weights (n,).  Total
+    distances, counts of nodes, and ties are written to a file.
     """
     width = len(config.categories)
     nodes = np.full((int(labels.max()) + 1, width), np.nan)
@@ -137,7 +137,7 @@ def in_their_types(rows: pa.Table, config: RunState) -> pa.Table:
 
 
 def _of_program(place: int, number: int, config: BlockState) -> Floats:
-    """Return what the groups of a block publish (m,), as all were chosen together."""
+    """Return the nodes (m,) that groups of a block publish, from the global program."""
     first = sum(config.counts[:number])
     choice = load_arrays(config.at("chosen", place), "choice")["choice"]
     return np.asarray(choice[first : first + config.counts[number]])
@@ -151,7 +151,7 @@ def _made(
     config: RunState,
     purpose: str,
 ) -> PublishedCategories:
-    """Return what the job publishes of a category, for groups of weighted records."""
+    """Return the published values of a category, for groups of weighted records."""
     how, levels = _asked(config), config.levels[name]
     method = CATEGORY_AGGREGATORS[how.method]
     settings = {**how.settings, "seed": derive_seed(config.secret, purpose)}

@@ -24,18 +24,19 @@ MOST = 1000  # levels of an attribute: each is a coordinate of all records of a 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The levels of a category, of all records of a table.
+    """Levels of a category, over all records of a table.
 
     Attributes
     ----------
     kind, domain
-        How they are compared.
+        Kind of the category, and the domain that defines distances.
     counts, shares : (m,)
-        How many records have each, and which share of all; by weight, if they have any.
+        Number of records of each level, and its share of all; by weight, if they
+        have any.
     weight
-        By which distances are multiplied; 0 where no record differs.
+        Factor of distances; 0 if no record differs.
     asked
-        The part of it that the job asks for, 1 if it says nothing.
+        The part of the factor that the job sets, 1 if it sets none.
     entries
         An entry of the column for each different value.
     """
@@ -75,9 +76,9 @@ class Levels:
         return made.weighed(made.shares)
 
     def weighed(self, sums: F64) -> "Levels":
-        """Return the same of records that have each level with weights of these sums.
+        """Return the levels by weights with these sums.
 
-        They are of all records, (m,).
+        Sums are over all records of each level, (m,).
         """
         shares = sums / sums.sum()
         weight = weight_of(self.domain, shares, "variance")
@@ -85,7 +86,7 @@ class Levels:
 
     @cached_property
     def points(self) -> F64:
-        """Coordinates of all nodes (nodes, q), those in which some record differs."""
+        """Coordinates of all nodes (nodes, q), in dimensions where records differ."""
         if not self.weight:
             return np.empty((len(self.domain.nodes), 0))
         there = np.flatnonzero(self.counts)
@@ -98,7 +99,7 @@ class Levels:
 
     @property
     def note(self) -> str:
-        """What a user may want to look at again, or nothing."""
+        """Note for the user if something deserves a second look, else empty."""
         return odd_branches(self.domain)
 
     def column(self, name: str) -> nw.Series[Any]:
@@ -112,9 +113,9 @@ class Levels:
 def count_values(
     column: pa.ChunkedArray, how: AttributeType, *, holes: bool = False
 ) -> pa.Table:
-    """Return the different values of some records, and how many have each.
+    """Return the different values of some records, and the count of each.
 
-    With `holes` what is missing is none of them.
+    With `holes` missing values are not counted.
 
     Raises
     ------

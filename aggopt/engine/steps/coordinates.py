@@ -12,10 +12,10 @@ from aggopt.engine.run_state import RunState
 
 
 def coordinates(X: Floats, config: RunState, scale: Scale) -> Encoded:
-    """Return records X (n, d), nodes of categories among them, as `aggopt.encode` does.
+    """Return coordinates of records X (n, d), including nodes, as `aggopt.encode` does.
 
-    What is missing, nan, has coordinates that are nan.  `scale` is that of the numbers
-    of all records.
+    A missing value, nan, has coordinates that are nan.  `scale` is the scale of the
+    numbers of all records.
     """
     Z = scale.standardise(X[:, config.places])
     made, parts = [], []
@@ -32,9 +32,9 @@ def coordinates(X: Floats, config: RunState, scale: Scale) -> Encoded:
 
 
 def block_coordinates(X: Floats, config: RunState, scale: Scale) -> F64:
-    """Return coordinates (n, p) by which blocks are cut, means where one is missing.
+    """Return coordinates (n, p) that blocks are cut by, means for missing values.
 
-    `scale` is that of the numbers of all records.
+    `scale` is the scale of the numbers of all records.
     """
     records = coordinates(X, config, scale)
     found = records.coordinates
@@ -67,6 +67,6 @@ def _number(
 
 
 def attribute_weight(name: str, config: RunState) -> float:
-    """Return by what the job multiplies distances of an attribute."""
+    """Return the factor by which the job multiplies distances of an attribute."""
     given = config.job.attributes
     return float(given[name].weight) if name in given else 1.0

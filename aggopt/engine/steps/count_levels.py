@@ -1,4 +1,4 @@
-"""The pass before the others: levels of categories, on which all tasks then agree."""
+"""First pass: collect the category levels of the whole table."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -33,14 +33,14 @@ from aggopt.pipeline.validate.rare_categories import (
 
 
 def find_categories(schema: pa.Schema, job: Job) -> tuple[str, ...]:
-    """Return the quasi-identifiers that are categories, as their types or a job say."""
+    """Return the quasi-identifiers that are categories, by their types or the job."""
     return select_attributes(_is_category, schema, job)
 
 
 def select_attributes(
     are: Callable[[pa.DataType, str | None], bool], schema: pa.Schema, job: Job
 ) -> tuple[str, ...]:
-    """Return the quasi-identifiers that are so, by their type and what the job says."""
+    """Return the quasi-identifiers that are selected by their type and the job."""
     return tuple(
         name
         for name in job.roles.quasi_identifier
@@ -55,14 +55,14 @@ def _is_category(kind: pa.DataType, said: str | None) -> bool:
 
 
 def declared_kind(job: Job, name: str) -> str | None:
-    """Return the kind that a job says an attribute is of, if it does."""
+    """Return the kind that the job declares for an attribute, if any."""
     return job.attributes[name].type.kind if name in job.attributes else None
 
 
 def make_empty_table(schema: pa.Schema, config: RunState) -> Table:
-    """Return a table that others are like: of such columns and levels, without records.
+    """Return an empty table with the columns and levels of the others.
 
-    Those that are not read are left out.
+    Columns that are not read are left out.
     """
     frame = nw.from_native(schema.empty_table(), eager_only=True)
     domains = {name: levels.domain for name, levels in config.levels.items()}
@@ -72,7 +72,7 @@ def make_empty_table(schema: pa.Schema, config: RunState) -> Table:
 
 
 def attributes_with_missing(job: Job) -> frozenset[str]:
-    """Return the quasi-identifiers of which values may be missing, and are no level."""
+    """Return the quasi-identifiers that may lack values and have no level for that."""
     names, policy = job.roles.quasi_identifier, job.missing.policy
     return attributes_kept_missing(names, job.attributes, policy)
 
@@ -98,14 +98,14 @@ def count_levels(number: int, config: RunState) -> int:
 
 
 def add_levels(config: RunState, schema: pa.Schema) -> RunState:
-    """Return what tasks are told, with the levels of the whole table.
+    """Return the run state with the levels of the whole table.
 
     Raises
     ------
     TableError
         As `Levels.of`.
     JobError, InfeasibleInputError
-        The levels cannot be published as the job says.
+        The levels cannot be published as the job requires.
     """
     types, levels = _types(schema, config.job), {}
     for place, name in enumerate(config.categories):
@@ -145,12 +145,12 @@ def _columns(X: Floats, config: RunState) -> Iterator[tuple[str, Floats]]:
 
 
 def add_weighted_levels(config: RunState) -> RunState:
-    """Return what tasks are told, with levels as the weights of records have them.
+    """Return the run state with levels weighted by the weights of their records.
 
     Raises
     ------
     JobError, InfeasibleInputError
-        Their counts are to be kept, and no groups of k keep them.
+        Their counts must be kept, and no groups of k keep them.
     """
     if not (config.job.roles.weight and config.levels):
         return config
@@ -166,7 +166,7 @@ def add_weighted_levels(config: RunState) -> RunState:
 
 
 def _require_counts(config: RunState) -> None:
-    """Refuse counts of levels that no groups of k can keep, where they are kept."""
+    """Refuse counts of levels that must be kept if no groups of k can keep them."""
     said, weighted = config.job.aggregation.categories, config.mean_weight is not None
     if not (isinstance(said, Frequencies) and config.levels):
         return

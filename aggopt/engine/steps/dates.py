@@ -1,7 +1,7 @@
-"""The pass that finds from which day, and in which units, dates of all records count.
+"""Pass that finds the first day and the unit of the dates of all records.
 
-Dates, times of day and durations are numbers as in memory: whole ones of the coarsest
-unit in which all of the table's are whole, from the first of them on.
+Dates, times of day and durations are numbers as in memory: whole numbers of the
+coarsest unit in which all of the table's are whole, counted from the first of them.
 """
 
 from dataclasses import replace
@@ -23,7 +23,7 @@ from aggopt.pipeline.finish.rounding import choose_time_step
 
 
 def find_dates(schema: pa.Schema, job: Job) -> tuple[str, ...]:
-    """Return the quasi-identifiers that are dates, as their types or a job say."""
+    """Return the quasi-identifiers that are dates, by their types or the job."""
     return select_attributes(_is_date, schema, job)
 
 
@@ -32,12 +32,12 @@ def _is_date(kind: pa.DataType, said: str | None) -> bool:
 
 
 def count_dates(number: int, config: RunState) -> int:
-    """Write from when, and in which units, dates of a piece count; return its records.
+    """Write the origin and the unit of dates of a piece; return its records.
 
     Raises
     ------
     TableError, JobError
-        They are no dates; the message has the file and the column.
+        They are not dates; the message has the file and the column.
     """
     piece = config.pieces[number]
     rows = piece.read([*config.dates, *config.job.roles.stratum])
@@ -52,7 +52,7 @@ def count_dates(number: int, config: RunState) -> int:
 
 
 def _dated(rows: pa.Table, config: RunState) -> pa.Table:
-    """Return rows of a piece with dates for the text that a job says spells them."""
+    """Return rows of a piece with dates for text, in the format that the job sets."""
     said = {
         n: config.job.attributes[n].type
         for n in config.dates
@@ -63,7 +63,7 @@ def _dated(rows: pa.Table, config: RunState) -> pa.Table:
 
 
 def _clock(column: pa.ChunkedArray, name: str, job: Job) -> Clock | None:
-    """Return what dates of some records count; None where all are missing."""
+    """Return the unit and origin of dates of some records; None if all are missing."""
     there = column.drop_null()
     if not len(there):
         return None
@@ -73,7 +73,7 @@ def _clock(column: pa.ChunkedArray, name: str, job: Job) -> Clock | None:
 
 
 def add_clocks(config: RunState) -> RunState:
-    """Return what tasks are told, with what dates of the whole table count.
+    """Return the run state with the unit and origin of dates of the whole table.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def _of_all(place: int, config: RunState) -> Clock:
                 fix="spell all alike, as 2020-12-31, or 2020-12-31 23:59:59.",
             )
     clocks = [clock for _, clock in found]
-    # each unit is so many of the next: what is whole in the least is in all
+    # each unit is a multiple of the next: a value whole in the least is in all
     start, whole = min(c.start for c in clocks), min(c.whole for c in clocks)
     return Clock(kind, start, whole, clocks[0].format)
 

@@ -1,4 +1,4 @@
-"""Tasks that read the table: what is in it, and which block each record goes to."""
+"""Tasks that read the table: its summary, and the block of each record."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -91,7 +91,7 @@ def read_summary(config: RunState) -> tuple[PartMoments, Floats]:
 
 
 def read_descriptions(config: RunState) -> list[Path]:
-    """Return what the first pass has written of each piece."""
+    """Return the results of the first pass for each piece."""
     return config.all("described", len(config.pieces))
 
 
@@ -108,7 +108,7 @@ def scatter_part(number: int, config: LeafState) -> list[int]:
 
 
 def _leaf(rows: pa.Table, numbers: I64, number: int, config: LeafState) -> I64:
-    """Return where the records of a piece go, (n,)."""
+    """Return the leaf of each record of a piece, (n,)."""
     X = check_table(rows, config).matrix()
     parts = (slice(i, i + AT_ONCE) for i in range(0, len(X), AT_ONCE))
     found = [

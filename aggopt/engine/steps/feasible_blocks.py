@@ -1,7 +1,8 @@
-"""Blocks of which all records, as one group, keep what is promised of groups.
+"""Blocks whose records, as one group, satisfy the requirements on groups.
 
-Within such a block groups are merged until they keep it, too: at the latest into one.
-Which ones do so, tasks tell; others go together with their neighbours until they do.
+Within such a block groups are merged until they satisfy them, too: at the latest as one
+group.  Tasks test each block; refused blocks are merged with neighbours until one
+satisfies them.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -41,13 +42,13 @@ WIDEST = 16  # blocks that may go together: tasks read one at a time
 def merge_infeasible_blocks(
     each: Each, sizes: I64, spread: Shuffle, config: LeafState
 ) -> tuple[Sources, ...]:
-    """Return where the records of each block are; buckets have so many, (buckets,).
+    """Return the places of the records of each block; buckets have counts (buckets,).
 
     Raises
     ------
     InfeasibleInputError
-        All records together do not keep what is promised, those of a stratum do not,
-        or not as many as go together.
+        All records together violate a requirement, the records of a stratum do,
+        or the number of blocks to merge is too large.
     """
     parts = split_strata(
         sizes, config, enough_values_predicate(config), least_block_size(config)
@@ -59,20 +60,20 @@ def merge_infeasible_blocks(
 
 
 def needs_requirements_check(job: Job) -> bool:
-    """Whether groups of k records may not keep what is promised."""
+    """Whether groups of k records may violate a requirement."""
     weighed = bool(job.roles.weight) and job.weights.dominance < 1
     return bool(job.privacy.models) or weighed
 
 
 class Refusal(NamedTuple):
-    """Why the records of a part, as one group, do not keep what is promised."""
+    """Reason why the records of a part, as one group, violate a requirement."""
 
     problem: str
     fix: str
 
     @property
     def error(self) -> InfeasibleInputError:
-        """The error that says so."""
+        """The error for this reason."""
         return InfeasibleInputError(self.problem, fix=self.fix)
 
 
@@ -96,12 +97,12 @@ def _refusal(rows: pa.Table, config: PartState) -> InfeasibleInputError | None:
 
 
 def _groups_alone_may_keep(asked: Requirement) -> bool:
-    """Whether one group of all does not satisfy it, which says nothing of others."""
+    """Whether one group of all violates it, although several groups may satisfy it."""
     return not (asked.additive or asked.satisfied(np.zeros(asked.n, np.intp)))
 
 
 def _not_grouped(table: Table, config: PartState) -> InfeasibleInputError | None:
-    """Return why no groups are found that keep what is promised; None if some are."""
+    """Return why no groups satisfy the requirements; None if some do."""
     records = coordinates(table.matrix(), config, config.scale)
     try:
         if find_missing(records).any():
@@ -116,7 +117,7 @@ def _not_grouped(table: Table, config: PartState) -> InfeasibleInputError | None
 def _merge_until_feasible(
     each: Each, parts: list[Part], sizes: I64, spread: Shuffle, config: LeafState
 ) -> list[Part]:
-    """Return parts of which each keeps what is promised, some of them together."""
+    """Return parts that each satisfy the requirements, some of them merged."""
     keep: set[Part] = set()
     turn = 0
     while new := [part for part in parts if part not in keep]:
@@ -137,7 +138,7 @@ def _merge_until_feasible(
 
 
 def _of_strata(parts: Sequence[Part], config: LeafState) -> Iterator[list[Part]]:
-    """Yield the parts of each stratum; all of them where there are none."""
+    """Yield the parts of each stratum; all parts if the table has no strata."""
     leaves = config.leaves
 
     def stratum(part: Part) -> int:
@@ -150,7 +151,7 @@ def _of_strata(parts: Sequence[Part], config: LeafState) -> Iterator[list[Part]]
 def _merge_with_neighbours(
     parts: Sequence[Part], refused: Collection[Part], config: LeafState
 ) -> list[Part]:
-    """Return parts, those that are refused together with a neighbour in the tree."""
+    """Return parts; each refused part is merged with a neighbour in the tree."""
     found: list[Part] = []
     for own in _of_strata(parts, config):
         found += merge_refused(own, refused)
@@ -158,9 +159,9 @@ def _merge_with_neighbours(
 
 
 def merge_refused(parts: Sequence[Part], refused: Collection[Part]) -> list[Part]:
-    """Return parts of a stratum: with one that is refused goes the one after it.
+    """Return parts of a stratum: a refused part is merged with the next one.
 
-    With the last one goes that before it.
+    The last part is merged with the one before it.
     """
     found: list[Part] = []
     waits = False
@@ -182,7 +183,7 @@ def _require_others(
     refused: dict[Part, Refusal],
     config: LeafState,
 ) -> None:
-    """Refuse what all records of the table, or of a stratum, do not keep."""
+    """Refuse requirements that all records of the table, or of a stratum, violate."""
     for own in _of_strata(parts, config):
         if len(own) > 1 or own[0] not in refused:
             continue

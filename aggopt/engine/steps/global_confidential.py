@@ -1,8 +1,7 @@
-"""What is required of confidential values beside those of all other records.
+"""Requirements that compare confidential values with those of all other records.
 
-How far a group lies from the table, and where levels end, depends on all records: how
-often each value occurs is counted before there are blocks, and again in what was
-written.
+The distance of a group from the table, and the ends of levels, depend on all records.
+Each value is counted before blocks exist, and again in the written files.
 """
 
 from pathlib import Path
@@ -28,11 +27,11 @@ from aggopt.job import Job
 from aggopt.privacy._model import OWN_MODELS
 from aggopt.privacy._own import OwnRequirement
 
-MOST = 20_000_000  # records whose values a model of the user's is told at once
+MOST = 20_000_000  # records whose values a user's model receives at once
 
 
 def needs_global_values(job: Job) -> bool:
-    """Whether it depends on all records what a group of some must have."""
+    """Whether the requirement on a group depends on all records."""
     privacy = job.privacy
     if not privacy.asked.isdisjoint({"t", OWN_MODELS}):
         return True
@@ -44,7 +43,7 @@ def needs_global_values(job: Job) -> bool:
 def count_confidential_values(
     rows: pa.Table, step: str, number: int, config: RunState
 ) -> None:
-    """Write how often each confidential value occurs in some records, if asked for."""
+    """Write the count of each confidential value in some records, if required."""
     if not needs_global_values(config.job):
         return
     for j, name in enumerate(config.job.roles.confidential):
@@ -52,12 +51,12 @@ def count_confidential_values(
 
 
 def collect_global_values(step: str, count: int, config: RunState) -> Path | None:
-    """Return where tasks find what is asked of all records; None if nothing is.
+    """Return the path of the table-wide requirements; None if the job has none.
 
     Raises
     ------
     TableError, JobError, InfeasibleInputError
-        Confidential values do not fit what the job says of them.
+        Confidential values do not fit their settings in the job.
     """
     job = config.job
     if not needs_global_values(job):
@@ -77,7 +76,7 @@ def collect_global_values(step: str, count: int, config: RunState) -> Path | Non
 def confidential_attributes(
     frame: nw.DataFrame[pa.Table], config: RunState
 ) -> tuple[Confidential, ...]:
-    """Return the confidential attributes of some records, and what is asked of them."""
+    """Return the confidential attributes of some records, and their requirements."""
     job = config.job
     if config.whole is None:
         return read_confidential_attributes(
@@ -90,7 +89,7 @@ def confidential_attributes(
 
 
 def _require_few(held: Confidential) -> None:
-    """Refuse a model of the user's that is told the values of too many records."""
+    """Refuse a user's model that receives the values of too many records."""
     for asked in held.requirements:
         if not isinstance(asked, OwnRequirement) or asked.counts is None:
             continue

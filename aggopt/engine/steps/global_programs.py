@@ -19,12 +19,12 @@ from aggopt.solvers import Certificate
 def solve_number_programs(
     each: Each, config: BlockState, groups: GroupSums, schema: pa.Schema
 ) -> tuple[BlockState, list[ShiftEnd | None]]:
-    """Return how centroids are moved, and how the programs of numbers ended, if any.
+    """Return the shift of centroids, and results of the programs of numbers, if any.
 
     Raises
     ------
     SolverError, InfeasibleInputError
-        One has no answer that may be used; or no map keeps what is to be kept.
+        One has no usable solution; or no map keeps the moments to keep.
     """
     job, names = config.job, config.numbers
     config = replace(config, shift=groups.shift(_restored(job), config.constant))

@@ -31,14 +31,14 @@ MOST = 20_000_000  # coordinates of means of strata: each task adds up as many
 
 
 def add_merged_strata(each: Each, config: LeafState) -> LeafState:
-    """Return what tasks are told, with strata of k records or more each.
+    """Return the run state with strata of k records or more each.
 
     Raises
     ------
     InfeasibleInputError
-        There are more means of strata than tasks hold.
+        Tasks cannot hold that many means of strata.
     JobError
-        A node of a tree is to be published in a column that is no text.
+        A node of a tree would be published in a column that is not text.
     """
     if config.strata is None:
         return config
@@ -54,7 +54,7 @@ def add_merged_strata(each: Each, config: LeafState) -> LeafState:
 
 
 def _unweighed(config: LeafState) -> LeafState:
-    """Return what tasks are told if all records weigh the same, as in memory."""
+    """Return the run state as if all records had equal weights, as in memory."""
     if config.mean_weight is None:
         return config
     config = replace(config, mean_weight=None)
@@ -66,9 +66,9 @@ def _unweighed(config: LeafState) -> LeafState:
 
 
 def sum_stratum_centres(number: int, config: LeafState) -> int:
-    """Write the sums of coordinates of a piece's records over strata; return these.
+    """Write the sums of coordinates of a piece's records over strata; return them.
 
-    What is missing counts as the mean of all.
+    A missing value counts as the mean of all.
     """
     rows = parse_dates(config.pieces[number].read(config.columns), config)
     strata = _strata(config.strata)
@@ -133,7 +133,7 @@ def _as_often(held: TableStrata) -> nw.DataFrame[pa.Table]:
 
 
 def _merged(held: TableStrata, centres: Floats, job: Job) -> TableStrata:
-    """Return strata of which small ones are merged, as of one table in memory."""
+    """Return strata with small ones merged, as for one table in memory."""
     domains = stratum_domains(_as_often(held), job)
     frame = nw.from_native(held.keys, eager_only=True)
     codes = np.stack([find_nodes(frame[n], domains[n]) for n in domains], axis=1)

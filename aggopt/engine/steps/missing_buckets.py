@@ -1,8 +1,8 @@
-"""Where records go of which values are missing: those alike in that lie together.
+"""Buckets by pattern of missing values: records with one pattern are kept together.
 
-A pattern is a set of attributes that are missing.  Each has leaves of the tree of its
-own, as many as its records need, and those of rare ones follow each other, so that a
-block has several of them.
+A pattern is a set of attributes that are missing.  Each pattern has its own leaves of
+the tree, as many as its records need.  Leaves of rare patterns follow each other, so
+that a block has several of them.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ MOST = 1000  # patterns that have leaves of their own: each is a batch of each f
 
 @dataclass(frozen=True, eq=False)
 class PatternBuckets:
-    """Leaves of a tree with so many levels, for each pattern.
+    """Leaves of a tree with a number of levels for each pattern.
 
     Attributes
     ----------
     patterns : (p, d)
         Which attributes are missing; records of another pattern go to the last bucket.
     levels : (p,)
-        Of the tree, that records of each pattern go down.
+        Levels of the tree that records of each pattern descend.
     depth
         Levels of the tree.
     """
@@ -40,7 +40,7 @@ class PatternBuckets:
     def of(
         cls, patterns: Bool, counts: I64, block: int, depth: int
     ) -> "PatternBuckets":
-        """Return those of patterns (p, d) that so many records have, in blocks."""
+        """Return the buckets of patterns (p, d) with these record counts, in blocks."""
         common = np.argsort(-counts, kind="stable")[:MOST]
         ordered = common[np.lexsort(patterns[common].T)]
         needed = np.rint(np.log2(np.maximum(counts[ordered] / block, 1.0)))
@@ -53,7 +53,7 @@ class PatternBuckets:
         return int(self._first[-1]) + 1
 
     def bucket(self, absent: Bool, leaf: I64) -> I64:
-        """Return the bucket of records (n,): by what they lack, (n, d), and leaf."""
+        """Return the bucket of records (n,), by missing values (n, d) and leaf."""
         own, which = np.unique(absent, axis=0, return_inverse=True)
         at = {pattern.tobytes(): j for j, pattern in enumerate(self.patterns)}
         other = len(self.patterns)

@@ -1,4 +1,4 @@
-"""Groups of a block of which some values are missing, and what they publish."""
+"""Groups of a block with missing values, and their published values."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,11 +32,10 @@ from aggopt.pipeline.validate.sampling_weights import (
 def partition_by_policy(
     table: Table, records: Encoded, config: LeafState
 ) -> tuple[Labels, Bool]:
-    """Return the groups of records (n,), and which values (n, d) decide what they are.
+    """Return the groups of records (n,), and a mask (n, d) of the values that decide.
 
-    As the policy of the job makes them of a table, whose coordinates are `records`, or
-    of each stratum by itself.  What is kept of means and variances is kept over all
-    blocks.
+    The job's policy makes them from a table, whose coordinates are `records`, or from
+    each stratum independently.  Means and variances are kept over all blocks.
     """
     if config.strata is None:
         return _by_policy(table, records, config)
@@ -95,9 +94,9 @@ def _require_nothing(kept: Bool, names: Sequence[str]) -> None:
 def observed_means(
     Z: Floats, labels: Labels, method: str, weights: Floats | None
 ) -> tuple[Floats, Floats]:
-    """Return means and centroids (m, p) of numbers Z (n, p), of those that are there.
+    """Return means and centroids (m, p) of numbers Z (n, p), over the present values.
 
-    nan where a group has none.  By weights (n,), if there are any.
+    nan if a group has none.  Weighted by (n,), if given.
     """
     if not np.isnan(Z).any():
         return _of_whole(Z, labels, method, weights)

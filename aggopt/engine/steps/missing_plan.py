@@ -1,4 +1,4 @@
-"""What all records decide where values are missing: refusals, leaves, blocks."""
+"""Refusals, leaves and blocks that depend on the missing values of all records."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,14 +21,14 @@ from aggopt.pipeline.partition.strata import require_none_of
 
 
 def plan_buckets(config: LeafState) -> LeafState:
-    """Return what tasks are told, with leaves of each pattern where holes are kept.
+    """Return the run state with leaves of each pattern if missing values are kept.
 
     Raises
     ------
     InfeasibleInputError
-        Too few values of an attribute are there.
+        Too few values of an attribute are present.
     JobError
-        The covariance is to be kept of numbers of which some are missing.
+        The covariance must be kept of numbers with missing values.
     """
     patterns, counts = merge_patterns(read_descriptions(config))
     if not patterns.any():
@@ -51,9 +51,9 @@ def _there(patterns: Bool, counts: I64) -> I64:
 
 
 def least_block_size(config: LeafState) -> int:
-    """Return how many records a block has at least.
+    """Return the minimum number of records of a block.
 
-    Those of rare patterns are to lie beside many others.
+    Records of rare patterns must share a block with many others.
     """
     least: int = 2 * config.job.privacy.k
     if config.buckets is None:
@@ -62,9 +62,9 @@ def least_block_size(config: LeafState) -> int:
 
 
 def enough_values_predicate(config: LeafState) -> Callable[[Sequence[int]], bool]:
-    """Return what says whether some leaves have values enough for groups that fill.
+    """Return a predicate whether some leaves have enough values for groups that fill.
 
-    They are of one stratum, if there are any.
+    They belong to one stratum, if the table has strata.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def _require_in_strata(there: I64, config: LeafState) -> None:
 
 
 def plan_published_moments(config: BlockState, n: int) -> BlockState:
-    """Return what tasks are told, with what the values have that decide on a release.
+    """Return the run state with moments of the values that decide on the release.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What originals of blocks say of their release: values filled in, or unchanged."""
+"""Comparison of originals of blocks with their release: imputed or unchanged values."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from aggopt.release.audit.unchanged import Unchanged, count_unchanged_values
 
 
 def count_missing(X: Floats, released: Floats, counts: Floats) -> dict[str, I64]:
-    """Return what is missing in originals (n, d) and in their release, by name.
+    """Return the missing values of originals (n, d) and of their release, by name.
 
     `counts` (m, d) are the originals behind each value of a group.
     """
@@ -56,7 +56,7 @@ def count_unchanged(
 
 
 def add_originals(found: Audit, config: BlockState) -> Audit:
-    """Return an audit with what the originals say of all blocks."""
+    """Return an audit with the comparison with the originals of all blocks."""
     return _with_unchanged(_with_holes(found, config), config)
 
 
@@ -96,6 +96,6 @@ def _with_unchanged(found: Audit, config: BlockState) -> Audit:
 def _by_name(
     counts: Sequence[float], config: BlockState, *, all_of_them: bool = True
 ) -> dict[str, int]:
-    """Return the counts (d,) of quasi-identifiers, or of those that have some."""
+    """Return the counts (d,) of quasi-identifiers, or of the non-zero ones only."""
     pairs = zip(config.job.roles.quasi_identifier, map(int, counts), strict=True)
     return {name: count for name, count in pairs if count or all_of_them}

@@ -41,15 +41,15 @@ SUMS = ("total", "squares", "cardinality")  # of a program, over its parts
 class PartOfTable(p3m.Data):
     """Some records of a standardised attribute, and all of their groups.
 
-    Their own mean is not 0 nor their variance 1: those of the table are.
+    Their own mean is not 0 nor their variance 1; the table's are.
     """
 
     def __post_init__(self) -> None:
-        """Check nothing: what is asked was checked, and the scale is the table's."""
+        """Check nothing: the settings are checked, and the scale is the table's."""
 
 
 def shift_settings(config: BlockState) -> P3m:
-    """Return what is asked of the aggregation, which shifts."""
+    """Return the settings of the aggregation, which shifts."""
     return cast(P3m, config.job.aggregation)
 
 
@@ -89,9 +89,9 @@ def state_programs(number: int, config: BlockState) -> int:
 def _wishes(
     number: int, table: Table, Z: Floats, labels: Labels, config: BlockState
 ) -> tuple[Floats, Floats]:
-    """Return the distances that records ask for, with secret margins, and how much.
+    """Return the distances that records request, with secret margins, and importances.
 
-    Of each number (n, p); Z are their z-scores, nan where one is missing.
+    Of each number (n, p); Z are their z-scores, nan if missing.
     """
     how, there = shift_settings(config), ~np.isnan(Z)
     z = np.where(there, Z, 0.0)
@@ -124,7 +124,7 @@ class ShiftEnd(NamedTuple):
     seconds: float
 
     def certificate(self, missed: float) -> Certificate:
-        """Return what is proven, of centroids that miss what they keep by so much."""
+        """Return the certificate of centroids that miss kept moments by `missed`."""
         bound, status = max(self.bound, 0.0), self.status
         size = size_of(self.objective, VARIANCE)
         if status is Status.OPTIMAL and not closed(self.objective, bound, size):
@@ -165,7 +165,7 @@ def _there(j: int, config: BlockState) -> I64:
 
 
 def build_global_program(j: int, config: BlockState) -> Separable:
-    """Return the program of an attribute: those of all blocks, one after the other."""
+    """Return the program of an attribute: the programs of all blocks in turn."""
     parts: dict[str, list[Any]] = {name: [] for name in Separable._fields}
     pieces = 0
     for path in config.all("stated", len(config.blocks)):

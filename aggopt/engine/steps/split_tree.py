@@ -1,9 +1,9 @@
-"""Records cut into blocks of about the same size, of records that lie near each other.
+"""Records cut into blocks of about equal size, of records that are near each other.
 
-A tree is made of a sample: each node cuts its part near its middle, where fewest
-records lie: groups do not cross a cut, so those beside it lose.
-Records that lie exactly on a cut, as many zeros do, go by a hash of their number to
-either side, in the shares that the sample has: so no value makes one block huge.
+A tree is made from a sample: each node cuts its part near its middle, at the point with
+the fewest records.  Groups do not cross a cut, so records near a cut lose.
+Records exactly on a cut, as many zeros can be, take either side by a hash of their
+number, in the shares of the sample: so no value makes one block huge.
 """
 
 from collections.abc import Callable, Sequence
@@ -69,7 +69,8 @@ class SplitTree:
     def leaf(self, Z: Floats, numbers: I64) -> I64:
         """Return the leaf of each record of Z (n, d), 0..leaves-1.
 
-        `numbers` (n,) are those of the records in the table: they decide on a cut.
+        `numbers` (n,) are the positions of the records in the table: they decide on
+        a cut.
         """
         return self._way(Z, numbers)[0]
 
@@ -89,10 +90,10 @@ class SplitTree:
 
 
 def project_on_axes(Z: Floats, axes: Floats) -> Floats:
-    """Return how far each record (n, d) lies along its axis, (n, d) or (1, d).
+    """Return the position of each record (n, d) along its axis, (n, d) or (1, d).
 
-    Summed in one order, column after column, whatever the number of records: equal
-    records lie equally far, on any machine.
+    Summed in one order, column after column, for any number of records: equal records
+    have equal positions on any machine.
     """
     found = np.zeros(len(Z))
     for j in range(Z.shape[1]):
@@ -115,9 +116,9 @@ _STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))  # of splitmix64
 
 
 def _thinnest(Z: Floats, size: float) -> tuple[Floats, int]:
-    """Return the axis to cut a node's sample (s, d) across, and how many go left.
+    """Return the axis along which to cut a sample (s, d), and the number on the left.
 
-    `size` is the node's, 1 where all of its depth are alike.  The best cut across a
+    `size` is the node's, 1 if all of its depth are alike.  The best cut across a
     principal axis is turned towards the line between the means of its two sides, while
     that is better: the gap between clusters is seldom across an axis of them all.
     """
@@ -138,7 +139,7 @@ def _thinnest(Z: Floats, size: float) -> tuple[Floats, int]:
 
 
 class _Cut(NamedTuple):
-    """A cut of a sample: how many go left, and how far those beside it reach."""
+    """A cut of a sample: the number on the left, and the reach of records near it."""
 
     axis: Floats
     place: int
@@ -146,10 +147,10 @@ class _Cut(NamedTuple):
 
 
 def _best_cut(Z: Floats, axes: Floats, places: I64, beside: int) -> _Cut:
-    """Return the cut of a sample (s, d) where fewest records lie.
+    """Return the cut of a sample (s, d) at the place with the fewest records.
 
-    Of places along axes (a, d) that is the one from which the records on either side,
-    so many of them, reach farthest.
+    At this place along axes (a, d) the `beside` nearest records of either side reach
+    farthest.
     """
     there = np.sort(Z @ axes.T, axis=0)
     middle = (there[places - 1] + there[places]) / 2
@@ -169,7 +170,7 @@ def _between(Z: Floats, cut: _Cut) -> Floats:
 
 
 def _principal(Z: Floats) -> Floats:
-    """Return the directions (d, d) in which records (n, d) vary, most first."""
+    """Return the directions (d, d) of records (n, d), largest variance first."""
     if len(Z) <= Z.shape[1]:
         return np.asarray(np.eye(Z.shape[1]))
     away = Z - Z.mean(axis=0)
@@ -179,17 +180,17 @@ def _principal(Z: Floats) -> Floats:
 
 
 def count_tree_levels(n: float, block: int) -> int:
-    """Return how often n records are halved, so that leaves have about so many."""
+    """Return how often n records are halved, so that leaves have about this size."""
     return max(0, round(log2(max(n, 1) / block)))
 
 
 def merge_leaves(
     sizes: I64, least: int, keep: Callable[[Sequence[int]], bool] = lambda leaves: True
 ) -> list[tuple[int, ...]]:
-    """Return leaves together, neighbours in the tree, so that each has `least`.
+    """Return leaves, merged with neighbours in the tree, so that each has `least`.
 
-    Sizes (leaves,) are how many records each leaf has; there are `least` in all.  Where
-    all leaves together `keep` what is asked of a block, each block does.
+    Sizes (leaves,) are the number of records of each leaf; the total is at least
+    `least`.  If all leaves together `keep` the requirement of a block, each block does.
     """
     found: list[list[int]] = []
     own: list[int] = []

@@ -1,4 +1,4 @@
-"""Strata of a table in parts: which there are, and blocks that lie within them."""
+"""Strata of a table in parts, and the blocks within them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -41,23 +41,23 @@ Part = tuple[int, ...]  # buckets of one stratum, after each other in the tree
 
 @dataclass(frozen=True, eq=False)
 class TableStrata:
-    """The strata of a table that are published, and what became of the others.
+    """Published strata of a table, and the treatment of the others.
 
     Attributes
     ----------
     keys
-        The values of each, in a row: (s, q); where some are merged, of those before.
+        The values of each, in a row: (s, q); if some are merged, the values before.
     sizes : (s,)
-        How many records each has.
+        Number of records of each.
     small, records
-        How many more had fewer than k records and are left out, or merged with others;
-        and how many these had.
+        Number of further strata with fewer than k records, left out or merged with
+        others; and the number of their records.
     into
-        Which stratum each row of `keys` is merged into; None where none is.
+        Stratum that each row of `keys` is merged into; None if none is.
     published
-        The values of strata then, in a row each: (s, q).
+        The values of strata after merging, in a row each: (s, q).
     changed
-        How many records are published with other values than their own.
+        Number of records that are published with other values than their own.
     """
 
     keys: pa.Table = field(repr=False)
@@ -123,12 +123,12 @@ def count_strata(number: int, config: RunState) -> int:
 
 
 def merge_strata_counts(config: RunState) -> Path:
-    """Return where it stands which strata all pieces have.
+    """Return the path of the strata of all pieces.
 
     Raises
     ------
     InfeasibleInputError
-        Some have fewer than k records and are to be refused, or all have.
+        Some have fewer than k records and must be refused, or all have.
     """
     found = pa.concat_tables(map(load_table, config.all("strata", len(config.pieces))))
     keys, counts = found.drop_columns([COUNT]), found.column(COUNT).to_numpy()
@@ -184,16 +184,16 @@ def count_buckets(config: LeafState) -> int:
 
 
 def find_bucket(leaf: I64, rows: pa.Table, config: LeafState) -> I64:
-    """Return the part of each row (n,): its leaf, among those of its stratum."""
+    """Return the part of each row (n,): its leaf, among the leaves of its stratum."""
     if config.strata is None:
         return leaf
     return np.asarray(load_state(config.strata).of(rows) * config.leaves + leaf)
 
 
 def has_records_elsewhere(rows: pa.Table, config: RunState) -> Bool:
-    """Whether the stratum of each row, (n,), has records beside these rows.
+    """Whether the stratum of each row, (n,), has other records than these rows.
 
-    All have where there are no strata.
+    All have if the table has no strata.
     """
     if config.strata is None:
         return np.ones(len(rows), np.bool_)
@@ -250,12 +250,12 @@ def assign_parts_to_blocks(
 
 
 def count_records(part: Part, sizes: I64) -> int:
-    """Return how many records a part has, of buckets with so many, (buckets,)."""
+    """Return the number of records of a part, of buckets with counts (buckets,)."""
     return int(sizes[list(part)].sum())
 
 
 def apply_within_strata(strata: I64, made: Callable[[I64], Labels]) -> Labels:
-    """Return groups that lie within strata (n,): what is `made` of the rows of each."""
+    """Return groups within strata (n,): `made` applied to the rows of each stratum."""
     labels, count = np.empty(len(strata), np.intp), 0
     for stratum in np.unique(strata):
         own = np.flatnonzero(strata == stratum)

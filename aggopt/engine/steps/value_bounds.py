@@ -31,12 +31,12 @@ def bounded_attributes(config: RunState) -> list[str]:
 
 
 def require_originals_inside(X: Floats, table: Table, config: RunState) -> None:
-    """Refuse originals X (n, d) of a piece that lie beyond bounds.
+    """Refuse originals X (n, d) of a piece that are beyond bounds.
 
     Raises
     ------
     TableError
-        The message has how many they are.
+        The message has their number.
     """
     names = config.job.roles.quasi_identifier
     for name in bounded_attributes(config):
@@ -47,7 +47,7 @@ def require_originals_inside(X: Floats, table: Table, config: RunState) -> None:
 
 
 def require_numbers(config: RunState, schema: pa.Schema) -> None:
-    """Refuse bounds of what is no number; raises as `require_number`."""
+    """Refuse bounds of attributes that are not numbers; raises as `require_number`."""
     table = make_empty_table(schema, config)
     for name in bounded_attributes(config):
         with naming(repr(name)):
@@ -57,9 +57,9 @@ def require_numbers(config: RunState, schema: pa.Schema) -> None:
 def require_values(
     config: RunState, schema: pa.Schema, scale: Scale, n: Floats
 ) -> None:
-    """Refuse bounds that no values of so few digits, or of this variance, are within.
+    """Refuse bounds that exclude all values of these digits, or of this variance.
 
-    `scale` is that of numbers, of which `n` (p,) values are there; raises as
+    `scale` is the scale of numbers with `n` (p,) present values; raises as
     `require_some`.
     """
     table = make_empty_table(schema, config)
@@ -71,12 +71,12 @@ def require_values(
 
 
 def bounds_of_numbers(table: Table, config: RunState) -> Bounds:
-    """Return the bounds of numbers (p,), infinite where there are none."""
+    """Return the bounds of numbers (p,), infinite if not set."""
     return read_bounds(table, config.job, config.numbers)
 
 
 def add_bounds(config: BlockState, schema: pa.Schema) -> BlockState:
-    """Return what tasks are told, with the bounds of numbers on z-scores."""
+    """Return the run state with the bounds of numbers on z-scores."""
     table = make_empty_table(schema, config)
     return replace(config, ends=standardised_bounds(table, config))
 
@@ -93,8 +93,8 @@ def round_centroids(
 ) -> Floats:
     """Return centroids (m, p) in their own units, on the grid of each attribute.
 
-    `sizes` (m, p) are the records behind each: whole numbers that are asked for keep
-    the mean of the block.
+    `sizes` (m, p) are the records behind each: required whole numbers keep the mean of
+    the block.
     """
     found, job = values.copy(), config.job
     for name, step in date_steps(config, scale).items():

@@ -1,4 +1,4 @@
-"""Sampling weights of a table in parts: what all of them say, and those of some."""
+"""Sampling weights of a table in parts: of all records, and of some."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,13 +41,13 @@ def add_merging_for_dominance(job: Job) -> tuple[Job, tuple[str, ...]]:
 
 
 def read_weights(table: Table) -> Floats | None:
-    """Return the weight of each record, (n,); None where no column has them."""
+    """Return the weight of each record, (n,); None if no column has weights."""
     found = read_sampling_weights(table)
     return None if found is None else found.each
 
 
 def require_weights(table: Table, job: Job) -> None:
-    """Refuse what is not done with the weights of a piece.
+    """Refuse settings that are not supported with the weights of a piece.
 
     Raises
     ------
@@ -61,14 +61,14 @@ def require_weights(table: Table, job: Job) -> None:
 
 
 def describe_weights(each: Floats | None) -> dict[str, Any]:
-    """Return what is kept of the weights of a piece."""
+    """Return the summary of the weights of a piece."""
     if each is None or not len(each):
         return {}
     return {"weights": np.array([each.sum(), each.min(), each.max()])}
 
 
 def mean_weight(paths: Sequence[Path], n: int, job: Job) -> float | None:
-    """Return the mean of the weights of n records; None where none differ.
+    """Return the mean of the weights of n records; None if none differ.
 
     Raises
     ------
@@ -101,9 +101,9 @@ def mean_weight(paths: Sequence[Path], n: int, job: Job) -> float | None:
 
 
 def scale_weights(each: Floats | None, config: RunState) -> Floats | None:
-    """Return weights (n,) on a scale on which those of the table have the mean 1.
+    """Return weights (n,), scaled so that the weights of the table have mean 1.
 
-    None where they do not differ.
+    None if they do not differ.
     """
     if each is None or config.mean_weight is None:
         return None
@@ -111,12 +111,12 @@ def scale_weights(each: Floats | None, config: RunState) -> Floats | None:
 
 
 def requirements_of_weights(job: Job, each: Floats | None) -> tuple[Requirement, ...]:
-    """Return what is required of the weights of some records."""
+    """Return the requirements on the weights of some records."""
     return dominance_requirement(job, each)
 
 
 def requirements_of_all_weights(table: Table, job: Job) -> tuple[Requirement, ...]:
-    """Return the same of a table, and of the values that others are filled with."""
+    """Return the requirements on the weights of a table, and of values used to fill."""
     each = read_weights(table)
     asked = requirements_of_weights(job, each)
     if each is not None and job.missing.policy == "fill":
@@ -139,11 +139,11 @@ def check_weights_of_groups(
 def append_weights(
     rows: pa.Table, each: Floats | None, kept: Bool, config: RunState
 ) -> pa.Table:
-    """Return rows with the weights (n,) of their records as columns at their end.
+    """Return rows with the weights (n,) of their records as last columns.
 
-    One, or one for each attribute where values may be missing: a record that decides
-    nothing of what is published of it has no weight in it.  `kept` (n, d) says which
-    do.
+    One, or one for each attribute if values may be missing: a record that does not
+    decide on an attribute has no weight in it.  `kept` (n, d) marks the records
+    that do.
     """
     columns: list[Floats] = [] if each is None else [each]
     if each is not None and _of_values(config.job):
@@ -154,7 +154,7 @@ def append_weights(
 
 
 def remove_weights(rows: pa.Table, config: RunState) -> tuple[pa.Table, Floats | None]:
-    """Return rows without these columns, and what stands in them, (n, w) if any."""
+    """Return rows without these columns, and the columns' content, (n, w) if any."""
     job, columns = config.job, []
     if not job.roles.weight:
         return rows, None
@@ -169,7 +169,7 @@ def _of_values(job: Job) -> bool:
 
 
 def note_on_weights(config: RunState) -> list[str]:
-    """Say what is weighed; nothing without weights that differ."""
+    """Return a note on the weighted figures; nothing without weights that differ."""
     mean = config.mean_weight
     return notes(config.job, None if mean is None else np.array([mean]))
 

@@ -1,4 +1,4 @@
-"""Tasks of the release: its files, and a recount of what is written in them."""
+"""Tasks of the release: its files, and a recount of the written values."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,7 +67,7 @@ def write_part(number: int, config: BlockState) -> tuple[int, str]:
 
 
 def _key(numbers: I64, group: I64, config: RunState) -> pa.Table:
-    """Return where each record of a file of the release comes from, in its order."""
+    """Return the source of each record of a file of the release, in its order."""
     firsts = first_records(config.pieces)
     names, starts = list(firsts), np.array(list(firsts.values()))
     part = np.searchsorted(starts, numbers, side="right") - 1
@@ -97,9 +97,9 @@ def route_equal_records(number: int, config: RunState) -> list[int]:
 
 
 def hash_rows(rows: pa.Table) -> npt.NDArray[np.uint64]:
-    """Return a number of each row (n,), the same wherever an equal row stands.
+    """Return a hash of each row (n,), identical for equal rows in any place.
 
-    A column has the same type then, whether values are missing beside it or not.
+    A column then has one type, whether other values of it are missing or not.
     """
     alike = decode_dictionaries(rows)
     for place, each in enumerate(alike.schema):
@@ -116,12 +116,12 @@ def hash_rows(rows: pa.Table) -> npt.NDArray[np.uint64]:
 
 
 def place_shuffle(config: RunState) -> Shuffle:
-    """Return how records of files are spread over the places where they are counted."""
+    """Return the shuffle of records of files over the places that count them."""
     return Shuffle("sorted", config.parts, config.parts)
 
 
 def recount_place(number: int, config: RunState) -> PartialAudit | None:
-    """Count the records of one place, of which no equals one of another place."""
+    """Count the records of one place; none equals a record of another place."""
     rows = read_sources(place_shuffle(config).sources([number], config), config.at)
     if not len(rows):
         return None
@@ -134,7 +134,7 @@ def require_all(found: int, records: int) -> None:
     Raises
     ------
     PrivacyError
-        Some are missing, or are there twice.
+        Some are missing, or occur twice.
     """
     if found != records:
         raise PrivacyError(
@@ -144,12 +144,12 @@ def require_all(found: int, records: int) -> None:
 
 
 def require_alone(folder: Path, names: Sequence[str]) -> None:
-    """Refuse a folder that holds more than the files that were counted, or fewer.
+    """Refuse a folder that holds more than the counted files, or fewer.
 
     Raises
     ------
     PrivacyError
-        So many other files are there, or are not.
+        The message has the number of extra or missing files.
     """
     others = {path.name for path in folder.iterdir()} ^ set(names)
     if others:
@@ -161,12 +161,12 @@ def require_alone(folder: Path, names: Sequence[str]) -> None:
 
 
 def require_keys(config: RunState) -> None:
-    """Refuse a release of which keys are gone.
+    """Refuse a release whose keys are gone.
 
     Raises
     ------
     EngineError
-        So many are not there any more.
+        The message has the number of missing keys.
     """
     gone = sum(not config.key(number).exists() for number in range(config.parts))
     if gone:
@@ -179,7 +179,7 @@ def require_keys(config: RunState) -> None:
 
 
 def hash_file(number: int, config: RunState) -> str:
-    """Return the SHA-256 of a file of the release as it is now."""
+    """Return the SHA-256 of the current bytes of a file of the release."""
     return sha256_of_file(config.part(number))
 
 

@@ -1,4 +1,4 @@
-"""What ended runs have left: a run goes on with it, or discards it."""
+"""Remains of ended runs, which another run resumes or discards."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,17 +31,16 @@ Found = TypeVar("Found")
 
 
 def resume_run(asked: RunRecord, known: str | None) -> tuple[Journal, str] | None:
-    """Return the journal of an ended run that is asked for again, and its secret.
+    """Return the journal of an ended run with this identity, and its secret.
 
-    None if there is none.  Its folders are this process's from here on, whatever folder
-    for files in between is asked for now.  `known` is the secret of a release that is
-    to be made again.
+    None if no such run exists.  Its folders belong to this process from now on, even if
+    the job now names another scratch folder.  `known` is the secret of a release to
+    reproduce.
 
     Raises
     ------
     LeftRunError
-        What was left for the same place is of another job, input or version, or it is
-        damaged.
+        The run for this output is of another job, input or version, or it is damaged.
     """
     for stage, left in _left_for(asked.out):
         _require_same(stage, left, asked, known)
@@ -58,14 +57,14 @@ def resume_run(asked: RunRecord, known: str | None) -> tuple[Journal, str] | Non
 
 
 def clear_runs(asked: RunRecord, *, discard: bool) -> tuple[str, ...]:
-    """Remove what runs to the same folder have left; return notes.
+    """Remove the remains of runs to one output folder; return notes.
 
-    What one has left for another folder stays, and a note says so.
+    Scratch files of a run for another output folder stay, and a note reports them.
 
     Raises
     ------
     LeftRunError
-        Some was left, and nobody said to `discard` it.
+        Remains exist, and `discard` is false.
     """
     notes = []
     for stage in _stages(asked.out.parent):
@@ -96,7 +95,7 @@ def clear_runs(asked: RunRecord, *, discard: bool) -> tuple[str, ...]:
 
 
 def find_kept_runs(out: Path) -> tuple[Path, ...]:
-    """Return the folders that have what a run had done for `out`; () if none has."""
+    """Return the folders with finished steps of runs for `out`; () if none exists."""
     for stage in _stages(out.absolute().parent):
         left = _said(stage)
         work = _work_in(left.parent, stage) if left is not None else None
@@ -127,7 +126,7 @@ def _stages(folder: Path) -> list[Path]:
 
 
 def _work_in(parent: Path, stage: Path) -> Path | None:
-    """Return the folder of files in between of the same run, if it is in `parent`."""
+    """Return the scratch folder of the run, if it is in `parent`."""
     name = strip_owner(stage)
     there = (path for path in find_abandoned_runs(parent) if path.is_dir())
     return next((path for path in there if strip_owner(path) + STAGE == name), None)

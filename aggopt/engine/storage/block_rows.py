@@ -1,4 +1,4 @@
-"""The records of a block, in the order of the input, and what stands beside them."""
+"""Read a block in input order, with its helper columns."""
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +9,7 @@ from aggopt.engine.storage.bucket_refs import read_sources
 
 
 def read_block(number: int, config: BlockState) -> tuple[pa.Table, I64]:
-    """Return the records of a block, and their numbers, by which they are sorted."""
+    """Return the records of a block, sorted by their numbers, and the numbers."""
     rows, numbers = _read(number, config)
     order = np.argsort(numbers, kind="stable")
     own = rows.select(list(range(len(config.columns))))

@@ -1,4 +1,4 @@
-"""Where the records of a block are: in which files in between, and which part."""
+"""References to the records of a block: the scratch files, and the part of each."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,9 +19,9 @@ class BlockSource(NamedTuple):
 
 
 class ShuffleRegion(NamedTuple):
-    """What a task of a second step reads: a region of the files `first` to `last`.
+    """Input of a task of a second step: a region of the files `first` to `last`.
 
-    Its buckets are those from `bucket` on, `width` of them.
+    Its buckets are `width` buckets from `bucket` on.
     """
 
     region: int

@@ -15,12 +15,12 @@ FIX = (
 
 
 def common_schema(schemas: Mapping[Path, pa.Schema]) -> pa.Schema:
-    """Return columns that hold what each file has, in the order of the first file.
+    """Return columns that hold each file's values, in the order of the first file.
 
     Raises
     ------
     TableError
-        Which files have other columns, or types by which values would be lost.
+        Files have other columns, or types by which values would be lost; it names them.
     """
     first, *others = schemas.items()
     common = {each.name: each.type for each in first[1]}
@@ -38,7 +38,7 @@ def common_schema(schemas: Mapping[Path, pa.Schema]) -> pa.Schema:
 def _merge_schemas(
     common: dict[str, pa.DataType], schema: pa.Schema, first: pa.Schema
 ) -> Iterator[str]:
-    """Widen the types to those of a file; yield what of its columns does not fit."""
+    """Widen the types to those of a file; yield its columns that do not fit."""
     for name in common:
         if name not in schema.names:
             yield f"lacks {name!r}"
@@ -55,7 +55,7 @@ def _merge_schemas(
 
 
 def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """Return the type that has all values of both, as they are; None if none has.
+    """Return the type that holds all values of both unchanged; None if none does.
 
     >>> common_type(pa.int8(), pa.uint8()), common_type(pa.int64(), pa.float64())
     (DataType(int16), None)

@@ -1,9 +1,9 @@
-"""What a run has done so far, so that another can go on where it was killed.
+"""Journal of the finished steps of a run, so that another run can resume it.
 
-Each step's results are noted once all of its files are there.  All files of a step come
-from the job, the input, the versions of packages and the secret: a run of the same
-goes on with them, and gives the same bytes.  Notes are JSON text: what somebody else
-wrote among them is data of the types that steps return, or damaged, and never code.
+Each step's results are noted once all of its files exist.  All files of a step come
+from the job, the input, the versions of packages and the secret: a run with equal ones
+resumes, and gives equal bytes.  Notes are JSON text.  Notes that another person wrote
+are data of the types that steps return, or damaged, and never code.
 """
 
 import json
@@ -25,11 +25,11 @@ from aggopt.job import Job
 from aggopt.release.manifest import list_versions
 
 PACKAGES = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
-SAYS = "run"  # the name of the file that says whose the steps are
-DONE = "done-"  # how the names of files begin that say what a step returned
+SAYS = "run"  # the name of the file that identifies the run of the steps
+DONE = "done-"  # prefix of the names of files with the results of a step
 PUBLIC = "public"  # the folder within the stage that has the release
 PRIVATE = "private"  # the folder within the stage that has keys
-STAGE = "-stage"  # what the name of the second folder has beside that of the first
+STAGE = "-stage"  # suffix of the second folder's name after the first's
 _CARRIERS = {"name", "jobs", "workers", "scheduler", "insecure", "work", "resume"}
 
 
@@ -39,7 +39,7 @@ def private_folder(out: Path) -> Path:
 
 
 class Identity(NamedTuple):
-    """What the bytes of a release come from, beside its secret."""
+    """Inputs that determine the bytes of a release, apart from its secret."""
 
     job: Any
     input: Any
@@ -57,13 +57,13 @@ class Identity(NamedTuple):
         return cls(said, files, list_versions(["python", *PACKAGES]))
 
     def differs(self, other: "Identity") -> list[str]:
-        """Return in what they differ."""
+        """Return the names of the differing inputs."""
         both = zip(self._fields, self, other, strict=True)
         return [name for name, own, others in both if own != others]
 
 
 class RunRecord(NamedTuple):
-    """What is said of a run: where it goes, of what, its secret, and where it works."""
+    """Record of a run: its output, identity, secret, and scratch folder."""
 
     out: Path
     identity: Identity
@@ -74,21 +74,21 @@ class RunRecord(NamedTuple):
     def of(
         cls, out: Path, identity: Identity, known: str | None, parent: Path
     ) -> "RunRecord":
-        """Return a run whose secret is known, or drawn; its folder lies in `parent`."""
+        """Return a run with a known or drawn secret; its folder is in `parent`."""
         own = make_secret() if known is None else require_secret(known)
         return cls(out.absolute(), identity, own, parent.absolute())
 
     def differs(self, other: "RunRecord") -> list[str]:
-        """Return in what the bytes of both differ, their secrets aside."""
+        """Return the names of inputs that change the bytes, except the secrets."""
         return self.identity.differs(other.identity)
 
 
 @dataclass(frozen=True)
 class Journal:
-    """Notes of the steps that a run has done, in its folder of files in between.
+    """Notes of the steps that a run has done, in its scratch folder.
 
-    Whose they are is said beside the release that is being made, which lies where the
-    folder is to appear, whatever folder the files in between are in.
+    A file next to the release in preparation names their run.  That release is prepared
+    next to its final place, for any scratch folder.
     """
 
     work: Path
@@ -99,23 +99,23 @@ class Journal:
         _write(self.stage / SAYS, run, TypeAdapter(RunRecord))
 
     def keep(self) -> "Journal | None":
-        """Return where the steps are kept for another run; None if none is done yet."""
+        """Return the folder of steps kept for another run; None if no step is done."""
         if next(self.work.glob(f"{DONE}*"), None) is None:
             return None
         return Journal(release_run_folder(self.work), release_run_folder(self.stage))
 
     def note(self, step: str, results: list[Any]) -> None:
-        """Note what a step has returned."""
+        """Note the results of a step."""
         _write(self.work / f"{DONE}{step}", results, _type_of_results(step))
 
     def results(self, step: str) -> list[Any] | None:
-        """Return what a step returned; None if it is yet to be done."""
+        """Return the results of a step; None if it is yet to be done."""
         path = self.work / f"{DONE}{step}"
         return read_results(path) if path.exists() else None
 
 
 def read_run(stage: Path) -> RunRecord:
-    """Return what is said of a run in its folder.
+    """Return the record of a run in its folder.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def read_run(stage: Path) -> RunRecord:
 
 
 def read_results(path: Path) -> list[Any]:
-    """Return what a step returned, from the file that `Journal.note` wrote.
+    """Return the results of a step, from the file that `Journal.note` wrote.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def read_results(path: Path) -> list[Any]:
 
 
 def _type_of_results(step: str) -> TypeAdapter[Any]:
-    """Return the type of the list of what the tasks of a step return."""
+    """Return the type of the list of results that the tasks of a step return."""
     task = TASKS[step.rstrip(ROUNDS)]
     function = task.func if isinstance(task, partial) else task
     returned = get_type_hints(function).get("return", Any)

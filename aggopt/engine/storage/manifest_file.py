@@ -1,4 +1,4 @@
-"""The manifest of a folder and, beside it, the digest by which an edit is seen."""
+"""Manifest of a folder, and the digest next to it that reveals an edit."""
 
 from functools import partial
 from pathlib import Path
@@ -22,12 +22,12 @@ def write_manifest(private: Path, stated: dict[str, Any]) -> None:
 
 
 def require_as_written(manifest: Path) -> None:
-    """Refuse a manifest that is not the one whose digest lies beside it.
+    """Refuse a manifest that does not match its digest.
 
     Raises
     ------
     TableError
-        It was edited; or the digest is not there.
+        It was edited; or the digest is missing.
     """
     beside = manifest.with_name(DIGEST)
     there = beside.is_file()

@@ -25,7 +25,7 @@ APPEARING = "-appearing"  # how the name ends of a folder that will have another
 
 
 def require_new(*folders: Path) -> None:
-    """Refuse folders that are there, or cannot be made.
+    """Refuse folders that exist already, or cannot be made.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def require_new(*folders: Path) -> None:
 
 
 def require_no_file(folder: Path) -> None:
-    """Refuse the name of a file where a folder of Parquet files is to appear.
+    """Refuse the name of a file for a folder of Parquet files.
 
     Raises
     ------
@@ -61,9 +61,9 @@ def require_no_file(folder: Path) -> None:
 
 
 class StagedRun(NamedTuple):
-    """The folders of a run, in the journal of what it has done, and its secret.
+    """Folders of a run, with the journal of its finished steps, and its secret.
 
-    `notes` say which runs were discarded before, and which were not.
+    `notes` state which earlier runs were discarded, and which were not.
     """
 
     journal: Journal
@@ -80,21 +80,21 @@ class StagedRun(NamedTuple):
 def stage_run(
     out: Path, job: Job, parts: InputFolder, known: str | None
 ) -> Iterator[StagedRun]:
-    """Yield folders for files in between, and for the release; removed at the end.
+    """Yield folders for scratch files, and for the release; removed at the end.
 
-    After Ctrl-C or SIGTERM they are kept, as after a kill, until a run goes on with
-    them, if the job says `resume`, or discards them.  `known` is the secret of a
-    release that is to be made again.
+    After Ctrl-C or SIGTERM they are kept, as after a kill, until a run resumes them, if
+    the job sets `resume`, or discards them.  `known` is the secret of a release to
+    reproduce.
 
     Raises
     ------
     PlaceError
         No folder can be made.
     LeftRunError
-        What was left to go on with is of another job, input or version, or damaged; or
-        it is there, and the job does not say whether to `resume`.
+        An unfinished run is of another job, input or version, or damaged; or it exists,
+        and the job does not set `resume`.
     """
-    out = out.absolute()  # who carries out tasks may work elsewhere
+    out = out.absolute()  # processes of tasks may have another working folder
     parent = Path(job.engine.work or out.parent).absolute()
     asked = RunRecord.of(out, Identity.of(job, parts), known, parent)
     made: list[Path] = []
@@ -123,12 +123,12 @@ def stage_run(
 
 
 def _is_signal(error: BaseException) -> bool:
-    """Whether Ctrl-C raises it, or what a command does of SIGTERM."""
+    """Whether Ctrl-C raises it, or a command's handler of SIGTERM."""
     return isinstance(error, KeyboardInterrupt | SystemExit)
 
 
 def _keep(journal: Journal, ended: BaseException) -> bool:
-    """Keep what is done, and say in what has ended the run where it is."""
+    """Keep the finished steps, and add their path to the exception of the run."""
     if not (journal.stage / PUBLIC).exists():  # the release has its name by now
         return False
     with defer_signals():
@@ -149,7 +149,7 @@ def _resume_run(
 
 
 def _clear_leftovers(engine: Engine, asked: RunRecord) -> tuple[str, ...]:
-    """Remove what is of no use, unless it might be gone on with later."""
+    """Remove useless remains, unless another run might resume them."""
     if engine.resume:
         return ()
     return clear_runs(asked, discard="resume" in written_keys(engine))
@@ -157,9 +157,9 @@ def _clear_leftovers(engine: Engine, asked: RunRecord) -> tuple[str, ...]:
 
 @contextmanager
 def appearing_folder(out: Path) -> Iterator[Path]:
-    """Yield a folder (mode 0700) that gets its name at the end, or is removed.
+    """Yield a folder (mode 0700) that is renamed at the end, or removed.
 
-    What a killed process left that was to appear beside it is removed first.
+    Remains of a killed process for this name are removed first.
 
     Raises
     ------

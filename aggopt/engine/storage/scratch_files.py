@@ -1,7 +1,7 @@
-"""Files in between: each is written by one task, aside, and then has its name at once.
+"""Scratch files: one task writes each under another name and renames it atomically.
 
-A task that runs twice, because a process was taken for dead, writes the same bytes
-under the same name.  They hold originals: their folder is for its owner alone.
+A task that runs twice, because its process seemed dead, writes equal bytes under one
+name.  The files hold originals: only the owner can read their folder.
 """
 
 import errno
@@ -24,7 +24,7 @@ from aggopt.engine.executors.task_progress import phase_progress
 from aggopt.errors import EngineError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-STOP = "stop"  # the name of a file: once it is there, no task goes on
+STOP = "stop"  # the name of a file: once it exists, no task continues
 
 
 class StoppedError(Exception):
@@ -34,10 +34,10 @@ class StoppedError(Exception):
 def write_atomically(
     to: Path, writer: Callable[[Path], object], beside: Path | None = None
 ) -> None:
-    """Write a file aside, sync it, and give it its name, whoever did so before.
+    """Write a file under another name, sync it, and rename it over any earlier one.
 
-    A process that is killed leaves what it wrote aside: in the folder `beside`, of the
-    same disk, or else in the file's own.
+    A killed process leaves its unfinished file in the folder `beside`, which is on the
+    same disk, or else in the file's own folder.
     """
     aside = (beside or to.parent) / f".{to.name}.{secrets.token_hex(8)}{to.suffix}"
     handle = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -70,7 +70,7 @@ def save_arrays(to: Path, **arrays: Any) -> None:
 
 
 def load_arrays(path: Path, *names: str) -> dict[str, Any]:
-    """Return arrays that `save` wrote: those of these names alone, or all."""
+    """Return arrays that `save` wrote: the named ones only, or all."""
     with np.load(path, allow_pickle=False) as held:
         return {name: held[name] for name in names or held.files}
 
@@ -104,7 +104,7 @@ def sum_arrays(paths: Sequence[Path], *names: str) -> dict[str, Any]:
 
 
 def save_state(to: Path, config: object) -> None:
-    """Write what all tasks of a pass are to know."""
+    """Write the shared state of all tasks of a pass."""
     write_atomically(to, lambda aside: aside.write_bytes(pickle.dumps(config)))
 
 
@@ -173,7 +173,7 @@ def remove_steps(folder: Path, *steps: str) -> None:
 
 
 def append_column(rows: pa.Table, values: AnyInt | Floats) -> pa.Table:
-    """Return rows with a column at their end; it goes by its place, not its name."""
+    """Return rows with a column at their end; it is found by position, not by name."""
     return rows.append_column("", pa.array(values))
 
 
@@ -184,9 +184,9 @@ def pop_column(rows: pa.Table) -> tuple[pa.Table, I64]:
 
 
 def stop_on_request(folder: Path, phases: int = 1) -> Callable[[float], None]:
-    """Return a progress callback that ends a task once the user has stopped it all.
+    """Return a progress callback that ends a task once the user has stopped the run.
 
-    It tells what the task has done, whose share goes up so many times, one by one.
+    It reports the progress of the task, whose share rises this many times, one by one.
     """
     stop, on_progress = folder / STOP, phase_progress(phases)
 

@@ -1,8 +1,8 @@
-"""Rows that go from many files to many buckets, by way of a few buckets if need be.
+"""Rows shuffled from many files to many buckets, through regions of buckets.
 
 A file has one fragment for each bucket.  A thousand files of ten thousand buckets would
-be ten million of them, a few rows each: then neighbouring buckets lie together at
-first, and a second step deals the rows of each such region to its buckets.
+be ten million of them, a few rows each.  Then neighbouring buckets first share a
+region, and a second step deals the rows of each region to its buckets.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,16 +39,16 @@ Each = Callable[[str, int, Any], list[Any]]
 
 @dataclass(frozen=True)
 class Shuffle:
-    """How rows of a step's files are spread over buckets.
+    """Distribution of the rows of a step's files over buckets.
 
     Attributes
     ----------
     step
-        How its files are called.
+        Name of the step, from which the files are named.
     files, buckets
-        How many there are.
+        Number of files and of buckets.
     alone
-        How many buckets, at the beginning, are no part of a region.
+        Number of buckets, at the beginning, that belong to no region.
     """
 
     step: str
@@ -58,7 +58,7 @@ class Shuffle:
 
     @property
     def width(self) -> int:
-        """How many buckets lie together at first; 1 where one step does."""
+        """Number of buckets in a region; 1 if one step suffices."""
         return max(1, -(-self.files * self.buckets // MOST))
 
     @property
@@ -78,7 +78,7 @@ class Shuffle:
         return np.where(bucket < self.alone, bucket, far)
 
     def deals(self, sizes: I64) -> tuple[ShuffleRegion, ...]:
-        """Return the tasks of a second step, of so many rows (files, regions)."""
+        """Return the tasks of a second step, for row counts (files, regions)."""
         found = []
         for region in range(self.alone, self.regions):
             own = self.alone + (region - self.alone) * self.width, self.width
@@ -92,7 +92,7 @@ class Shuffle:
         return tuple(found)
 
     def sources(self, buckets: Sequence[int], config: RunState) -> Sources:
-        """Return where the rows of some buckets are, none of them alone."""
+        """Return the places of the rows of some buckets, all of them in regions."""
         if self.width == 1:
             return (BlockSource(self.step, 0, self.files, tuple(buckets)),)
         regions: dict[int, list[int]] = {}
@@ -113,9 +113,9 @@ class Shuffle:
 def run_second_step(
     each: Each, spread: Shuffle, sizes: list[list[int]], config: C
 ) -> tuple[C, I64]:
-    """Return the rows of each bucket (buckets,), after a second step if need be.
+    """Return the rows of each bucket (buckets,), after a second step if necessary.
 
-    `sizes` are what `write` has returned of each file.
+    `sizes` are the counts that `write` returned for each file.
     """
     own = np.array(sizes, np.int64)
     if spread.width == 1:

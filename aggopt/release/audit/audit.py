@@ -49,29 +49,28 @@ def audit_release(
     dominance: Sequence[Dominance] = (),
     pseudonym: str | None = None,
 ) -> Audit:
-    """Return what is found in `released`, a pandas, Polars or PyArrow table.
+    """Return the audit of `released`, a pandas, Polars or PyArrow table.
 
     `blocks` are the quasi-identifiers that were grouped together; all of them when
-    omitted.  Entries are compared as they are, so that a table of text, read from
-    the file that was written, is recounted as any reader of that file would; what is
-    missing in it is null.  Groups are records equal in all quasi-identifiers and
-    strata, whatever made them; numbers among confidential text have this `decimal`
-    point.  With the `originals`, in the order of these records, it is also counted what
-    is published unchanged, which records dominate their group, and which values are no
-    originals.  What is missing is a value of its own; how many records would share the
-    rarest combination if it equalled anything is counted if `compatible`.  `bounds`
-    say which values of attributes may be published.  With the `units` (n,) of these
-    records, k counts those.  `dropped` are the columns that must not be there, when
-    omitted those of the roles; `dominance` is what groups keep of the weights of these
-    records, in all attributes or in each of them.  `pseudonym` is the column that says
-    which records are of one unit.
+    omitted.  Entries are compared unchanged.  So a table of text, read from the written
+    file, is recounted as any reader of that file would; missing values in it are null.
+    Groups are records equal in all quasi-identifiers and strata, independent of their
+    origin; numbers among confidential text have this `decimal` point.  With the
+    `originals`, in the order of these records, the audit also counts unchanged values,
+    records that dominate their group, and values that are not originals.  A missing
+    value is a value of its own; `compatible` also counts the records that share the
+    rarest combination if it equalled anything.  `bounds` limit the published values of
+    attributes.  With the `units` (n,) of these records, k counts units.  `dropped` are
+    the columns that must be absent, by default those of the roles.  `dominance` is the
+    requirement on groups from the weights of these records, in all attributes or in
+    each of them.  `pseudonym` is the column that identifies the unit of each record.
 
     Raises
     ------
     JobError
         A quasi-identifier is in no block, or in two.
     TableError
-        Confidential values do not fit what the job says of them.
+        Confidential values do not fit their settings in the job.
     """
     frame = nw.from_native(released, eager_only=True)
     names = roles.quasi_identifier
@@ -100,7 +99,7 @@ def audit_release(
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
-    """Which records share what is published: values of quasi-identifiers and strata.
+    """Records by their published combination: values of quasi-identifiers and strata.
 
     Attributes
     ----------
@@ -124,7 +123,7 @@ class Combinations:
     def of(
         cls, frame: nw.DataFrame[Any], roles: Roles, parts: Sequence[Sequence[str]]
     ) -> "Combinations":
-        """Return those of a released table."""
+        """Return the combinations of a released table."""
         coded = {name: encode_entries(frame[name]) for name in roles.quasi_identifier}
         weight = next((n for n in roles.weight if n in frame.columns), None)
         columns = [*roles.stratum, *([weight] if weight else [])]
@@ -138,13 +137,16 @@ class Combinations:
     def counts(
         self, strata: Sequence[str], k: int, units: Labels | None
     ) -> tuple[Count, ...]:
-        """Return how many records, or units, share those of each block and stratum."""
+        """Return the number of records, or units, in each combination of a block.
+
+        Combinations include the strata.
+        """
         pairs = zip(self.parts, self.groups, strict=True)
         return tuple(Count.of((*p, *strata), labels, k, units) for p, labels in pairs)
 
     @property
     def grouped(self) -> list[Grouped]:
-        """Where the columns of each block stand, and the combination of each record."""
+        """Positions of each block's columns, and the combination of each record."""
         names = list(self.coded)
         places = [[names.index(name) for name in part] for part in self.parts]
         return [*zip(places, self.groups, strict=True)]
@@ -202,7 +204,7 @@ def _beside(
     pseudonyms: AnyInt | None,
     k: int,
 ) -> Iterator[UnprotectedColumns]:
-    """Yield what columns without protection tell of records, and of published units."""
+    """Yield counts of columns without protection, over records and published units."""
     counts: list[Counting] = [lambda names, labels: Count.of(names, labels, k)]
     if pseudonyms is not None:
         counts.append(
@@ -222,7 +224,7 @@ def _compared(
     dominance: float,
     units: Labels | None,
 ) -> Audit:
-    """Return an audit with what the originals say of the columns of these names."""
+    """Return an audit with the comparison to originals of the named columns."""
     same = originals.unchanged(names, groups)
     dominated, impossible = originals.notes(names, groups, dominance)
     values = originals.before, originals.after

@@ -1,4 +1,4 @@
-"""Which published values are not as the job says: beyond bounds, or not whole."""
+"""Published values that violate the job's bounds, or are not whole."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from aggopt.job import AttributeSection
 
 @dataclass(frozen=True)
 class BoundsCheck:
-    """What was found of an attribute that is to be within bounds, or whole.
+    """Result for an attribute whose values must be within bounds, or whole.
 
     Attributes
     ----------
     lower, upper, integer
-        What the job says of its published values.
+        Requirements of the job on its published values.
     beyond
-        How many of them are below lower or above upper, or no numbers.
+        Number of values below lower or above upper, or not numbers.
     broken
-        How many are no whole numbers, where these are asked for.
+        Number of values that are not whole numbers, if these are required.
     """
 
     attribute: str
@@ -36,11 +36,11 @@ class BoundsCheck:
 
     @property
     def holds(self) -> bool:
-        """Whether all values are as the job says."""
+        """Whether all values satisfy the job's requirements."""
         return not (self.beyond or self.broken)
 
     def __str__(self) -> str:
-        """Return what was asked and what was found."""
+        """Return the requirement and the result."""
         asked = []
         if self.lower is not None:
             asked.append(f"lower = {self.lower:g}")
@@ -60,10 +60,10 @@ class BoundsCheck:
 def check_bounds(
     frame: nw.DataFrame[Any], asked: Mapping[str, AttributeSection], decimal: str
 ) -> tuple[BoundsCheck, ...]:
-    """Return what is found of each attribute of which something is asked.
+    """Return a bounds check for every attribute with lower, upper or integer.
 
-    Entries are numbers, or text that spells them with this `decimal` point; what is
-    missing is neither.
+    Entries are numbers, or text that spells them with this `decimal` point; missing
+    values count as neither.
     """
     return tuple(_found(frame, asked, decimal))
 

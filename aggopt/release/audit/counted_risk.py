@@ -14,10 +14,10 @@ from aggopt.release.audit.counts import combine_codes, encode_entries
 
 
 def replace_counted_risks(measures: Assessment, audit: Audit) -> Assessment:
-    """Return measures whose groups are those that the audit counted.
+    """Return measures whose groups are the groups that the audit counted.
 
-    Groups of floats are the same, but for what is distinguished as it is written: 0 and
-    -0, or 5 and 5.0, which another program wrote.
+    Groups of floats are equal, except for values that the file distinguishes: 0 and -0,
+    or 5 and 5.0, which another program wrote.
     """
     counted: dict[str, Any] = {
         "highest_risk": 1 / audit.combination,
@@ -31,10 +31,10 @@ def replace_counted_risks(measures: Assessment, audit: Audit) -> Assessment:
 def record_risks(
     released: nw.DataFrame[Any], names: Sequence[str], units: Labels | None = None
 ) -> Floats:
-    """Return the chance of each record to be re-identified, (n,), fractions in (0, 1].
+    """Return the re-identification chance of each record, (n,), fractions in (0, 1].
 
-    1 / records that share its combination of the attributes `names`, counted as the
-    audit counts them; or 1 / `units` (n,) of those.
+    1 / records that share its combination of the attributes `names`, counted by the
+    rules of the audit; or 1 / `units` (n,) that share it.
     """
     groups = combine_codes(encode_entries(released[name]) for name in names)
     counted = groups

@@ -1,4 +1,4 @@
-"""How often combinations of published values occur."""
+"""Counts of the combinations of published values."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,25 +17,25 @@ from aggopt.data.restore_types import to_plain_column
 
 @dataclass(frozen=True)
 class Count:
-    """How often combinations of some attributes occur.
+    """Counts of the combinations of some attributes.
 
     Attributes
     ----------
     attributes
-        Which they are.
+        Names of the attributes.
     combinations
-        How many distinct combinations there are.
+        Number of distinct combinations.
     rarest
         Records that share the rarest of them.
     rare, unique
         Records whose combination fewer than k share, and no other record has.
     total
-        How many records there are.
+        Number of records.
     what
         What is counted, "record"; or "unit": each once, and as rare as the rarest of
-        the combinations that its records have.
+        the combinations of its records.
     pairs
-        Pairs of a unit and one of its combinations; None where records are counted.
+        Pairs of a unit and one of its combinations; None if records are counted.
     """
 
     attributes: tuple[str, ...]
@@ -131,10 +131,10 @@ def describe_small_groups(count: int, k: int) -> str:
 
 
 def encode_entries(column: nw.Series[Any]) -> AnyInt:
-    """Return which of its different entries each record has, (n,), 0..m-1.
+    """Return the code of each record's entry among the different ones, (n,), 0..m-1.
 
-    What a file tells apart is different: -0.0 and 0.0, and what is no number (nan)
-    and what is missing, where the table's library has both.
+    Values that a file distinguishes are different: -0.0 and 0.0, and nan and missing
+    values, if the table's library has both.
     """
     try:
         arrow = to_plain_column(column.to_arrow())

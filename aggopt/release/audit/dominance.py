@@ -1,4 +1,4 @@
-"""What the groups of a release are to keep of sampling weights."""
+"""Requirement on the share of sampling weights of one record in a group."""
 
 from collections.abc import Sequence
 
@@ -13,10 +13,10 @@ from aggopt.release.audit.unchanged import Grouped
 
 
 def weights_of_values(weights: Floats, there: Bool) -> Floats:
-    """Return the weights (n,) of records, or (n, d) where some values are missing.
+    """Return the weights (n,) of records, or (n, d) if some values are missing.
 
-    `there` (n, d) says which values decide what is published of an attribute; one that
-    does not has no weight in it.
+    `there` (n, d) marks the values that decide on an attribute's published values;
+    other values have no weight in it.
     """
     if there.all():
         return weights
@@ -24,10 +24,10 @@ def weights_of_values(weights: Floats, there: Bool) -> Floats:
 
 
 def dominance_requirement(job: Job, weights: Floats | None) -> tuple[Dominance, ...]:
-    """Return what the job asks of these weights, (n,) or (n, d) of `of_values`.
+    """Return the job's requirement on these weights, (n,) or (n, d) of `of_values`.
 
-    One requirement of all attributes, or one of each; none without weights, or where
-    any share will do.
+    One requirement of all attributes, or one of each; none without weights, or if
+    any share is allowed.
     """
     if weights is None or job.weights.dominance == 1:
         return ()
@@ -39,9 +39,9 @@ def dominance_requirement(job: Job, weights: Floats | None) -> tuple[Dominance, 
 def find_most_dominated(
     asked: Sequence[Dominance], groups: Sequence[Grouped]
 ) -> list[Check]:
-    """Return what is found where one record has most of a group; nothing if none asked.
+    """Return the result for the group that one record dominates most; else nothing.
 
-    `groups` are those of each block of attributes, with the positions of these.
+    `groups` are the groups of each block of attributes, with the positions of these.
     """
     found = [
         each.check(labels)

@@ -1,4 +1,4 @@
-"""Why a release is refused that does not keep what was promised."""
+"""Errors that refuse a release that violates its requirements."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ def rare_combination_error(weakest: Count, k: int, scope: str) -> PrivacyError:
 
 
 def pseudonyms_error(weakest: Count, k: int) -> PrivacyError:
-    """Return the error of pseudonyms that tell some units apart."""
+    """Return the error for pseudonyms that single out some units."""
     return PrivacyError(
         "Pseudonyms tell which records are of one unit: the rarest combination of a "
         f"unit's records is that of {plural(weakest.rarest, 'unit')}, and k = {k} was "
@@ -42,7 +42,7 @@ def pseudonyms_error(weakest: Count, k: int) -> PrivacyError:
 
 
 def few_values_error(least: int, k: int) -> PrivacyError:
-    """Return the error of a value that stands for `least` records, fewer than k."""
+    """Return the error for a value from `least` records, fewer than k."""
     return PrivacyError(
         f"A published value is made from {plural(least, 'record')}: the others of its "
         f"group have none, and k = {k} was promised.",

@@ -1,4 +1,4 @@
-"""What an audit finds in a file that was written, read as any reader would."""
+"""Audit of a written file, read as any reader would."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,13 +21,13 @@ def recount_file(
 ) -> Audit:
     """Return the audit of a release from the bytes of its file.
 
-    `units` are those of its records, in its order, where k counts them, and `weights`
-    those that they have, published or not: (n,), or (n, d) of their values.
+    `units` are the units of its records, in its order, if k counts them.  `weights` are
+    the records' weights, published or not: (n,), or (n, d) of their values.
 
     Raises
     ------
     PrivacyError
-        The file does not read as so many records.
+        The file does not read as this number of records.
     """
     try:
         how = job.released_input.model_copy(update={"multiline": True})

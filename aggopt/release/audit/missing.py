@@ -1,4 +1,4 @@
-"""What an audit finds of values that are missing."""
+"""Audit of missing values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,26 +16,26 @@ from aggopt.release.audit.unchanged import Grouped
 
 @dataclass(frozen=True)
 class MissingValues:
-    """Values of quasi-identifiers that are missing, and what stands behind the others.
+    """Missing values of quasi-identifiers, and the originals behind the others.
 
     Attributes
     ----------
     cells
-        How many values of the release are missing.
+        Number of missing values of the release.
     patterns
-        How many different sets of attributes are missing in some record.
+        Number of different sets of attributes that are missing in some record.
     suppressed, imputed
-        How many values only the original has, and only the release; None where the
-        originals are not at hand.
+        Number of values that only the original has, and only the release; None without
+        the originals.
     least
-        How many records, at least, have a value of their own where their group
-        publishes one; None without the originals.
+        Minimum number of records with a value of their own, over groups that publish
+        one; None without the originals.
     compatible
-        How many records share the rarest combination if what is missing equals
-        anything: no promise, and never less than the promise counts.  None unless it is
-        asked for.
+        Number of records that share the rarest combination if missing values equal
+        anything: not a requirement, and at least the number that the requirement
+        counts.  None unless requested.
     suppressed_in, imputed_in
-        The same as `suppressed` and `imputed` of each quasi-identifier that has some.
+        `suppressed` and `imputed` of each quasi-identifier that has some.
     """
 
     cells: int
@@ -49,7 +49,7 @@ class MissingValues:
 
     @property
     def notes(self) -> list[str]:
-        """What there is to say of them, in counts."""
+        """Notes on the missing values, in counts."""
         said = []
         if self.cells:
             say = "is" if self.cells == 1 else "are"
@@ -99,7 +99,7 @@ def find_missing_in(column: nw.Series[Any]) -> Bool:
 def count_missing_values(
     frame: nw.DataFrame[Any], coded: Mapping[str, AnyInt], *, compatible: bool
 ) -> MissingValues | None:
-    """Return what is missing in the columns of these codes (n,), None if nothing is."""
+    """Return the missing values in the columns of these codes (n,), None if none is."""
     holes = np.stack([find_missing_in(frame[name]) for name in coded], axis=1)
     if not holes.any():
         return None
@@ -141,7 +141,7 @@ def compare_missing(
     groups: Sequence[Grouped],
     units: Labels | None = None,
 ) -> MissingValues | None:
-    """Return it with what the originals say; None where nothing is missing.
+    """Return the missing values compared with the originals; None if none is missing.
 
     `before` and `after` (n, d) are the values of the quasi-identifiers of these names.
     With the `units` (n,) of these records, those that have a value are counted by them.
@@ -168,7 +168,7 @@ def compare_missing(
 
 
 def _behind(labels: Labels, there: Bool, units: Labels | None) -> AnyInt:
-    """Return how many records of each group have a value, or units of such."""
+    """Return how many records of each group, or how many units, have a value."""
     size = int(labels.max()) + 1
     own = labels[there]
     if units is not None:
@@ -177,6 +177,6 @@ def _behind(labels: Labels, there: Bool, units: Labels | None) -> AnyInt:
 
 
 def _counts(names: Sequence[str], which: Bool) -> dict[str, int]:
-    """Return how many values of each attribute are meant, of those that have some."""
+    """Return the number of marked values of each attribute that has some."""
     counts = zip(names, which.sum(axis=0).tolist(), strict=True)
     return {name: count for name, count in counts if count}

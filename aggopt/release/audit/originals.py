@@ -1,4 +1,4 @@
-"""What a recount says beside the originals, where they are at hand."""
+"""Additional results of a recount if the originals are given."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,15 +28,15 @@ class Originals:
         Numbers in their own units, categories by the number of their node.  Private:
         they are never shown.
     step : (d,)
-        How far rounding may have moved a published value.
+        Distance by which rounding may have moved a published value.
     numeric
-        Positions of those that are numbers, or dates and times; all when left out.
+        Positions of numbers, dates and times; all when omitted.
     dates
-        Of dates and times of day: these have no size, and are no codes.
+        Positions of dates and times of day: these have no size, and are not codes.
     durations
-        Of durations, which are no codes.
+        Positions of durations, which are not codes.
     domains
-        The levels of those that are categories, by position.
+        The levels of the categories, by position.
     """
 
     before: Floats = field(repr=False)
@@ -53,7 +53,7 @@ class Originals:
         return list(everything if self.numeric is None else self.numeric)
 
     def unchanged(self, names: Sequence[str], groups: Sequence[Grouped]) -> Unchanged:
-        """Return what is published unchanged, see `unchanged`."""
+        """Return the values that are published unchanged, see `unchanged`."""
         found = count_unchanged_values(
             names, self.before, self.after, self.step, groups
         )
@@ -77,10 +77,10 @@ class Originals:
     def notes(
         self, names: Sequence[str], groups: Sequence[Grouped], dominance: float
     ) -> tuple[list[str], list[str]]:
-        """Return what is to be known of single attributes: counts and names.
+        """Return the notes on single attributes: counts and names.
 
-        That is where one record dominates its group, which discloses it; and which
-        whole numbers became impossible values.
+        They report attributes in which one record dominates its group, which discloses
+        it, and whole numbers that became impossible values.
         """
         disclosures, impossible = list[str](), list[str]()
         numbers = self._numbers
@@ -122,12 +122,12 @@ def max_distinct(records: int) -> int:
 def count_dominated(
     x: Floats, y: Floats, labels: Labels, share: float, step: float = 0.0
 ) -> int:
-    """Return in how many groups one value is known as the larger part of the sum.
+    """Return the number of groups in which one value is known as most of the sum.
 
     It makes up more than a share of the sum of absolute values, the p %-rule of
-    magnitude tables with p = 1 / share - 1; and what is published, y (n,), times the
-    size of the group is within p % of it, as a mean is: a median can be far from it.
-    Rounding moved y by at most `step`.
+    magnitude tables with p = 1 / share - 1.  Moreover the published value, y (n,),
+    times the size of the group is within p % of it.  A mean is; a median can be far
+    from it.  Rounding moved y by at most `step`.
     """
     labels = np.unique(labels, return_inverse=True)[1]  # some may have no value
     last = np.lexsort((np.abs(x), labels))
@@ -140,7 +140,7 @@ def count_dominated(
 
 
 def _dominated(counts: Mapping[str, int], groups: int, share: float) -> Iterator[str]:
-    """Say in how many groups each attribute has a value that is told."""
+    """Return a note on the number of groups that disclose a value, by attribute."""
     found = {name: count for name, count in counts.items() if count}
     colon = ":" if len(found) == 1 else ""
     where = ", ".join(f"{name}{colon} in {count}" for name, count in found.items())

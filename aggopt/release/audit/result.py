@@ -1,4 +1,4 @@
-"""What an audit found in a release: whether the promise holds, in words and counts."""
+"""Result of the audit of a release: whether it meets its requirements, and counts."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -28,49 +28,50 @@ from aggopt.release.audit.unprotected_columns import UnprotectedColumns
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found in the values of a release.
+    """Results of the audit of the values of a release.
 
     Attributes
     ----------
     records
         Number of records.
     k, scope
-        What was promised: k records share each combination of all quasi-identifiers
+        The requirement: k records share each combination of all quasi-identifiers
         ("combination"), or each of the attributes of a block ("blocks").
     whole
-        The combinations of all quasi-identifiers, with those columns that are strata.
+        The combinations of all quasi-identifiers, including the strata columns.
     blocks
-        Those of each block of attributes that were grouped together, with the strata.
+        The combinations of each block of attributes grouped together, with the strata.
     identifiers
-        Identifiers, and wishes, that are still there; there must be none.
+        Identifiers, and distance requests, that are still present; it must be empty.
     promises, within
-        What was promised of confidential attributes, l, t, ..., and asked of numbers,
-        bounds, and what was found.
+        The requirements on confidential attributes, l, t, ..., and on numbers, bounds,
+        and their results.
     limits
-        The risks that are to be at most so large, and what was found.
+        The risks with a maximum, and their results.
     beside
-        The combinations of all quasi-identifiers with columns that are published as
-        they are, which no requirement covers: those that others may know, and then the
-        confidential ones, too; of records, and of units that pseudonyms tell.
+        The combinations of all quasi-identifiers with columns published unchanged,
+        which no requirement covers: first with columns that others may know, and then
+        with the confidential ones, too; of records, and of units that pseudonyms
+        identify.
     unchanged
-        What is published unchanged, and what is of groups whose originals are
-        identical; None where the originals are not at hand.
+        Values published unchanged, and values of groups whose originals are identical;
+        None without the originals.
     missing
-        Values of quasi-identifiers that are missing; None where none is.
+        Missing values of quasi-identifiers; None if none is.
     notes
-        What a data steward should look at; counts and names, no values.
+        Remarks for a data steward; counts and names, no values.
     disclosures
-        Those of them, the first ones, that tell what persons may lose.
+        The first of the notes, on possible losses of persons.
     strata
-        The columns of strata: published as they are, and counted in each combination.
+        The columns of strata: published unchanged, and counted in each combination.
     weight
-        That of published sampling weights, which are counted, too; None without.
+        The column of published sampling weights, also counted; None without.
     rare
         Published categories that fewer than k originals have, by attribute; none
-        where the originals are not at hand.
+        without the originals.
     linked
-        Units by what their records have together, where pseudonyms tell which records
-        are of one; else None.
+        Units by the combinations of all their records, if pseudonyms link the records
+        of a unit; else None.
     """
 
     records: int
@@ -129,24 +130,24 @@ class Audit:
 
     @property
     def checks(self) -> tuple[Check | BoundsCheck | RiskLimit, ...]:
-        """What was promised beside k, and what was found."""
+        """Requirements in addition to k, and their results."""
         return (*self.promises, *self.within, *self.limits)
 
     @property
     def _shared(self) -> bool:
-        """Whether k records share each combination, and stand behind each value."""
+        """Whether k records share each combination, and contribute to each value."""
         known = self.linked is None or self.linked.rarest >= self.k
         return self.smallest >= self.k and self._too_few is None and known
 
     @property
     def _too_few(self) -> int | None:
-        """How many records stand behind a value, if fewer than k do behind some."""
+        """Number of records behind a value, if some value has fewer than k."""
         least = self.missing.least if self.missing else None
         return None if least is None or least >= self.k else least
 
     @property
     def verdict(self) -> str:
-        """Say whether the promise holds, and what it does not cover, with counts."""
+        """Whether the requirements hold and what they leave open, in words."""
         covers = [" on the masked attributes"] if self.beside else []
         within = [f" within strata of {', '.join(map(repr, self.strata))}"]
         covers += within if self.strata else []
@@ -167,7 +168,7 @@ class Audit:
 
     @property
     def _open(self) -> Iterator[str]:
-        """Yield what pseudonyms tell, and what the promise does not cover."""
+        """Yield the risks of pseudonyms, and of columns without protection."""
         if self.linked:
             yield (
                 "Pseudonyms tell which records are of one unit; what these have "
@@ -181,7 +182,7 @@ class Audit:
         return make_seal(self)
 
     def _repr_html_(self) -> str:
-        """Return the same, and the notes, for a notebook."""
+        """Return the verdict and the notes, for a notebook."""
         seal = html_seal(self.seal.state, self.seal.heading)
         return html_section("Audit", seal, html_lines(str(self)), html_list(self.notes))
 
@@ -204,7 +205,7 @@ class Audit:
 
     @property
     def _with_missing(self) -> "Audit":
-        """It with what is to be said of values that are missing."""
+        """The audit with notes on missing values."""
         said = self.missing.notes if self.missing else []
         return replace(self, notes=(*self.notes, *said))
 
@@ -219,20 +220,20 @@ class Audit:
         return replace(self, limits=(*self.limits, *linkage_limit(privacy, found)))
 
     def require(self) -> None:
-        """Refuse the release unless the promise holds.
+        """Refuse the release unless the requirements hold.
 
         Raises
         ------
         PrivacyError
-            A combination is too rare, an identifier is still there, or values do not
-            satisfy what was promised of them.
+            A combination is too rare, an identifier is still present, or values violate
+            a requirement.
         """
         if self.refusal:
             raise self.refusal
 
     @property
     def refusal(self) -> PrivacyError | None:
-        """What is raised where the promise does not hold, else None."""
+        """Error to raise if the requirements do not hold, else None."""
         if self.identifiers:
             return identifiers_error(self.identifiers)
         if self.smallest < self.k:

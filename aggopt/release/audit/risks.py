@@ -1,4 +1,4 @@
-"""The risks that a job asks for beside those of every release."""
+"""Risks that a job requests in addition to those of every release."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,12 +25,12 @@ BEFORE, AFTER = "original", "released"
 
 @dataclass(frozen=True, eq=False)
 class RiskMeasures(EqualByField):
-    """What was measured of the risk of a release.
+    """Measured risks of a release.
 
     Attributes
     ----------
     totals
-        By name, of the original and of the released table where both are; for the
+        By name, of the original and of the released table if both exist; for the
         owner of the release.
     records
         Figures of each record (n,), by name.  Private.
@@ -42,7 +42,7 @@ class RiskMeasures(EqualByField):
 
 @dataclass(frozen=True, eq=False)
 class _Both:
-    """A table and its release, in the same order, and the groups (n,) of both."""
+    """A table and its release, in equal order, and the groups (n,) of both."""
 
     job: Job
     original: Table
@@ -66,16 +66,16 @@ class _Both:
 
 
 def measure_risks(original: Table, released: Table, job: Job) -> RiskMeasures | None:
-    """Return the risks that [risk] asks for; None where it asks for nothing.
+    """Return the risks that [risk] requests; None if it requests nothing.
 
-    Both tables have the same records in the same order.
+    Both tables have equal records in equal order.
 
     Raises
     ------
     TableError
         Weights are not positive numbers.
     InfeasibleInputError
-        There are too many combinations of attributes.
+        The number of combinations of attributes is too large.
     """
     asked = job.risk.by(job.roles)
     if asked.idle:
@@ -148,7 +148,7 @@ def _summed(found: Floats) -> Totals:
 
 
 def _of_units(tables: _Both, own: Mapping[str, Floats]) -> tuple[Totals, Floats]:
-    """Return what is expected of units, and the released risk of each record's."""
+    """Return expected values of units, and the released risk of each record's unit."""
     unit = _groups(tables.original, tables.job.risk.by(tables.job.roles).unit)
     first = np.unique(unit, return_index=True)[1]
     found = {side: risk.household_risk(each, unit) for side, each in own.items()}

@@ -38,7 +38,7 @@ class Audited(Protocol):
 
 @dataclass(frozen=True)
 class Seal:
-    """What an audit comes to.
+    """Summary of an audit.
 
     Attributes
     ----------
@@ -46,11 +46,11 @@ class Seal:
         "green": the requirements hold.  "amber": they hold, but columns that others may
         know single records out.  "red": a requirement does not hold.
     heading
-        The same in one line, with counts.
+        The state in one line, with counts.
     risks
         The risks that the requirements leave open, each a sentence.
     advice
-        Whether the file may be published, as far as this tells.
+        Whether the file may be published, to the extent of this audit.
     """
 
     state: str
@@ -91,11 +91,11 @@ def _advice(audit: Audited) -> str:
 
 
 def amber_reason(audit: Audited) -> str | None:
-    """Return whom columns that others may know single out; None if they do not.
+    """Return the number that known columns single out, in words; None if none.
 
-    These are columns with the role other, the records of a unit that pseudonyms tell,
+    These are columns with the role other, the records of a unit linked by pseudonyms,
     and quasi-identifiers of different blocks.  Strata and published weights need no
-    further count: k is of them as well.
+    further count: k covers them as well.
     """
     gravest = _gravest(audit.beside)
     if gravest is not None:
@@ -132,7 +132,7 @@ def _exposed(each: UnprotectedColumns, k: int) -> str:
 
 
 def open_risks(audit: Audited) -> Iterator[str]:
-    """Yield what the requirements leave open, in sentences."""
+    """Yield the risks that the requirements leave open, in sentences."""
     known = {each.count.what: each.count for each in audit.beside if each.known}
     for each in audit.beside:
         first = known.get(each.count.what)
@@ -152,7 +152,7 @@ def open_risks(audit: Audited) -> Iterator[str]:
 
 
 def _with_confidential(each: UnprotectedColumns, k: int, *, also: bool) -> str:
-    """Say how many would be unique for somebody who knew the confidential columns."""
+    """Return a sentence on records that become unique with confidential columns."""
     count, total = each.count, f"{each.count.total:,} {each.count.what}s"
     said = f"If somebody {'also ' if also else ''}knew {each.names},"
     if count.unique:

@@ -1,4 +1,4 @@
-"""What is published unchanged, or nearly so: groups that are identical, own values."""
+"""Values published unchanged, or nearly so: identical groups, and own values."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,21 +20,21 @@ class Unchanged:
     Attributes
     ----------
     records
-        How many records have their original value, up to rounding, in every
+        Number of records with their original value, up to rounding, in every
         quasi-identifier that is not missing, whatever the rest of their group has.
     cells
-        How many values of each quasi-identifier are unchanged because their group is
-        identical there.
+        Number of values of each quasi-identifier that are unchanged because their group
+        is identical in it.
     identical
-        How many records are of a group that is identical in all quasi-identifiers,
-        whatever is published for it.
+        Number of records of groups that are identical in all quasi-identifiers, for any
+        published value.
     identical_cells
-        How many values of each quasi-identifier are of a group that is identical there,
-        and publishes a value.
+        Number of values of each quasi-identifier in groups that are identical in it,
+        and publish a value.
     differing
-        How many groups differ, in each quasi-identifier of more than two values.
+        Number of groups that differ, in each quasi-identifier of more than two values.
     own
-        How many of those publish what a member has, up to rounding.
+        Number of differing groups that publish a member's value, up to rounding.
     """
 
     records: int
@@ -111,12 +111,12 @@ def count_unchanged_values(
     step: Floats,
     groups: Sequence[Grouped],
 ) -> Unchanged:
-    """Return what of X (n, d) is published unchanged, or nearly so, in Y (n, d).
+    """Return the values of X (n, d) published unchanged, or nearly so, in Y (n, d).
 
-    A record is unchanged when each of its values is published as it was, up to what
-    rounding may do: `step` (d,).  A cell counts when its group has one original there,
-    too.  `groups` are those of each block.  What is missing, nan, is no value: a group
-    has one original if those there are equal.
+    A record is unchanged when each of its values is published unchanged, up to the
+    effect of rounding: `step` (d,).  A cell counts when its group also has one original
+    there.  `groups` are the groups of each block.  A missing value, nan, is not
+    counted: a group has one original if its present values are equal.
     """
     near: Bool = np.abs(Y - X) <= step
     same = np.empty_like(near)
@@ -158,7 +158,7 @@ def _more_than_two(x: Floats) -> bool:
 def _identical(x: Floats, labels: Labels) -> Bool:
     """Whether a record has a value, and its group no other."""
     there = ~np.isnan(x)
-    some = np.empty_like(x)  # there are no more groups than records
+    some = np.empty_like(x)  # groups are at most as many as records
     some[labels[there]] = x[there]  # one member's
     differing = np.bincount(labels, there & (x != some[labels]))
     return np.asarray((differing[labels] == 0) & there)

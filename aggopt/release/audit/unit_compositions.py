@@ -1,4 +1,4 @@
-"""What is known of units whose records somebody knows to belong together."""
+"""Audit of units whose records an attacker knows to belong together."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,10 +12,10 @@ from aggopt.release.audit.counts import Count
 
 
 def together_known(published: Labels, units: Labels, k: int) -> list[str]:
-    """Say how many units are rare by how many records have which combination.
+    """Return a note on units that are rare by the combinations of all their records.
 
-    No release says which records are of one unit.  `published` says which combination
-    each record has, (n,), and `units` which unit it is of.
+    No release reveals which records belong to one unit.  `published` is the combination
+    of each record, (n,), and `units` its unit.
     """
     found = count_linked_units((), published, units, k)
     if not found.rare:
@@ -32,10 +32,10 @@ def together_known(published: Labels, units: Labels, k: int) -> list[str]:
 def count_linked_units(
     attributes: Sequence[str], published: Labels, units: AnyInt, k: int
 ) -> Count:
-    """Return how many units share what their records have together.
+    """Return how many units share the combinations of all their records.
 
-    That is how many records they have of which combination of `attributes`:
-    `published` (n,) says which each record has, and `units` (n,) which unit it is of.
+    The combinations of a unit are counted with multiplicity.  `published` (n,) is the
+    combination of `attributes` of each record, and `units` (n,) its unit.
     """
     found = Count.of(attributes, _composition(published, units), k)
     return replace(found, what="unit")

@@ -1,4 +1,4 @@
-"""What a promise does not cover: columns that are published as they are."""
+"""Columns without protection: columns that are published unchanged."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,20 +18,20 @@ Counting = Callable[[Sequence[str], Labels], Count]  # of attributes and combina
 
 @dataclass(frozen=True)
 class UnprotectedColumns:
-    """How often combinations of quasi-identifiers and other columns occur.
+    """Counts of the combinations of quasi-identifiers and other columns.
 
     Attributes
     ----------
     columns
-        The columns that this count adds: published as they are.
+        The columns that this count adds: published unchanged.
     known
         Whether others may know them (role other), or are assumed not to (confidential).
     count
         The combinations of all quasi-identifiers with these columns, and with those
-        that others may know: of records, or of the units that pseudonyms tell.
+        that others may know: of records, or of the units that pseudonyms identify.
     sufficient
-        Some of the columns, which alone give the same numbers of unique and of rare
-        records; empty where they were not looked for.
+        Some of the columns that suffice for equal numbers of unique and of rare
+        records; empty if they were not searched for.
     """
 
     columns: tuple[str, ...]
@@ -51,7 +51,7 @@ class UnprotectedColumns:
 
     @property
     def names(self) -> str:
-        """The columns, as a sentence names them: those that suffice, where known."""
+        """The columns, formatted for a sentence: the sufficient ones, if known."""
         columns = self.sufficient or self.columns
         return join_names([repr(name) for name in columns], NAMED)
 
@@ -68,10 +68,9 @@ def count_unprotected(
     Parameters
     ----------
     attributes, published
-        The quasi-identifiers and strata, and which combination of them each record has,
-        (n,).
+        The quasi-identifiers and strata, and each record's combination of them, (n,).
     known, unknown
-        The codes (n,) of columns that are published as they are: those that others may
+        The codes (n,) of columns that are published unchanged: those that others may
         know, and those that they are assumed not to know.
     count
         Counts the combinations (n,) of these attributes: of records, or of units.
@@ -93,7 +92,7 @@ def add_sufficient_columns(
     columns: Mapping[str, AnyInt],
     count: Counting,
 ) -> UnprotectedColumns:
-    """Return it with the columns that suffice: those of most values, until they do."""
+    """Return the count with sufficient columns, those with most values first."""
     target = found.count.unique, found.count.rare
     by_values = sorted(found.columns, key=lambda name: -int(columns[name].max()))
     chosen: list[str] = []
@@ -109,7 +108,7 @@ def add_sufficient_columns(
 def identifying_columns(
     frame: nw.DataFrame[Any], others: Mapping[str, AnyInt]
 ) -> list[str]:
-    """Name attributes without protection that tell every record apart."""
+    """Return attributes without protection that identify every record."""
     return [
         f"{name!r} (other) differs in every record: is it an identifier?"
         for name, codes in others.items()

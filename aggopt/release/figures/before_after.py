@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 NAMES = ("original", "released")
 TICKS = 6  # edges that are named, at most
-LINE = 50  # characters that stand side by side below a panel
+LINE = 50  # characters that fit side by side below a panel
 
 
 def before_after(found: Distribution) -> Picture:
-    """Return the picture of what may be published: nobody's value is in it."""
+    """Return the publishable picture: it shows no single record's value."""
     figure, (panel,) = panels(1)
     if isinstance(found.what, Density):
         _of_bins(panel, found, found.what)
@@ -54,12 +54,12 @@ def _of_bins(panel: "Axes", found: Distribution, what: Density) -> None:
 
 
 def _one(found: Distribution) -> str:
-    """Return what a height is per."""
+    """Return the unit of a height."""
     return found.unit.removesuffix("s") or "unit"
 
 
 def _places(count: int) -> list[int]:
-    """Return which of so many edges are named: the first, the last, some between."""
+    """Return which of the edges are labelled: the first, the last, some between."""
     few = min(count, TICKS)
     return [round(j * (count - 1) / (few - 1)) for j in range(few)]
 

@@ -1,4 +1,4 @@
-"""Ends of bins at which a calendar turns over: years, months, days, hours."""
+"""Bin edges at calendar boundaries: years, months, days, hours."""
 
 from collections.abc import Sequence
 

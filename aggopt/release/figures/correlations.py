@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 
-MOST = 20  # attributes that are shown, those first whose correlations changed most
-WRITTEN = 10  # attributes up to which figures stand in the cells
+MOST = 20  # attributes shown, by change of their correlations, largest first
+WRITTEN = 10  # attributes up to which the cells show figures
 TITLES = "Originals", "Released less originals"
 
 

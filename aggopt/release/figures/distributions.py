@@ -1,4 +1,4 @@
-"""How a quasi-identifier of a table is distributed before and after masking."""
+"""Distribution of a quasi-identifier of a table before and after masking."""
 
 from dataclasses import dataclass, replace
 
@@ -20,7 +20,7 @@ LONG = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
 
 @dataclass(frozen=True)
 class Distribution:
-    """What may be published of an attribute's originals beside their release.
+    """Publishable distribution of an attribute's originals, and that of their release.
 
     Attributes
     ----------
@@ -29,10 +29,10 @@ class Distribution:
     what
         Shares in bins, of numbers, dates and times; or at levels, of categories.
     ticks
-        What each edge of a bin, or each level, is called.  A name is as the table has
-        it: escape it for a page.
+        Label of each edge of a bin, or of each level.  A name is spelled as in the
+        table: escape it for a page.
     unit
-        What edges count: "" of numbers and dates, which have none.
+        Unit of the edges: "" for numbers and dates, which have none.
     """
 
     name: str
@@ -42,15 +42,15 @@ class Distribution:
 
 
 def distribution(original: Table, released: Table, name: str) -> Distribution | None:
-    """Return how a quasi-identifier is distributed in two tables of the same records.
+    """Return the distribution of a quasi-identifier in two tables of equal records.
 
-    Of dates, edges are days since 1970.  None, where fewer than ten originals are
-    there, or nothing is released.
+    Of dates, edges are days since 1970.  None if fewer than ten originals are present,
+    or nothing is released.
 
     Raises
     ------
     UnknownNameError
-        There is no such quasi-identifier.
+        The table has no quasi-identifier of this name.
     """
     names = original.roles.quasi_identifier
     require_known("quasi-identifier of the release", name, names)
@@ -65,9 +65,9 @@ def distribution(original: Table, released: Table, name: str) -> Distribution | 
 
 
 def numbers(table: Table, name: str) -> F64:
-    """Return a quasi-identifier that is no category (n,): of moments, their seconds.
+    """Return a quasi-identifier that is not a category (n,): of moments, their seconds.
 
-    Those of dates are since 1970, not since the first of them; nan is missing.
+    Seconds of dates count from 1970, not from the first of them; nan is missing.
     """
     if name not in table.clocks:
         return table.numbers(name)
@@ -78,7 +78,7 @@ def numbers(table: Table, name: str) -> F64:
 
 
 def is_date(clock: Clock) -> bool:
-    """Return whether what a clock counts are dates, and no lengths or times of day."""
+    """Return whether a clock counts dates, and not lengths or times of day."""
     return bool(pa.types.is_date(clock.type) or pa.types.is_timestamp(clock.type))
 
 
@@ -125,6 +125,6 @@ def nodes(table: Table, name: str) -> I64:
 
 
 def level_names(table: Table, name: str) -> tuple[str, ...]:
-    """Return what the nodes of a category's domain are called."""
+    """Return the labels of the nodes of a category's domain."""
     named = table.domains[name].nodes
     return tuple("missing" if node is None else str(node) for node in named)

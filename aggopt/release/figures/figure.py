@@ -1,8 +1,8 @@
-"""Figures without the state of pyplot, in colours that everyone tells apart.
+"""Figures without the state of pyplot, in colours that everyone can distinguish.
 
-The colours are those of Okabe and Ito (2008), "Color Universal Design", without the
-yellow, which is faint on white.  Names of columns are text, whatever is in them: no
-formula is read from between two dollars, and long ones are cut.
+The colours are from Okabe and Ito (2008), "Color Universal Design", without the
+yellow, which is faint on white.  Names of columns are text for any content: text
+between two dollars is not read as a formula, and long names are cut.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Picture(Figure):
 def panels(
     count: int, *, across: int = 3, wide: float = WIDE, high: float = 4.0
 ) -> tuple[Picture, list["Axes"]]:
-    """Return a picture with so many panels, at most `across` of them side by side.
+    """Return a picture of panels, at most `across` of them side by side.
 
     `wide` and `high` are the inches of one.
     """
@@ -76,7 +76,7 @@ def named_ticks(axis: Any, places: Sequence[float], names: Sequence[str]) -> Non
 
 
 def legend(panel: "Axes", handles: Sequence[Any], names: Sequence[str]) -> None:
-    """Say what each is; a name that begins with an underscore is one, too."""
+    """Add a legend; it includes names that begin with an underscore."""
     made = panel.legend(handles, list(map(short, names)), frameon=False)
     for text in made.get_texts():
         text.set_parse_math(False)

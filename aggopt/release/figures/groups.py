@@ -1,4 +1,4 @@
-"""How many records share a combination."""
+"""Number of records that share a combination."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from aggopt.release.figures.figure import (
     short,
 )
 
-MOST = 12  # panels, those of the rarest combinations first
+MOST = 12  # panels, rarest combinations first
 
 
 @dataclass(frozen=True, eq=False)

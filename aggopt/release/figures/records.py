@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 def records(original: Table, released: Table, name: str) -> Picture:
-    """Return the picture of a quasi-identifier in two tables of the same records.
+    """Return the picture of a quasi-identifier in two tables of equal records.
 
     Of a number, a date or a time each record's value before against after; of a
-    category how many records moved from level to level.
+    category the number of records that moved from level to level.
     """
     figure, (panel,) = panels(1, high=5.0)
     if name in original.domains:
@@ -43,7 +43,7 @@ def records(original: Table, released: Table, name: str) -> Picture:
 
 
 def against(panel: "Axes", before: F64, after: F64) -> None:
-    """Draw each record's value (n,) before against after, and where they are equal."""
+    """Draw each record's value (n,) before against after, and the line of equality."""
     ends = [np.nanmin([before, after]), np.nanmax([before, after])]
     panel.plot(ends, ends, color=GREY, linewidth=1, zorder=1)
     panel.scatter(before, after, s=9, alpha=0.5, color=BLUE, linewidths=0)

@@ -1,4 +1,4 @@
-"""How often attacks succeed, beside chance and what k allows."""
+"""Success rates of attacks, compared to chance and to the limit from k."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +12,10 @@ from aggopt.release.figures.figure import GREY, VERMILION, Picture, legend, pane
 
 @dataclass(frozen=True)
 class Attack:
-    """What is attacked, and how often that succeeds: in whole percents.
+    """An attack and its success rate: in whole percents.
 
-    `chance` is how often a guess does, `limit` what no linkage exceeds; None unknown.
+    `chance` is the success rate of a guess, `limit` the maximum of a linkage; None
+    unknown.
     """
 
     name: str

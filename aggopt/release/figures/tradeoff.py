@@ -1,4 +1,4 @@
-"""Two figures of many releases against each other, such as risk and loss."""
+"""Plot of two figures of many releases against each other, such as risk and loss."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Series:
     """Points of one kind.
 
-    `shades` are a third figure of each point, which its colour tells; without, the
+    `shades` are a third figure of each point, shown by its colour; without shades, the
     series has one colour.
     """
 
@@ -31,8 +31,8 @@ def tradeoff(
 ) -> Any:
     """Draw series, and a line through the points that no other beats; return a mark.
 
-    Each series has a shape of its own, and a colour unless it has shades.  What is
-    `said` of the best points stands beside them.
+    Each series has a shape of its own, and a colour unless it has shades.  The text
+    `said` of the best points is drawn next to them.
     """
     shades = [shade for each in series for shade in each.shades]
     scale = {"vmin": min(shades), "vmax": max(shades)} if shades else {}
@@ -51,7 +51,7 @@ def tradeoff(
 
 
 def told_apart(panel: "Axes", names: Sequence[str]) -> None:
-    """Say which series is which, in the order in which they were drawn."""
+    """Add a legend of the series, in the order of drawing."""
     legend(panel, panel.collections, names)
 
 

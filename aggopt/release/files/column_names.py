@@ -1,4 +1,4 @@
-"""Which column names a kind of file can hold, found before there is one."""
+"""Column names that a kind of file can hold, checked before it is written."""
 
 import re
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from aggopt.errors import TableError
 
 @dataclass(frozen=True)
 class NameRule:
-    """What a name of a column may be in a kind of file.
+    """Rule for column names in a kind of file.
 
     Attributes
     ----------
     longest
-        How many bytes of UTF-8 it may have.
+        Maximum number of bytes of UTF-8.
     pattern
-        What it must be, as a regular expression.
+        Required form, as a regular expression.
     says
-        The same in words.
+        The pattern in words.
     reserved
-        Words that it may not be.
+        Words that are not allowed.
     caseless
         Whether Age and AGE are one name, and reserved words are so in any case.
     """
@@ -95,7 +95,7 @@ def require_column_names(path: Path, names: Sequence[str]) -> None:
     Raises
     ------
     TableError
-        As said; with the names and the rule.
+        The message has the names and the rule.
     """
     ending = file_ending(path)
     rule = _RULES.get(ending)

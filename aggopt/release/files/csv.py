@@ -1,4 +1,4 @@
-"""A CSV file as a job says that it is written."""
+"""CSV files in the format of a job."""
 
 import csv
 from collections.abc import Iterable, Iterator
@@ -25,14 +25,14 @@ def write_csv(
 ) -> None:
     """Write a table with the separator and the decimal point of a job.
 
-    The columns `masked` have no more digits than tell their own type's numbers apart,
-    and durations as ISO 8601 spells them.
+    The columns `masked` have only the digits that distinguish numbers of their own
+    type, and durations as ISO 8601 spells them.
 
     Raises
     ------
     TableError
-        Some of them have text that a CSV file has for what is missing; or columns have
-        letters that the encoding has not.
+        Some of them have text that a CSV file uses for missing values; or columns have
+        letters that the encoding lacks.
     """
     _require_there(table, masked)
     table = _pointed(_short(_lengths(table, masked), masked), how.decimal)
@@ -53,7 +53,7 @@ def write_csv(
 def note_on_formulas(table: pa.Table, how: Input) -> Iterator[str]:
     """Yield a note on each column whose name or entries a spreadsheet may run.
 
-    Numbers with a sign are no formulas, nor is a sign by itself.
+    Numbers with a sign are not formulas, nor is a single sign.
     """
     for name, column in zip(table.column_names, table.columns, strict=True):
         named = _formulas(pa.chunked_array([[name]]), how) > 0
@@ -79,7 +79,7 @@ def _formulas(column: pa.ChunkedArray, how: Input) -> int:
 
 
 def _require_there(table: pa.Table, names: Iterable[str]) -> None:
-    """Refuse names that would come back as missing: empty text, NA, ..."""
+    """Refuse names that would be read back as missing: empty text, NA, ..."""
     lost = {name: count_missing_words(table[name]) for name in names}
     seen = [f"{name!r}: {count}" for name, count in lost.items() if count]
     if seen:

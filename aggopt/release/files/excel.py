@@ -74,7 +74,7 @@ def _cell(sheet: Any, value: Any) -> Any:
     from openpyxl.cell import WriteOnlyCell
 
     if isinstance(value, float):
-        if value != value:  # what is no number is missing
+        if value != value:  # nan is missing
             return None
         value, kind = repr(value), "n"
     elif isinstance(value, str):
@@ -87,7 +87,7 @@ def _cell(sheet: Any, value: Any) -> Any:
 
 
 def _forget_time(path: Path) -> None:
-    """Write the parts of a workbook anew, with a fixed time in place of now."""
+    """Rewrite the parts of a workbook with a fixed time in place of now."""
     with ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     core = "docProps/core.xml"

@@ -1,4 +1,4 @@
-"""Where the files of a release are."""
+"""Paths of the files of a release."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ from aggopt.solvers._log import require_no_log
 
 @dataclass(frozen=True)
 class ReleaseFiles:
-    """Where a written release is."""
+    """Paths of a written release."""
 
     table: Path
     manifest: Path
@@ -28,8 +28,8 @@ class ReleaseFiles:
     ) -> "ReleaseFiles":
         """Return the three paths of the release whose table is at `table`.
 
-        Manifest and key lie in the folder `private`; beside the table when omitted.
-        Its `report` lies where it is said to, if there is to be one.
+        Manifest and key are in the folder `private`; next to the table when omitted.
+        The `report` has its own path, if one is requested.
         """
         if not table.name:
             raise TableError(f"{table} is no name for a file.", fix="name one.")
@@ -42,7 +42,7 @@ class ReleaseFiles:
         )
 
     def to_dict(self) -> dict[str, str]:
-        """Return the paths as text, by what they are; those that there are."""
+        """Return the existing paths as text, by their purpose."""
         return {what: str(path) for what, path in asdict(self).items() if path}
 
     def check(
@@ -53,18 +53,19 @@ class ReleaseFiles:
         masked: str | None = None,
         names: Sequence[str] = (),
     ) -> None:
-        """Refuse early what could not be written, or would be lost.
+        """Refuse early any file that could not be written, or would be lost.
 
-        `masked` is the SHA-256 of the file that was masked, wherever it is, and `names`
-        are those of the columns that the table will have.
+        `masked` is the SHA-256 of the file that was masked, at any path, and `names`
+        are the columns that the table will have.
 
         Raises
         ------
         TableError
             As `check_places`, `check_ending` and `require_column_names`; or a file
-            would be lost that `overwrite` is not meant for: the table that was masked,
-            or manifest and key of another table; or those of a release before would
-            stay beside a table whose own lie elsewhere; or a log of solvers lies there.
+            would be lost that `overwrite` does not cover: the table that was masked,
+            or manifest and key of another table; or an earlier release's manifest and
+            key would stay next to a table that has its own in another folder; or a log
+            of solvers has this path.
         """
         check_ending(self.table, written=True)
         for page in self.reports:
@@ -94,14 +95,14 @@ class ReleaseFiles:
             )
 
     def _is_described(self) -> bool:
-        """Return whether no manifest is there that describes another table."""
+        """Return whether no manifest exists that describes another table."""
         return read_manifest_or_none(self.manifest, "output", "file") in (
             None,
             self.table.name,
         )
 
     def _require_none_beside(self) -> None:
-        """Refuse to leave an old key beside a table whose own lies elsewhere."""
+        """Refuse to leave an old key next to a table whose own key is elsewhere."""
         old = ReleaseFiles.beside(self.table)
         there = _there(old.manifest, old.private)
         if there and resolve_path(old.private) != resolve_path(self.private):
@@ -112,7 +113,7 @@ class ReleaseFiles:
             )
 
     def appear(self, staging: Staging, *, overwrite: bool) -> "ReleaseFiles":
-        """Give what was written aside these names; the table comes last."""
+        """Rename the staged files to these names; the table comes last."""
         places = (self.private, self.manifest, *self.reports, self.table)
         public = (*self.reports, self.table)
         staging.commit(*places, public=public, overwrite=overwrite)

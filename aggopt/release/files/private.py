@@ -26,8 +26,8 @@ def write_key(
 ) -> None:
     """Write group, place in the masked table and risk of each record of the input.
 
-    `further` are other figures of each record, by name.  `kept` says which records are
-    released, all if it is None; the others have nothing.
+    `further` are other figures of each record, by name.  `kept` marks the released
+    records, all if it is None; the others have no figures.
     """
     several = len(blocks) > 1
     labels = {

@@ -1,6 +1,6 @@
-"""Write files so that none is ever half there, and none is lost.
+"""Write files so that none ever exists incomplete, and none is lost.
 
-What a killed process leaves, the next one that writes into the folder removes; but not
+A process that writes into the folder removes the remains of a killed one; but not
 `.aggopt.before.*`, second names of files that were about to be overwritten.
 """
 
@@ -25,7 +25,7 @@ _aside_now: set[Path] = set()  # of this process
 
 
 def remove_staged() -> None:
-    """Remove what is aside now: this process is about to end without a word."""
+    """Remove all staged files now: this process is about to end without notice."""
     for aside in _aside_now:
         aside.unlink(missing_ok=True)
 
@@ -37,7 +37,7 @@ def sha256_of_file(path: Path) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, unless it is there.
+    """Make a folder, unless it exists.
 
     Raises
     ------
@@ -55,15 +55,15 @@ def make_folder(folder: Path) -> None:
 
 
 def check_places(*places: Path, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
-    """Refuse early where a file could not be written, or one would be lost.
+    """Refuse early a path that could not be written, or a file that would be lost.
 
     Raises
     ------
     TableError
-        A place is one of `inputs`, a folder or a link; its folder does not exist; or
-        a file is there and `overwrite` is not set.
+        A path is one of `inputs`, a folder or a link; its folder does not exist; or
+        a file exists and `overwrite` is not set.
     PlaceError
-        The system refuses a place.
+        The system refuses a path.
     """
     try:
         _check_places(places, overwrite, {resolve_path(path) for path in inputs})
@@ -103,15 +103,15 @@ def _taken(names: list[str]) -> TableError:
 
 
 class Staging:
-    """Files written aside, mode 0600, that appear only when all are there.
+    """Staged files, mode 0600, that appear only when all are complete.
 
-    Inside `with`, write each file aside; `commit` syncs and renames them in the order
-    it is given, all or none.  Whatever was not committed is removed.
+    Inside `with`, write each staged file; `commit` syncs and renames them in the given
+    order, all or none.  Files that were not committed are removed.
     """
 
     def __init__(self) -> None:
         self._staged: dict[Path, Path] = {}
-        self._lost: dict[Path, Path] = {}  # second names of what is overwritten
+        self._lost: dict[Path, Path] = {}  # second names of overwritten files
 
     def __enter__(self) -> "Staging":
         return self
@@ -142,13 +142,12 @@ class Staging:
         public: Path | tuple[Path, ...] = (),
         overwrite: bool,
     ) -> None:
-        """Sync, then give the files their names, in this order.
+        """Sync, then rename the files to their names, in this order.
 
-        What is `public` gets the mode that a new file usually has, the others stay
-        0600.
-        Without `overwrite` a file that came there meanwhile is left alone and
-        refused.  Whatever goes wrong, no file appears, and those that would have been
-        overwritten are there as before.  An interrupt waits until all are there.
+        The `public` ones get the usual mode of a new file, the others stay 0600.
+        Without `overwrite` a file that appeared in the meantime is left untouched and
+        refused.  On any failure no file appears, and the files to be overwritten are
+        unchanged.  An interrupt waits until all have appeared.
         """
         for final in finals:
             with _naming(final), self._staged[final].open("rb") as stream:
@@ -170,7 +169,7 @@ class Staging:
                 with _naming(final):
                     _rename(self._staged[final], final, overwrite=overwrite)
                 done.append(final)
-            for each in public:  # not before: who may read it may read what is aside
+            for each in public:  # not before: the mode also opens the staged file
                 with _naming(each):
                     each.chmod(0o666 & ~current_umask())
             for folder in _folders(finals):
@@ -190,14 +189,14 @@ class Staging:
 
 @contextmanager
 def _naming(place: Path) -> Iterator[None]:
-    """Name the place that was to be written when the disk refuses, not what is aside.
+    """Name the final path, not the staged file, when the disk refuses.
 
     Raises
     ------
     PlaceError
         It cannot be written.
     TableError
-        A file came there meanwhile.
+        A file appeared at this path in the meantime.
     """
     try:
         yield
@@ -217,7 +216,7 @@ def _folders(places: Iterable[Path]) -> list[Path]:
 
 
 def _aside(known: dict[Path, Path], final: Path, prefix: str) -> Path:
-    """Make an empty file beside `final`, of the same ending, that is removed later."""
+    """Make an empty file next to `final`, of equal ending, that is removed later."""
     with defer_signals():
         handle, name = tempfile.mkstemp(
             dir=final.parent, prefix=prefix, suffix=final.suffix

@@ -1,6 +1,6 @@
-"""A file of SPSS, Stata or SAS, with nothing in it but the release.
+"""Files of SPSS, Stata or SAS that contain only the release.
 
-The columns' labels, and the texts of codes that some record has, are written anew; the
+The columns' labels, and the texts of codes that some record has, are written again; the
 label and notes of a file, ranges of missing codes and the time are not.
 """
 
@@ -30,7 +30,7 @@ _HEADER = {".sav": 176, ".zsav": 176, ".dta": 200, ".xpt": 560}  # bytes before 
 
 @dataclass(frozen=True, eq=False)
 class PreparedColumn:
-    """A column as pyreadstat writes it, and what is said of it."""
+    """A column in pyreadstat's form, with its labels."""
 
     values: Any = field(repr=False)  # a pandas series
     texts: dict[Any, str] = field(default_factory=dict, repr=False)
@@ -41,12 +41,12 @@ class PreparedColumn:
 def write_statistical(to: Path, table: pa.Table, books: Mapping[str, Codebook]) -> None:
     """Write a table as a .sav, .zsav, .dta or .xpt file, by its ending.
 
-    `books` are those of its columns, as far as they are to be published.
+    `books` are the codebooks of its columns, reduced to their publishable parts.
 
     Raises
     ------
     TableError
-        Columns have a type or whole numbers that such files do not have, or the file
+        Columns have a type or whole numbers that these files do not have, or the file
         cannot be written; no message has an entry.
     """
     ending = file_ending(to)
@@ -74,7 +74,7 @@ def write_statistical(to: Path, table: pa.Table, books: Mapping[str, Codebook]) 
 def _writer(
     ending: str, columns: Mapping[str, PreparedColumn], labels: Mapping[str, str]
 ) -> Callable[..., None]:
-    """Return what writes a frame, told all but labels that is said of its columns."""
+    """Return a function that writes a frame, with the column metadata bound."""
     import pyreadstat
 
     if ending == ".xpt":
@@ -98,7 +98,7 @@ def _writer(
 
 
 def _cut(label: str, longest: int) -> str:
-    """Return as much of a label as so many bytes hold."""
+    """Return the part of a label that fits this number of bytes."""
     return label.encode()[:longest].decode(errors="ignore")
 
 
@@ -114,7 +114,7 @@ def _is_short(columns: Mapping[str, PreparedColumn], labels: Mapping[str, str]) 
 
 
 def _prepared(column: pa.ChunkedArray, book: Codebook, ending: str) -> PreparedColumn:
-    """Return a column with the codes that its texts stand for, where the file can."""
+    """Return a column with the codes of its texts, if the file supports them."""
     kind, said = column.type, bool(book.texts or book.missing) and ending != ".xpt"
     if is_text(kind):
         entries = column.to_pylist()
@@ -136,7 +136,7 @@ def _prepared(column: pa.ChunkedArray, book: Codebook, ending: str) -> PreparedC
 
 
 def _may_have_texts(codes: Sequence[Code | None], ending: str) -> bool:
-    """Whether texts may stand for codes: in Stata only for whole numbers."""
+    """Whether texts may represent codes: in Stata only for whole numbers."""
     there = (code for code in codes if code is not None)
     return ending in DECLARING or all(
         not isinstance(code, str) and float(code).is_integer() for code in there

@@ -1,4 +1,4 @@
-"""What files of other programs do not have: types of columns, long text, digits."""
+"""Types, long text and digits that files of other programs do not support."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -29,14 +29,14 @@ _TYPES = {**dict.fromkeys(STATISTICAL, TYPES), EXCEL: EXCEL_TYPES}
 
 
 def require_held(table: pa.Table, ending: str, types: Sequence[Test] = TYPES) -> None:
-    """Refuse columns of other types, and entries that such files do not hold.
+    """Refuse columns of other types, and entries that these files do not hold.
 
-    That are numbers with too many digits, and text that is too long.
+    The entries are numbers with too many digits, and text that is too long.
 
     Raises
     ------
     TableError
-        With the names of the columns, and their types.
+        The message has the names of the columns, and their types.
     """
     columns = dict(zip(table.column_names, table.columns, strict=True))
     wrong = [
@@ -78,11 +78,11 @@ def _require_short(columns: Mapping[str, pa.ChunkedArray], ending: str) -> None:
 
 
 def require_types(to: Path, table: Path, names: Sequence[str], how: Input) -> None:
-    """Refuse columns of a file that a release `to` cannot hold as they are.
+    """Refuse columns of a file that a release `to` cannot hold unchanged.
 
-    They are those of these `names`; a CSV file is read `how` the job says, where it is
-    to become another kind.  What else may be wrong with the file is found when it is
-    read.
+    Only columns of these `names` are checked.  A CSV file is read `how` the job
+    specifies, if the release is of another kind.  Other problems of the file are found
+    when it is read.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def _is_zoned(kind: pa.DataType) -> bool:
 
 
 def _too_large(column: pa.ChunkedArray) -> bool:
-    """Whether a whole number is no float, or a float is infinite."""
+    """Whether a whole number does not fit a float, or a float is infinite."""
     if pa.types.is_floating(column.type):
         return bool(pc.any(pc.is_inf(column)).as_py())
     if not pa.types.is_integer(column.type):

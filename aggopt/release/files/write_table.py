@@ -1,4 +1,4 @@
-"""The file of a release: written by its ending, and read back as it was."""
+"""File of a release: written by its ending, and read back for comparison."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,12 +25,12 @@ _TRUTH = ((0.0, "False"), (1.0, "True"))  # as text spells them elsewhere
 def write_table(
     to: Path, table: pa.Table, job: Job, books: Mapping[str, Codebook]
 ) -> None:
-    """Write the columns of a release, of which `books` say what a file says of them.
+    """Write the columns of a release; `books` are their codebooks.
 
     Raises
     ------
     TableError
-        The file cannot hold them; it does not read as they are.
+        The file cannot hold them; it does not read back unchanged.
     """
     ending, masked = file_ending(to), job.roles.quasi_identifier
     if ending not in DECLARING:
@@ -64,7 +64,7 @@ def _without_booleans(
 
 
 def _without_codes(table: pa.Table, books: Mapping[str, Codebook]) -> pa.Table:
-    """Return a table with nothing where a code stands for what is missing."""
+    """Return a table with null for codes that represent missing values."""
     for j, name in enumerate(table.column_names):
         book = books.get(name, Codebook())
         if book.missing:
@@ -75,7 +75,7 @@ def _without_codes(table: pa.Table, books: Mapping[str, Codebook]) -> pa.Table:
 
 
 def blank_missing_codes(column: pa.ChunkedArray, book: Codebook) -> pa.Array:
-    """Return a column with null for codes that its book says are missing."""
+    """Return a column with null for codes that its book marks as missing."""
     entries = column.to_pylist()
     codes: Sequence[Any] | None = entries
     if pa.types.is_string(column.type):
@@ -87,7 +87,7 @@ def blank_missing_codes(column: pa.ChunkedArray, book: Codebook) -> pa.Array:
 
 
 def _require_names(masked: pa.Table, ending: str) -> None:
-    """Refuse masked names that are empty texts, which such a file has as missing."""
+    """Refuse masked names that are empty texts, which this file stores as missing."""
     seen = []
     for name in masked.column_names:
         count = sum(entry == "" for entry in masked[name].to_pylist())
@@ -102,7 +102,7 @@ def _require_names(masked: pa.Table, ending: str) -> None:
 
 
 def _require_same(to: Path, table: pa.Table, job: Job) -> None:
-    """Refuse a file that does not read as what was to be written."""
+    """Refuse a file that does not read back as the table to write."""
     again = read_file(to, job.released_roles, job.released_input, job.attributes)
     counts = {n: _differing(table[n], again[n]) for n in table.column_names}
     seen = [f"{name!r}: {count}" for name, count in counts.items() if count]
@@ -116,9 +116,9 @@ def _require_same(to: Path, table: pa.Table, job: Job) -> None:
 
 
 def _differing(written: pa.ChunkedArray, again: pa.ChunkedArray) -> int:
-    """Return how many entries are not read as they were written.
+    """Return the number of entries that are read back differently.
 
-    Numbers are compared bit by bit; an empty text is missing, as it is in the file.
+    Numbers are compared bit by bit; an empty text is missing, as in the file.
     """
     if len(written) != len(again):
         return len(written)
