@@ -29,12 +29,12 @@ def count_entries(column: pa.ChunkedArray) -> pa.Table:
 
 
 def merge_entry_counts(parts: Iterable[pa.Table], name: str) -> pa.Table:
-    """Return the same of all parts of a table, each as `occurring` has it.
+    """Return the entry counts of all parts of a table, each from `count_entries`.
 
     Raises
     ------
     InfeasibleInputError
-        There are more values than each process has memory for.
+        The values exceed the memory of a process.
     """
     whole: pa.Table | None = None
     for part in parts:

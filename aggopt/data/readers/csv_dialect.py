@@ -38,7 +38,7 @@ def read_with_dialect(
     Raises
     ------
     TableError, JobError
-        As `as_written`; the separator or the decimal point is unknown.
+        As `read_as_text`; the separator or the decimal point is unknown.
     """
     check_ending(path)
     require_regular(path)

@@ -41,7 +41,7 @@ def read_file(
     Raises
     ------
     TableError
-        As `as_written` and `settled`.
+        As `read_as_text` and `apply_roles`.
     """
     table = read_as_text(path, how, keep=roles.other)
     return apply_roles(path, table, roles, how, attributes or {})
@@ -111,7 +111,7 @@ def read_release_as_text(path: Path, how: Input, roles: Roles) -> pa.Table:
     Raises
     ------
     TableError
-        As `as_written`.
+        As `read_as_text`.
     """
     table = read_as_text(path, how, keep=roles.other)
     if not is_csv(path):

@@ -164,7 +164,7 @@ def weights_between(original: Table, released: Table) -> Floats | None:
     """Return the weights of records (n,); None if they have none.
 
     If values are missing before or after masking, return the weights of values (n, d);
-    see `of_values`.
+    see `weights_of_values`.
     """
     sampling = read_sampling_weights(original)
     if sampling is None:

@@ -54,7 +54,7 @@ def set_category_method(job: Job, table: Table) -> Job:
     Raises
     ------
     JobError
-        As `publishing`; or as `require_published`.
+        As `set_unchecked_category_method`; or as `require_published`.
     InfeasibleInputError
         A level of fewer than k records is to be published as often as in the originals.
     """
@@ -207,7 +207,7 @@ def category_requests(job: Job, table: Table) -> dict[str, dict[str, Floats]]:
     Raises
     ------
     JobError
-        As `resolved_of_categories`; a distance that no two levels have; or equal
+        As `resolve_category_request`; a distance that no two levels have; or equal
         requests for unordered names, without a budget.
     """
     how = job.aggregation.categories

@@ -142,7 +142,7 @@ def read_confidential(table: Table, job: Job, decimal: str) -> tuple[Confidentia
     Raises
     ------
     TableError, JobError
-        As `confidential_of`.
+        As `read_confidential_attributes`.
     InfeasibleInputError
         No groups satisfy the job's requirements.
     """
