@@ -18,7 +18,7 @@ class NotTriedError(Exception):
 
 
 class Ending(StrEnum):
-    """How a trial ended."""
+    """Result of a trial."""
 
     KEPT = "kept"
     BROKEN = "broken"

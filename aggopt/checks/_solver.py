@@ -22,7 +22,7 @@ NUMBERS = {"MIQP": 0.4}  # of a known program: others have 1
 
 
 class KnownEnd(NamedTuple):
-    """How a program of known end ended, as if it were minimised."""
+    """Result of a program of known result, as if it were minimised."""
 
     kind: str
     best: float
@@ -64,7 +64,7 @@ class TriedSolver:
             not_tried("it takes declared programs, and no data of a model")
 
     def ended(self, problem: Any, **how: Any) -> Outcome:
-        """Return how a problem ended."""
+        """Return the result of a problem."""
         return solve(problem, self.solver.name, **how)
 
     @cached_property

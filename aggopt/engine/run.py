@@ -209,7 +209,7 @@ def _with_levels(run: _Run, config: RunState, schema: pa.Schema) -> RunState:
 def _partitioned(
     run: _Run, config: RunState, schema: pa.Schema
 ) -> tuple[BlockState, GroupSums]:
-    """Return how the records were cut into blocks, and the sums over their groups."""
+    """Return the block state, and the sums over the groups of the blocks."""
     n = sum(run.each("describe", len(config.pieces), config))
     described = config.all("described", len(config.pieces))
     mean = mean_weight(described, n, config.job)

@@ -147,7 +147,7 @@ class LeafState(RunState):
 
     @property
     def leaves(self) -> int:
-        """How many there are."""
+        """Number of leaves."""
         return self.tree.leaves if self.buckets is None else self.buckets.count
 
 

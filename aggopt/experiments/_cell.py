@@ -56,7 +56,7 @@ class Work:
 
 
 class Done(NamedTuple):
-    """What came of a cell: rows or a failure, and groups that it made itself."""
+    """Result of a cell: rows or a failure, and groups that it made itself."""
 
     place: int
     rows: list[Figures]

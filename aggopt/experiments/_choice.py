@@ -66,7 +66,7 @@ class Choices(EqualByField, Tried, TidyRows):
         return written({path: self.page_writer()}, overwrite)[0]
 
     def page_writer(self) -> Writer:
-        """Return what writes the page to a file of a path."""
+        """Return a function that writes the page to a file at a path."""
         from aggopt.experiments._choice_page import page_of
 
         text = page_of(self)

@@ -74,7 +74,7 @@ class ChoicePoint(HtmlFields):
 
     @property
     def row(self) -> Figures:
-        """The same but for its job, by column."""
+        """The fields except the job, by column."""
         own = {f.name: getattr(self, f.name) for f in fields(self)}
         del own["job"]
         number, asked = own.pop("number"), own.pop("asked")

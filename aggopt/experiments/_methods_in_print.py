@@ -85,7 +85,7 @@ def _sizes(partition: str, records: StudyRecords, cell: PublishedCell) -> Figure
 
 
 def matlab_random(shape: tuple[int, ...]) -> F64:
-    """Return what MATLAB's rand draws, seeded by 1: column by column."""
+    """Return the numbers of MATLAB's rand, seeded by 1: column by column."""
     drawn = np.random.RandomState(1).random_sample(int(np.prod(shape)))
     return drawn.reshape(shape, order="F")
 

@@ -73,7 +73,7 @@ class Run:
 
     @property
     def so_far(self) -> str:
-        """How many cells are done, and whether they are kept."""
+        """Number of finished cells, and whether they are kept."""
         count = f"{len(self.found)} of {plural(len(self.cells), 'cell')} are done"
         if self.cache.folder is None:
             return f"{count}, and not kept: name a cache to go on another time."

@@ -80,7 +80,7 @@ class TidyRows:
         return written({path: self.csv_writer()}, overwrite)[0]
 
     def csv_writer(self) -> Writer:
-        """Return what writes the rows to a CSV file of a path."""
+        """Return a function that writes the rows to a CSV file at a path."""
         return partial(self.to_pandas().to_csv, index=False)
 
 

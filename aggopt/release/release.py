@@ -179,7 +179,7 @@ class Release(EqualByField):
         return Plots(masked, original, *found)
 
     def manifest(self) -> dict[str, Any]:
-        """Return how the release was made, for its owner."""
+        """Return the record of the making of the release, for its owner."""
         more = {} if self.risks is None else {"risk": self.risks.totals}
         stated = make_manifest(
             self.job,

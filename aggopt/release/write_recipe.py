@@ -7,7 +7,7 @@ from aggopt.errors import RepeatError
 
 @dataclass(frozen=True)
 class WriteRecipe:
-    """How a release was written before: the seed of its order, and the table's hash."""
+    """Record of an earlier writing: the seed of its order, and the table's hash."""
 
     seed: int | None
     sha256: str

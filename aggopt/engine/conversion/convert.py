@@ -131,7 +131,7 @@ def _csv_dialect(
     multiline: bool,
     encoding: str,
 ) -> Input:
-    """Return how the files are written, their decimal point perhaps provisionally."""
+    """Return the format of the files; the decimal point may be provisional."""
     if job is None:
         cut = separator or find_separator(first)
         found = input_section(cut, decimal or POINT, encoding)

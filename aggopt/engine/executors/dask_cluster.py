@@ -34,7 +34,7 @@ UNMANAGED = {  # workers hold no data of Dask's: it has nothing to spill or to p
 
 
 class DaskExecutor:
-    """Carries out tasks on the workers of a client of Dask."""
+    """Executor of tasks on the workers of a Dask client."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

@@ -46,14 +46,14 @@ class Executor(Protocol):
 
 
 class LocalExecutor:
-    """Carries out tasks by processes that see what this one sees."""
+    """Executor of tasks in processes that see the folders of this one."""
 
     def require_seen(self, folders: Sequence[Path]) -> None:
         """Refuse none."""
 
 
 class SerialExecutor(LocalExecutor):
-    """Carries out one task after the other, in this process."""
+    """Executor of one task after the other, in this process."""
 
     def each(
         self, step: str, count: int, known: Path, on_progress: OnProgress
@@ -95,7 +95,7 @@ class _Listener:
 
 
 class ProcessExecutor(LocalExecutor):
-    """Carries out several tasks at once, in processes of this machine."""
+    """Executor of several tasks at once, in processes of this machine."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs

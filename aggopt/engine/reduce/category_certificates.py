@@ -75,7 +75,7 @@ class CategoryProofs:
         return lost
 
     def varying(self) -> int:
-        """Return how many categories have several levels, and so something to lose."""
+        """Return the number of categories with several levels, which can lose."""
         return sum(each.weight > 0 for each in self.config.levels.values())
 
     def notes(self) -> Iterator[str]:

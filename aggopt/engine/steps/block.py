@@ -161,7 +161,7 @@ def _shift_centroids(number: int, c: Floats, config: BlockState) -> Floats:
 
 
 def part_shuffle(config: BlockState) -> Shuffle:
-    """Return how records of blocks are spread over the files of the release."""
+    """Return the shuffle of records of blocks over the files of the release."""
     return Shuffle("published", len(config.blocks), config.parts)
 
 

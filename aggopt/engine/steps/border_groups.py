@@ -83,12 +83,12 @@ def route_border_groups(number: int, config: BorderState) -> list[int]:
 
 
 def border_buckets(config: BorderState) -> LeafState:
-    """Return how records are cut that go to blocks across the cuts of the others."""
+    """Return the leaf state with the tree that crosses the cuts of the first one."""
     return replace(config, tree=config.border.tree, buckets=None)
 
 
 def border_shuffle(config: BorderState) -> Shuffle:
-    """Return how records are spread over a block that stays, and leaves that cross."""
+    """Return the shuffle of records to a block that stays, and leaves that cross."""
     files, leaves = config.border.parts, count_buckets(border_buckets(config))
     return Shuffle("parted", files, 1 + leaves, alone=1)
 

@@ -50,7 +50,7 @@ def data_for_global_program(
 
 @dataclass(frozen=True, repr=False)
 class ChoiceEnd(Certificate):
-    """How the choice of a category ended: its certificate, without multipliers."""
+    """Result of the choice of a category: its certificate, without multipliers."""
 
     multipliers: None = field(default=None, compare=False)
 

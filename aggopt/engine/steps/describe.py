@@ -129,7 +129,7 @@ def _leaf(rows: pa.Table, numbers: I64, number: int, config: LeafState) -> I64:
 
 
 def leaf_shuffle(config: LeafState) -> Shuffle:
-    """Return how records are spread over the leaves of the tree, of each stratum."""
+    """Return the shuffle of records over the leaves of the tree, of each stratum."""
     return Shuffle("scattered", len(config.pieces), count_buckets(config))
 
 

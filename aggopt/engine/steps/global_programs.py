@@ -50,7 +50,7 @@ def _restored(job: Job) -> str:
 
 
 def solve_category_programs(each: Each, config: BlockState) -> list[Certificate]:
-    """Return how the programs of categories ended; none if blocks choose by themselves.
+    """Return the results of categories' programs; none if blocks choose.
 
     Raises
     ------

@@ -104,7 +104,7 @@ def _strata(path: Path | None) -> TableStrata:
 
 
 def _width(config: LeafState) -> int:
-    """Return how many coordinates a record has."""
+    """Return the number of coordinates of a record."""
     names = config.job.roles.quasi_identifier
     nothing = np.zeros((0, len(names)))
     return int(block_coordinates(nothing, config, config.scale).shape[1])

@@ -46,7 +46,7 @@ def plan_buckets(config: LeafState) -> LeafState:
 
 
 def _there(patterns: Bool, counts: I64) -> I64:
-    """Return how many records have a value of each attribute, (d,)."""
+    """Return the number of records with a value of each attribute, (d,)."""
     return np.asarray(counts @ ~patterns)
 
 

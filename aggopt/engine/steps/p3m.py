@@ -115,7 +115,7 @@ def _program(
 
 
 class ShiftEnd(NamedTuple):
-    """How the program of an attribute ended."""
+    """Result of the program of an attribute."""
 
     status: Status
     objective: float
@@ -149,7 +149,7 @@ def solve_attribute(j: int, config: BlockState) -> ShiftEnd | None:
 
 
 def read_end(found: "LagrangianSolution") -> ShiftEnd:
-    """Return how a program ended."""
+    """Return the result of a program."""
     proven = found.status, found.objective, found.bound
     return ShiftEnd(*proven, found.evaluations, found.seconds)
 

@@ -102,7 +102,7 @@ def plain_columns(rows: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def combine_columns(rows: pa.Table) -> Labels:
-    """Return which combination of values each row has, (n,), 0..m-1."""
+    """Return the combination of values of each row, (n,), 0..m-1."""
     frame = nw.from_native(rows, eager_only=True)
     return combine_codes([encode_entries(column) for column in frame.iter_columns()])
 

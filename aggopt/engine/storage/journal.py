@@ -95,7 +95,7 @@ class Journal:
     stage: Path
 
     def begin(self, run: RunRecord) -> None:
-        """Say whose the steps are."""
+        """Record the run of the steps."""
         _write(self.stage / SAYS, run, TypeAdapter(RunRecord))
 
     def keep(self) -> "Journal | None":

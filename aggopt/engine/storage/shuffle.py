@@ -63,7 +63,7 @@ class Shuffle:
 
     @property
     def regions(self) -> int:
-        """How many buckets the files of the first step have."""
+        """Number of buckets of the files of the first step."""
         return self.alone - (self.alone - self.buckets) // self.width
 
     def write(self, to: Path, rows: pa.Table, bucket: I64) -> list[int]:

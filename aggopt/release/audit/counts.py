@@ -155,7 +155,7 @@ def _mixed(column: nw.Series[Any]) -> AnyInt:
 
 
 def combine_codes(parts: Iterable[AnyInt]) -> Labels:
-    """Return which combination of codes (n,) each record has, 0..m-1."""
+    """Return the combination of codes (n,) of each record, 0..m-1."""
     first, *others = parts
     found = first.astype(np.intp)
     for codes in others:

@@ -89,7 +89,7 @@ def _by_name(counts: Mapping[str, int]) -> str:
 
 
 def find_missing_in(column: nw.Series[Any]) -> Bool:
-    """Return which entries (n,) are missing: null or nan; an empty text is a value."""
+    """Return a mask (n,) of missing entries: null or nan; an empty text is a value."""
     absent = column.is_null()
     if column.dtype.is_float():
         absent = absent | column.is_nan().fill_null(True)

@@ -107,7 +107,7 @@ def require_risk(table: Table, job: Job) -> None:
 
 
 def _groups(table: Table, names: Sequence[str]) -> Labels:
-    """Return which combination of these columns each record has, (n,)."""
+    """Return the combination of these columns of each record, (n,)."""
     return combine_codes(encode_entries(table.frame[name]) for name in names)
 
 

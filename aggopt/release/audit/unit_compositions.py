@@ -42,7 +42,7 @@ def count_linked_units(
 
 
 def _composition(published: Labels, units: AnyInt) -> Labels:
-    """Return which composition each unit has, (units,), 0..m-1."""
+    """Return the composition of each unit, (units,), 0..m-1."""
     order = np.lexsort((published, units))
     ends = np.flatnonzero(np.diff(units[order])) + 1
     known = [tuple(own.tolist()) for own in np.split(published[order], ends)]

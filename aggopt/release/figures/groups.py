@@ -22,7 +22,7 @@ MOST = 12  # panels, rarest combinations first
 
 @dataclass(frozen=True, eq=False)
 class Sizes:
-    """How many records share each combination of some attributes, (m,)."""
+    """Number of records of each combination of some attributes, (m,)."""
 
     attributes: tuple[str, ...]
     sizes: AnyInt

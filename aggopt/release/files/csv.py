@@ -68,7 +68,7 @@ def note_on_formulas(table: pa.Table, how: Input) -> Iterator[str]:
 
 
 def _formulas(column: pa.ChunkedArray, how: Input) -> int:
-    """Return how many entries are text that begins as formulas do."""
+    """Return the number of text entries that begin like formulas."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not _is_text(column.type):
