@@ -205,3 +205,21 @@ def test_none_or_k_of_each_kind_in_the_files(made) -> None:
         assert set(two.index) <= set(one.index)
     assert few_in_a_sum([one, two], "income", K, who) is None
     assert few_in_a_sum([one, two], "age", K, who) is None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_who_was_held_back_and_changed_is_new_in_the_next_wave(tmp_path, seed) -> None:
+    """Their change shows nothing: the earlier release does not have them."""
+    one = people(40, seed, "")
+    one.to_csv(tmp_path / "one.csv", index=False)
+    aggopt.mask(tmp_path / "one.csv", job("")).write(tmp_path / "one_masked.csv")
+    later(one, seed, "").to_csv(tmp_path / "two.csv", index=False)
+    asked = job("", in_groups(tmp_path, "one", "one_masked", "hold back"))
+    aggopt.mask(tmp_path / "two.csv", asked).write(tmp_path / "two_masked.csv")
+    three = later(pd.read_csv(tmp_path / "two.csv"), seed, "", start=900)
+    three.to_csv(tmp_path / "three.csv", index=False)
+    asked = job("", in_groups(tmp_path, "two", "two_masked", "merge"))
+    aggopt.mask(tmp_path / "three.csv", asked).write(tmp_path / "three_masked.csv")
+    two, three = waves_of(tmp_path, ("two", "three"))
+    assert min(recounted(two, three, ["age", "income"]).values()) >= K
+    assert few_in_a_sum([two, three], "income", K) is None

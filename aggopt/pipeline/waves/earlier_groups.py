@@ -135,6 +135,7 @@ def read_wave(job: Job, table: Table) -> Wave | None:
         before = before.set_column(at, name, dates.to_arrow())
     changed = find_changed(before, table.frame, rows, names, job.input.decimal)
     first = np.where(groups == LEFT_OUT, NOT_THERE, groups)
+    changed[first[rows] == NOT_THERE] = False  # the earlier release has no value of it
     units = _units(how.earlier, before, table)
     masked = [name for name in names if name in job.roles.quasi_identifier]
     filled = (is_filled(key), job.missing.policy == "fill")
