@@ -24,9 +24,10 @@ from aggopt.core.column_names import require_no_numbers
 from aggopt.core.plural import plural
 from aggopt.data.context.structure import Structure
 from aggopt.data.readers.column_profile import count_repeated_headers, profile_columns
-from aggopt.data.readers.csv_dialect import read_with_dialect
+from aggopt.data.readers.csv_dialect import sample_as_found
 from aggopt.data.readers.formats import is_csv
 from aggopt.data.readers.text_encoding import UTF_8
+from aggopt.data.sample import Sample
 from aggopt.errors import TableError
 from aggopt.job import Job
 
@@ -54,6 +55,7 @@ class Draft:
     text: str
     undecided: tuple[Obstacle, ...]
     proposed: tuple[Proposal, ...] = ()
+    sample: str = ""  # which records were looked at; "" of all
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is proposed and undecided, ready for JSON."""
@@ -68,6 +70,7 @@ class Draft:
                 }
                 for each in self.proposed
             ],
+            "sample": self.sample,
             "undecided": [asdict(each) for each in self.undecided],
         }
 
@@ -81,17 +84,19 @@ def draft(
 ) -> Draft:
     """Return a job file for the table at `path`, with roles where none is in doubt.
 
-    Columns are listed with counts; no entry is shown.  What mask refuses of the roles
+    Columns are listed with counts; no entry is shown.  Of a large table a sample is
+    looked at, the same each time, and the job says so.  What mask refuses of the roles
     that are proposed is left to be decided; where values are missing, a policy is
     proposed, too.
 
     Raises
     ------
     TableError, JobError
-        As `aggopt.data.readers.csv_dialect.read_with_dialect`; or the first line may
-        be a record, or there are more columns than are looked at.
+        As `aggopt.data.readers.csv_dialect.sample_as_found`; or the first line may be a record, or
+        there are more columns than are looked at.
     """
-    table, how = read_with_dialect(path, separator, decimal, encoding)
+    sample, how = sample_as_found(path, separator, decimal, encoding)
+    table = sample.table
     _require_few(path, table)
     _require_header(path, table)
     seen = profile_columns(table, how if is_csv(path) else None)
@@ -108,7 +113,7 @@ def draft(
             job,
             how,
             records=len(table),
-            state=_state(undecided),
+            state=[*_of_sample(sample), *_state(undecided)],
             roles=role_lines(proposed, undecided),
             types=type_lines(proposed, undecided),
             missing=commented(f'policy = "{policy.name}"', policy.reason),
@@ -117,7 +122,8 @@ def draft(
     masked = [each.look for each in proposed if each.role == "quasi-identifier"]
     if not masked:
         open_points = (NOTHING_TO_MASK, *questions)
-        return Draft(text(open_points, REFUSED), open_points, proposed)
+        text_of_all = text(open_points, REFUSED)
+        return Draft(text_of_all, open_points, proposed, sample.note)
     asked = FILLED if any(look.missing for look in masked) else REFUSED
     parsed = tomllib.loads(text(questions, asked))
     parsed["roles"]["drop"] += [str(each.column) for each in questions]
@@ -125,8 +131,8 @@ def draft(
     found = (*questions, *obstacles(path, table, whole))
     open_ = {each.column for each in found}
     holed = [look for look in masked if look.missing and look.name not in open_]
-    policy = proposed_policy(path, dropped(whole, open_), holed)
-    return Draft(text(found, policy), found, proposed)
+    policy = proposed_policy(path, table, dropped(whole, open_), holed)
+    return Draft(text(found, policy), found, proposed, sample.note)
 
 
 def _require_header(path: Path, table: pa.Table) -> None:
@@ -140,6 +146,11 @@ def _require_header(path: Path, table: pa.Table) -> None:
             "their own columns, too: its first line may be a record.",
             fix="put a line with names above it.",
         )
+
+
+def _of_sample(sample: Sample) -> list[str]:
+    """Return the lines that say which records were looked at, if not all."""
+    return [f"# {part}" for part in wrap(sample.note, WIDTH - 2)]
 
 
 def _state(undecided: Sequence[Obstacle]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from aggopt.command.readiness import Obstacle, obstacles, refused
+from aggopt.command.readiness import Obstacle, as_read, obstacles, refused
 from aggopt.core.plural import plural
 from aggopt.data.context.strata import stratify
 from aggopt.data.context.units import collapse_units
@@ -35,7 +35,9 @@ REFUSED = Policy("refuse", "no value of a quasi-identifier is missing")
 FILLED = Policy("fill", "what the group publishes stands in their place")
 
 
-def proposed_policy(path: Path, job: Job, holed: Sequence[ColumnProfile]) -> Policy:
+def proposed_policy(
+    path: Path, table: pa.Table, job: Job, holed: Sequence[ColumnProfile]
+) -> Policy:
     """Return what suits a table whose columns that are masked and `holed` miss values.
 
     They stay missing where that costs no other value; else they are filled.
@@ -45,7 +47,9 @@ def proposed_policy(path: Path, job: Job, holed: Sequence[ColumnProfile]) -> Pol
     holes = sum(look.missing for look in holed)
     seen = f"{plural(holes, 'value')} of {plural(len(holed), 'column')} missing"
     asked = job.model_copy(update={"missing": Missing(policy="patterns")})
-    lost = _suppressed(path, asked) if refused(path, asked) is None else None
+    lost = None
+    if refused(path, table, asked) is None:
+        lost = _suppressed(path, table, asked)
     if lost == 0:
         return Policy("patterns", f"{seen}: they stay so, and no other is suppressed")
     costs = (
@@ -81,18 +85,19 @@ def policies(
             stands = f"in place of {missing} would stand what their groups publish."
             yield f"{takes}: {stands}"
             continue
-        lost = None if left else _suppressed(path, asked)
+        lost = None if left else _suppressed(path, table, asked)
         more = f"and {plural(lost or 0, 'other')} would be suppressed."
         if lost is None:
             more = "and others might be suppressed."
         yield f"{takes}: {missing} would stay so, {more}"
 
 
-def _suppressed(path: Path, job: Job) -> int | None:
+def _suppressed(path: Path, table: pa.Table, job: Job) -> int | None:
     """Return how many values patterns suppress; None where no policy is needed."""
-    table, strata = stratify(collapse_units(read_table(path, job)[0], job)[0], job)
-    found = table.encoded(job.partition.weights)
-    absent = np.isnan(table.matrix())
+    whole, _ = read_table(as_read(path, table, job), job)
+    read, strata = stratify(collapse_units(whole, job)[0], job)
+    found = read.encoded(job.partition.weights)
+    absent = np.isnan(read.matrix())
     if not (isinstance(found, Encoded) and absent.any()):
         return None
     columns = find_blocks(job, impute_means(found))

@@ -20,6 +20,9 @@ from aggopt.core.validation import Floats, check_group_size
 from aggopt.data.context.distance_requests import resolve_request
 from aggopt.data.context.strata import stratify
 from aggopt.data.context.units import collapse_units
+from aggopt.data.readers.csv_text import read_csv_shape
+from aggopt.data.readers.formats import is_csv
+from aggopt.data.readers.read import apply_roles as columns_as_read
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.errors import AggoptError
@@ -60,32 +63,42 @@ class _Begun(Exception):
     """Nothing was refused: groups are about to be made."""
 
 
-def refused(path: Path, job: Job) -> AggoptError | None:
-    """Return why `mask` refuses before any work; None if it would begin."""
+def refused(path: Path, table: pa.Table, job: Job) -> AggoptError | None:
+    """Return why `mask` refuses before any work; None if it would begin.
+
+    `table` are the records of the file at `path`, or some of them, as they are written.
+    """
 
     def on_progress(step: str, share: float) -> None:
         if step != "read":
             raise _Begun
 
     try:
-        parts = [job]
+        data, parts = as_read(path, table, job), [job]
         if job.units.apart(job.roles):
-            parts = [*split_job(job.contained(), read_table(path, job)[0])]
+            parts = [*split_job(job.contained(), read_table(data, job)[0])]
         for part in parts:
             with suppress(_Begun):
-                partition_table(path, part, on_progress)
+                partition_table(data, part, on_progress)
     except AggoptError as error:
         return error
     return None
 
 
+def as_read(path: Path, table: pa.Table, job: Job) -> pa.Table:
+    """Return records as `mask` reads those of the file; raises as `read`."""
+    if is_csv(path):
+        read_csv_shape(path, job.input)  # entries may span lines in what was looked at
+    return columns_as_read(path, table, job.roles, job.input, job.attributes)
+
+
 def obstacles(path: Path, table: pa.Table, job: Job) -> tuple[Obstacle, ...]:
     """Return all that is refused of a job and its table; nothing if `mask` would begin.
 
-    `table` is the one at `path`, as it is written.  Other columns and all sections are
-    looked at as if a column that cannot be read were mended.
+    `table` is the one at `path`, or a sample of it, as it is written.  Other columns
+    and all sections are looked at as if a column that cannot be read were mended.
     """
-    first = refused(path, job)
+    first = refused(path, table, job)
     if first is None:
         return ()
     if not len(table):

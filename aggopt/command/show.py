@@ -128,6 +128,8 @@ def written(table: Path, job: Path, made: "Draft", *, as_json: bool) -> None:
         console.as_json({"job": str(job), **made.to_dict()})
         return
     console.table(("column", "role", "reason"), _proposed(made))
+    if made.sample:
+        line(made.sample)
     points = len(made.undecided)
     if points:
         line(f"Wrote {job}. Decide on {plural(points, 'point')} said there, then run")

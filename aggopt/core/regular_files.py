@@ -4,7 +4,9 @@ Reading a pipe could wait forever, and a link to itself has no target.
 """
 
 import os
+import re
 import stat
+from collections.abc import Collection
 from pathlib import Path
 
 from aggopt.errors import AggoptError, PlaceError, TableError
@@ -16,6 +18,59 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")  # of one letter: a drive
+
+
+def require_local(path: Path) -> None:
+    """Refuse the address of another place, such as s3://bucket/people.parquet.
+
+    Raises
+    ------
+    TableError
+        aggopt reads and writes files of this machine only.
+    """
+    scheme = _SCHEME.match(str(path))
+    if scheme and not Path(path.parts[0]).exists():
+        rest = str(path)[scheme.end() :]
+        raise TableError(
+            f"{scheme[1]}://{rest} is an address, and aggopt reads and writes files of "
+            "this machine only.",
+            fix="copy the files to a folder of this machine, or mount the place as "
+            "one; copy the release from there, and its private files nowhere.",
+        )
+
+
+def require_no_partition(path: Path, columns: Collection[str]) -> None:
+    """Refuse a file whose folders have a column in their names, which no file has.
+
+    `columns` are those of the file.
+
+    Raises
+    ------
+    TableError
+        A folder is called like `region=01`, and `region` is no column.
+    """
+    for folder in path.absolute().parents:
+        column, sign, _ = folder.name.partition("=")
+        if not (column and sign):
+            return
+        if column not in columns:
+            raise partitioned(path.name, column)
+
+
+def partitioned(name: str, column: str) -> TableError:
+    """Return the error of a file or folder with a Hive partition of this column.
+
+    The values in the names of folders are those of records: none is shown.
+    """
+    return TableError(
+        f"{name}: {column!r} is in the names of folders ({column}=...), as of Hive "
+        "partitions, and in no file: it would be lost.",
+        fix="write it into the files: d = pyarrow.dataset; d.write_dataset("
+        'd.dataset(FOLDER, partitioning="hive"), NEW, format="parquet").',
+    )
 
 
 def resolve_path(path: Path) -> Path:

@@ -11,6 +11,7 @@ import pytest
 from folders import ROLES, digest, job, masked, persons, put
 from refusals import refused
 
+import aggopt
 from aggopt.engine.storage import input_parts as pieces
 from aggopt.engine.storage.file_schemas import common_type
 from aggopt.engine.storage.input_parts import InputFolder, first_records, list_files
@@ -240,3 +241,52 @@ def test_a_file_is_named_once_for_all_its_pieces(tmp_path, monkeypatch):
         "in-0.parquet": 0,
         "in-1.parquet": 30,
     }
+
+
+HIVE = (
+    "'region' is in the names of folders (region=...), as of Hive partitions, and in "
+    "no file: it would be lost."
+)
+INTO_FILES = (
+    "write it into the files: d = pyarrow.dataset; d.write_dataset("
+    'd.dataset(FOLDER, partitioning="hive"), NEW, format="parquet").'
+)
+
+
+@pytest.mark.parametrize("pattern", ["in", "in/region=01", "in/*/*.parquet"])
+def test_a_column_in_the_names_of_folders_is_refused(tmp_path, pattern):
+    (tmp_path / "in").mkdir()
+    put(tmp_path / "in" / "region=01", persons(5))
+    said = tmp_path / "in" if pattern == "in" else "in-0.parquet"
+    with refused(f"{said}: {HIVE}", INTO_FILES, TableError):
+        InputFolder.of(tmp_path / pattern)
+
+
+def test_one_file_of_a_partition_is_refused_in_memory_too(tmp_path):
+    folder = put(tmp_path / "region=01", persons(20))
+    roles = {"quasi-identifier": ["age"], "drop": [*persons(1).columns.drop("age")]}
+    with refused(f"in-0.parquet: {HIVE}", INTO_FILES, TableError):
+        aggopt.mask(folder / "in-0.parquet", aggopt.Job(privacy={"k": 5}, roles=roles))
+
+
+def test_a_partition_whose_column_the_files_have_loses_nothing(tmp_path):
+    folder = put(tmp_path / "region=01", persons(5).assign(region="01"))
+    assert InputFolder.of(folder).records == 5
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/in", "gs://bucket/*.parquet"])
+def test_an_address_is_refused_by_its_name(address):
+    with refused(
+        f"{address} is an address, and aggopt reads and writes files of this machine "
+        "only.",
+        "copy the files to a folder of this machine, or mount the place as one; copy "
+        "the release from there, and its private files nowhere.",
+        TableError,
+    ):
+        InputFolder.of(address)
+
+
+def test_an_address_to_write_is_refused_before_any_work(tmp_path):
+    folder = put(tmp_path / "in", persons(20))
+    with pytest.raises(TableError, match="s3://bucket/out is an address, and aggopt"):
+        aggopt.mask(folder, job(), out="s3://bucket/out")

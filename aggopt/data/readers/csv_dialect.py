@@ -17,6 +17,7 @@ from aggopt.data.parsing.parse_text import parse_column
 from aggopt.data.readers.formats import check_ending, is_csv
 from aggopt.data.readers.read import read_as_text
 from aggopt.data.readers.text_encoding import UTF_8
+from aggopt.data.sample import Sample
 from aggopt.job import SEPARATORS, Input, input_section
 
 SAMPLE = 2**20  # bytes that are looked at for the separator
@@ -40,17 +41,43 @@ def read_with_dialect(
     TableError, JobError
         As `read_as_text`; the separator or the decimal point is unknown.
     """
+    how = _input(path, separator, decimal, encoding)
+    table = read_as_text(path, _lenient(path, how))
+    return table, how if decimal else _by_decimals(path, table, how)
+
+
+def sample_as_found(
+    path: Path,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str = UTF_8,
+) -> tuple[Sample, Input]:
+    """Return the same of some of the records, if there are many."""
+    how = _input(path, separator, decimal, encoding)
+    sample = Sample.of(path, _lenient(path, how))
+    return sample, how if decimal else _by_decimals(path, sample.table, how)
+
+
+def _input(
+    path: Path, separator: str | None, decimal: str | None, encoding: str
+) -> Input:
     check_ending(path)
     require_regular(path)
+    if separator is None and is_csv(path):
+        separator = find_separator(path)
+    return input_section(separator or ",", decimal or ".", encoding)
+
+
+def _lenient(path: Path, how: Input) -> Input:
+    return how.model_copy(update={"multiline": True}) if is_csv(path) else how
+
+
+def _by_decimals(path: Path, table: pa.Table, how: Input) -> Input:
+    """Return the section with the decimal point that the entries of a CSV have."""
     if not is_csv(path):
-        how = input_section(separator or ",", decimal or ".", encoding)
-        return read_as_text(path, how), how
-    cut = separator or find_separator(path)
-    how = input_section(cut, decimal or ".", encoding)
-    table = read_as_text(path, how.model_copy(update={"multiline": True}))
-    if not decimal:
-        how = input_section(cut, _decimal(table, cut), encoding)
-    return table, how
+        return how
+    found = _decimal(table, how.separator)
+    return input_section(how.separator, found, how.encoding)
 
 
 def may_be_thousands(column: pa.ChunkedArray) -> bool:

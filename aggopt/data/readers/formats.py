@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
+from aggopt.core.regular_files import require_local
 from aggopt.errors import TableError
 
 DECLARING = (".sav", ".zsav")  # SPSS files say which codes are missing
@@ -45,8 +46,10 @@ def check_ending(path: Path, *, written: bool = False) -> None:
     Raises
     ------
     TableError
-        The ending is unknown, or the package for these files is missing.
+        The ending is unknown, or the package for these files is missing; or as
+        `require_local`.
     """
+    require_local(path)
     ending = file_ending(path)
     known = WRITTEN if written else ENDINGS
     if written and ending in READ_ONLY:

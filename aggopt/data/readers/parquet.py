@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 
 from aggopt.core.column_names import check_names
 from aggopt.core.memory import format_size, require_memory
+from aggopt.core.regular_files import require_no_partition
 from aggopt.errors import TableError
 
 DENSEST = 1000  # times that tables become smaller in a file, at most
@@ -27,7 +28,7 @@ def read_parquet(path: Path) -> pa.Table:
     ------
     TableError
         Columns have no names or share one, or the file holds far more than its size
-        suggests.
+        suggests; or as `require_no_partition`.
     InfeasibleInputError
         It holds more than the memory that is left.
     pyarrow.ArrowException, OSError
@@ -35,6 +36,7 @@ def read_parquet(path: Path) -> pa.Table:
     """
     with pq.ParquetFile(path) as file:
         check_names(list(file.schema_arrow.names))
+        require_no_partition(path, file.schema_arrow.names)
         _require_room(path, file)
     return pq.read_table(path)
 

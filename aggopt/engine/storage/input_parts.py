@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from aggopt.core.column_names import check_names
 from aggopt.core.plural import plural
+from aggopt.core.regular_files import partitioned, require_local, require_no_partition
 from aggopt.engine.storage.file_schemas import common_schema
 from aggopt.errors import TableError, naming
 
@@ -125,6 +126,7 @@ class InputFolder:
             schemas[path] = make_nullable(file.schema_arrow.remove_metadata())
             with naming(path.name):
                 check_names(schemas[path].names)
+            require_no_partition(path, schemas[path].names)
             pieces += list(_pieces(path, file, first, state))
             first += file.metadata.num_rows
         if not schemas:
@@ -200,9 +202,13 @@ def list_files(pattern: str | Path, ending: str = ENDING) -> list[Path]:
     Raises
     ------
     TableError
-        There are none, or one has another ending.
+        There are none, or one has another ending; or the folder has Hive partitions, or
+        is an address.
     """
     folder = Path(pattern)
+    require_local(folder)
+    if folder.is_dir():
+        _require_no_partitions(folder)
     named = str(folder / f"*{ending}") if folder.is_dir() else str(pattern)
     one = [folder] if folder.is_file() else []  # whose name may look like a pattern
     found = one or sorted(Path(name) for name in glob(named, recursive=True))
@@ -220,6 +226,14 @@ def list_files(pattern: str | Path, ending: str = ENDING) -> list[Path]:
             fix=f'name those that are, "in/*{ending}"{more}.',
         )
     return found
+
+
+def _require_no_partitions(folder: Path) -> None:
+    """Refuse a folder of folders that have a column in their names, as region=01."""
+    for name in sorted(each.name for each in folder.iterdir() if each.is_dir()):
+        column, sign, _ = name.partition("=")
+        if column and sign:
+            raise partitioned(str(folder), column)
 
 
 def _open_file(path: Path) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aggopt.core.deferred_signals import defer_signals, names_given
+from aggopt.core.regular_files import require_local
 from aggopt.core.section import written_keys
 from aggopt.core.stale_files import find_stale, folder_prefix, remove_run, run_prefix
 from aggopt.data.readers.formats import ENDINGS
@@ -30,9 +31,10 @@ def require_new(*folders: Path) -> None:
     Raises
     ------
     TableError
-        A folder of a release is never overwritten.
+        A folder of a release is never overwritten; or as `require_local`.
     """
     for folder in folders:
+        require_local(folder)
         if folder.exists() or folder.is_symlink():
             raise TableError(
                 f"{folder} is there already.",

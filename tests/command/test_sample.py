@@ -1,0 +1,78 @@
+"""`init` looks at a sample of a large table, the same each time, and says so."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from aggopt.data.sample import Sample
+
+from aggopt.command.draft import draft
+from aggopt.data import sample
+from aggopt.data.readers.csv_dialect import read_with_dialect, sample_as_found
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Look at 40 records, ten in a row."""
+    monkeypatch.setattr(sample, "MOST", 40)
+    monkeypatch.setattr(sample, "RUN", 10)
+
+
+def persons(n):
+    """Persons with a number each."""
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 90, n)
+    return pd.DataFrame({"row": range(n), "age": age, "pay": rng.normal(size=n)})
+
+
+def write(table, to):
+    """Write a table into a file of several row groups."""
+    if to.suffix == ".csv":
+        table.to_csv(to, index=False)
+    else:
+        pq.write_table(pa.Table.from_pandas(table), to, row_group_size=33)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("n", [41, 99, 400])
+def test_runs_of_records_are_spread_over_the_table(tmp_path, ending, n):
+    path = tmp_path / f"table{ending}"
+    write(persons(n), path)
+    found, how = sample_as_found(path)
+    every = n // 4
+    rows = [r * every + i for r in range(4) for i in range(10)]
+    assert [int(row) for row in found.table["row"].to_pylist()] == rows
+    assert found.note == (
+        f"Of {n} records a sample was looked at: the first 10 of each {every}."
+    )
+    assert how == read_with_dialect(path)[1]
+    assert sample_as_found(path)[0].table.equals(found.table)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_of_a_small_table_all_records_are_looked_at(tmp_path, ending):
+    path = tmp_path / f"table{ending}"
+    write(persons(40), path)
+    found, _ = sample_as_found(path)
+    assert found.note == ""
+    assert found.table.equals(read_with_dialect(path)[0])
+
+
+def test_the_job_and_the_command_say_that_it_is_a_sample(tmp_path, aggopt):
+    path, job = tmp_path / "table.csv", tmp_path / "job.toml"
+    write(persons(400), path)
+    said = "Of 400 records a sample was looked at: the first 10 of each 100."
+    made = draft(path, job)
+    assert f"# {said}\n" in made.text
+    assert "among 40 records." in made.text
+    code, out, errors = aggopt("init", path, "--out", job)
+    assert code == 0, errors
+    assert said in out
+
+
+def test_a_sample_keeps_no_block_of_the_file(tmp_path):
+    path = tmp_path / "table.parquet"
+    write(persons(200_000), path)
+    found = Sample.of(path, read_with_dialect(path)[1])
+    assert found.table.get_total_buffer_size() < 10_000
