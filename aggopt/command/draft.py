@@ -26,8 +26,8 @@ from aggopt.data.context.structure import Structure
 from aggopt.data.readers.column_profile import count_repeated_headers, profile_columns
 from aggopt.data.readers.csv_dialect import sample_as_found
 from aggopt.data.readers.formats import is_csv
+from aggopt.data.readers.sample import Sample
 from aggopt.data.readers.text_encoding import UTF_8
-from aggopt.data.sample import Sample
 from aggopt.errors import TableError
 from aggopt.job import Job
 
@@ -92,8 +92,8 @@ def draft(
     Raises
     ------
     TableError, JobError
-        As `aggopt.data.readers.csv_dialect.sample_as_found`; or the first line may be a record, or
-        there are more columns than are looked at.
+        As `aggopt.data.readers.csv_dialect.sample_as_found`; or the first line may be
+        a record, or there are more columns than are looked at.
     """
     sample, how = sample_as_found(path, separator, decimal, encoding)
     table = sample.table

@@ -5,11 +5,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from aggopt.data.sample import Sample
 
 from aggopt.command.draft import draft
-from aggopt.data import sample
+from aggopt.data.readers import sample
 from aggopt.data.readers.csv_dialect import read_with_dialect, sample_as_found
+from aggopt.data.readers.sample import Sample
+from aggopt.errors import TableError
 
 
 @pytest.fixture(autouse=True)
@@ -76,3 +77,13 @@ def test_a_sample_keeps_no_block_of_the_file(tmp_path):
     write(persons(200_000), path)
     found = Sample.of(path, read_with_dialect(path)[1])
     assert found.table.get_total_buffer_size() < 10_000
+
+
+def test_a_large_file_that_is_damaged_is_refused_without_quoting_it(tmp_path):
+    path = tmp_path / "people.parquet"
+    pq.write_table(pa.Table.from_pandas(persons(2000)), path, compression="gzip")
+    whole = bytearray(path.read_bytes())
+    whole[30:400] = bytes(370)
+    path.write_bytes(whole)
+    with pytest.raises(TableError, match=r"is not a readable parquet file|cannot be"):
+        draft(path, tmp_path / "job.toml")

@@ -16,8 +16,8 @@ from aggopt.data.parsing.infer_text_type import strip_blanks
 from aggopt.data.parsing.parse_text import parse_column
 from aggopt.data.readers.formats import check_ending, is_csv
 from aggopt.data.readers.read import read_as_text
+from aggopt.data.readers.sample import Sample
 from aggopt.data.readers.text_encoding import UTF_8
-from aggopt.data.sample import Sample
 from aggopt.job import SEPARATORS, Input, input_section
 
 SAMPLE = 2**20  # bytes that are looked at for the separator

@@ -35,13 +35,21 @@ def read_parquet(path: Path) -> pa.Table:
         It is not a Parquet file.
     """
     with pq.ParquetFile(path) as file:
-        check_names(list(file.schema_arrow.names))
-        require_no_partition(path, file.schema_arrow.names)
-        _require_room(path, file)
+        unpacked = check_parquet(path, file)
+        require_memory(unpacked, f"The table in {path.name}", _FIX)
     return pq.read_table(path)
 
 
-def _require_room(path: Path, file: pq.ParquetFile) -> None:
+def check_parquet(path: Path, file: pq.ParquetFile) -> int:
+    """Return how many bytes the table in an open file takes, about.
+
+    Raises
+    ------
+    TableError
+        As `read_parquet`.
+    """
+    check_names(list(file.schema_arrow.names))
+    require_no_partition(path, file.schema_arrow.names)
     packed, about = path.stat().st_size, file.metadata
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
     pages = sum(group.total_byte_size for group in groups)
@@ -57,7 +65,7 @@ def _require_room(path: Path, file: pq.ParquetFile) -> None:
             fix="use the file only if you trust it: then write it again in several "
             "files, or as CSV UTF-8.",
         )
-    require_memory(unpacked, f"The table in {path.name}", _FIX)
+    return int(unpacked)
 
 
 def _size_of_text(path: Path, about: pq.FileMetaData, most: int) -> int:
