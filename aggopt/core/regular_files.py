@@ -68,8 +68,10 @@ def partitioned(name: str, column: str) -> TableError:
     return TableError(
         f"{name}: {column!r} is in the names of folders ({column}=...), as of Hive "
         "partitions, and in no file: it would be lost.",
-        fix="write it into the files: d = pyarrow.dataset; d.write_dataset("
-        'd.dataset(FOLDER, partitioning="hive"), NEW, format="parquet").',
+        fix="write it into the files, as text: import pyarrow as pa, pyarrow.dataset "
+        f"as d; p = d.partitioning(pa.schema([({column!r}, pa.string())]), "
+        'flavor="hive"); d.write_dataset(d.dataset(FOLDER, partitioning=p), NEW, '
+        'format="parquet").',
     )
 
 

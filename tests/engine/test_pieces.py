@@ -248,8 +248,9 @@ HIVE = (
     "no file: it would be lost."
 )
 INTO_FILES = (
-    "write it into the files: d = pyarrow.dataset; d.write_dataset("
-    'd.dataset(FOLDER, partitioning="hive"), NEW, format="parquet").'
+    "write it into the files, as text: import pyarrow as pa, pyarrow.dataset as d; "
+    "p = d.partitioning(pa.schema([('region', pa.string())]), flavor=\"hive\"); "
+    'd.write_dataset(d.dataset(FOLDER, partitioning=p), NEW, format="parquet").'
 )
 
 
@@ -290,3 +291,17 @@ def test_an_address_to_write_is_refused_before_any_work(tmp_path):
     folder = put(tmp_path / "in", persons(20))
     with pytest.raises(TableError, match="s3://bucket/out is an address, and aggopt"):
         aggopt.mask(folder, job(), out="s3://bucket/out")
+
+
+def test_what_a_refused_partition_is_to_do_keeps_its_column(tmp_path):
+    (tmp_path / "in").mkdir()
+    for region in ("01", "02"):
+        folder = put(tmp_path / "in" / f"region={region}", persons(5))
+    with pytest.raises(TableError) as error:
+        InputFolder.of(folder)
+    code = error.value.fix.removeprefix("write it into the files, as text: ")
+    names = {"FOLDER": tmp_path / "in", "NEW": tmp_path / "new"}
+    exec(code.removesuffix("."), names)
+    parts = InputFolder.of(tmp_path / "new")
+    read = pa.concat_tables([piece.read(["region"]) for piece in parts.pieces])
+    assert sorted(read["region"].to_pylist()) == ["01"] * 5 + ["02"] * 5
