@@ -101,6 +101,13 @@ class Job(Sections):
         return self.roles.released.model_copy(update={**kept, **dropped})
 
     @property
+    def influential(self) -> tuple[str, ...]:
+        """Attributes that published values depend on: weights and requests, too."""
+        published = self.released_roles.published
+        more = (*self.roles.weight, *self.roles.wish)
+        return (*published, *(name for name in more if name not in published))
+
+    @property
     def released_input(self) -> Input:
         """The settings that write a CSV file of the release, and read it back."""
         return self.input.model_copy(update={"encoding": self.output.encoding})

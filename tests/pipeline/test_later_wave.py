@@ -293,3 +293,35 @@ def test_dates_in_a_format_of_their_own_are_compared_as_dates(tmp_path) -> None:
     table.loc[5, "age"] = "01.02.1999"
     with pytest.raises(PrivacyError, match="have another 'age' in a group: 1 group, 1"):
         aggopt.mask(table, asked)
+
+
+@pytest.mark.parametrize("published", ["drop", "group mean"])
+def test_a_weight_that_one_person_changed_shows_in_the_means(tmp_path, published):
+    """Means by weight move by one factor, so a changed weight gives a person away."""
+    first = people(60).assign(w=np.linspace(1, 2, 60).round(2))
+    second = first.copy()
+    second.loc[7, "w"] *= 1.1
+    first.to_csv(tmp_path / "one.csv", index=False)
+    second.to_csv(tmp_path / "two.csv", index=False)
+    weighed = {"roles": {**ROLES, "weight": "w"}, "weights": {"published": published}}
+    aggopt.mask(tmp_path / "one.csv", job(**weighed)).write(tmp_path / "a.csv")
+    with pytest.raises(PrivacyError, match="'w'"):
+        aggopt.mask(tmp_path / "two.csv", job(kept(tmp_path), **weighed))
+    release = aggopt.mask(
+        tmp_path / "two.csv", job(kept(tmp_path, "hold back"), **weighed)
+    )
+    assert release.wave.held > 0
+
+
+def test_a_comparison_counts_weights_that_are_not_published(tmp_path):
+    first = people(60).assign(w=np.linspace(1, 2, 60).round(2))
+    second = first.assign(w=first["w"].where(first.index != 7, 2.5))
+    weighed = {"roles": {**ROLES, "weight": "w"}, "weights": {"published": "drop"}}
+    tables = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    releases = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for table, path, to in zip((first, second), tables, releases, strict=True):
+        table.to_csv(path, index=False)
+        aggopt.mask(path, job(**weighed)).write(to)
+    manifests = [to.with_suffix(".manifest.json") for to in releases]
+    (pair,) = compare_releases(releases, tables, manifests, person="name").changes
+    assert "'w'" in str(pair.changes)

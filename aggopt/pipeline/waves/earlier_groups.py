@@ -25,8 +25,8 @@ from aggopt.pipeline.waves.wave import (
     find_changed,
     find_k,
     find_lacking,
+    influential_in_both,
     is_filled,
-    published_in_both,
 )
 from aggopt.pipeline.waves.wave_plan import choose_kept_records
 from aggopt.release.audit.changes import NOT_THERE, Changes
@@ -127,7 +127,7 @@ def read_wave(job: Job, table: Table) -> Wave | None:
     key = Path(how.keep_groups)
     groups = _groups(key)
     rows, before = _rows(how, Path(how.earlier), groups, job, table)
-    names = published_in_both(key, job, before.column_names)
+    names = influential_in_both(key, job, before.column_names)
     for name in table.clocks.keys() & names:
         spelled = nw.from_native(before[name], series_only=True)
         dates = dated(spelled, table.clocks[name].format)

@@ -65,14 +65,12 @@ class LinkedTables:
     def changed(
         self, one: int, other: int, jobs: Sequence[Job]
     ) -> tuple[tuple[str, ...], Bool]:
-        """Return the attributes that two waves publish, and who changed them, (p, f).
+        """Return the attributes that two waves depend on, and who changed them, (p, f).
 
         False of people who are not in both.
         """
         names = [
-            name
-            for name in jobs[one].released_roles.published
-            if name in jobs[other].released_roles.published
+            name for name in jobs[one].influential if name in jobs[other].influential
         ]
         at = {name: i for i, name in enumerate(self.people[one])}
         rows = np.array([at.get(name, NOT_THERE) for name in self.people[other]])

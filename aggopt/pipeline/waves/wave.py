@@ -166,17 +166,20 @@ def find_k(key: Path, groups: Labels) -> int:
     return int(np.unique(groups[groups >= 0], return_counts=True)[1].min())
 
 
-def published_in_both(key: Path, job: Job, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the attributes of which both releases publish values.
+def influential_in_both(key: Path, job: Job, columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the attributes that the published values of both releases depend on.
 
+    A weight or a request counts even if it is dropped: a group's mean shows its change.
     Of an earlier release without a manifest all columns of its table count.
     """
     manifest = manifest_beside(key)
     roles = (
         None if manifest is None else read_manifest_or_none(manifest, "job", "roles")
     )
-    earlier = Roles(**roles).published if isinstance(roles, dict) else columns
-    names = job.released_roles.published
+    earlier = columns
+    if isinstance(roles, dict):
+        earlier = (*Roles(**roles).published, *Roles(**roles).wish)
+    names = job.influential
     return tuple(name for name in names if name in earlier and name in columns)
 
 
