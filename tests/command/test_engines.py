@@ -194,7 +194,8 @@ def test_what_reads_one_file_refuses_parts_and_says_what_to_do(
     code, _, errors = aggopt(*words)
     assert code == 2
     assert (
-        f"{words[1]} names the parts of a table, and one file is to be read." in errors
+        f"'{words[1]}' is a folder or pattern of files; this command reads one file."
+        in errors
     )
     assert fix in errors.replace("\n", " ")
 
@@ -202,7 +203,7 @@ def test_what_reads_one_file_refuses_parts_and_says_what_to_do(
 def test_a_folder_is_not_repeated_by_the_command_which_says_how_it_is(here, aggopt):
     code, _, errors = aggopt("repeat", "manifest.json", "in", "--out", "again.csv")
     assert code == 2
-    assert "in names the parts of a table" in errors
+    assert "'in' is a folder or pattern of files" in errors
     assert 'aggopt.mask(folder, job, out="again", secret=...)' in errors
 
 
@@ -210,4 +211,4 @@ def test_a_released_folder_is_not_assessed(here, aggopt):
     words = ["assess", "in/in-0.parquet", "in", "job.toml"]
     code, _, errors = aggopt(*words)
     assert code == 2
-    assert "in names the parts of a table" in errors
+    assert "'in' is a folder or pattern of files" in errors

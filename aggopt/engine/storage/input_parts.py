@@ -192,7 +192,8 @@ def require_one_file(path: Path, fix: str) -> None:
     """
     if is_folder_or_pattern(path):
         raise TableError(
-            f"{path} names the parts of a table, and one file is to be read.", fix=fix
+            f"'{path}' is a folder or pattern of files; this command reads one file.",
+            fix=fix,
         )
 
 
