@@ -13,9 +13,10 @@ import pytest
 import aggopt
 from aggopt.aggregate.categories._beside import values_of
 from aggopt.command.readiness import refused
-from aggopt.data.readers.read import read_file
+from aggopt.data.readers.read import read_as_text, read_file
 from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError
+from aggopt.job._section import Input
 from aggopt.pipeline.validate.cross_table_columns import read_cross_table_columns
 
 N = 60
@@ -125,7 +126,8 @@ def test_columns_without_levels_are_refused_before_work(
         with pytest.raises(error, match=words):
             aggopt.mask(source, asked(), progress=lambda s, _, b=begun: b.append(s))
         assert set(begun) == {"read"}
-    assert isinstance(refused(tmp_path / "a.csv", asked()), error)
+    path = tmp_path / "a.csv"
+    assert isinstance(refused(path, read_as_text(path, Input()), asked()), error)
 
 
 def test_levels_are_of_the_records_that_have_the_category() -> None:

@@ -9,7 +9,9 @@ import aggopt
 from aggopt.aggregate import p3m
 from aggopt.command.policies import _suppressed
 from aggopt.data.context.strata import RecordStrata
+from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError, InfeasibleInputError
+from aggopt.job._section import Input
 from aggopt.missing import patterns
 from aggopt.pipeline.partition.strata import require_none_of
 
@@ -44,7 +46,9 @@ def test_each_stratum_has_patterns_of_its_own(tmp_path):
     proof = release.blocks[0].certificate
     assert 0 < proof.bound <= proof.objective
     frame.to_csv(tmp_path / "in.csv", index=False)
-    assert _suppressed(tmp_path / "in.csv", within(**KEEP)) == suppressed
+    path = tmp_path / "in.csv"
+    table = read_as_text(path, Input())
+    assert _suppressed(path, table, within(**KEEP)) == suppressed
 
 
 def test_holes_are_filled_within_each_stratum():

@@ -9,6 +9,7 @@ import aggopt
 from aggopt.command.readiness import obstacles, refused
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError
+from aggopt.job._section import Input
 from aggopt.pipeline.review.review_release import review_release
 
 QUASI = ["age", "income", "height", "rooms"]  # of both kinds, mixed
@@ -174,9 +175,12 @@ def test_what_varies_within_a_unit_is_refused_and_checked(tmp_path):
     assert "'age'" not in error.value.problem
     path = tmp_path / "in.csv"
     members().to_csv(path, index=False)
-    assert refused(path, both()) is None
+    assert refused(path, read_as_text(path, Input()), both()) is None
     varying().to_csv(path, index=False)
-    assert refused(path, both()).problem == error.value.problem
+    assert (
+        refused(path, read_as_text(path, Input()), both()).problem
+        == error.value.problem
+    )
     found = obstacles(path, read_as_text(path, both().input), both())
     assert error.value.problem in [each.problem for each in found]
 
