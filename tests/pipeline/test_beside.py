@@ -16,7 +16,6 @@ from aggopt.command.readiness import refused
 from aggopt.data.readers.read import read_as_text, read_file
 from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError
-from aggopt.job._section import Input
 from aggopt.pipeline.validate.cross_table_columns import read_cross_table_columns
 
 N = 60
@@ -127,7 +126,8 @@ def test_columns_without_levels_are_refused_before_work(
             aggopt.mask(source, asked(), progress=lambda s, _, b=begun: b.append(s))
         assert set(begun) == {"read"}
     path = tmp_path / "a.csv"
-    assert isinstance(refused(path, read_as_text(path, Input()), asked()), error)
+    table = read_as_text(path, asked().input)
+    assert isinstance(refused(path, table, asked()), error)
 
 
 def test_levels_are_of_the_records_that_have_the_category() -> None:

@@ -9,7 +9,6 @@ import aggopt
 from aggopt.command.readiness import obstacles, refused
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError
-from aggopt.job._section import Input
 from aggopt.pipeline.review.review_release import review_release
 
 QUASI = ["age", "income", "height", "rooms"]  # of both kinds, mixed
@@ -175,10 +174,10 @@ def test_what_varies_within_a_unit_is_refused_and_checked(tmp_path):
     assert "'age'" not in error.value.problem
     path = tmp_path / "in.csv"
     members().to_csv(path, index=False)
-    assert refused(path, read_as_text(path, Input()), both()) is None
+    assert refused(path, read_as_text(path, both().input), both()) is None
     varying().to_csv(path, index=False)
     assert (
-        refused(path, read_as_text(path, Input()), both()).problem
+        refused(path, read_as_text(path, both().input), both()).problem
         == error.value.problem
     )
     found = obstacles(path, read_as_text(path, both().input), both())
