@@ -227,9 +227,9 @@ def test_processes_that_always_die_are_given_up(known, monkeypatch):
 @pytest.mark.slow
 def test_processes_end_with_the_one_that_began_them(tmp_path):
     words = (
-        "import time\nfrom aggopt.engine.executors.local import Processes\n"
+        "import time\nfrom aggopt.engine.executors.local import ProcessExecutor\n"
         "if __name__ == '__main__':\n"
-        "    pool = Processes(1)._running()\n"
+        "    pool = ProcessExecutor(1)._running()\n"
         "    pool.submit(time.sleep, 0).result()\n"
         "    print(next(iter(pool._processes)), flush=True)\n"
         "    time.sleep(600)\n"
