@@ -71,7 +71,7 @@ def decode_dictionary(column: Any) -> Any:
 
 
 def to_plain_column(column: Any) -> Any:
-    """Return an Arrow column as `without_dictionary`, or refuse one that is nested."""
+    """Return an Arrow column as `decode_dictionary`, or refuse one that is nested."""
     import pyarrow as pa
 
     column = decode_dictionary(column)

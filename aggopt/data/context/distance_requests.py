@@ -57,7 +57,7 @@ def resolve_category_request(wish: Any, table: Table, name: str) -> dict[str, Fl
     Raises
     ------
     JobError
-        As `resolved`; or it is relative to a mean, which categories have not.
+        As `resolve_request`; or it is relative to a mean, which categories have not.
     """
     names = tuple(table.domains)
     inner = wish.attributes.values() if isinstance(wish, ByAttribute) else [wish]

@@ -76,7 +76,10 @@ class Values:
 
     @classmethod
     def of(cls, column: nw.Series[Any], entry: Entry) -> "Values":
-        """Return the values of a column; raises as `entries_of` and `require_apart`."""
+        """Return the values of a column.
+
+        It raises as `list_entries` and `require_apart`.
+        """
         which, there = pd.factorize(list_entries(column), use_na_sentinel=False)
         distinct = np.empty(len(there), dtype=object)
         distinct[:] = [entry(found) for found in there]

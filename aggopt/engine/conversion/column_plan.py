@@ -76,7 +76,7 @@ def plan_columns(
     Raises
     ------
     TableError
-        As `types_of`; or no column has one of these names.
+        As `find_declared_types`; or no column has one of these names.
     """
     said = _declared_types(found, job, numbers)
     as_it_is = job is not None

@@ -36,7 +36,7 @@ class PublishedMoments:
     def of(cls, paths: Sequence[Path], n: int) -> "PublishedMoments | None":
         """Return the moments of blocks of n records; None if all values are kept.
 
-        Each block's moments are as from `moments_of`.
+        Each block's moments are as from `block_moments`.
         """
         held = [load_arrays(path) for path in paths]
         counts = sum(each.pop("count") for each in held)

@@ -70,7 +70,7 @@ def save_arrays(to: Path, **arrays: Any) -> None:
 
 
 def load_arrays(path: Path, *names: str) -> dict[str, Any]:
-    """Return arrays that `save` wrote: the named ones only, or all."""
+    """Return arrays that `save_arrays` wrote: the named ones only, or all."""
     with np.load(path, allow_pickle=False) as held:
         return {name: held[name] for name in names or held.files}
 

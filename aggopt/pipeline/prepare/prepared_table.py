@@ -47,8 +47,8 @@ def prepare_table(table: Table, job: Job) -> PreparedTable:
     Raises
     ------
     TableError, JobError, InfeasibleInputError
-        As `by_unit`, `stratified`, `weights_in` and `Table.encoded`; or there are fewer
-        than k records.
+        As `collapse_units`, `stratify`, `read_sampling_weights` and `Table.encoded`;
+        or the table has fewer than k records.
     """
     table, units = collapse_units(table, job)
     table, strata = stratify(table, job)

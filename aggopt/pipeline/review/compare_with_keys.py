@@ -56,7 +56,7 @@ def compare_releases(
     ------
     JobError
         There are not two releases or more, and as many manifests; or several tables and
-        no person, or one and a person; or as `Waves`.
+        no person, or one and a person; or as `LinkedTables`.
     TableError
         A file cannot be used, or is not what its manifest describes; or releases are of
         different tables, and these are not named.

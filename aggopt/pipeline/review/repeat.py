@@ -43,7 +43,7 @@ class ReleaseRecipe:
             It cannot be read, or is not a manifest, or has entries that no release
             writes.
         UntrustedCodeError, RepeatError
-            As `with_trusted_code`.
+            As `attach_trusted_code`.
         """
         require_regular(path)
         try:

@@ -96,7 +96,7 @@ def require_earlier_groups(
     strata: RecordStrata | None,
     units: RecordUnits | None = None,
 ) -> None:
-    """Refuse now a key that is not of these records; as `with_earlier_groups`.
+    """Refuse now a key that is not of these records; as `add_earlier_groups`.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def require_earlier_groups(
 def read_wave(job: Job, table: Table) -> Wave | None:
     """Return the table beside that of the earlier release; None without a person.
 
-    Raises as `with_earlier_groups`.
+    Raises as `add_earlier_groups`.
     """
     how = job.partition
     if not isinstance(how, EarlierGroups) or how.earlier is None:

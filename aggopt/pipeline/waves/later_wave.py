@@ -39,7 +39,7 @@ def read_later_wave(table: Table, job: Job) -> tuple[Table, LaterWave | None]:
     Raises
     ------
     JobError, TableError
-        As `wave_of`; or records of such a table are not held back.
+        As `read_wave`; or records of such a table are not held back.
     PrivacyError
         Fewer than k could be published, or nobody of the earlier release.
     """

@@ -157,7 +157,7 @@ def place_records(
     """Return the group of each record (n,), and how good the places of parts are.
 
     New records join by k, and groups with few changes others of their cell (n,), at the
-    least loss; see `kept_records`.  The certificate is None where nothing was to be
+    least loss; see `choose_kept_records`.  The certificate is None if nothing was to be
     placed.
     """
     part, data = _data(wave, scale_records(records), cells)

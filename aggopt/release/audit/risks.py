@@ -100,7 +100,7 @@ def measure_risks(original: Table, released: Table, job: Job) -> RiskMeasures | 
 
 
 def require_risk(table: Table, job: Job) -> None:
-    """Refuse now what `risks_of` would refuse of a table once it is masked."""
+    """Refuse now what `measure_risks` would refuse of a table once it is masked."""
     read_weight_column(table, job.risk.by(job.roles).weight, job)
     if job.risk.suda is not None:
         checked_size(job.risk.suda, len(job.roles.combination))
