@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -15,7 +16,8 @@ import numpy as np
 from aggopt.core.compile_time import compile_time
 from aggopt.core.safe_path import exclude_working_directory
 from aggopt.core.types import F64
-from aggopt.errors import JobError
+from aggopt.engine.executors.local import kill_processes
+from aggopt.errors import EngineError, JobError
 
 PROCESSES = 2
 LARGE = 6000  # records from which trees and forests serve: others need none
@@ -158,6 +160,8 @@ def compiled() -> Iterator[tuple[float, str, int]]:
     ------
     JobError
         There is no folder that compiled kernels could be kept in.
+    EngineError
+        A process ended before its call did.
     """
     names = list(calls())
     with (
@@ -168,6 +172,13 @@ def compiled() -> Iterator[tuple[float, str, int]]:
         try:
             for done, future in enumerate(as_completed(made), 1):
                 yield done / len(names), made[future], future.result()
+        except BrokenProcessPool:
+            kill_processes(pool)
+            raise EngineError(
+                "A process ended before its kernels were compiled.",
+                fix="look whether the system ended it for want of memory, and call "
+                "warm-up again: kernels compiled so far are kept.",
+            ) from None
         finally:
             pool.shutdown(cancel_futures=True)
 

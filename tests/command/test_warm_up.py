@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from refusals import refused
 from rich.console import Console
 
 from aggopt import partition
@@ -15,7 +16,7 @@ from aggopt.aggregate._registry import AGGREGATORS
 from aggopt.command import console, warm_up
 from aggopt.command.console import COMPILING
 from aggopt.core.compile_time import compile_time
-from aggopt.errors import JobError
+from aggopt.errors import EngineError, JobError
 
 WITHOUT = {"correlated_blocks", "in_blocks", "recommend"}  # no kernels of their own
 
@@ -198,3 +199,16 @@ def test_after_warm_up_no_job_of_an_office_compiles(tmp_path):
     masked = [sys.executable, "-c", OFFICE.format(benchmarks=benchmarks)]
     ended = subprocess.run(masked, check=True, env=kept, capture_output=True, text=True)
     assert ended.stdout == "0\n"
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_too_early_is_an_error_with_advice(monkeypatch):
+    monkeypatch.setattr(warm_up, "calls", lambda: {1: None})
+    monkeypatch.setattr(warm_up, "_compiled_by", os._exit)
+    with refused(
+        "A process ended before its kernels were compiled.",
+        "look whether the system ended it for want of memory, and call warm-up "
+        "again: kernels compiled so far are kept.",
+        EngineError,
+    ):
+        list(warm_up.compiled())

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor as Threads
 from multiprocessing import active_children
@@ -170,6 +171,20 @@ class Dying:
         return self.pool
 
 
+class Deaf(Dying):
+    """A pool of two processes: one dies, the other ignores SIGTERM and works on."""
+
+    def __call__(self, *args, **how):
+        pool = POOL(2, *args[1:], **how)
+        pool.submit(signal.signal, signal.SIGTERM, signal.SIG_IGN).result()
+        (deaf,) = pool._processes
+        for _ in range(2):
+            pool.submit(time.sleep, 3600)
+        (other,) = set(pool._processes) - {deaf}
+        os.kill(other, signal.SIGKILL)
+        return pool
+
+
 POOL = engines.ProcessPoolExecutor
 
 
@@ -212,8 +227,9 @@ def test_two_processes_and_a_killed_one_give_the_same_bytes(tmp_path, monkeypatc
 
 
 @pytest.mark.slow
-def test_processes_that_always_die_are_given_up(known, monkeypatch):
-    monkeypatch.setattr(engines, "ProcessPoolExecutor", Dying(engines.TRIES))
+@pytest.mark.parametrize("kind", [Dying, Deaf])
+def test_processes_that_always_die_are_given_up(known, monkeypatch, kind):
+    monkeypatch.setattr(engines, "ProcessPoolExecutor", kind(engines.TRIES))
     with refused(
         "Step 'describe': processes ended 3 times before their tasks did.",
         'in a script, call aggopt under if __name__ == "__main__", as each process '

@@ -112,7 +112,7 @@ class ProcessExecutor(LocalExecutor):
                 self._rest(step, left, known, done, on_progress)
                 return [done[number] for number in range(count)]
             except BrokenProcessPool:
-                self.close()
+                self._kill()
         raise EngineError(
             f"Step {step!r}: processes ended {TRIES} times before their tasks did.",
             fix='in a script, call aggopt under if __name__ == "__main__", as each '
@@ -142,8 +142,6 @@ class ProcessExecutor(LocalExecutor):
                     done[asked[future]] = future.result()
                 running = sum_shares(known.parent, (asked[each] for each in left))
                 on_progress((len(done) + running) / count)
-        except BrokenProcessPool:  # which ends all of them by itself
-            raise
         except BaseException:  # before anyone removes the folder that they write to
             self._kill()
             raise
@@ -158,9 +156,7 @@ class ProcessExecutor(LocalExecutor):
     def _kill(self) -> None:
         """End the processes at once: a task may take long, and leaves nothing half."""
         if self._pool is not None:
-            # Python 3.14 has kill_workers for this.
-            for process in list(self._pool._processes.values()):
-                process.kill()
+            kill_processes(self._pool)
         self.close()
 
     def close(self) -> None:
@@ -168,6 +164,17 @@ class ProcessExecutor(LocalExecutor):
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
+
+
+def kill_processes(pool: ProcessPoolExecutor) -> None:
+    """Kill all processes of a pool, so that its shutdown returns.
+
+    A pool that has lost a process ends the others itself, by SIGTERM.  It misses a
+    process that starts at this moment and one that ignores the signal, and then
+    waits for them forever.
+    """
+    for process in list(pool._processes.values()):  # Python 3.14 has kill_workers
+        process.kill()
 
 
 def _start_worker() -> None:
