@@ -18,10 +18,10 @@ from aggopt.partition import (
     optimal,
     univariate,
 )
-from aggopt.privacy._models.t_closeness import Closeness
-from aggopt.privacy._ordered import Ordered
+from aggopt.privacy.models.t_closeness import Closeness
+from aggopt.privacy.ordered_attribute import Ordered
 from aggopt.repair import closeness
-from aggopt.repair._merge_until_satisfied import certify_groups, merge_until_satisfied
+from aggopt.repair.merge_until_satisfied import certify_groups, merge_until_satisfied
 from aggopt.solvers import SOLVERS, Certificate, Status
 
 ROUNDING, NOTHING = 1e-9, 1e-12  # relative; standardised units

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from aggopt.data.readers.read import read_file
 from aggopt.job import Input
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 
 RECORDS = {".csv": 500_000, ".parquet": 500_000, ".sav": 50_000, ".dta": 50_000}
 RECORDS |= {".xlsx": 20_000}

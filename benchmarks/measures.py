@@ -24,7 +24,7 @@ from scipy.spatial.distance import cdist
 import aggopt
 from aggopt.measure import MEASURES, assess
 from aggopt.measure._pair import Pair
-from aggopt.measure._registry import TypedComparison
+from aggopt.measure.registry import TypedComparison
 
 K = 5
 

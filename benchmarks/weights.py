@@ -24,7 +24,7 @@ from rich.table import Table
 from aggopt import aggregate
 from aggopt.core.standardise import Scale
 from aggopt.partition import local_search
-from aggopt.partition._shared.sse import compute_sse
+from aggopt.partition.shared.sse import compute_sse
 
 K = 5
 CENSUS, TESTDATA = "census", "testdata, household_weights"

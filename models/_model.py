@@ -19,7 +19,7 @@ class Model(Method):
     Attributes
     ----------
     kind
-        The class of its problems, one of `aggopt.solvers._solver.CLASSES`.
+        The class of its problems, one of `aggopt.solvers.solver.CLASSES`.
     languages
         Languages in which `build` declares the model.
     data

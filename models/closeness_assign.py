@@ -53,7 +53,7 @@ from aggopt.errors import InfeasibleInputError, require_known
 from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
 from aggopt.models._pairs import Pairs
-from aggopt.privacy._ordered import Ordered
+from aggopt.privacy.ordered_attribute import Ordered
 
 LANGUAGES = ("cvxpy", "pyomo")
 LARGEST = 30  # records; solvers take minutes from half as many

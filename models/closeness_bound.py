@@ -39,7 +39,7 @@ from aggopt.core.validation import Floats, is_whole
 from aggopt.errors import JobError, TableError, UnknownNameError
 from aggopt.models._constraints import labelled
 from aggopt.models._model import Model
-from aggopt.privacy._distance import threshold
+from aggopt.privacy.distance import threshold
 
 LANGUAGES = ("cvxpy",)  # Pyomo has no semidefinite matrices
 SAFE = 1e-9  # of the bound, for the rounding of eigenvalues

@@ -48,8 +48,8 @@ from aggopt.core.validation import (
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
-from aggopt.privacy._distance import starts_of
-from aggopt.privacy._ordered import Ordered
+from aggopt.privacy.distance import starts_of
+from aggopt.privacy.ordered_attribute import Ordered
 
 LANGUAGES = ("cvxpy", "pyomo")
 SHARES = ("whole", "any")

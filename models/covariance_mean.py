@@ -37,14 +37,14 @@ import numpy as np
 from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError
 from aggopt.models._constraints import labelled
-from aggopt.models._joint import (
+from aggopt.models._model import Model
+from aggopt.models.joint import (
     Records,
     keep_in_pyomo,
     kept_in_cvxpy,
     moments_missed,
     read,
 )
-from aggopt.models._model import Model
 
 LANGUAGES = ("cvxpy", "pyomo")
 EPS = 2.220446049250313e-16  # one unit in the last place of 1

@@ -47,7 +47,9 @@ import numpy as np
 
 from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError, require_known
-from aggopt.models._choice import (
+from aggopt.models._constraints import amounts, labelled, off_whole
+from aggopt.models._model import Model
+from aggopt.models.category_choice import (
     Choice,
     counted,
     keep_in_pyomo,
@@ -55,9 +57,7 @@ from aggopt.models._choice import (
     released,
     require_table,
 )
-from aggopt.models._choice import categories as categories
-from aggopt.models._constraints import amounts, labelled, off_whole
-from aggopt.models._model import Model
+from aggopt.models.category_choice import categories as categories
 
 LANGUAGES = ("cvxpy", "pyomo")
 SHARES = ("whole", "any")

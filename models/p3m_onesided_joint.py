@@ -44,15 +44,15 @@ from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError
 from aggopt.models import p3m_joint, p3m_onesided
 from aggopt.models._constraints import labelled
-from aggopt.models._joint import centroids
 from aggopt.models._joint_demands import Demanded, Interval
-from aggopt.models._joint_wishes import (
+from aggopt.models._model import Model
+from aggopt.models.joint import centroids
+from aggopt.models.joint_wishes import (
     SquaredWishes,
     add_rows_in_pyomo,
     missed_rows,
     rows_in_cvxpy,
 )
-from aggopt.models._model import Model
 
 LANGUAGES = ("cvxpy", "pyomo")
 

@@ -47,14 +47,14 @@ from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError
 from aggopt.models import satisfaction
 from aggopt.models._constraints import labelled, off_whole
-from aggopt.models._joint import centroids
-from aggopt.models._joint_wishes import (
+from aggopt.models._model import Model
+from aggopt.models.joint import centroids
+from aggopt.models.joint_wishes import (
     JointWishes,
     add_rows_in_pyomo,
     missed_rows,
     rows_in_cvxpy,
 )
-from aggopt.models._model import Model
 from aggopt.models.satisfaction import TOUCH
 
 LANGUAGES = ("cvxpy", "pyomo")

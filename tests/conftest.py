@@ -25,7 +25,8 @@ from aggopt.command import cli, console
 from aggopt.core import guardian
 from aggopt.core.worker import inside
 from aggopt.release import manifest
-from aggopt.solvers import SOLVERS, _pool
+from aggopt.solvers import SOLVERS
+from aggopt.solvers import process_pool as _pool
 
 # A slow machine fails no law: examples have no deadline, and may be drawn slowly.
 settings.register_profile(

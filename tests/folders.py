@@ -10,7 +10,7 @@ import pandas as pd
 import aggopt
 from aggopt import Job
 from aggopt.engine.run import set_block_partition
-from aggopt.partition._shared.result import Block, Partition
+from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.mask import release_partitioned
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import Partitions

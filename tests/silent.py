@@ -11,9 +11,9 @@ from aggopt.checks._model import LIMIT, TriedModel
 from aggopt.command import cli
 from aggopt.models import MODELS
 from aggopt.solvers import SOLVERS, solve
-from aggopt.solvers._child import answer_apart
-from aggopt.solvers._pool import inside
-from aggopt.solvers._solver import CLASSES, Solver
+from aggopt.solvers.child_process import answer_apart
+from aggopt.solvers.process_pool import inside
+from aggopt.solvers.solver import CLASSES, Solver
 
 MARK = "--- "
 

@@ -17,7 +17,7 @@ from aggopt.experiments.published import PublishedCell, PublishedTable
 from aggopt.experiments.reproduce import Reproduced
 from aggopt.experiments.sweep import SweepPoint
 from aggopt.partition._recommend import Recommendation
-from aggopt.partition._shared.result import Partition
+from aggopt.partition.shared.result import Partition
 from aggopt.repair import closeness
 from aggopt.solvers import Outcome, Status
 

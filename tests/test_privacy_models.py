@@ -9,10 +9,10 @@ from tables import promising, salaried, smallest
 import aggopt
 from aggopt import privacy
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.privacy._exact import Numbers
-from aggopt.privacy._model import REQUIREMENTS
-from aggopt.privacy._models.epsilon_m import Proximity
-from aggopt.repair._merge_until_satisfied import merge_until_satisfied
+from aggopt.privacy.exact_order import Numbers
+from aggopt.privacy.model import REQUIREMENTS
+from aggopt.privacy.models.epsilon_m import Proximity
+from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
 
 def paid(n=60):

@@ -15,13 +15,13 @@ from aggopt import Job
 from aggopt.aggregate import AGGREGATORS
 from aggopt.command.cli import app
 from aggopt.job._choices import methods
-from aggopt.job._earlier import KEPT
+from aggopt.job.earlier_section import KEPT
 from aggopt.models import MODELS
 from aggopt.partition import PARTITIONERS
-from aggopt.privacy._model import REQUIREMENTS
-from aggopt.repair._registry import REPAIRS
+from aggopt.privacy.model import REQUIREMENTS
+from aggopt.repair.registry import REPAIRS
 from aggopt.solvers import SOLVERS
-from aggopt.solvers._solver import CLASSES
+from aggopt.solvers.solver import CLASSES
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

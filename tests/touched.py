@@ -42,7 +42,7 @@ def untouched_packages(modules: set[str]) -> list[str]:
 
 def pytest_runtest_teardown() -> None:
     """Add what the process of the last solver has imported."""
-    pool = sys.modules.get("aggopt.solvers._pool")
+    pool = sys.modules.get("aggopt.solvers.process_pool")
     if pool and pool._pool.idle and pool._pool.idle[-1].is_fit:
         modules = pool.call(imported_modules, solver="none", limit=None)
         imported.update(modules)

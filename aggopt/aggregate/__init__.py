@@ -2,36 +2,34 @@
 
 from typing import Any
 
-from aggopt.aggregate._aggregation import Aggregation as Aggregation
-from aggopt.aggregate._margin import with_margins as with_margins
 from aggopt.aggregate._mean import mean as mean
 from aggopt.aggregate._median import median as median
 from aggopt.aggregate._p3m import p3m as p3m
 from aggopt.aggregate._p3m_onesided import p3m_onesided as p3m_onesided
-from aggopt.aggregate._registry import AGGREGATORS as AGGREGATORS
-from aggopt.aggregate._registry import Aggregator as Aggregator
 from aggopt.aggregate._satisfaction import satisfaction as satisfaction
-from aggopt.aggregate.categories._frequencies import (
+from aggopt.aggregate.aggregation import Aggregation as Aggregation
+from aggopt.aggregate.categories.frequencies import (
     crossed_frequencies as crossed_frequencies,
 )
-from aggopt.aggregate.categories._frequencies import frequencies as frequencies
-from aggopt.aggregate.categories._medoids import medoids as medoids
-from aggopt.aggregate.categories._plurality import plurality as plurality
-from aggopt.aggregate.categories._published import (
+from aggopt.aggregate.categories.frequencies import frequencies as frequencies
+from aggopt.aggregate.categories.medoids import medoids as medoids
+from aggopt.aggregate.categories.plurality import plurality as plurality
+from aggopt.aggregate.categories.published import (
     PublishedCategories as PublishedCategories,
 )
-from aggopt.aggregate.categories._published import (
-    PublishedTogether as PublishedTogether,
-)
-from aggopt.aggregate.categories._published_loss import published_loss as published_loss
-from aggopt.aggregate.categories._registry import (
+from aggopt.aggregate.categories.published import PublishedTogether as PublishedTogether
+from aggopt.aggregate.categories.published_loss import published_loss as published_loss
+from aggopt.aggregate.categories.registry import (
     CATEGORY_AGGREGATORS as CATEGORY_AGGREGATORS,
 )
-from aggopt.aggregate.categories._registry import (
+from aggopt.aggregate.categories.registry import (
     CategoryAggregator as CategoryAggregator,
 )
-from aggopt.aggregate.categories._wish import wish as wish
-from aggopt.aggregate.own._by_model import by_model as by_model
+from aggopt.aggregate.categories.wish import wish as wish
+from aggopt.aggregate.own.by_model import by_model as by_model
+from aggopt.aggregate.registry import AGGREGATORS as AGGREGATORS
+from aggopt.aggregate.registry import Aggregator as Aggregator
+from aggopt.aggregate.secret_margins import with_margins as with_margins
 
 
 def __getattr__(name: str) -> Any:

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.aggregate._aggregation import Aggregation, column, scale_for, stacked
-from aggopt.aggregate._bounds import Bounds
+from aggopt.aggregate._distance_requests import Wanted, spread
 from aggopt.aggregate._numbers import numbers
-from aggopt.aggregate._shifted import ShiftOptions, shifted, solution
-from aggopt.aggregate._together import together
-from aggopt.aggregate._wishes import Wanted, spread
+from aggopt.aggregate.aggregation import Aggregation, column, scale_for, stacked
+from aggopt.aggregate.bounds import Bounds
+from aggopt.aggregate.joint_aggregation import together
+from aggopt.aggregate.shifted_means import ShiftOptions, shifted, solution
 from aggopt.core.progress import require_progress
 from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.standardise import Scale

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.aggregate._aggregation import Aggregation
-from aggopt.aggregate._keeping import STATISTICS, require_able
+from aggopt.aggregate.aggregation import Aggregation
+from aggopt.aggregate.kept_statistics import STATISTICS, require_able
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, check_vector, is_whole
 from aggopt.errors import JobError, naming, require_known

@@ -7,15 +7,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.aggregate._aggregation import Aggregation, by_attribute, group_means
-from aggopt.aggregate._bounds import Bounds, End
-from aggopt.aggregate._keeping import (
-    STATISTICS,
-    Keeping,
-    KeptApart,
-    Statistic,
-    require_kept,
-)
 from aggopt.aggregate._kept_apart import (
     Keep,
     Part,
@@ -25,8 +16,17 @@ from aggopt.aggregate._kept_apart import (
 )
 from aggopt.aggregate._mean_within import variance_within
 from aggopt.aggregate._numbers import numbers
-from aggopt.aggregate._registry import Aggregator
-from aggopt.aggregate._together import covariance_kept
+from aggopt.aggregate.aggregation import Aggregation, by_attribute, group_means
+from aggopt.aggregate.bounds import Bounds, End
+from aggopt.aggregate.joint_aggregation import covariance_kept
+from aggopt.aggregate.kept_statistics import (
+    STATISTICS,
+    Keeping,
+    KeptApart,
+    Statistic,
+    require_kept,
+)
+from aggopt.aggregate.registry import Aggregator
 from aggopt.core.compile_time import compile_time
 from aggopt.core.record_weights import (
     check_weights,

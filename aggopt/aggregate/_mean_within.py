@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.aggregate._aggregation import Aggregation
-from aggopt.aggregate._bounds import Bounds
-from aggopt.aggregate._shifted import ShiftOptions, solution
+from aggopt.aggregate.aggregation import Aggregation
+from aggopt.aggregate.bounds import Bounds
+from aggopt.aggregate.shifted_means import ShiftOptions, solution
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.models import Model, p3m, p3m_joint
-from aggopt.models._joint import Records
-from aggopt.models._within import ROUNDING, outside
+from aggopt.models.joint import Records
+from aggopt.models.value_bounds import ROUNDING, outside
 from aggopt.solvers import Certificate, choose
 
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.aggregate._aggregation import Aggregation, by_attribute, group_means
-from aggopt.aggregate._together import VARIANCE
+from aggopt.aggregate.aggregation import Aggregation, by_attribute, group_means
+from aggopt.aggregate.joint_aggregation import VARIANCE
 from aggopt.core.compile_time import compile_time
 from aggopt.core.plugins.function import UserFunction
 from aggopt.core.progress import Progress
@@ -17,7 +17,7 @@ from aggopt.core.types import F64, Labels
 from aggopt.core.validation import check_labellings, check_matrix
 from aggopt.errors import AggoptError, JobError
 from aggopt.solvers import Certificate, Claim, Status
-from aggopt.solvers._certificate import closed, size_of
+from aggopt.solvers.certificate import closed, size_of
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
-from aggopt.aggregate._aggregation import Aggregation
-from aggopt.aggregate._bounds import End
+from aggopt.aggregate._by_requests import Wishing, by_wishes
+from aggopt.aggregate._distance_requests import Wanted, Wish
 from aggopt.aggregate._kept_apart import Keep
-from aggopt.aggregate._registry import Aggregator
-from aggopt.aggregate._shifted import require_number
-from aggopt.aggregate._shifting import Squared
-from aggopt.aggregate._wished import Wishing, by_wishes
-from aggopt.aggregate._wishes import Wanted, Wish
+from aggopt.aggregate.aggregation import Aggregation
+from aggopt.aggregate.bounds import End
+from aggopt.aggregate.registry import Aggregator
+from aggopt.aggregate.shift_settings import Squared
+from aggopt.aggregate.shifted_means import require_number
 from aggopt.core.renamed import renamed
 from aggopt.core.validation import Floats
 from aggopt.models import p3m_onesided_joint

@@ -6,15 +6,15 @@ from typing import Any, Literal
 import numpy.typing as npt
 from pydantic import Field
 
-from aggopt.aggregate._aggregation import Aggregation
-from aggopt.aggregate._bounds import End
+from aggopt.aggregate._by_requests import Wishing, by_wishes
+from aggopt.aggregate._distance_requests import Wanted, Wish
 from aggopt.aggregate._kept_apart import Keep
-from aggopt.aggregate._registry import Aggregator
-from aggopt.aggregate._shifted import require_number
-from aggopt.aggregate._shifting import Shifting
-from aggopt.aggregate._wish_sections import Wish as WishSection
-from aggopt.aggregate._wished import Wishing, by_wishes
-from aggopt.aggregate._wishes import Wanted, Wish
+from aggopt.aggregate.aggregation import Aggregation
+from aggopt.aggregate.bounds import End
+from aggopt.aggregate.registry import Aggregator
+from aggopt.aggregate.request_sections import Wish as WishSection
+from aggopt.aggregate.shift_settings import Shifting
+from aggopt.aggregate.shifted_means import require_number
 from aggopt.core.renamed import renamed
 from aggopt.models import satisfaction_joint
 from aggopt.models.satisfaction import MODEL

@@ -10,9 +10,9 @@ from aggopt.core.memory import require_memory
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats
 from aggopt.models import univariate as model
-from aggopt.solvers._answer import Answer
-from aggopt.solvers._certificate import Status
-from aggopt.solvers._solver import Solver
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.certificate import Status
+from aggopt.solvers.solver import Solver
 
 BYTES = 40  # for each value, at the peak
 LARGE, SMALL = 490, -480  # exponents: 2**490 squared is finite, 2**-480 counts

@@ -9,9 +9,9 @@ from typing import Any
 
 from aggopt.core.compile_time import compile_time
 from aggopt.models import covariance_mean as model
-from aggopt.solvers._answer import Answer
-from aggopt.solvers._certificate import Status
-from aggopt.solvers._solver import Solver
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.certificate import Status
+from aggopt.solvers.solver import Solver
 
 
 def run(

@@ -16,12 +16,12 @@ from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.models import p3m as model
 from aggopt.models import p3m_joint
-from aggopt.solvers._answer import Answer
-from aggopt.solvers._certificate import Status
-from aggopt.solvers._ended import counted
-from aggopt.solvers._log import is_logged
-from aggopt.solvers._options import refused
-from aggopt.solvers._solver import Solver
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.certificate import Status
+from aggopt.solvers.options import refused
+from aggopt.solvers.solver import Solver
+from aggopt.solvers.solver_log import is_logged
+from aggopt.solvers.termination import counted
 
 _MEANING = {
     **{0: Status.LOCAL, 1: Status.UNPROVEN},

@@ -14,12 +14,12 @@ The package tests its own methods by these calls:
 On the command line: `aggopt check my_code.py`.
 """
 
-from aggopt.checks._law import Ending as Ending
-from aggopt.checks._law import Law as Law
-from aggopt.checks._law import LawBrokenError as LawBrokenError
-from aggopt.checks._law import NotTriedError as NotTriedError
-from aggopt.checks._law import Trial as Trial
-from aggopt.checks._law import Verdict as Verdict
 from aggopt.checks._run import checks_of as checks_of
 from aggopt.checks._run import parametrize_with_checks as parametrize_with_checks
 from aggopt.checks._run import report as report
+from aggopt.checks.law import Ending as Ending
+from aggopt.checks.law import Law as Law
+from aggopt.checks.law import LawBrokenError as LawBrokenError
+from aggopt.checks.law import NotTriedError as NotTriedError
+from aggopt.checks.law import Trial as Trial
+from aggopt.checks.law import Verdict as Verdict

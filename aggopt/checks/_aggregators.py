@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from aggopt.aggregate import Aggregation, Aggregator
 from aggopt.aggregate._own import OwnAggregator
-from aggopt.checks._law import laws, not_tried, refused, require
+from aggopt.checks.law import laws, not_tried, refused, require
 from aggopt.core.compile_time import compile_time
 from aggopt.core.plugins.loading import origin_of_object
 from aggopt.core.types import F64, I64

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.checks._law import not_tried
+from aggopt.checks.law import not_tried
 from aggopt.core.types import F64, I64
-from aggopt.privacy._distance import Distance
-from aggopt.privacy._exact import Numbers
-from aggopt.privacy._levels import levels_of
-from aggopt.privacy._metric import Metric
-from aggopt.privacy._model import OwnPrivacyModel, PrivacyModel
-from aggopt.privacy._own import OwnRequirement
-from aggopt.privacy._requirement import Requirement
+from aggopt.privacy.distance import Distance
+from aggopt.privacy.exact_order import Numbers
+from aggopt.privacy.metric import Metric
+from aggopt.privacy.model import OwnPrivacyModel, PrivacyModel
+from aggopt.privacy.requirement import Requirement
+from aggopt.privacy.user_model import OwnRequirement
+from aggopt.privacy.value_levels import levels_of
 
 NAME, UNIT = "pay", 4000  # of the attribute: its name, and what its values differ by
 N, LEVELS = 40, 8  # records, and how many different values they have

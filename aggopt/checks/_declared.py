@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.checks._law import require
+from aggopt.checks.law import require
 
 OF_VARIABLES = "of its variables"  # violations of domains, not of a constraint
 

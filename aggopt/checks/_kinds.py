@@ -9,13 +9,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from aggopt.checks._law import Law
+from aggopt.checks.law import Law
 from aggopt.core.plugins.loading import Origin, defined_names, origin_of_object
 from aggopt.core.registry import Method
 from aggopt.errors import JobError
-from aggopt.models._own import adopted
-from aggopt.privacy._model import REQUIREMENTS
-from aggopt.repair._registry import REPAIRS
+from aggopt.models.user_model import adopted
+from aggopt.privacy.model import REQUIREMENTS
+from aggopt.repair.registry import REPAIRS
 
 # by the class of a method: its name, its laws, and the form that they take
 KINDS = {

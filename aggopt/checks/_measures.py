@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.checks._law import laws, require
+from aggopt.checks.law import laws, require
 from aggopt.core.types import F64
 from aggopt.measure import Measure
 

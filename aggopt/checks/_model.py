@@ -12,16 +12,16 @@ from typing import Any, NamedTuple, get_type_hints
 import numpy as np
 
 from aggopt.checks import _declared as declared
-from aggopt.checks._law import not_tried
+from aggopt.checks.law import not_tried
 from aggopt.core.types import F64, I64
 from aggopt.errors import JobError, SolverError
 from aggopt.models import Model
-from aggopt.models._own import OwnModel
+from aggopt.models.user_model import OwnModel
 from aggopt.solvers import SOLVERS, Solver, choose, solve
-from aggopt.solvers._answer import Answer
-from aggopt.solvers._ask import answer
-from aggopt.solvers._certificate import Status
-from aggopt.solvers._solver import BRANCHING
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.certificate import Status
+from aggopt.solvers.run_solver import answer
+from aggopt.solvers.solver import BRANCHING
 
 TOUCH = 1e-5  # what solvers of integer programs allow themselves, where points count
 HELD = 1e-5  # what solvers leave of a constraint

@@ -1,7 +1,7 @@
 """Laws of a model's fallback and of its impossible data."""
 
-from aggopt.checks._law import not_tried, require
 from aggopt.checks._model import HELD, LIMIT, TriedModel
+from aggopt.checks.law import not_tried, require
 from aggopt.errors import AggoptError, JobError, SolverError
 from aggopt.solvers import choose, solve
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from aggopt.checks import _declared as declared
 from aggopt.checks import _model_ends as ends
-from aggopt.checks._law import laws, not_tried, refused, require
 from aggopt.checks._model import HELD, TriedModel, arrays, constraints_of
+from aggopt.checks.law import laws, not_tried, refused, require
 from aggopt.errors import AggoptError, UnknownNameError
-from aggopt.solvers._certificate import Status
-from aggopt.solvers._solver import BRANCHING, CLASSES
+from aggopt.solvers.certificate import Status
+from aggopt.solvers.solver import BRANCHING, CLASSES
 
 HEADINGS = ("Data", "Variables", "Minimise", "Subject to", "Class:", "Source:")
 CLEAR = 1e-3  # a clear violation

@@ -13,7 +13,7 @@ import pandas as pd
 from aggopt.checks._records import Case, K, cases, normal
 from aggopt.core.types import F64, Labels
 from aggopt.partition import Partitioner
-from aggopt.partition._registry import AttributeUse
+from aggopt.partition.registry import AttributeUse
 
 L, T = 2, 0.5  # required of methods that use a confidential attribute
 

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 
 from aggopt.checks import _loss, _weighing
-from aggopt.checks._law import laws, not_tried, refused, require
 from aggopt.checks._partitioner import L, T, TriedPartitioner, alike
 from aggopt.checks._records import K, edges
+from aggopt.checks.law import laws, not_tried, refused, require
 from aggopt.core.compile_time import compile_time
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.partition._registry import AttributeUse
+from aggopt.partition.registry import AttributeUse
 from aggopt.privacy import distinct_l, t_closeness
 
 LIMIT, SOON = 0.05, 5.0  # seconds allowed, and within which that is done

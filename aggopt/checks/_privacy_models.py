@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from aggopt.checks._attribute import UNIT, people, requirement
-from aggopt.checks._law import laws, not_tried, require
 from aggopt.checks._records import partitions
+from aggopt.checks.law import laws, not_tried, require
 from aggopt.core.types import I64, Labels
 from aggopt.errors import InfeasibleInputError
-from aggopt.privacy._model import PrivacyModel
-from aggopt.privacy._requirement import Requirement, members
-from aggopt.repair._merge_until_satisfied import merge_until_satisfied
+from aggopt.privacy.model import PrivacyModel
+from aggopt.privacy.requirement import Requirement, members
+from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
 SEEDS, ROUNDED = range(3), 1e-9  # what `found` may be off by where `broken` is exact
 FEW = (  # pays of seven records, in units

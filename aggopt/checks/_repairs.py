@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from aggopt.checks._attribute import UNIT, people, requirement
-from aggopt.checks._law import laws, not_tried, require
 from aggopt.checks._records import partitions
+from aggopt.checks.law import laws, not_tried, require
 from aggopt.core.compile_time import compile_time
 from aggopt.core.types import F64, I64, Labels
 from aggopt.partition import Partition, mdav
-from aggopt.partition._shared.scaling import scale_records
-from aggopt.partition._shared.sse import compute_sse
-from aggopt.privacy._model import OF_RECORDS, REQUIREMENTS
-from aggopt.privacy._requirement import Requirement
-from aggopt.repair._own import OwnRepair
-from aggopt.repair._registry import Repair, RepairInput
+from aggopt.partition.shared.scaling import scale_records
+from aggopt.partition.shared.sse import compute_sse
+from aggopt.privacy.model import OF_RECORDS, REQUIREMENTS
+from aggopt.privacy.requirement import Requirement
+from aggopt.repair.registry import Repair, RepairInput
+from aggopt.repair.user_repair import OwnRepair
 
 K, N = 3, 24  # few, as integer programs of all unions are solved
 FEW = (1, 1, 1, 2, 3, 4, 5)  # pays of seven records, in units: three of them alike
@@ -165,7 +165,7 @@ def _task(name: str) -> tuple[F64, Labels, Requirement]:
 
 def _satisfying(X: F64, labels: Labels, asked: Requirement) -> Labels:
     """Return groups that satisfy it: these, merged."""
-    from aggopt.repair._merge_until_satisfied import merge_until_satisfied
+    from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
     return merge_until_satisfied(X, labels, [asked])
 

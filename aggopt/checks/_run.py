@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from aggopt.checks._kinds import subjects_of
-from aggopt.checks._law import Ending, Trial, Verdict
+from aggopt.checks.law import Ending, Trial, Verdict
 from aggopt.errors import require_known
 
 

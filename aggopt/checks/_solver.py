@@ -9,13 +9,13 @@ import numpy as np
 
 from aggopt.checks import _declared as declared
 from aggopt.checks import _programs as programs
-from aggopt.checks._law import not_tried
 from aggopt.checks._model import TriedModel
+from aggopt.checks.law import not_tried
 from aggopt.models import MODELS
 from aggopt.solvers import Solver, solve
-from aggopt.solvers._answer import Answer
 from aggopt.solvers._solve import Outcome
-from aggopt.solvers._solver import CLASSES
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.solver import CLASSES
 
 LIMIT = 30.0  # seconds allowed to small programs
 NUMBERS = {"MIQP": 0.4}  # of a known program: others have 1

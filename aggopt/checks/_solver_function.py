@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.checks._law import require
 from aggopt.checks._model import LIMIT, TriedModel, standardised
+from aggopt.checks.law import require
 from aggopt.core.plugins.loading import origin_of_object
 from aggopt.errors import AggoptError
 from aggopt.models import MODELS, Model
-from aggopt.models._own import adopted as adopted_model
+from aggopt.models.user_model import adopted as adopted_model
 from aggopt.solvers import SOLVERS, Solver, Status
-from aggopt.solvers._answer import Answer
-from aggopt.solvers._ask import answer
-from aggopt.solvers._own import OwnSolving
-from aggopt.solvers._own import adopted as adopted_solver
-from aggopt.solvers._pool import is_here
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.process_pool import is_here
+from aggopt.solvers.run_solver import answer
+from aggopt.solvers.user_solver import OwnSolving
+from aggopt.solvers.user_solver import adopted as adopted_solver
 
 SHIFTING = ("p3m", "p3m_onesided", "satisfaction")  # models of a job's attribute
 

@@ -7,7 +7,6 @@ from math import isnan
 import numpy as np
 
 from aggopt.checks._interrupt import InterruptedTrialError, interrupted
-from aggopt.checks._law import laws, not_tried, refused, require
 from aggopt.checks._solver_function import (
     Posed,
     TriedSolverFunction,
@@ -16,10 +15,11 @@ from aggopt.checks._solver_function import (
     nothing_feasible,
     posed_by,
 )
+from aggopt.checks.law import laws, not_tried, refused, require
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import AggoptError
-from aggopt.solvers._answer import Answer
+from aggopt.solvers.answer import Answer
 
 SOON = 10.0  # seconds within which a short limit is kept
 NEAR = 1e-4  # of a known optimum

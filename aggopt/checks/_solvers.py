@@ -8,15 +8,15 @@ from typing import Any
 from aggopt.checks import _declared as declared
 from aggopt.checks import _programs as programs
 from aggopt.checks._interrupt import InterruptedTrialError, interrupted
-from aggopt.checks._law import laws, not_tried, refused, require
 from aggopt.checks._model import TriedModel
 from aggopt.checks._solver import LIMIT, NUMBERS, TriedSolver
+from aggopt.checks.law import laws, not_tried, refused, require
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import AggoptError, JobError
 from aggopt.models import MODELS
 from aggopt.solvers import Status
-from aggopt.solvers._solver import CLASSES
+from aggopt.solvers.solver import CLASSES
 
 SOON = 10.0  # seconds within which a short limit is kept
 NEAR = 1e-4  # of a known optimum
@@ -195,7 +195,7 @@ def bounds_of_models_hold(f: TriedSolver) -> None:
 def options_of_models_are_refused(f: TriedSolver) -> None:
     """An option that it does not have is refused, whatever model it is asked for."""
     f.require_here(classes=False)
-    from aggopt.solvers._answer import answer_here
+    from aggopt.solvers.answer import answer_here
 
     for name in f.models:
         model, data = MODELS[name], TriedModel.of(MODELS[name], {}, name).data

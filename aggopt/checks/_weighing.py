@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.checks._law import not_tried, require
 from aggopt.checks._partitioner import TriedPartitioner
 from aggopt.checks._records import normal, partitions
+from aggopt.checks.law import not_tried, require
 from aggopt.core.types import F64
 from aggopt.partition import Partition
-from aggopt.partition._registry import AttributeUse
-from aggopt.partition._shared.scaling import scale_records
-from aggopt.partition._shared.sse import compute_sse
+from aggopt.partition.registry import AttributeUse
+from aggopt.partition.shared.scaling import scale_records
+from aggopt.partition.shared.sse import compute_sse
 
 POWER = 1024.0  # of two: no weight is rounded by it
 TIMES = (1, 3, 1, 2, 5, 1, 2)  # as which each of seven records counts

@@ -80,7 +80,7 @@ def assess(
     as_json: AsJson = False,
 ) -> None:
     """Recount MASKED from its values and measure its risk and loss against TABLE."""
-    from aggopt.job._of_release import job_of_release
+    from aggopt.job.release_job import job_of_release
     from aggopt.pipeline.partition.partition_table import load_job
     from aggopt.pipeline.review.review_release import review_release
 
@@ -121,7 +121,7 @@ def risk(
     """
     from aggopt.command import show_risk
     from aggopt.job import Risk
-    from aggopt.job._of_release import job_of_release
+    from aggopt.job.release_job import job_of_release
     from aggopt.pipeline.partition.partition_table import load_job
     from aggopt.pipeline.review.original_risk import original_risk
     from aggopt.pipeline.review.review_release import review_release
@@ -185,7 +185,7 @@ def utility(
     regressions, tables of categories and weighted totals.
     """
     from aggopt.command import show_utility
-    from aggopt.job._of_release import job_of_release
+    from aggopt.job.release_job import job_of_release
     from aggopt.pipeline.partition.partition_table import load_job
     from aggopt.pipeline.review.utility import measure_utility
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from aggopt.command.policies import policies
+from aggopt.command.collect_errors import Obstacle, hides_names, obstacles, role_of
+from aggopt.command.missing_policies import policies
 from aggopt.command.proposal import said_of_formats
-from aggopt.command.readiness import Obstacle, hides_names, obstacles, role_of
 from aggopt.core.column_names import confusable_names, count_numeric_names
 from aggopt.core.memory import format_size
 from aggopt.core.plural import plural
@@ -29,9 +29,9 @@ from aggopt.encoding import AttributeType
 from aggopt.encoding._encode import said_of_codes
 from aggopt.errors import AggoptError
 from aggopt.job import AttributeSection, Job
-from aggopt.job._engine import Engine
-from aggopt.job._of_release import job_of_release
-from aggopt.job._roles import Roles
+from aggopt.job.engine_section import Engine
+from aggopt.job.release_job import job_of_release
+from aggopt.job.roles import Roles
 from aggopt.pipeline.partition.partition_table import load_job
 from aggopt.release.audit.risk_limits import unsure_limits
 from aggopt.release.files.csv import note_on_formulas

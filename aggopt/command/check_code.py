@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aggopt.checks._law import Verdict
+from aggopt.checks.law import Verdict
 from aggopt.core.plugins.loading import load_plugin
 from aggopt.core.plugins.trust import trust_files
 

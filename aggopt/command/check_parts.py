@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aggopt.command.check import Checked, with_roles
 from aggopt.command.check_confidential import require_comparable
-from aggopt.command.readiness import Obstacle
+from aggopt.command.collect_errors import Obstacle
 from aggopt.core.columns.values import REFUSE
 from aggopt.core.plural import plural
 from aggopt.data.readers.column_profile import ColumnProfile, describe_type
@@ -26,7 +26,7 @@ from aggopt.engine.supported_settings import (
 )
 from aggopt.errors import AggoptError
 from aggopt.job import Job
-from aggopt.job._of_release import job_of_release, names_engine
+from aggopt.job.release_job import job_of_release, names_engine
 from aggopt.pipeline.partition.partition_table import load_job
 
 NO_ENGINE = Obstacle(

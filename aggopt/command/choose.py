@@ -88,8 +88,8 @@ def choose(
     both have the points that are done.  Exit code 1 if a point fails, which is then a
     row that says why.
     """
-    from aggopt.experiments._choosing import Choosing
-    from aggopt.experiments._processes import require_jobs
+    from aggopt.experiments.processes import require_jobs
+    from aggopt.experiments.running_choice import Choosing
 
     files = _places(out, overwrite=overwrite, inputs=(table, job))
     require_jobs(jobs)
@@ -140,7 +140,7 @@ def _go_through(asked: Any, jobs: int, report: Callable[[str, float], None]) -> 
 
 def _write(found: Any, files: Sequence[Path], *, overwrite: bool) -> None:
     """Write page and table of the points that are done, if there are any."""
-    from aggopt.experiments._tidy_rows import written
+    from aggopt.experiments.tidy_rows import written
 
     if found.points:
         writers = found.page_writer(), found.csv_writer()
@@ -190,7 +190,7 @@ def _number(word: str, name: str) -> float | None:
 
 def _methods(stated: list[str]) -> list[Any]:
     """Return names of methods, and sections, files of code with their whole path."""
-    from aggopt.job._own import with_paths
+    from aggopt.job.user_code import with_paths
 
     here = Path.cwd()
     return [

@@ -26,17 +26,17 @@ from aggopt.command.arguments import (
 from aggopt.command.assessments import assess, compare, risk, utility
 from aggopt.command.causes import BY_SIGNAL, NO, code_of, help_of_codes
 from aggopt.command.choose import choose
-from aggopt.command.converting import convert
+from aggopt.command.common_options import Commands
+from aggopt.command.convert import convert
 from aggopt.command.engines import EngineName
 from aggopt.command.experiment import experiment
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
-from aggopt.command.exported import export, import_solution
+from aggopt.command.export import export, import_solution
 from aggopt.command.interrupt import EXIT, NO_RELEASE, interrupts
 from aggopt.command.log import log
-from aggopt.command.masking import mask, repeat
-from aggopt.command.quiet import Commands
+from aggopt.command.mask import mask, repeat
 from aggopt.command.report import report
-from aggopt.command.watch import watched
+from aggopt.command.signal_watchdog import watched
 from aggopt.core import dependencies
 from aggopt.core.plugins.loading import is_code_file
 from aggopt.errors import AggoptError, JobError

@@ -9,7 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from aggopt.command.policies import FILLED, REFUSED, Policy, proposed_policy
+from aggopt.command.collect_errors import Obstacle, dropped, obstacles
+from aggopt.command.missing_policies import FILLED, REFUSED, Policy, proposed_policy
 from aggopt.command.proposal import (
     WIDTH,
     Proposal,
@@ -18,7 +19,6 @@ from aggopt.command.proposal import (
     role_lines,
     type_lines,
 )
-from aggopt.command.readiness import Obstacle, dropped, obstacles
 from aggopt.command.template import template
 from aggopt.core.column_names import require_no_numbers
 from aggopt.core.plural import plural

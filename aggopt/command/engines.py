@@ -106,7 +106,7 @@ def _paths(release: "FolderRelease") -> dict[str, object]:
 
 def _shown(release: "FolderRelease") -> None:
     from aggopt.engine.reduce.measure_names import LOSS
-    from aggopt.solvers._certificate import HEADER, rows
+    from aggopt.solvers.certificate import HEADER, rows
 
     show.audit(release.audit)
     console.table(HEADER, rows(release.certificates))

@@ -7,7 +7,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from aggopt.partition._registry import PARTITIONERS, AttributeUse
+from aggopt.partition.registry import PARTITIONERS, AttributeUse
 
 EXPLAINED = ("method", "attributes", "time_limit", "solver", "options")
 KINDS = {int: "a whole number", float: "a number", str: "a name", dict: "a table"}

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
+from aggopt.command.collect_errors import Obstacle
 from aggopt.command.column_words import Words
-from aggopt.command.readiness import Obstacle
 from aggopt.core.plural import plural
 from aggopt.data.context.structure import Structure
 from aggopt.data.readers.column_profile import (

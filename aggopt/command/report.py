@@ -71,7 +71,7 @@ def report(
     from aggopt.pipeline.review.report_data import read_report_data
     from aggopt.release.files.output_paths import require_html
     from aggopt.release.files.staging import check_places
-    from aggopt.release.report.of_release import written
+    from aggopt.release.report.release_report import written
 
     if original is not None and private is not None:
         raise JobError(

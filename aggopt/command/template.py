@@ -12,9 +12,9 @@ from aggopt.command.proposal import COLUMN, WIDTH
 from aggopt.core.registry import Method
 from aggopt.data.readers.formats import release_ending
 from aggopt.job import Input
-from aggopt.partition._registry import PARTITIONERS
-from aggopt.privacy._model import REQUIREMENTS
-from aggopt.repair._registry import REPAIRS
+from aggopt.partition.registry import PARTITIONERS
+from aggopt.privacy.model import REQUIREMENTS
+from aggopt.repair.registry import REPAIRS
 
 _TEXT = """\
 # What aggopt does with {file}. Edit it, then run

@@ -57,7 +57,7 @@ Call = Callable[[], object]
 def calls() -> dict[str, Call]:
     """Return what compiles all kernels between them, the longest first."""
     from aggopt import aggregate, partition
-    from aggopt.aggregate._registry import AGGREGATORS
+    from aggopt.aggregate.registry import AGGREGATORS
 
     rng = np.random.default_rng(0)
     X, confidential, many = rng.random((60, 3)), rng.random(60), rng.random((LARGE, 3))
@@ -185,7 +185,7 @@ def compiled() -> Iterator[tuple[float, str, int]]:
 
 def kept_instead() -> Path | None:
     """Return where kernels are kept if NUMBA_CACHE_DIR names a folder of no use."""
-    from aggopt.partition._merge.kernels import merge_groups
+    from aggopt.partition.merge.kernels import merge_groups
 
     kernel: Any = merge_groups
     named, kept = os.environ.get("NUMBA_CACHE_DIR"), Path(kernel._cache.cache_path)

@@ -1,7 +1,7 @@
 """A program in HiGHS that grows from one solve to the next.
 
-It runs in the process that `aggopt.solvers._kept` uses.  Its methods take and return
-arrays, never objects of HiGHS.
+It runs in the process that `aggopt.solvers.remote_object` uses.  Its methods take
+and return arrays, never objects of HiGHS.
 """
 
 from math import isfinite

@@ -32,11 +32,11 @@ from aggopt.data.restore_types import (
     to_arrow_table,
 )
 from aggopt.encoding import Domain, Encoded, encode
-from aggopt.encoding._clock import Clock
-from aggopt.encoding._date_format import spelled
-from aggopt.encoding._incomplete import encode_observed
+from aggopt.encoding.clock import Clock
+from aggopt.encoding.date_format import spelled
+from aggopt.encoding.incomplete import encode_observed
 from aggopt.job import AttributeSection, Missing
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,13 @@ from aggopt.core.plural import plural
 from aggopt.core.record_weights import check_weights as weights_of
 from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.core.types import F64
-from aggopt.encoding._attribute_type import NUMERIC, AttributeType
 from aggopt.encoding._categories import Categories
 from aggopt.encoding._domain import Domain
-from aggopt.encoding._encoded import Encoded, EncodedAttribute, joined
-from aggopt.encoding._levels import categories_of, require_few
-from aggopt.encoding._tree_notes import odd_branches
-from aggopt.encoding._typed_column import DEFAULT, NAME, NUMBER, RANKED, TypedColumn
+from aggopt.encoding.attribute_type import NUMERIC, AttributeType
+from aggopt.encoding.encoded_table import Encoded, EncodedAttribute, joined
+from aggopt.encoding.levels import categories_of, require_few
+from aggopt.encoding.tree_notes import odd_branches
+from aggopt.encoding.typed_column import DEFAULT, NAME, NUMBER, RANKED, TypedColumn
 from aggopt.errors import JobError, TableError, UnknownNameError, naming, require_known
 
 WEIGHTS = ("variance", "range")

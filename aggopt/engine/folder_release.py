@@ -14,7 +14,7 @@ from aggopt.core.html import (
 )
 from aggopt.release.audit.audit import Audit
 from aggopt.solvers import Certificate
-from aggopt.solvers._certificate import HEADER, rows
+from aggopt.solvers.certificate import HEADER, rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +64,7 @@ class FolderRelease:
             for a page.
         """
         from aggopt.engine.report_data import read_folder_report
-        from aggopt.release.report.of_release import require_place, written
+        from aggopt.release.report.release_report import require_place, written
 
         require_place(Path(path), overwrite=overwrite)
         facts = read_folder_report(self.path, private=self.private)

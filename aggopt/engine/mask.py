@@ -12,7 +12,7 @@ from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.run import release_folder
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job
-from aggopt.job._engine import ENGINES
+from aggopt.job.engine_section import ENGINES
 from aggopt.pipeline.mask import mask as in_memory
 from aggopt.pipeline.partition.partition_table import (
     Progress,

@@ -24,8 +24,8 @@ from aggopt.pipeline.review.report_data import (
     types_of_release,
 )
 from aggopt.pipeline.review.trusted_code import attach_trusted_code
-from aggopt.privacy._dominance import Dominance
-from aggopt.privacy._requirement import Check
+from aggopt.privacy.dominance import Dominance
+from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit, audit_release
 from aggopt.release.files.staging import sha256_of_file
 from aggopt.release.manifest import read_manifest_or_none

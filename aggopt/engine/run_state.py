@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from aggopt.aggregate._bounds import Bounds
+from aggopt.aggregate.bounds import Bounds
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
-from aggopt.encoding._clock import Clock
+from aggopt.encoding.clock import Clock
 from aggopt.engine.reduce.published_moments import PublishedMoments
 from aggopt.engine.steps.category_levels import Levels
 from aggopt.engine.steps.missing_buckets import PatternBuckets

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from aggopt.aggregate._shifting import DECIDES, INSISTS
-from aggopt.aggregate._wish_sections import ByAttribute
-from aggopt.aggregate.categories._registry import CategorySection
+from aggopt.aggregate.categories.registry import CategorySection
+from aggopt.aggregate.request_sections import ByAttribute
+from aggopt.aggregate.shift_settings import DECIDES, INSISTS
 from aggopt.core.columns.values import REFUSE
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.job import Job, Mean, P3m, Recommended, Repairing
-from aggopt.job._risk import Risk
-from aggopt.partition._shared.settings import TOGETHER
+from aggopt.job.risk_section import Risk
+from aggopt.partition.shared.settings import TOGETHER
 from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
 from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 from aggopt.pipeline.validate.requirement_names import (

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import AggoptError, TimeLimitError, naming
-from aggopt.experiments._within import within
+from aggopt.experiments._timeout import within
 from aggopt.job import Job, SolverSection
-from aggopt.partition._path_split.shared import share_orderings
-from aggopt.partition._shared.result import Block
+from aggopt.partition.path_split.shared import share_orderings
+from aggopt.partition.shared.result import Block
 from aggopt.pipeline.mask import release_partitioned
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, Partitions

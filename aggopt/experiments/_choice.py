@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from aggopt.core.equality import EqualByField
 from aggopt.core.html import html_section, html_table, text_table
 from aggopt.experiments._cell import Figures
-from aggopt.experiments._tidy_rows import TidyRows, Writer, written
-from aggopt.experiments._tried import Tried
+from aggopt.experiments._choice_result import Tried
+from aggopt.experiments.tidy_rows import TidyRows, Writer, written
 
 if TYPE_CHECKING:
     from aggopt.release.figures.figure import Picture

@@ -10,7 +10,7 @@ from aggopt.core.section import MethodSection, to_plain_number
 from aggopt.errors import JobError, naming
 from aggopt.experiments._grid import Cell, listed, said_of
 from aggopt.job import Job
-from aggopt.partition._shared.settings import TABLE_SETTINGS
+from aggopt.partition.shared.settings import TABLE_SETTINGS
 
 PRIVACY = ("k", "t", "l")
 AGGREGATION = ("keep", "alpha", "delta")

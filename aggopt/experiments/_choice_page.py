@@ -10,7 +10,7 @@ from markupsafe import Markup
 from aggopt.core.plural import plural
 from aggopt.experiments._choice_grid import words
 from aggopt.experiments._choice_point import ChoicePoint
-from aggopt.experiments._tried import LOSSES, Tried, percent
+from aggopt.experiments._choice_result import LOSSES, Tried, percent
 from aggopt.release.report.charts import scatter
 from aggopt.release.report.page import TEMPLATES, page
 from aggopt.release.report.parts import DataTable, Figure

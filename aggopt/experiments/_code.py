@@ -11,7 +11,7 @@ from typing import Any
 from aggopt.core.section import to_plain
 from aggopt.errors import JobError
 from aggopt.job import Job
-from aggopt.job._own import own_methods
+from aggopt.job.user_code import own_methods
 
 
 def code_of(job: Job) -> list[str]:

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 from aggopt.aggregate import PublishedCategories
-from aggopt.aggregate.own._section import ByModel
+from aggopt.aggregate.own.section import ByModel
 from aggopt.core.plugins.section import UserMethodSection
 from aggopt.errors import JobError
 from aggopt.experiments._sweep_point import SweepPoint, point_of

@@ -8,7 +8,7 @@ from aggopt.core.equality import EqualByField
 from aggopt.core.html import html_section, html_table, text_table
 from aggopt.core.plural import plural
 from aggopt.experiments._cell import Figures
-from aggopt.experiments._tidy_rows import TidyRows
+from aggopt.experiments.tidy_rows import TidyRows
 
 if TYPE_CHECKING:
     from aggopt.release.figures.figure import Picture

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from aggopt.aggregate.own._section import ByModel
+from aggopt.aggregate.own.section import ByModel
 from aggopt.errors import JobError
-from aggopt.experiments._solver_rows import (
+from aggopt.experiments.solver_rows import (
     Row,
     Share,
     of_aggregation,
@@ -16,11 +16,11 @@ from aggopt.experiments._solver_rows import (
 )
 from aggopt.job import Job, Shifting, SolverSection
 from aggopt.models import MODELS, Model
-from aggopt.partition._registry import PARTITIONERS
+from aggopt.partition.registry import PARTITIONERS
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.validate.bounds import are_bounded_jointly
 from aggopt.pipeline.validate.preflight_checks import find_model
-from aggopt.repair._registry import REPAIRS
+from aggopt.repair.registry import REPAIRS
 from aggopt.solvers import Solver, choose
 from aggopt.solvers._choose import able_for
 

@@ -11,7 +11,7 @@ from aggopt.data.readers.read import read_file
 from aggopt.data.table import Table
 from aggopt.errors import JobError, require_known
 from aggopt.experiments._grid import Cell
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 
 
 @dataclass(frozen=True, eq=False)

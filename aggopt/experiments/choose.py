@@ -7,8 +7,8 @@ from typing import Any
 
 from aggopt.experiments._choice import Choices as Choices
 from aggopt.experiments._choice_point import ChoicePoint as ChoicePoint
-from aggopt.experiments._choosing import Choosing
-from aggopt.experiments._processes import require_jobs
+from aggopt.experiments.processes import require_jobs
+from aggopt.experiments.running_choice import Choosing
 from aggopt.job import Job
 from aggopt.pipeline.partition.partition_table import Progress, progress_or_noop
 

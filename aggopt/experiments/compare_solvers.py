@@ -9,16 +9,16 @@ from typing import Any
 from aggopt.core.plugins.loading import resolve_code_path
 from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import JobError
-from aggopt.experiments._solver_rows import (
+from aggopt.experiments._solver_step import solved_by
+from aggopt.experiments.solver_rows import (
     Row,
     of_aggregation,
     of_blocks,
     of_categories,
     of_repair,
 )
-from aggopt.experiments._solver_step import solved_by
 from aggopt.job import Job, Recommended
-from aggopt.partition._registry import PARTITIONERS, list_initial_methods
+from aggopt.partition.registry import PARTITIONERS, list_initial_methods
 from aggopt.pipeline.partition.partition_table import (
     Progress,
     load_job,
@@ -27,7 +27,7 @@ from aggopt.pipeline.partition.partition_table import (
 )
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.solvers import choose
-from aggopt.solvers._options import check_time_limit
+from aggopt.solvers.options import check_time_limit
 
 DEFAULT = 60.0  # seconds for a solver and an attribute by default
 

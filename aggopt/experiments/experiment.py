@@ -10,12 +10,12 @@ from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import JobError, require_known
 from aggopt.experiments._cache import Cache
 from aggopt.experiments._grid import cells_of
-from aggopt.experiments._processes import require_jobs
 from aggopt.experiments._results import Experiment
 from aggopt.experiments._run import Run
 from aggopt.experiments._tables import Tables, named, roles_of
+from aggopt.experiments.processes import require_jobs
 from aggopt.pipeline.partition.partition_table import Progress, progress_or_noop
-from aggopt.solvers._options import check_time_limit
+from aggopt.solvers.options import check_time_limit
 
 ON_ERROR = ("raise", "row")
 

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from aggopt.aggregate import PublishedCategories
-from aggopt.aggregate._keeping import STATISTICS, require_kept
-from aggopt.aggregate._registry import Aggregating
+from aggopt.aggregate.kept_statistics import STATISTICS, require_kept
+from aggopt.aggregate.registry import Aggregating
 from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.processes import run_in_processes
 from aggopt.data.context.distance_requests import require_reach
 from aggopt.errors import JobError
 from aggopt.experiments._front import front
 from aggopt.experiments._own_sweep import own_point, settings_of
-from aggopt.experiments._processes import require_jobs
 from aggopt.experiments._sweep_point import SweepPoint as SweepPoint
 from aggopt.experiments._sweep_point import point_of
+from aggopt.experiments.processes import require_jobs
 from aggopt.job import Job, Squared
 from aggopt.pipeline.aggregate.aggregate_table import (
     aggregate_categories,

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from pydantic import SerializeAsAny
 
-from aggopt.aggregate._registry import AGGREGATORS, Aggregating
+from aggopt.aggregate.registry import AGGREGATORS, Aggregating
 from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.registry import Registry
 from aggopt.core.section import union_of_sections

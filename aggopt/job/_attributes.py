@@ -9,9 +9,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictBool
 from aggopt.core.columns.values import REFUSE
 from aggopt.core.section import Section, to_plain
 from aggopt.encoding import AttributeType
-from aggopt.encoding._arx import read_rows
+from aggopt.encoding.arx import read_rows
 from aggopt.errors import JobError
-from aggopt.privacy._models.t_closeness import Value
+from aggopt.privacy.models.t_closeness import Value
 
 
 def _tree(tree: Any) -> Any:

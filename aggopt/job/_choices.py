@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, get_args, get_origin
 
-from aggopt.job._said import CATEGORIES
+from aggopt.job._error_text import CATEGORIES
 
 
 def inner(section: Any, part: str) -> Any:

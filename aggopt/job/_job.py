@@ -10,28 +10,26 @@ from pydantic import ValidationError as Invalid
 from aggopt.core.html import html_lines, html_section
 from aggopt.core.plugins.loading import Origin
 from aggopt.errors import JobError, naming
-from aggopt.job._earlier import EarlierGroups
 from aggopt.job._file import sections_in
-from aggopt.job._own import loaded, origins, require_told_apart, with_paths
 from aggopt.job._refusal import refusal
-from aggopt.job._roles import Roles
 from aggopt.job._section import Input
 from aggopt.job._sections import Sections
 from aggopt.job._units import PSEUDONYM
+from aggopt.job.earlier_section import EarlierGroups
+from aggopt.job.roles import Roles
+from aggopt.job.user_code import loaded, origins, require_told_apart, with_paths
 
 if TYPE_CHECKING:
     from aggopt.job._aggregation import Aggregation
     from aggopt.job._attributes import AttributeSection
-    from aggopt.job._engine import Engine
-    from aggopt.job._measures import Measures
     from aggopt.job._missing import Missing
     from aggopt.job._partition import Partition
     from aggopt.job._privacy import Privacy
-    from aggopt.job._risk import Risk
     from aggopt.job._section import Output
     from aggopt.job._strata import Strata
     from aggopt.job._units import Units
     from aggopt.job._weights import Sampling
+    from aggopt.job.engine_section import Engine
     from aggopt.job.keys import (
         AggregationKeys,
         AttributeKeys,
@@ -48,6 +46,8 @@ if TYPE_CHECKING:
         UnitsKeys,
         WeightsKeys,
     )
+    from aggopt.job.measures_section import Measures
+    from aggopt.job.risk_section import Risk
 
 
 class Job(Sections):

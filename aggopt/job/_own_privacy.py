@@ -8,7 +8,7 @@ from pydantic import Field
 from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.registry import Registry
 from aggopt.errors import JobError
-from aggopt.privacy._model import REQUIREMENTS, OwnPrivacyModel
+from aggopt.privacy.model import REQUIREMENTS, OwnPrivacyModel
 
 
 class OwnRequiring(UserMethodSection):

@@ -7,9 +7,9 @@ from pydantic import SerializeAsAny
 from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.registry import Registry
 from aggopt.core.section import union_of_sections
-from aggopt.job._earlier import EarlierGroups
-from aggopt.partition._registry import PARTITIONERS
-from aggopt.partition._shared.settings import Grouping, Seconds
+from aggopt.job.earlier_section import EarlierGroups
+from aggopt.partition.registry import PARTITIONERS
+from aggopt.partition.shared.settings import Grouping, Seconds
 
 
 class Recommended(Grouping):

@@ -1,7 +1,7 @@
 """The section with the privacy requirements of a release.
 
 Each privacy model owns some keys, of the section or of an attribute; see
-`aggopt.privacy._model`.
+`aggopt.privacy.model`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -25,14 +25,14 @@ from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section, written_keys
 from aggopt.errors import JobError
 from aggopt.job._own_privacy import OwnRequiring, listed
-from aggopt.privacy._model import (
+from aggopt.privacy.model import (
     OF_RECORDS,
     OWN_MODELS,
     REQUIREMENTS,
     PrivacyModel,
     require_apart,
 )
-from aggopt.repair._registry import REPAIRS
+from aggopt.repair.registry import REPAIRS
 
 
 class _Repair(Section):

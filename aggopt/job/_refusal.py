@@ -8,13 +8,13 @@ from pydantic import BaseModel
 from pydantic import ValidationError as Invalid
 
 from aggopt.aggregate import CATEGORY_AGGREGATORS
-from aggopt.aggregate._keeping import FORMULA, TABLE
+from aggopt.aggregate.kept_statistics import FORMULA, TABLE
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.job._choices import methods
+from aggopt.job._error_text import CATEGORIES, clipped, entries, keys, seen, shown
 from aggopt.job._privacy import Privacy, Treatment
-from aggopt.job._said import CATEGORIES, clipped, entries, keys, seen, shown
 from aggopt.job._unknown_key import unknown_key
-from aggopt.partition._shared.settings import WAYS
+from aggopt.partition.shared.settings import WAYS
 
 
 def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:

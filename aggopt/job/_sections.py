@@ -12,25 +12,25 @@ from pydantic import (
 )
 
 from aggopt.aggregate._mean import Mean
-from aggopt.aggregate._registry import AGGREGATORS
+from aggopt.aggregate.registry import AGGREGATORS
 from aggopt.core.section import Section
 from aggopt.errors import JobError, naming, require_known
 from aggopt.job._aggregation import Aggregation, OwnAggregating
 from aggopt.job._attributes import AttributeSection
-from aggopt.job._engine import Engine, require_engine
-from aggopt.job._measures import Measures
 from aggopt.job._missing import Missing
-from aggopt.job._own import by_name, model_section, own_section
 from aggopt.job._partition import OwnGrouping, Partition, Recommended
 from aggopt.job._privacy import Privacy, require_counted
-from aggopt.job._risk import Risk
-from aggopt.job._roles import Roles
 from aggopt.job._section import Input, Output
 from aggopt.job._solvers import require_solvers
 from aggopt.job._strata import Strata, require_strata
 from aggopt.job._units import Units, require_units
 from aggopt.job._weights import Sampling, require_weights
-from aggopt.partition._registry import PARTITIONERS
+from aggopt.job.engine_section import Engine, require_engine
+from aggopt.job.measures_section import Measures
+from aggopt.job.risk_section import Risk
+from aggopt.job.roles import Roles
+from aggopt.job.user_code import by_name, model_section, own_section
+from aggopt.partition.registry import PARTITIONERS
 
 
 class Sections(Section):

@@ -7,8 +7,8 @@ from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.section import MethodSection, SolverSection
 from aggopt.errors import SolverError, naming
 from aggopt.job._privacy import Privacy
-from aggopt.partition._registry import PARTITIONERS
-from aggopt.repair._registry import REPAIRS
+from aggopt.partition.registry import PARTITIONERS
+from aggopt.repair.registry import REPAIRS
 
 
 def require_solvers(

@@ -8,7 +8,7 @@ from pydantic import Field, StrictInt
 from aggopt.core.section import Section, written_keys
 from aggopt.errors import JobError
 from aggopt.job._attributes import AttributeSection
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 
 
 class Strata(Section):

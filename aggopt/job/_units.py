@@ -5,7 +5,7 @@ from typing import Literal
 from aggopt.core.section import Section, written_keys
 from aggopt.errors import JobError, require_known
 from aggopt.job._privacy import Privacy
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 
 PSEUDONYM = "pseudonym"  # the column of a release
 

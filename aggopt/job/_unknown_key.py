@@ -4,8 +4,8 @@ from typing import Any
 
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.job._choices import inner, keys_of, method_of
-from aggopt.job._said import CATEGORIES, CHOOSING
-from aggopt.repair._registry import REPAIRS
+from aggopt.job._error_text import CATEGORIES, CHOOSING
+from aggopt.repair.registry import REPAIRS
 
 RENAMED = {
     "seconds": "time_limit",

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from aggopt.core.section import Section, written_keys
 from aggopt.errors import JobError
-from aggopt.job._roles import Roles
 from aggopt.job._strata import Strata
+from aggopt.job.roles import Roles
 
 
 class Sampling(Section):

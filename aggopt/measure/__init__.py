@@ -19,7 +19,6 @@ from aggopt.measure._dld import dld
 from aggopt.measure._linkage import WHOLE, Linkage, linkage
 from aggopt.measure._loss import il, il1s, sse, sst
 from aggopt.measure._pil import PilParts, TypedPilParts, pil, pil_parts
-from aggopt.measure._registry import MEASURES, Measure
 from aggopt.measure._reidentification import (
     average_risk,
     highest_risk,
@@ -29,6 +28,7 @@ from aggopt.measure._reidentification import (
 from aggopt.measure._score import dr, si
 from aggopt.measure._sdid import sdid, sdid_chance
 from aggopt.measure._sl import sl
+from aggopt.measure.registry import MEASURES, Measure
 from aggopt.measure.types import TypedAssessment, assess_types
 
 __all__ = [

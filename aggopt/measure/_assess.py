@@ -16,15 +16,15 @@ from aggopt.measure._attacker import Attacker
 from aggopt.measure._interval import checked_safety
 from aggopt.measure._linkage import WHOLE, checked_whole, linked
 from aggopt.measure._pair import Pair
-from aggopt.measure._registry import (
+from aggopt.measure._sl import SL
+from aggopt.measure._typed_pair import Types
+from aggopt.measure.registry import (
     MEASURES,
     Comparison,
     Measure,
     TypedComparison,
     own_measures,
 )
-from aggopt.measure._sl import SL
-from aggopt.measure._typed_pair import Types
 from aggopt.measure.types import TypedAssessment
 
 

@@ -8,7 +8,7 @@ from aggopt.core.html import html_lines
 from aggopt.core.json_text import json_text
 from aggopt.errors import require_known
 from aggopt.measure._pil import PilParts
-from aggopt.measure._registry import MEASURES, Heading, Measure
+from aggopt.measure.registry import MEASURES, Heading, Measure
 from aggopt.measure.types import TypedAssessment
 
 

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from aggopt.core.validation import Floats
 from aggopt.measure._moments import centred, unit_spread
 from aggopt.measure._pair import Pair
-from aggopt.measure._registry import Comparison, Heading, Measure, of_numbers
+from aggopt.measure.registry import Comparison, Heading, Measure, of_numbers
 
 
 def correlation_error(original: npt.ArrayLike, released: npt.ArrayLike) -> float | None:

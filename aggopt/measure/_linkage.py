@@ -14,7 +14,7 @@ from aggopt.measure._attacker import Attacker, LinkedGroups
 from aggopt.measure._pair import TOLERANCE, Pair
 from aggopt.measure._parts import BLOCK, parted
 from aggopt.measure._parts import WHOLE as WHOLE
-from aggopt.measure._registry import Comparison, Heading, Measure
+from aggopt.measure.registry import Comparison, Heading, Measure
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.validation import check_matrix
 from aggopt.measure._pair import Pair, varying_scale
-from aggopt.measure._registry import Heading, Measure, of_numbers
+from aggopt.measure.registry import Heading, Measure, of_numbers
 
 
 def sse(

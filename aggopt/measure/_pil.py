@@ -12,9 +12,9 @@ from aggopt.measure._moments import centred, mean_of, unit_spread
 from aggopt.measure._pair import Pair
 from aggopt.measure._probability import probability
 from aggopt.measure._quantiles import quantiles_moved
-from aggopt.measure._registry import Comparison, Heading, Measure, TypedComparison
-from aggopt.measure.types._counts import mean
-from aggopt.measure.types._frequencies import cells_moved, levels_moved
+from aggopt.measure.registry import Comparison, Heading, Measure, TypedComparison
+from aggopt.measure.types.counts import mean
+from aggopt.measure.types.frequencies import cells_moved, levels_moved
 
 
 @dataclass(frozen=True)

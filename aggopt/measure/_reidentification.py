@@ -7,7 +7,7 @@ from aggopt.core.plural import plural
 from aggopt.core.validation import Floats, Labels, check_matrix
 from aggopt.measure._attacker import LinkedGroups
 from aggopt.measure._pair import Pair
-from aggopt.measure._registry import Comparison, Heading, Measure
+from aggopt.measure.registry import Comparison, Heading, Measure
 
 
 def record_risk(released: npt.ArrayLike) -> Floats:

@@ -8,8 +8,8 @@ from aggopt.measure._attacker import Attacker
 from aggopt.measure._dld import DLD, dld_of
 from aggopt.measure._pair import Pair
 from aggopt.measure._pil import MIRRORED, PIL, pil_of
-from aggopt.measure._registry import Comparison, Heading, Measure
 from aggopt.measure._sdid import SDID, sdid_of
+from aggopt.measure.registry import Comparison, Heading, Measure
 
 
 def dr(

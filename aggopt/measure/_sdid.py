@@ -8,8 +8,8 @@ import numpy.typing as npt
 from aggopt.measure._attacker import Attacker
 from aggopt.measure._interval import chance_within, checked_safety, within
 from aggopt.measure._pair import Pair
-from aggopt.measure._registry import Comparison, Heading, Measure, TypedComparison
-from aggopt.measure.types._disclosure import disclosed, disclosed_by_chance
+from aggopt.measure.registry import Comparison, Heading, Measure, TypedComparison
+from aggopt.measure.types.disclosure import disclosed, disclosed_by_chance
 
 
 def sdid(

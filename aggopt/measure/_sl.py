@@ -8,7 +8,7 @@ import numpy.typing as npt
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure._registry import Comparison, Heading, Measure, of_numbers
+from aggopt.measure.registry import Comparison, Heading, Measure, of_numbers
 
 
 def sl(

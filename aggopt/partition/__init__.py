@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from aggopt.partition._projection import projection as projection
     from aggopt.partition._recommend import Recommendation as Recommendation
     from aggopt.partition._recommend import recommend as recommend
-    from aggopt.partition._registry import PARTITIONERS as PARTITIONERS
-    from aggopt.partition._registry import Partitioner as Partitioner
-    from aggopt.partition._shared.result import Partition as Partition
     from aggopt.partition._univariate.univariate import univariate as univariate
     from aggopt.partition._vmdav.vmdav import vmdav as vmdav
+    from aggopt.partition.registry import PARTITIONERS as PARTITIONERS
+    from aggopt.partition.registry import Partitioner as Partitioner
+    from aggopt.partition.shared.result import Partition as Partition
 
 _HOMES = {  # of the names that are not methods
-    "PARTITIONERS": "_registry",
-    "Partition": "_shared.result",
-    "Partitioner": "_registry",
+    "PARTITIONERS": "registry",
+    "Partition": "shared.result",
+    "Partitioner": "registry",
     "Recommendation": "_recommend",
     "correlated_blocks": "_correlated_blocks",
     "in_blocks": "_in_blocks",
@@ -77,4 +77,4 @@ def __dir__() -> list[str]:
 
 
 def _methods() -> Any:
-    return import_module(f"{__name__}._registry").PARTITIONERS
+    return import_module(f"{__name__}.registry").PARTITIONERS

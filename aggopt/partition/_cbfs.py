@@ -8,12 +8,12 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress
 from aggopt.core.types import F64, Labels
 from aggopt.core.validation import check_group_size
-from aggopt.partition._registry import Partitioner
-from aggopt.partition._shared.evidence import certify_squares
-from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scale_records
-from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
+from aggopt.partition.registry import Partitioner
+from aggopt.partition.shared.evidence import certify_squares
+from aggopt.partition.shared.result import Partition
+from aggopt.partition.shared.scaling import scale_records
+from aggopt.partition.shared.settings import Grouping
 
 
 def cbfs(

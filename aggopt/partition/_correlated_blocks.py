@@ -6,7 +6,7 @@ import numpy.typing as npt
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError
-from aggopt.partition._shared.scaling import read_columns
+from aggopt.partition.shared.scaling import read_columns
 
 SLACK = 1e-12  # of a correlation: exact multiples do not always have |r| = 1.0
 

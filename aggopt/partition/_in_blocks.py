@@ -12,18 +12,18 @@ import numpy.typing as npt
 from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, require_progress
 from aggopt.core.validation import Floats, check_group_size, check_groups, is_whole
-from aggopt.encoding._encoded import Encoded
+from aggopt.encoding.encoded_table import Encoded
 from aggopt.errors import JobError, PrivacyError, naming, require_known
-from aggopt.partition._registry import (
+from aggopt.partition.registry import (
     PARTITIONERS,
     AttributeUse,
     Partitioner,
     PartitionFunction,
     list_block_methods,
 )
-from aggopt.partition._shared.evidence import certify_squares
-from aggopt.partition._shared.result import Block, Partition, combine_blocks
-from aggopt.partition._shared.scaling import read_columns, read_records, scale_records
+from aggopt.partition.shared.evidence import certify_squares
+from aggopt.partition.shared.result import Block, Partition, combine_blocks
+from aggopt.partition.shared.scaling import read_columns, read_records, scale_records
 from aggopt.solvers import Status
 
 

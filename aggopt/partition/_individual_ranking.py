@@ -7,11 +7,11 @@ import numpy.typing as npt
 
 from aggopt.core.renamed import renamed
 from aggopt.errors import naming
-from aggopt.partition._registry import AttributeUse, Bound, Partitioner
-from aggopt.partition._shared.result import Partition, combine_blocks
-from aggopt.partition._shared.scaling import read_columns
-from aggopt.partition._shared.settings import ONE_BY_ONE, Attributes
 from aggopt.partition._univariate.univariate import Costed, univariate
+from aggopt.partition.registry import AttributeUse, Bound, Partitioner
+from aggopt.partition.shared.result import Partition, combine_blocks
+from aggopt.partition.shared.scaling import read_columns
+from aggopt.partition.shared.settings import ONE_BY_ONE, Attributes
 
 
 @renamed(seconds="time_limit")

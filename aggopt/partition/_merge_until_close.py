@@ -11,9 +11,9 @@ from aggopt.core.progress import Progress
 from aggopt.core.renamed import renamed
 from aggopt.core.validation import check_group_size, check_groups
 from aggopt.errors import JobError, require_known
-from aggopt.partition._constraints.t_closeness import CloseToTable
-from aggopt.partition._merge.merge import merge_with_nearest
-from aggopt.partition._registry import (
+from aggopt.partition.constraints.t_closeness import CloseToTable
+from aggopt.partition.merge.merge import merge_with_nearest
+from aggopt.partition.registry import (
     PARTITIONERS,
     ConfidentialUse,
     FromGroups,
@@ -22,9 +22,9 @@ from aggopt.partition._registry import (
     PartitionFunction,
     list_initial_methods,
 )
-from aggopt.partition._shared.evidence import certify_squares
-from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scale_records
+from aggopt.partition.shared.evidence import certify_squares
+from aggopt.partition.shared.result import Partition
+from aggopt.partition.shared.scaling import scale_records
 
 
 @renamed(start="initial")

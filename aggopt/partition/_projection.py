@@ -8,12 +8,12 @@ import numpy.typing as npt
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.errors import require_known
-from aggopt.partition._path_split.split import find_best_split
-from aggopt.partition._registry import Partitioner
-from aggopt.partition._shared.evidence import certify_squares
-from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scale_records, scale_to_unit
-from aggopt.partition._shared.settings import Grouping
+from aggopt.partition.path_split.split import find_best_split
+from aggopt.partition.registry import Partitioner
+from aggopt.partition.shared.evidence import certify_squares
+from aggopt.partition.shared.result import Partition
+from aggopt.partition.shared.scaling import scale_records, scale_to_unit
+from aggopt.partition.shared.settings import Grouping
 
 NOTHING = 1e-9  # share of an attribute's spread that may be rounding
 

@@ -12,7 +12,7 @@ from aggopt.core.columns.values import each, labels_of
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, is_number
 from aggopt.errors import JobError
-from aggopt.privacy._distance import starts_of, written
+from aggopt.privacy.distance import starts_of, written
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,9 @@ from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, check_matrix, is_whole
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.privacy._closeness import warn_of_constant
-from aggopt.privacy._distance import Distance
-from aggopt.privacy._metric import Metric
+from aggopt.privacy.closeness import warn_of_constant
+from aggopt.privacy.distance import Distance
+from aggopt.privacy.metric import Metric
 
 TIE = 1e-9  # equally far groups are added together, despite rounding
 

@@ -23,7 +23,7 @@ import pandas as pd
 from aggopt.core.columns.columns import columns, is_missing, is_series, plain
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._distance import Distance, require_exact
+from aggopt.privacy.distance import Distance, require_exact
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from aggopt.job import Job
-from aggopt.partition._shared.result import Block
+from aggopt.partition.shared.result import Block
 from aggopt.solvers import Certificate
 
 

@@ -18,7 +18,7 @@ from aggopt.core.plugins.loading import Origin
 from aggopt.data.context.strata import RecordStrata
 from aggopt.job import Job
 from aggopt.measure import Assessment
-from aggopt.partition._shared.result import Block
+from aggopt.partition.shared.result import Block
 from aggopt.release.audit.audit import Audit
 from aggopt.release.block_names import partition_certificates, partition_names
 from aggopt.release.drift import Drift

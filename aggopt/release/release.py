@@ -27,7 +27,7 @@ from aggopt.data.readers.formats import file_ending, required_packages
 from aggopt.data.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
-from aggopt.partition._shared.result import Block, combine_labels
+from aggopt.partition.shared.result import Block, combine_labels
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.changes import WaveChanges
 from aggopt.release.audit.counted_risk import record_risks
@@ -46,7 +46,7 @@ from aggopt.release.order import Order
 from aggopt.release.plots import Plots
 from aggopt.release.write_recipe import WriteRecipe
 from aggopt.solvers import Certificate
-from aggopt.solvers._certificate import HEADER, rows
+from aggopt.solvers.certificate import HEADER, rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -305,7 +305,7 @@ class Release(EqualByField):
         }
         staging.write(files.manifest, lambda to: write_json(to, stated))
         if files.report is not None:
-            from aggopt.release.report.of_release import write_aside
+            from aggopt.release.report.release_report import write_aside
 
             facts = self, files.table.name, found, sha256_of_file(aside)
             write_aside(staging, files.report, *facts)
@@ -330,7 +330,7 @@ class Release(EqualByField):
             The path does not end in .html, cannot be written to, or is taken and
             `overwrite` is not set.
         """
-        from aggopt.release.report.of_release import write_report
+        from aggopt.release.report.release_report import write_report
 
         return write_report(
             self, path, private=private, title=title, overwrite=overwrite

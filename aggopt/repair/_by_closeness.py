@@ -5,11 +5,11 @@ from typing import Any
 from aggopt.core.types import Labels
 from aggopt.errors import JobError
 from aggopt.partition._in_blocks import call_with_progress
-from aggopt.partition._shared.result import Partition
-from aggopt.privacy._closeness import unwarned_of_constants
-from aggopt.privacy._models.t_closeness import Closeness
+from aggopt.partition.shared.result import Partition
+from aggopt.privacy.closeness import unwarned_of_constants
+from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.repair._bound import raise_bound
-from aggopt.repair._registry import RepairInput
+from aggopt.repair.registry import RepairInput
 
 
 def repair_by_closeness(

@@ -10,9 +10,9 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.group_sums import group_sums
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.types import F64, I64, Labels
-from aggopt.partition._neighbours.neighbours import find_neighbours
-from aggopt.privacy._distance import starts_of
-from aggopt.privacy._requirement import Requirement
+from aggopt.partition.neighbours.neighbours import find_neighbours
+from aggopt.privacy.distance import starts_of
+from aggopt.privacy.requirement import Requirement
 
 NEAR = 12  # nearest records whose groups a record may join
 LESS = 1e-12  # share of the total sum of squares that a change must gain

@@ -11,10 +11,10 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import Labels
 from aggopt.models.closeness_merge import MODEL
-from aggopt.privacy._ordered import Ordered
+from aggopt.privacy.ordered_attribute import Ordered
 from aggopt.repair._problem import Problem
-from aggopt.repair._registry import REPAIRS, Repair
 from aggopt.repair._repaired import MethodResult
+from aggopt.repair.registry import REPAIRS, Repair
 from aggopt.solvers import Solver, Status, choose
 
 SEARCH = 0.6  # share of the time if a program follows

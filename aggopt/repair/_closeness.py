@@ -11,7 +11,7 @@ from aggopt.core.renamed import renamed
 from aggopt.core.types import Labels
 from aggopt.core.validation import check_groups, is_whole, require_seed
 from aggopt.errors import JobError, require_known
-from aggopt.partition._shared.result import Partition
+from aggopt.partition.shared.result import Partition
 from aggopt.repair._bound import bound_loss
 from aggopt.repair._close import (
     RepairOptions,
@@ -23,7 +23,7 @@ from aggopt.repair._close import (
 from aggopt.repair._problem import Problem, create_problem, require_rows
 from aggopt.repair._repaired import MethodResult, certify_repair, select_not_worse
 from aggopt.solvers import Solver
-from aggopt.solvers._options import check_time_limit, require_limited
+from aggopt.solvers.options import check_time_limit, require_limited
 
 PROPOSALS = 10_000  # of annealing, for each record
 

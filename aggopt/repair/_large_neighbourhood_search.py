@@ -11,9 +11,9 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.repair._pricing import UnionPrices
 from aggopt.repair._unions import Unions
 from aggopt.solvers import Status
-from aggopt.solvers._apart import unanswered
-from aggopt.solvers._kept import Kept
-from aggopt.solvers._pool import NoAnswer
+from aggopt.solvers.process_pool import NoAnswer
+from aggopt.solvers.remote_object import Kept
+from aggopt.solvers.separate_process import unanswered
 
 GROUPS = 100  # in the first part, at most; later ones grow while programs are easy
 COLUMNS = 3000  # unions in the program of a part, at most

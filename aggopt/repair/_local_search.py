@@ -12,7 +12,7 @@ from aggopt.partition._closeness_first.closeness_first import (
     partition_by_strata,
 )
 from aggopt.partition._local_search.search import Search
-from aggopt.privacy._distance import threshold
+from aggopt.privacy.distance import threshold
 from aggopt.repair._problem import Problem
 
 

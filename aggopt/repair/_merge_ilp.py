@@ -10,16 +10,16 @@ from aggopt.core.group_sums import plain_group_means
 from aggopt.core.validation import Labels
 from aggopt.models.closeness_merge import MODEL
 from aggopt.partition._optimal.restricted_ip import EXACTLY, TRUST
-from aggopt.privacy._distance import starts_of
+from aggopt.privacy.distance import starts_of
 from aggopt.repair._large_neighbourhood_search import search_unions
 from aggopt.repair._merge_until_close import make_close
 from aggopt.repair._pricing import UnionPrices, price_unions
 from aggopt.repair._problem import Problem
 from aggopt.repair._unions import Unions, find_close_unions
 from aggopt.solvers import Certificate, Solver, Status
-from aggopt.solvers._answer import Answer
-from aggopt.solvers._ask import hard_limited
-from aggopt.solvers._child import GRACE
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.child_process import GRACE
+from aggopt.solvers.run_solver import hard_limited
 
 ROUNDING = 1e-9
 MANY = 40_000  # unions in the last integer program, at most

@@ -4,9 +4,9 @@ import numpy as np
 
 from aggopt.core.group_sums import group_sums
 from aggopt.core.validation import Labels
-from aggopt.partition._constraints.t_closeness import CloseToTable
-from aggopt.partition._merge.merge import merge_with_nearest
-from aggopt.privacy._distance import threshold
+from aggopt.partition.constraints.t_closeness import CloseToTable
+from aggopt.partition.merge.merge import merge_with_nearest
+from aggopt.privacy.distance import threshold
 from aggopt.repair._problem import Problem
 
 

@@ -7,11 +7,11 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.highs_program import HighsProgram, HighsSolution
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._shared.restricted_master import RestrictedMaster, require_highs
+from aggopt.partition.shared.restricted_master import RestrictedMaster, require_highs
 from aggopt.repair._unions import Unions
 from aggopt.solvers import Status
-from aggopt.solvers._apart import unanswered
-from aggopt.solvers._pool import NoAnswer
+from aggopt.solvers.process_pool import NoAnswer
+from aggopt.solvers.separate_process import unanswered
 
 ENTERING = 600  # unions that a round adds to the linear program, at most
 

@@ -11,16 +11,16 @@ from aggopt.core.stacklevel import caller_stacklevel
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.errors import JobError, TableError
-from aggopt.partition._constraints.state import (
+from aggopt.partition.constraints.state import (
     NEAR,
     Promise,
     build_closeness,
     combine_constraints,
 )
-from aggopt.partition._neighbours.neighbours import find_neighbours
-from aggopt.partition._shared.scaling import scale_records
-from aggopt.privacy._closeness import warn_of_constant
-from aggopt.privacy._ordered import Ordered, threshold
+from aggopt.partition.neighbours.neighbours import find_neighbours
+from aggopt.partition.shared.scaling import scale_records
+from aggopt.privacy.closeness import warn_of_constant
+from aggopt.privacy.ordered_attribute import Ordered, threshold
 
 
 @dataclass(frozen=True, eq=False)

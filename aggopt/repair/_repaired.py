@@ -5,7 +5,7 @@ from typing import NamedTuple
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels, renumber_groups
 from aggopt.errors import SolverError
-from aggopt.partition._shared.result import Partition
+from aggopt.partition.shared.result import Partition
 from aggopt.repair._bound import raise_bound
 from aggopt.repair._problem import Problem
 from aggopt.solvers import Certificate, Status

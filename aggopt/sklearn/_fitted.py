@@ -12,7 +12,7 @@ import numpy as np
 from aggopt.core.frame import to_frame
 from aggopt.core.types import I64
 from aggopt.encoding import AttributeType
-from aggopt.encoding._nearest import nearest
+from aggopt.encoding.nearest import nearest
 from aggopt.release.release import Release
 from aggopt.sklearn._row_hashes import row_hashes
 

@@ -7,7 +7,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from aggopt.core.validation import is_number
-from aggopt.encoding._typed_column import NAME, TypedColumn
+from aggopt.encoding.typed_column import NAME, TypedColumn
 
 SIZE = 16  # bytes: of a million rows two that differ are alike once in 1e26 times
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from aggopt.errors import JobError, SolverError, UnknownNameError
-from aggopt.solvers._by_language import of_language
 from aggopt.solvers._registry import RENAMED, SOLVERS
-from aggopt.solvers._solver import CLASSES, Solver
+from aggopt.solvers._unlisted_solvers import of_language
+from aggopt.solvers.solver import CLASSES, Solver
 
 NONE = "; or name none, and the first that fits is taken"
 

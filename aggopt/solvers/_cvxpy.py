@@ -15,16 +15,16 @@ from cvxpy.reductions.solvers import defines
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
-from aggopt.solvers._certificate import Status
 from aggopt.solvers._cvxpy_program import problem_class as problem_class
 from aggopt.solvers._cvxpy_program import program_of
-from aggopt.solvers._ended import Ended, counted
 from aggopt.solvers._linear_bound import LinearProgram, proven
-from aggopt.solvers._log import is_logged
 from aggopt.solvers._multipliers import multipliers_anew
-from aggopt.solvers._options import refused
 from aggopt.solvers._scale import scale_of
-from aggopt.solvers._solver import Solver
+from aggopt.solvers.certificate import Status
+from aggopt.solvers.options import refused
+from aggopt.solvers.solver import Solver
+from aggopt.solvers.solver_log import is_logged
+from aggopt.solvers.termination import Ended, counted
 
 NAME = "cvxpy"
 _MEANING = {

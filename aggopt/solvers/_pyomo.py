@@ -27,20 +27,20 @@ from pyomo.opt.solver.shellcmd import SystemCallSolver
 
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
-from aggopt.solvers._certificate import Status
-from aggopt.solvers._ended import Ended
 from aggopt.solvers._linear_bound import proven
-from aggopt.solvers._log import is_logged
 from aggopt.solvers._multipliers import multipliers_anew
-from aggopt.solvers._options import refused
 from aggopt.solvers._pyomo_parts import missed, multipliers_by_name, objective
 from aggopt.solvers._pyomo_program import problem_class as problem_class
 from aggopt.solvers._pyomo_program import program_of
 from aggopt.solvers._pyomo_scale import scale_of_problem
 from aggopt.solvers._pyomo_state import restore as restore
 from aggopt.solvers._pyomo_state import state_of as state_of
-from aggopt.solvers._scratch import scratch
-from aggopt.solvers._solver import CLASSES, Solver
+from aggopt.solvers.certificate import Status
+from aggopt.solvers.options import refused
+from aggopt.solvers.scratch_folder import scratch
+from aggopt.solvers.solver import CLASSES, Solver
+from aggopt.solvers.solver_log import is_logged
+from aggopt.solvers.termination import Ended
 
 NAME = "pyomo"
 _MEANING = {

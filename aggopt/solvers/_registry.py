@@ -12,8 +12,8 @@ from typing import Any
 from aggopt.core.plugins.loading import Origin
 from aggopt.core.registry import Registry
 from aggopt.errors import JobError
-from aggopt.solvers._own import adopted
-from aggopt.solvers._solver import Solver
+from aggopt.solvers.solver import Solver
+from aggopt.solvers.user_solver import adopted
 
 RENAMED = {"dual": "lagrangian", "path": "shortest_path"}
 _LANGUAGES = ("cvxpy:", "pyomo:")  # prefixes of the names of their solvers

@@ -9,15 +9,15 @@ from aggopt.core.deadline import LONGEST
 from aggopt.core.html import HtmlFields
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
-from aggopt.solvers._apart import run_apart
-from aggopt.solvers._by_language import LANGUAGES
-from aggopt.solvers._certificate import Status
 from aggopt.solvers._choose import choose
-from aggopt.solvers._ended import Ended, judged
-from aggopt.solvers._log import heard
-from aggopt.solvers._options import native_options
-from aggopt.solvers._pool import is_here
-from aggopt.solvers._solver import Solver
+from aggopt.solvers._unlisted_solvers import LANGUAGES
+from aggopt.solvers.certificate import Status
+from aggopt.solvers.options import native_options
+from aggopt.solvers.process_pool import is_here
+from aggopt.solvers.separate_process import run_apart
+from aggopt.solvers.solver import Solver
+from aggopt.solvers.solver_log import heard
+from aggopt.solvers.termination import Ended, judged
 
 LEAST = 0.1  # seconds of a second attempt
 

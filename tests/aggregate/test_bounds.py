@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aggopt.aggregate import mean, p3m, p3m_onesided, satisfaction
-from aggopt.aggregate._whole import whole_numbers
+from aggopt.aggregate.whole_numbers import whole_numbers
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.solvers import Status
 

@@ -7,7 +7,7 @@ import pytest
 from tables import job
 
 from aggopt.aggregate import AGGREGATORS
-from aggopt.aggregate._keeping import STATISTICS
+from aggopt.aggregate.kept_statistics import STATISTICS
 from aggopt.errors import JobError
 
 PAGE = Path(__file__).parents[2] / "docs" / "mathematics" / "joint.md"

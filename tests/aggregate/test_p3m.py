@@ -5,7 +5,7 @@ import pytest
 from conftest import require_solver
 
 from aggopt.aggregate import mean, p3m, p3m_onesided, satisfaction
-from aggopt.aggregate._shifted import ShiftOptions
+from aggopt.aggregate.shifted_means import ShiftOptions
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.measure import sl
 from aggopt.solvers import SOLVERS, Status

@@ -10,9 +10,9 @@ from checks.tried import by, caught
 from aggopt.checks import Ending, _partitioners, report
 from aggopt.core.validation import check_matrix
 from aggopt.partition import PARTITIONERS, Partition, mdav
-from aggopt.partition._shared.evidence import certify_squares
-from aggopt.partition._shared.scaling import scale_records
-from aggopt.partition._shared.settings import Grouping
+from aggopt.partition.shared.evidence import certify_squares
+from aggopt.partition.shared.scaling import scale_records
+from aggopt.partition.shared.settings import Grouping
 from aggopt.solvers import Certificate, Status
 
 

@@ -11,10 +11,10 @@ from checks.tried import caught
 
 from aggopt.checks import _repairs, checks_of, report
 from aggopt.partition import Partition
-from aggopt.privacy._model import REQUIREMENTS
-from aggopt.privacy._models.epsilon_m import Proximity
-from aggopt.privacy._models.p_sensitive import Sensitivity
-from aggopt.repair._registry import REPAIRS
+from aggopt.privacy.model import REQUIREMENTS
+from aggopt.privacy.models.epsilon_m import Proximity
+from aggopt.privacy.models.p_sensitive import Sensitivity
+from aggopt.repair.registry import REPAIRS
 from aggopt.solvers import Certificate, Status
 
 
@@ -222,8 +222,8 @@ def with_certificate(change):
 
 def one_group(given, labels, how):
     found = MERGE.function(given, np.zeros(len(labels), np.intp), how)
-    from aggopt.partition._shared.scaling import scale_records
-    from aggopt.partition._shared.sse import compute_sse
+    from aggopt.partition.shared.scaling import scale_records
+    from aggopt.partition.shared.sse import compute_sse
 
     whole = np.zeros(len(labels), np.intp)
     assert found is None

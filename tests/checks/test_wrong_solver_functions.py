@@ -12,7 +12,7 @@ from checks.tried import by, caught
 from aggopt.checks import Ending, _solver_function, _solver_functions, report
 from aggopt.core.plugins.loading import load_plugin
 from aggopt.core.plugins.trust import trust_files
-from aggopt.solvers import _pool
+from aggopt.solvers import process_pool as _pool
 
 STRETCH = Path(__file__).parents[2] / "examples" / "own" / "stretch.py"
 

@@ -13,8 +13,8 @@ from aggopt.command.interrupt import EXIT
 from aggopt.engine.executors import tasks
 from aggopt.release import release as release_module
 from aggopt.release.files import staging
-from aggopt.solvers import _pool
-from aggopt.solvers._solver import Solver
+from aggopt.solvers import process_pool as _pool
+from aggopt.solvers.solver import Solver
 
 JOB = f'{ROLES_AND_K}[partition]\nmethod = "mdav"\n'
 MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")

@@ -5,8 +5,8 @@ from stratified import ROLES, residents
 
 import aggopt
 from aggopt.command.check import checked
+from aggopt.command.collect_errors import obstacles
 from aggopt.command.draft import draft
-from aggopt.command.readiness import obstacles
 from aggopt.data.readers.read import read_as_text
 
 SMALL = "1 of 5 strata has fewer than k = 3 records, 2 records in all."

@@ -12,7 +12,7 @@ import pytest
 import tomlkit
 
 import aggopt
-from aggopt.command.readiness import obstacles
+from aggopt.command.collect_errors import obstacles
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError
 

@@ -55,7 +55,7 @@ def test_a_broken_promise_ends_with_1_and_leaves_nothing(
     aggopt,
     monkeypatch,
 ):
-    from aggopt.repair import _merge_until_satisfied
+    from aggopt.repair import merge_until_satisfied as _merge_until_satisfied
 
     monkeypatch.setattr(
         _merge_until_satisfied,
@@ -75,7 +75,7 @@ GRID = ("--alpha", "0.5", "--delta", "0.1", "--jobs", "1", "--overwrite")
 
 
 def test_what_is_only_tried_is_audited_too(promising, aggopt, monkeypatch):
-    from aggopt.repair import _merge_until_satisfied
+    from aggopt.repair import merge_until_satisfied as _merge_until_satisfied
 
     (promising / "job.toml").write_text(PROMISING + P3M)
     for holds in (True, False):

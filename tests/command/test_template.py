@@ -9,8 +9,8 @@ import pytest
 from aggopt import Job
 from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
 from aggopt.command.draft import draft
-from aggopt.job._engine import Engine
-from aggopt.partition._registry import PARTITIONERS
+from aggopt.job.engine_section import Engine
+from aggopt.partition.registry import PARTITIONERS
 
 ROLES = {"quasi-identifier": ["age"]}
 SETTING = re.compile(r"^(?:# )?(\w+ = .*?)(?: +#.*)?$", re.MULTILINE)

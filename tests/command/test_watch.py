@@ -7,7 +7,7 @@ from math import inf
 
 import pytest
 
-from aggopt.command.watch import watched
+from aggopt.command.signal_watchdog import watched
 from aggopt.core.deferred_signals import DeferredSignals
 
 NUMBER, LAST = signal.SIGTERM, signal.SIGHUP

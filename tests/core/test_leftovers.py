@@ -12,13 +12,13 @@ from aggopt.core import stale_files as leftovers
 from aggopt.core.stale_files import file_prefix, folder_prefix, remove_stale
 from aggopt.core.worker import SCRATCH
 from aggopt.release.files.staging import Staging
-from aggopt.solvers._scratch import scratch
+from aggopt.solvers.scratch_folder import scratch
 
 CHILD = """
 import sys, time
 from pathlib import Path
 from aggopt.release.files.staging import Staging
-from aggopt.solvers._scratch import scratch
+from aggopt.solvers.scratch_folder import scratch
 
 folder = Path(sys.argv[1])
 with Staging() as staging, scratch() as own:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from aggopt import partition
-from aggopt.aggregate._registry import AGGREGATORS
+from aggopt.aggregate.registry import AGGREGATORS
 from aggopt.core.registry import Method, Registry, require_arguments
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.job import Privacy
-from aggopt.partition._registry import PARTITIONERS
-from aggopt.privacy._model import REQUIREMENTS
+from aggopt.partition.registry import PARTITIONERS
+from aggopt.privacy.model import REQUIREMENTS
 
 
 @dataclass(frozen=True, kw_only=True)

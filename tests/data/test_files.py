@@ -10,7 +10,7 @@ from aggopt.data.readers.read import read_as_text, read_file
 from aggopt.data.table import Table
 from aggopt.errors import AggoptError, JobError, TableError
 from aggopt.job import Input
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 
 roles = Roles(quasi_identifier=("age", "pay"), other=("note",))
 SECRET = "Ms Secret"

@@ -13,7 +13,7 @@ from aggopt.data.readers.codebook import read_codebooks
 from aggopt.data.readers.read import read_as_text, read_file
 from aggopt.errors import TableError
 from aggopt.job import AttributeSection, Input
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 
 SECRET = "Ms Secret"
 WRITERS = {

@@ -12,7 +12,7 @@ from tables import ROLES, people
 from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError
 from aggopt.job import AttributeSection
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 
 roles = Roles.model_validate(ROLES)
 KINDS = {

@@ -16,7 +16,7 @@ from aggopt.data.context.confidential_parts import (
 )
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.job import Privacy
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 
 OWN = {"confidential": {"ill": {"missing": "own value"}}}
 ORDER = {"confidential": {"ill": {"order": ["low", "high"]}}}

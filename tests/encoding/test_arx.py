@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import aggopt
-from aggopt.encoding._arx import read_rows, ways
+from aggopt.encoding.arx import read_rows, ways
 from aggopt.errors import JobError, TableError
 
 

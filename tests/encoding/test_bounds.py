@@ -13,7 +13,7 @@ from partition.exact import partitions
 
 import aggopt
 from aggopt.partition import blocked, local_search, loss_bound, optimal
-from aggopt.partition._registry import PARTITIONERS, AttributeUse, list_block_methods
+from aggopt.partition.registry import PARTITIONERS, AttributeUse, list_block_methods
 from aggopt.solvers import Status
 
 N = 8

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aggopt.encoding._clock import DAY, SECOND, Clock, Moments, limits, nanoseconds
+from aggopt.encoding.clock import DAY, SECOND, Clock, Moments, limits, nanoseconds
 from aggopt.errors import TableError
 
 DAYS = [dt.date(2020, 1, 5), dt.date(1969, 12, 31), dt.date(2020, 2, 29)]

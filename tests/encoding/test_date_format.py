@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aggopt
-from aggopt.encoding._date_format import DateFormat, formats_of, spelled
-from aggopt.encoding._iso import dated
+from aggopt.encoding.date_format import DateFormat, formats_of, spelled
+from aggopt.encoding.iso_text import dated
 from aggopt.errors import JobError, TableError
 
 MAKE = [pd.Series, pl.Series, lambda values: pa.chunked_array([pa.array(values)])]

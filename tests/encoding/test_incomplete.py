@@ -7,7 +7,7 @@ import pytest
 from holed import QUASI, persons
 
 import aggopt
-from aggopt.encoding._incomplete import encode_observed, filled, in_rows
+from aggopt.encoding.incomplete import encode_observed, filled, in_rows
 
 
 @pytest.mark.parametrize("weights", ["variance", "range"])

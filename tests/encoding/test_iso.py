@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aggopt
-from aggopt.encoding._iso import dated, iso_duration
+from aggopt.encoding.iso_text import dated, iso_duration
 from aggopt.errors import JobError, TableError
 
 UTC = dt.UTC

@@ -10,8 +10,8 @@ import pytest
 from encoding.mixed import ORDER, TREE, TYPES, all_distances, apart, table
 
 from aggopt.encoding import AttributeType
-from aggopt.encoding import _nearest as file
-from aggopt.encoding._nearest import nearest
+from aggopt.encoding import nearest as file
+from aggopt.encoding.nearest import nearest
 from aggopt.errors import TableError
 
 

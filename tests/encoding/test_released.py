@@ -10,7 +10,7 @@ import pytest
 from encoding.mixed import ORDER, TYPES, table
 
 import aggopt
-from aggopt.encoding._released import released_values
+from aggopt.encoding.released_table import released_values
 from aggopt.errors import TableError
 
 FRAME = table(30, seed=5)

@@ -11,7 +11,7 @@ from refusals import refused
 from aggopt.engine.executors import dask_cluster as dask_engine
 from aggopt.engine.executors.dask_cluster import _require_secure, connect
 from aggopt.errors import EngineError, JobError
-from aggopt.job._engine import Engine
+from aggopt.job.engine_section import Engine
 
 distributed = pytest.importorskip(
     "distributed", reason="pip install 'aggopt[dask]' to run these"

@@ -23,7 +23,7 @@ from aggopt.engine.executors.local import ProcessExecutor, SerialExecutor
 from aggopt.engine.executors.tasks import run_task
 from aggopt.engine.storage.scratch_files import save_state, stop_on_request
 from aggopt.errors import EngineError, TableError
-from aggopt.partition._shared.result import INTERRUPTED
+from aggopt.partition.shared.result import INTERRUPTED
 
 
 @pytest.fixture

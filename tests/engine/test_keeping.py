@@ -11,7 +11,7 @@ from aggopt.engine.steps import feasible_blocks as keeping
 from aggopt.engine.steps.feasible_blocks import merge_refused
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy import distinct_l, entropy_l, p_sensitive, recursive_cl
-from aggopt.repair import _merge_until_satisfied as merging
+from aggopt.repair import merge_until_satisfied as merging
 
 MERGED = {"repair": "merge"}
 RECURSIVE = {"l": 2, "diversity": "recursive", "c": 2.0}

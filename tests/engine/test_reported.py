@@ -12,11 +12,11 @@ from refusals import refused
 from aggopt.engine import report_data as reported
 from aggopt.engine.report_data import read_folder_report
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._requirement import Check
+from aggopt.privacy.requirement import Check
 from aggopt.release.files.staging import sha256_of_file
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST
+from aggopt.release.report.number_format import share
 from aggopt.release.report.verdict import verdict
-from aggopt.release.report.words import share
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from folders import QUASI, SECRET, job, masked, persons, put, read
 
 import aggopt
-from aggopt.aggregate._margin import margins
+from aggopt.aggregate.secret_margins import margins
 from aggopt.core.standardise import Scale
 from aggopt.engine.executors import tasks
 from aggopt.engine.steps.p3m import ShiftEnd

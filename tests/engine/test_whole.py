@@ -11,7 +11,7 @@ from aggopt.engine.steps.split_tree import merge_leaves
 from aggopt.engine.supported_settings import require_supported
 from aggopt.errors import PrivacyError
 from aggopt.privacy import distinct_l, t_closeness
-from aggopt.privacy._levels import levels_of
+from aggopt.privacy.value_levels import levels_of
 
 CLOSE = {"t": 0.2, "repair": "merge"}
 

@@ -4,7 +4,7 @@ import pytest
 
 from aggopt import Job
 from aggopt.errors import JobError
-from aggopt.job._of_release import job_of_release, names_engine
+from aggopt.job.release_job import job_of_release, names_engine
 
 ENGINES = {
     "local": {"name": "local", "jobs": 2},

@@ -14,9 +14,9 @@ from pydantic import BaseModel
 
 import aggopt
 from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
-from aggopt.aggregate import _wish_sections as wishes
-from aggopt.aggregate._keeping import KeptApart
-from aggopt.aggregate.own._section import ByModel
+from aggopt.aggregate import request_sections as wishes
+from aggopt.aggregate.kept_statistics import KeptApart
+from aggopt.aggregate.own.section import ByModel
 from aggopt.job import (
     AttributeSection,
     Correlation,
@@ -27,17 +27,17 @@ from aggopt.job import (
     Units,
     keys,
 )
-from aggopt.job._earlier import EarlierGroups
-from aggopt.job._engine import Engine
-from aggopt.job._measures import Measures
 from aggopt.job._privacy import Privacy, Repairing, Treatment
-from aggopt.job._risk import Risk
-from aggopt.job._roles import Roles
 from aggopt.job._section import Input, Output
 from aggopt.job._weights import Sampling
+from aggopt.job.earlier_section import EarlierGroups
+from aggopt.job.engine_section import Engine
+from aggopt.job.measures_section import Measures
+from aggopt.job.risk_section import Risk
+from aggopt.job.roles import Roles
 from aggopt.partition import PARTITIONERS
-from aggopt.privacy._models.dissimilarity import DissimilaritySettings
-from aggopt.privacy._models.epsilon_m import ProximitySettings
+from aggopt.privacy.models.dissimilarity import DissimilaritySettings
+from aggopt.privacy.models.epsilon_m import ProximitySettings
 
 SECTIONS: dict[Any, Iterable[type[BaseModel]]] = {
     keys.AttributeKeys: [AttributeSection],

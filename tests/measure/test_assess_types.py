@@ -26,8 +26,9 @@ from aggopt.measure import (
     correlation_error,
     mean_correlation_error,
 )
-from aggopt.measure._registry import TypedComparison
-from aggopt.measure.types import TYPED, _frequencies
+from aggopt.measure.registry import TypedComparison
+from aggopt.measure.types import TYPED
+from aggopt.measure.types import frequencies as _frequencies
 
 BEFORE = table(24, seed=7)
 AFTER = released(BEFORE, 3, seed=7)

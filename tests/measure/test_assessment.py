@@ -21,7 +21,7 @@ from aggopt.measure import (
     _sdid,
     _sl,
 )
-from aggopt.measure._registry import TAKEN, Heading
+from aggopt.measure.registry import TAKEN, Heading
 
 RNG = np.random.default_rng(0)
 X = np.c_[RNG.normal(size=(30, 3)), np.ones(30)]

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aggopt.measure._density import BINS, Density, _few, density, round_edges
-from aggopt.measure._rounded import (
+from aggopt.measure.density import BINS, Density, _few, density, round_edges
+from aggopt.measure.level_shares import LEVELS, Shares, shares
+from aggopt.measure.rounded_figures import (
     FEW,
     Summary,
     correlations,
@@ -16,7 +17,6 @@ from aggopt.measure._rounded import (
     summary,
     there,
 )
-from aggopt.measure._shares import LEVELS, Shares, shares
 
 VALUES = st.lists(st.floats(-1e6, 1e6, width=32), min_size=FEW, max_size=60)
 

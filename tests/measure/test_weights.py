@@ -11,7 +11,7 @@ from aggopt import measure
 from aggopt.measure import assess
 from aggopt.measure._pair import Pair
 from aggopt.measure._quantiles import _at, _sorted, quantiles_moved
-from aggopt.measure._registry import TypedComparison
+from aggopt.measure.registry import TypedComparison
 
 rng = np.random.default_rng(3)
 X = rng.gamma(2.0, size=(30, 3)) * [1.0, 1e4, 1e-3]

@@ -14,7 +14,7 @@ from aggopt import encode, measure
 from aggopt.errors import AggoptError
 from aggopt.measure._assessment import _plain
 from aggopt.measure._pair import Pair
-from aggopt.measure._registry import Comparison
+from aggopt.measure.registry import Comparison
 
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 TYPED = pd.DataFrame({"s": ["a", "b", "b"], "t": ["x", "x", "y"]})

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from aggopt.missing._observed import Observed
-from aggopt.privacy._requirement import members
-from aggopt.repair._merge_until_satisfied import merge_until_satisfied
+from aggopt.missing.observed import Observed
+from aggopt.privacy.requirement import members
+from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
 THERE = np.array([True, False, True, True, False, False])
 

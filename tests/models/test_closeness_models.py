@@ -18,7 +18,7 @@ from aggopt.errors import (
 from aggopt.models import closeness_assign as assign
 from aggopt.models import closeness_bound as bound
 from aggopt.models import closeness_merge as merge
-from aggopt.privacy._ordered import Ordered
+from aggopt.privacy.ordered_attribute import Ordered
 from aggopt.solvers import SOLVERS, Status, solve
 
 HEADINGS = ("Data", "Variables", "Minimise", "Subject to", "Class:", "Source:")

@@ -11,9 +11,9 @@ from programs import missed_by
 from shift_instances import MODELS, instance, somewhere
 
 from aggopt.models import satisfaction
-from aggopt.models._shift import renormalised
+from aggopt.models.shift_data import renormalised
 from aggopt.solvers import SOLVERS, Status
-from aggopt.solvers._answer import answer_here
+from aggopt.solvers.answer import answer_here
 
 cases = pytest.mark.parametrize("model", MODELS, ids=lambda m: m.MODEL.name)
 seeds = pytest.mark.parametrize("seed", range(4))

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from aggopt.errors import InfeasibleInputError
 from aggopt.models import covariance_mean as model
 from aggopt.solvers import SOLVERS
-from aggopt.solvers._answer import answer_here
+from aggopt.solvers.answer import answer_here
 
 seeds = pytest.mark.parametrize("seed", range(5))
 

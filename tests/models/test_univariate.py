@@ -16,7 +16,7 @@ from aggopt.errors import (
 )
 from aggopt.models import univariate as model
 from aggopt.solvers import SOLVERS
-from aggopt.solvers._answer import answer_here
+from aggopt.solvers.answer import answer_here
 
 CHOICES = [("sse", "any"), ("sae", "any"), ("maxdist", "any"), ("sse", "integer")]
 HEADINGS = ("Data", "Variables", "Minimise", "Subject to", "Class:", "Source:")

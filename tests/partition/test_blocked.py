@@ -19,7 +19,7 @@ from aggopt.partition import blocked, local_search, mdav
 from aggopt.partition._blocked import improve
 from aggopt.partition._blocked.regions import Map, find_first_records, search_regions
 from aggopt.partition._local_search.search import anneal_labels
-from aggopt.partition._neighbours.spatial_order import (
+from aggopt.partition.neighbours.spatial_order import (
     find_near,
     sort_in_space,
     split_in_parts,

@@ -19,7 +19,7 @@ from aggopt.partition import (
     merge_until_close,
     vmdav,
 )
-from aggopt.partition._constraints.l_diversity import (
+from aggopt.partition.constraints.l_diversity import (
     count_levels,
     is_diverse,
     read_levels,

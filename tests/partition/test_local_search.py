@@ -20,9 +20,9 @@ from aggopt.partition._local_search.local_search import (
 )
 from aggopt.partition._local_search.search import anneal_labels, improve_labels
 from aggopt.partition._loss_bound import loss_bound
-from aggopt.partition._neighbours import neighbours as near_module
-from aggopt.partition._neighbours.neighbours import find_neighbours
-from aggopt.partition._shared.sse import compute_sse
+from aggopt.partition.neighbours import neighbours as near_module
+from aggopt.partition.neighbours.neighbours import find_neighbours
+from aggopt.partition.shared.sse import compute_sse
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(6)

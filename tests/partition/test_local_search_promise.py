@@ -11,14 +11,14 @@ from partition import exact
 from aggopt.core.deadline import Deadline
 from aggopt.errors import AggoptError
 from aggopt.partition import closeness_first, diverse_vmdav, local_search, mdav
-from aggopt.partition._constraints.constraints import (
+from aggopt.partition._local_search import setup
+from aggopt.partition._local_search.search import improve_labels
+from aggopt.partition.constraints.constraints import (
     ConstraintArguments,
     read_constraints,
 )
-from aggopt.partition._local_search import setup
-from aggopt.partition._local_search.search import improve_labels
-from aggopt.partition._neighbours.neighbours import find_neighbours
-from aggopt.partition._shared.sse import compute_sse
+from aggopt.partition.neighbours.neighbours import find_neighbours
+from aggopt.partition.shared.sse import compute_sse
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(2)

@@ -19,7 +19,6 @@ from aggopt.errors import (
     UnknownNameError,
 )
 from aggopt.partition import local_search, mdav, optimal
-from aggopt.partition._neighbours.neighbours import find_neighbours
 from aggopt.partition._optimal import (
     branch_and_price,
     column_generation,
@@ -33,7 +32,8 @@ from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import ColumnPool, group_columns, number_groups
 from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
-from aggopt.partition._shared import restricted_master
+from aggopt.partition.neighbours.neighbours import find_neighbours
+from aggopt.partition.shared import restricted_master
 from aggopt.solvers import SOLVERS, Status
 
 
@@ -346,7 +346,7 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.partition._optimal.columns import group_columns
 from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
-from aggopt.partition._neighbours.neighbours import find_neighbours
+from aggopt.partition.neighbours.neighbours import find_neighbours
 
 Z = np.random.default_rng(0).normal(size=(1500, 13))
 pricer, duals = Pricer(Z, 3, find_neighbours(Z, 8)), Duals(np.full(1500, 9.0))

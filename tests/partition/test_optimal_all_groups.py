@@ -12,7 +12,7 @@ from aggopt.core.standardise import Scale
 from aggopt.partition import local_search, optimal
 from aggopt.partition._optimal import exhaustive, schedule
 from aggopt.partition._optimal.incumbent import Incumbent
-from aggopt.partition._shared.sse import compute_sse
+from aggopt.partition.shared.sse import compute_sse
 from aggopt.solvers import Status
 
 CASES = [(11, 4), (15, 3), (16, 2), (20, 2)]

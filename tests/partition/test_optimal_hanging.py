@@ -6,7 +6,8 @@ import pytest
 from conftest import require_solver
 
 from aggopt.partition import optimal
-from aggopt.solvers import Status, _pool
+from aggopt.solvers import Status
+from aggopt.solvers import process_pool as _pool
 
 pytestmark = pytest.mark.usefixtures("short_grace")
 

@@ -16,7 +16,7 @@ from aggopt.partition import (
     local_search,
     loss_bound,
 )
-from aggopt.partition._registry import (
+from aggopt.partition.registry import (
     AttributeUse,
     Bound,
     ConfidentialUse,

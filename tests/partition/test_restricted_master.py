@@ -7,8 +7,8 @@ from aggopt.core.highs_program import HighsProgram
 from aggopt.errors import SolverError
 from aggopt.partition._optimal.columns import group_columns
 from aggopt.partition._optimal.master import GroupMaster
-from aggopt.partition._shared import restricted_master
-from aggopt.partition._shared.restricted_master import RestrictedMaster, require_highs
+from aggopt.partition.shared import restricted_master
+from aggopt.partition.shared.restricted_master import RestrictedMaster, require_highs
 
 
 def test_the_optimum_takes_the_cheaper_cover():

@@ -29,7 +29,7 @@ from aggopt.partition import (
     univariate,
     vmdav,
 )
-from aggopt.partition._shared import evidence
+from aggopt.partition.shared import evidence
 from aggopt.solvers import Certificate, Status
 
 RNG = np.random.default_rng(7)

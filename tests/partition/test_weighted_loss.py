@@ -10,9 +10,9 @@ from partition.weighted import all_partitions
 from aggopt.core.group_sums import group_sse
 from aggopt.errors import TableError
 from aggopt.partition import _loss_bound, loss_bound
-from aggopt.partition._shared.evidence import certify_squares
-from aggopt.partition._shared.scaling import Weighing, scale_records
-from aggopt.partition._shared.sse import compute_sse
+from aggopt.partition.shared.evidence import certify_squares
+from aggopt.partition.shared.scaling import Weighing, scale_records
+from aggopt.partition.shared.sse import compute_sse
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(40, 2))

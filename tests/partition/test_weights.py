@@ -16,9 +16,9 @@ from aggopt.partition import (
 )
 from aggopt.partition._local_search.search import Search
 from aggopt.partition._local_search.setup import create_weights
-from aggopt.partition._neighbours.neighbours import find_neighbours
-from aggopt.partition._shared.scaling import scale_records
-from aggopt.partition._shared.sse import compute_sse
+from aggopt.partition.neighbours.neighbours import find_neighbours
+from aggopt.partition.shared.scaling import scale_records
+from aggopt.partition.shared.sse import compute_sse
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(4)

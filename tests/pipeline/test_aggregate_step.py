@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from aggopt.aggregate import AGGREGATORS, Aggregation
-from aggopt.aggregate._margin import margins
+from aggopt.aggregate.secret_margins import margins
 from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job, Privacy
-from aggopt.partition._shared.result import Block, Partition
+from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.aggregate import aggregate_table as aggregate_step
 from aggopt.pipeline.aggregate import missing_values as observed
 from aggopt.pipeline.aggregate.aggregate_table import (

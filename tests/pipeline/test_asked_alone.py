@@ -27,8 +27,9 @@ from aggopt.pipeline.validate.sampling_weights import (
     add_dominance_repair,
     require_weighed,
 )
-from aggopt.privacy._models.l_diversity import Diversity
-from aggopt.solvers import Certificate, Status, _log
+from aggopt.privacy.models.l_diversity import Diversity
+from aggopt.solvers import Certificate, Status
+from aggopt.solvers import solver_log as _log
 
 SIX = RecordStrata(np.zeros(6, np.intp))
 VARIANCE = {"method": "mean", "keep": "variance"}

@@ -11,7 +11,7 @@ from aggopt.data.table import Table
 from aggopt.errors import TableError
 from aggopt.job import Output
 from aggopt.partition import Partition
-from aggopt.partition._shared.result import Block
+from aggopt.partition.shared.result import Block
 from aggopt.pipeline.finish import audit_values
 from aggopt.pipeline.finish.audit_values import audit_before_writing
 from aggopt.pipeline.finish.original_comparison import compare_originals

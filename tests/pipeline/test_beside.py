@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import aggopt
-from aggopt.aggregate.categories._beside import values_of
-from aggopt.command.readiness import refused
+from aggopt.aggregate.categories.cross_table_values import values_of
+from aggopt.command.collect_errors import refused
 from aggopt.data.readers.read import read_as_text, read_file
 from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError

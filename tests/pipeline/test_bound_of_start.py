@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aggopt.job import Job
-from aggopt.partition._shared.result import Block, Partition
+from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.validate import privacy_guarantees as guarantees
 from aggopt.pipeline.validate.privacy_guarantees import _bound_of_start, repair_block
 from aggopt.solvers import Certificate, Status

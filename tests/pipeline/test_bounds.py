@@ -11,7 +11,7 @@ import pytest
 from tables import MDAV
 
 import aggopt
-from aggopt.command.readiness import obstacles
+from aggopt.command.collect_errors import obstacles
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.experiments.compare_solvers import compare

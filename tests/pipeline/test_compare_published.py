@@ -11,7 +11,7 @@ from tables import people
 
 import aggopt
 from aggopt.errors import AggoptError
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 from aggopt.pipeline.review.compare_public import (
     PublicComparison,
     _join_people,

@@ -10,7 +10,7 @@ import aggopt
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.context.units import RecordUnits
 from aggopt.data.table import Table
-from aggopt.partition._shared.result import Block, Partition
+from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable
 from aggopt.pipeline.aggregate.unit_values import copy_to_records
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable

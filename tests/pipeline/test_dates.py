@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import aggopt
-from aggopt.encoding._iso import iso_duration
+from aggopt.encoding.iso_text import iso_duration
 from aggopt.errors import TableError
 from aggopt.experiments.sweep import sweep
 from aggopt.pipeline.review.review_release import review_release

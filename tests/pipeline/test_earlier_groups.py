@@ -8,7 +8,7 @@ from tables import people
 import aggopt
 from aggopt.data.table import Table
 from aggopt.errors import AggoptError
-from aggopt.partition._kept_groups import keep_groups
+from aggopt.partition.kept_groups import keep_groups
 from aggopt.pipeline.review.compare_with_keys import compare_releases
 from aggopt.pipeline.waves.earlier_groups import add_earlier_groups
 

@@ -15,7 +15,7 @@ from aggopt.errors import JobError
 from aggopt.pipeline.programs.declare import declare
 from aggopt.pipeline.programs.export import export, import_solution
 from aggopt.solvers import Status, solve
-from aggopt.solvers._cvxpy_file import write_program
+from aggopt.solvers.cvxpy_file import write_program
 
 TABLE = people(12)
 

@@ -7,7 +7,7 @@ from holed import FILL, asked, persons
 
 import aggopt
 from aggopt.errors import InfeasibleInputError
-from aggopt.partition._shared.result import Block, Partition
+from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.partition.missing_patterns import (
     certify_observed_loss,
     separate_patterns,

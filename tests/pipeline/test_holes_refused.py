@@ -10,7 +10,7 @@ from holed import asked, of_numbers, persons
 import aggopt
 from aggopt.errors import InfeasibleInputError, JobError, PrivacyError, TableError
 from aggopt.job import Privacy
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 from aggopt.release.audit.audit import audit_release
 from aggopt.release.audit.originals import Originals
 

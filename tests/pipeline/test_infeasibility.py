@@ -8,7 +8,7 @@ import pytest
 from aggopt.job import Privacy
 from aggopt.pipeline.validate import infeasibility
 from aggopt.pipeline.validate.infeasibility import explain_single_group
-from aggopt.privacy._ordered import Ordered
+from aggopt.privacy.ordered_attribute import Ordered
 
 
 def closeness(name):
@@ -28,7 +28,7 @@ def two(monkeypatch):
 
     monkeypatch.setattr(infeasibility, "list_requirements", lambda held: held)
     monkeypatch.setattr(infeasibility, "Closeness", SimpleNamespace)
-    monkeypatch.setattr("aggopt.repair._feasibility.find_reachable", reachable)
+    monkeypatch.setattr("aggopt.repair.feasibility.find_reachable", reachable)
     reach["pay"] = SimpleNamespace(t=0.25, bound=0.0)
     reach["debt"] = SimpleNamespace(t=0.125, bound=0.5)
     return held, reach

@@ -8,7 +8,7 @@ import pytest
 
 import aggopt
 from aggopt.aggregate import p3m, with_margins
-from aggopt.aggregate._margin import LEAST
+from aggopt.aggregate.secret_margins import LEAST
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.experiments.compare_solvers import compare
 from aggopt.experiments.sweep import sweep

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from aggopt.aggregate._margin import LEAST, in_spreads
+from aggopt.aggregate.secret_margins import LEAST, in_spreads
 from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job

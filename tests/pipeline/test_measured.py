@@ -16,7 +16,7 @@ import aggopt
 from aggopt.data.table import Table
 from aggopt.errors import TableError
 from aggopt.job import AttributeSection, Missing
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 from aggopt.measure import assess, sl
 from aggopt.pipeline.finish.measures import (
     _without_holes,

@@ -9,7 +9,7 @@ import pytest
 
 import aggopt
 from aggopt.data.table import Table
-from aggopt.encoding._clock import Clock
+from aggopt.encoding.clock import Clock
 from aggopt.job import Output
 from aggopt.pipeline import mask
 from aggopt.pipeline.finish.original_comparison import compare_originals

@@ -22,7 +22,7 @@ from aggopt.errors import (
 )
 from aggopt.experiments.compare_solvers import compare
 from aggopt.experiments.sweep import sweep
-from aggopt.job._own import renamed
+from aggopt.job.user_code import renamed
 from aggopt.partition import Partition
 from aggopt.pipeline.review.trusted_code import attach_trusted_code
 from aggopt.release import manifest as manifest_module

@@ -21,7 +21,7 @@ from aggopt.errors import (
     UnknownNameError,
     UntrustedCodeError,
 )
-from aggopt.job._own import renamed
+from aggopt.job.user_code import renamed
 from aggopt.release.audit.audit import audit_release
 
 CODE = """

@@ -13,11 +13,11 @@ from aggopt.partition import optimal
 from aggopt.partition._optimal.restricted_ip import _solve_program
 from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 from aggopt.solvers import SOLVERS, Status
-from aggopt.solvers._answer import answer_here
+from aggopt.solvers.answer import answer_here
 
 CODE = """
 from aggopt.solvers import SOLVERS
-from aggopt.solvers._answer import answer_here
+from aggopt.solvers.answer import answer_here
 
 def choose(model, data):
     return answer_here(model, data, SOLVERS["cvxpy:highs"], None, None, None).reading

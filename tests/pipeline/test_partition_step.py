@@ -13,7 +13,7 @@ import aggopt
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.job import Privacy
-from aggopt.partition._shared.result import INTERRUPTED, Block, Partition
+from aggopt.partition.shared.result import INTERRUPTED, Block, Partition
 from aggopt.pipeline.partition import partition_table as partition_step
 from aggopt.pipeline.partition.partition_table import (
     _by_policy,

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from aggopt.data.table import Table
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 from aggopt.pipeline.finish import pseudonyms
 from aggopt.pipeline.finish.pseudonyms import add_pseudonyms
 

@@ -14,7 +14,7 @@ import pytest
 
 import aggopt
 from aggopt import Job
-from aggopt.command.readiness import obstacles
+from aggopt.command.collect_errors import obstacles
 from aggopt.errors import AggoptError
 
 OF_HOUSEHOLDS = ["size", "region", "income", "rent"]

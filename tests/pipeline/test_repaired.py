@@ -12,7 +12,7 @@ from aggopt.pipeline.validate.privacy_guarantees import (
     read_confidential,
     repair_block,
 )
-from aggopt.privacy._model import OWN_MODELS
+from aggopt.privacy.model import OWN_MODELS
 
 ASKED = {"k": 4, "l": 2, "repair": "merge"}
 

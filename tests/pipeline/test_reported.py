@@ -28,9 +28,9 @@ from aggopt.pipeline.review.report_data import (
 )
 from aggopt.release.report.facts import BY_BOTH, BY_JOB, BY_MANIFEST
 from aggopt.release.report.html import report_html
-from aggopt.release.report.of_release import facts_of
+from aggopt.release.report.release_report import facts_of
 from aggopt.solvers import Status
-from aggopt.solvers._certificate import Claim
+from aggopt.solvers.certificate import Claim
 
 
 @pytest.fixture

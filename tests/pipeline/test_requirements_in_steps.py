@@ -12,8 +12,8 @@ from aggopt.data.context.strata import RecordStrata
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, TableError, UnknownNameError
 from aggopt.job import Job, Repairing
-from aggopt.job._roles import Roles
-from aggopt.partition._registry import ConfidentialUse
+from aggopt.job.roles import Roles
+from aggopt.partition.registry import ConfidentialUse
 from aggopt.pipeline.partition.strata import (
     LESS,
     require_kept,
@@ -29,7 +29,7 @@ from aggopt.pipeline.waves.earlier_groups import (
     add_earlier_groups,
     require_earlier_groups,
 )
-from aggopt.privacy._models.l_diversity import Diversity
+from aggopt.privacy.models.l_diversity import Diversity
 
 STRATA = RecordStrata(np.array([0, 0, 1, 1, 1]))
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from aggopt.encoding._clock import Clock
+from aggopt.encoding.clock import Clock
 from aggopt.job import Output
 from aggopt.pipeline.finish import rounding
 from aggopt.release.drift import Drift

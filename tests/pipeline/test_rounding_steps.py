@@ -8,7 +8,7 @@ import pytest
 
 import aggopt
 from aggopt.data.table import Table
-from aggopt.partition._shared.result import Block, Partition
+from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.finish.rounding import (
     _asked,
     _inside,

@@ -18,10 +18,10 @@ from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import AggoptError, InfeasibleInputError
 from aggopt.partition import mdav
 from aggopt.pipeline.partition.strata import SingleStratumPerGroup, stratum_requirements
-from aggopt.privacy._models.l_diversity import Diversity
-from aggopt.repair._merge_until_satisfied import merge_until_satisfied
+from aggopt.privacy.models.l_diversity import Diversity
+from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 from aggopt.solvers import Status
-from aggopt.solvers._certificate import Claim
+from aggopt.solvers.certificate import Claim
 
 QUASI = ["age", "income"]
 MERGE = {"small": "merge"}

@@ -7,7 +7,7 @@ from stratified import KEYS, residents, within
 
 import aggopt
 from aggopt.aggregate import p3m
-from aggopt.command.policies import _suppressed
+from aggopt.command.missing_policies import _suppressed
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError, InfeasibleInputError

@@ -12,7 +12,7 @@ import aggopt
 from aggopt import Job
 from aggopt.errors import JobError
 from aggopt.pipeline.partition import subset_processes as processes
-from aggopt.solvers._log import logged
+from aggopt.solvers.solver_log import logged
 
 SECRET = "0123456789abcdef" * 2
 P3M = {"method": "p3m", "delta": 0.2}

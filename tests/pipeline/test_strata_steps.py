@@ -13,7 +13,7 @@ import aggopt
 from aggopt.aggregate import Aggregation
 from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError
-from aggopt.models._shift import FARTHEST
+from aggopt.models.shift_data import FARTHEST
 from aggopt.pipeline.aggregate import by_stratum as steps
 from aggopt.pipeline.aggregate.by_stratum import (
     _rescale_distances,
@@ -28,7 +28,7 @@ from aggopt.pipeline.partition.strata import (
     separate_strata,
 )
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers._certificate import summed
+from aggopt.solvers.certificate import summed
 
 
 def test_strata_are_farther_apart_than_any_two_records() -> None:

@@ -6,7 +6,7 @@ import pytest
 from households import OF_RECORDS, OF_UNITS, members, of
 
 import aggopt
-from aggopt.command.readiness import obstacles, refused
+from aggopt.command.collect_errors import obstacles, refused
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError
 from aggopt.pipeline.review.review_release import review_release

@@ -8,7 +8,7 @@ from households import OF_UNITS, of
 from refusals import refused
 
 from aggopt.errors import JobError
-from aggopt.partition._shared.result import Block
+from aggopt.partition.shared.result import Block
 from aggopt.pipeline.aggregate import units_and_records as steps
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable
 from aggopt.pipeline.aggregate.units_and_records import (

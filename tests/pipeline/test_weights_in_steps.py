@@ -10,14 +10,14 @@ from refusals import refused
 from surveys import survey
 
 from aggopt.aggregate import Aggregation
-from aggopt.aggregate.categories._frequencies import Frequencies
+from aggopt.aggregate.categories.frequencies import Frequencies
 from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
-from aggopt.job._roles import Roles
-from aggopt.missing._observed import Observed
+from aggopt.job.roles import Roles
+from aggopt.missing.observed import Observed
 from aggopt.partition import mdav
 from aggopt.pipeline.aggregate import aggregate_table as aggregate_step
 from aggopt.pipeline.aggregate import missing_values as observed
@@ -37,7 +37,7 @@ from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.review import review_release as reassess
 from aggopt.pipeline.validate import categories as category_job
 from aggopt.pipeline.validate.sampling_weights import _not_weighed, merge_for_dominance
-from aggopt.privacy._dominance import Dominance
+from aggopt.privacy.dominance import Dominance
 from aggopt.solvers import Certificate, Status
 
 W = np.array([3.0, 1.0, 2.0])

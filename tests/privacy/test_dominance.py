@@ -6,8 +6,8 @@ from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggopt.privacy._dominance import Dominance
-from aggopt.privacy._requirement import members
+from aggopt.privacy.dominance import Dominance
+from aggopt.privacy.requirement import members
 
 LABELS = np.array([0, 1, 0, 1, 1, 0])
 WEIGHTS = np.array([3.0, 1.0, 1.0, 1.0, 1.0, 1.0])

@@ -21,11 +21,11 @@ from aggopt.privacy import (
     recursive_cl,
     t_closeness,
 )
-from aggopt.privacy._distance import require_exact, written
-from aggopt.privacy._levels import levels_of
-from aggopt.privacy._ordered import Ordered
 from aggopt.privacy._ranked import ranked
+from aggopt.privacy.distance import require_exact, written
 from aggopt.privacy.nested import Nested, parents
+from aggopt.privacy.ordered_attribute import Ordered
+from aggopt.privacy.value_levels import levels_of
 
 LARGE = 2**53
 

@@ -7,7 +7,7 @@ import aggopt
 from aggopt.checks import parametrize_with_checks
 from aggopt.checks._attribute import asked as template_of
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.privacy._model import REQUIREMENTS
+from aggopt.privacy.model import REQUIREMENTS
 
 OF_VALUES = [name for name, model in REQUIREMENTS.items() if model.requirement]
 

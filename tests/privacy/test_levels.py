@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from aggopt.errors import JobError
-from aggopt.partition._constraints import l_diversity
-from aggopt.privacy._levels import levels_of
+from aggopt.partition.constraints import l_diversity
+from aggopt.privacy.value_levels import levels_of
 
 
 @pytest.mark.parametrize("levels", [2, 3, 7, 20])

@@ -8,8 +8,8 @@ import pytest
 
 from aggopt.core.section import Section
 from aggopt.errors import JobError
-from aggopt.privacy._exact import Numbers
-from aggopt.privacy._model import REQUIREMENTS, PrivacyModel, require_apart
+from aggopt.privacy.exact_order import Numbers
+from aggopt.privacy.model import REQUIREMENTS, PrivacyModel, require_apart
 from aggopt.privacy.nested import Nested
 
 CODES = np.array([0, 1, 2, 3, 0])

@@ -6,17 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aggopt.errors import InfeasibleInputError
-from aggopt.privacy import _ordered
-from aggopt.privacy._distance import LARGEST
+from aggopt.privacy import ordered_attribute as _ordered
 from aggopt.privacy._emd_of_parts import _terms
-from aggopt.privacy._levels import equally_filled, levels_of
-from aggopt.privacy._models.l_diversity import Diversity
-from aggopt.privacy._models.p_sensitive import Sensitivity
-from aggopt.privacy._models.t_closeness import Closeness
-from aggopt.privacy._of_part import OfPart
-from aggopt.privacy._ordered import Ordered
-from aggopt.privacy._requirement import members
+from aggopt.privacy.distance import LARGEST
+from aggopt.privacy.models.l_diversity import Diversity
+from aggopt.privacy.models.p_sensitive import Sensitivity
+from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.nested import Nested
+from aggopt.privacy.ordered_attribute import Ordered
+from aggopt.privacy.requirement import members
+from aggopt.privacy.requirement_of_part import OfPart
+from aggopt.privacy.value_levels import equally_filled, levels_of
 
 NAMES = ["v", "w", "x", "y", "z"]
 TREE = {"a": ["v", "w"], "b": {"c": ["x", "y"]}, "d": ["z"]}

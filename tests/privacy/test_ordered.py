@@ -12,8 +12,8 @@ from privacy import slow
 from scipy.stats import wasserstein_distance
 
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.privacy import _emd_kernels
-from aggopt.privacy._ordered import Ordered, threshold
+from aggopt.privacy import emd_kernels as _emd_kernels
+from aggopt.privacy.ordered_attribute import Ordered, threshold
 
 
 def case(seed, n, distinct, groups):

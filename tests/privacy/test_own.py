@@ -7,9 +7,9 @@ import pytest
 
 from aggopt.core.plugins.loading import Origin
 from aggopt.errors import JobError
-from aggopt.privacy._model import OWN_MODELS, REQUIREMENTS, OwnPrivacyModel
-from aggopt.privacy._of_part import OfPart
-from aggopt.privacy._own import OwnJudge, OwnRequirement
+from aggopt.privacy.model import OWN_MODELS, REQUIREMENTS, OwnPrivacyModel
+from aggopt.privacy.requirement_of_part import OfPart
+from aggopt.privacy.user_model import OwnJudge, OwnRequirement
 
 PAY = np.array([1, 1, 5, 2, 9, 3])
 LABELS = np.array([0, 0, 1, 1, 2, 2])

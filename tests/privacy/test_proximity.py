@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from aggopt import privacy
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._exact import Numbers
-from aggopt.privacy._models.dissimilarity import Dissimilarity
-from aggopt.privacy._models.epsilon_m import Proximity
-from aggopt.privacy._models.p_sensitive import Sensitivity
-from aggopt.privacy._near import crowd, of_attribute
-from aggopt.privacy._requirement import members
+from aggopt.privacy._near_values import crowd, of_attribute
+from aggopt.privacy.exact_order import Numbers
+from aggopt.privacy.models.dissimilarity import Dissimilarity
+from aggopt.privacy.models.epsilon_m import Proximity
+from aggopt.privacy.models.p_sensitive import Sensitivity
+from aggopt.privacy.requirement import members
 
 
 def exact(number):

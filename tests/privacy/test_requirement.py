@@ -10,14 +10,14 @@ import pytest
 from privacy import slow
 
 from aggopt.privacy import t_closeness
-from aggopt.privacy._closeness import unwarned_of_constants
-from aggopt.privacy._distance import starts_of
-from aggopt.privacy._models.l_diversity import Diversity
-from aggopt.privacy._models.p_sensitive import Sensitivity
-from aggopt.privacy._models.t_closeness import Closeness
-from aggopt.privacy._ordered import Ordered
-from aggopt.privacy._requirement import LEAST, Check, broken_by
+from aggopt.privacy.closeness import unwarned_of_constants
+from aggopt.privacy.distance import starts_of
+from aggopt.privacy.models.l_diversity import Diversity
+from aggopt.privacy.models.p_sensitive import Sensitivity
+from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.nested import Nested
+from aggopt.privacy.ordered_attribute import Ordered
+from aggopt.privacy.requirement import LEAST, Check, broken_by
 
 #        group 0     group 1     group 2
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2])

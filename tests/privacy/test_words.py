@@ -20,16 +20,16 @@ from aggopt.privacy import (
     recursive_cl,
 )
 from aggopt.privacy import t_closeness as t
-from aggopt.privacy._distance import require_exact, threshold
-from aggopt.privacy._exact import Numbers
-from aggopt.privacy._levels import levels_of
-from aggopt.privacy._models.dissimilarity import Dissimilarity
-from aggopt.privacy._models.epsilon_m import Proximity
-from aggopt.privacy._models.l_diversity import Diversity
-from aggopt.privacy._models.p_sensitive import Sensitivity
-from aggopt.privacy._near import of_attribute
-from aggopt.privacy._ordered import Ordered
+from aggopt.privacy._near_values import of_attribute
+from aggopt.privacy.distance import require_exact, threshold
+from aggopt.privacy.exact_order import Numbers
+from aggopt.privacy.models.dissimilarity import Dissimilarity
+from aggopt.privacy.models.epsilon_m import Proximity
+from aggopt.privacy.models.l_diversity import Diversity
+from aggopt.privacy.models.p_sensitive import Sensitivity
 from aggopt.privacy.nested import parents
+from aggopt.privacy.ordered_attribute import Ordered
+from aggopt.privacy.value_levels import levels_of
 
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 G, V = [0, 0, 1], [1, 2, 3]

@@ -13,8 +13,8 @@ from tables import ROLES, job, people
 import aggopt
 from aggopt.errors import JobError, PrivacyError
 from aggopt.job import AttributeSection, Privacy
-from aggopt.job._roles import Roles
-from aggopt.privacy._dominance import Dominance
+from aggopt.job.roles import Roles
+from aggopt.privacy.dominance import Dominance
 from aggopt.release.audit.audit import audit_release
 from aggopt.release.audit.counts import Count
 from aggopt.release.audit.missing import MissingValues

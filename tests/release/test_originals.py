@@ -12,7 +12,7 @@ from tables import job, people
 import aggopt
 from aggopt.errors import JobError
 from aggopt.job import Output, Privacy
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 from aggopt.pipeline.finish.original_comparison import compare_originals
 from aggopt.pipeline.review.review_release import review_release
 from aggopt.release.audit.audit import audit_release

@@ -101,7 +101,9 @@ def test_a_report_is_of_the_release_and_as_asked(release, monkeypatch) -> None:
         asked.append((of, how))
         return of[1]
 
-    monkeypatch.setattr("aggopt.release.report.of_release.write_report", write_report)
+    monkeypatch.setattr(
+        "aggopt.release.report.release_report.write_report", write_report
+    )
     assert release.report("a.html") == "a.html"
     release.report("b.html", private=True, title="Ours", overwrite=True)
     assert [of[1:] for of, _ in asked] == [("a.html",), ("b.html",)]

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from aggopt.job import Privacy
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 from aggopt.release.audit.audit import audit_release
 from aggopt.release.audit.counted_risk import record_risks
 from aggopt.release.audit.counts import Count

@@ -11,9 +11,9 @@ from tables import job, people, promising, salaried
 import aggopt
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.job import Privacy
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 from aggopt.pipeline.review.review_release import review_release
-from aggopt.privacy._requirement import Check
+from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit, audit_release
 from aggopt.release.audit.counts import Count, combine_codes
 from aggopt.release.audit.missing import MissingValues

@@ -12,10 +12,10 @@ import aggopt
 import aggopt.repair._checked_search as checked_search_module
 from aggopt import partition
 from aggopt.core.deadline import Deadline
-from aggopt.privacy._models.l_diversity import Diversity
+from aggopt.privacy.models.l_diversity import Diversity
 from aggopt.repair._checked_search import search_with_checks
-from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 from aggopt.repair._methods.search import MERGED
+from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 from aggopt.solvers import Status
 
 

@@ -9,7 +9,8 @@ from aggopt.partition import mdav
 from aggopt.repair import _bound, closeness
 from aggopt.repair._merge_until_close import make_close
 from aggopt.repair._problem import create_problem
-from aggopt.solvers import Status, _pool
+from aggopt.solvers import Status
+from aggopt.solvers import process_pool as _pool
 
 pytestmark = pytest.mark.usefixtures("short_grace")
 

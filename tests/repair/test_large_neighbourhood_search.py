@@ -15,7 +15,7 @@ from aggopt.repair._pricing import price_unions
 from aggopt.repair._problem import create_problem
 from aggopt.repair._unions import find_close_unions
 from aggopt.solvers import SOLVERS, Status
-from aggopt.solvers._answer import Answer
+from aggopt.solvers.answer import Answer
 
 
 def prepared(seed, n=39, k=3, t=0.2):

@@ -6,7 +6,7 @@ from tables import promising, salaried
 import aggopt
 from aggopt.checks import parametrize_with_checks
 from aggopt.errors import JobError
-from aggopt.repair._registry import ALL_MODELS, REPAIRS
+from aggopt.repair.registry import ALL_MODELS, REPAIRS
 
 
 def paid():

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from aggopt import partition, privacy
 from aggopt.measure import il
-from aggopt.privacy._models.l_diversity import Diversity
-from aggopt.privacy._models.t_closeness import Closeness
-from aggopt.privacy._ordered import Ordered
+from aggopt.privacy.models.l_diversity import Diversity
+from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.nested import Nested
-from aggopt.repair._merge_until_satisfied import merge_until_satisfied
+from aggopt.privacy.ordered_attribute import Ordered
+from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
 
 def close(values, t, made=Ordered.of):

@@ -6,14 +6,14 @@ import pytest
 from aggopt.core.deadline import Deadline
 from aggopt.errors import JobError
 from aggopt.partition import loss_bound, mdav
-from aggopt.partition._shared.scaling import scale_records
-from aggopt.partition._shared.sse import compute_sse
-from aggopt.privacy._dominance import Dominance
-from aggopt.privacy._models.t_closeness import Closeness
-from aggopt.privacy._ordered import Ordered
+from aggopt.partition.shared.scaling import scale_records
+from aggopt.partition.shared.sse import compute_sse
+from aggopt.privacy.dominance import Dominance
+from aggopt.privacy.models.t_closeness import Closeness
+from aggopt.privacy.ordered_attribute import Ordered
 from aggopt.repair._checked_search import search_with_checks
-from aggopt.repair._own import RepairInput
-from aggopt.repair._registry import REPAIRS
+from aggopt.repair.registry import REPAIRS
+from aggopt.repair.user_repair import RepairInput
 
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(60, 2)) * [1.0, 50.0]

@@ -16,8 +16,8 @@ from aggopt.algorithms.reduced_joint import JointReduced
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import MODELS, p3m
 from aggopt.solvers import SOLVERS, Status, choose
-from aggopt.solvers._answer import answer_here
 from aggopt.solvers._choose import able_for
+from aggopt.solvers.answer import answer_here
 
 ANGLES = 800
 

@@ -11,9 +11,9 @@ from shift_instances import instance as shifting
 
 from aggopt.models import p3m, p3m_onesided, satisfaction, set_partition, univariate
 from aggopt.solvers import SOLVERS, Status, _cvxpy, solve
-from aggopt.solvers._answer import answer_here
 from aggopt.solvers._linear_bound import LinearProgram, proven
-from aggopt.solvers._solver import Solver
+from aggopt.solvers.answer import answer_here
+from aggopt.solvers.solver import Solver
 
 LOOSE: dict[str, list[dict[str, Any]]] = {
     "highs": [

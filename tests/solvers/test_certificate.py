@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers._certificate import (
+from aggopt.solvers.certificate import (
     HEADER,
     PROVEN,
     Claim,

@@ -12,7 +12,8 @@ from conftest import require_solver
 from aggopt.core import guardian
 from aggopt.errors import AggoptError
 from aggopt.models import univariate
-from aggopt.solvers import SOLVERS, _child
+from aggopt.solvers import SOLVERS
+from aggopt.solvers import child_process as _child
 
 ORPHAN = """
 import subprocess, sys, time

@@ -15,7 +15,7 @@ from aggopt.solvers import SOLVERS, Status, choose, solve
 from aggopt.solvers import _cvxpy as in_cvxpy
 from aggopt.solvers import _pyomo as in_pyomo
 from aggopt.solvers._choose import NONE, able_for
-from aggopt.solvers._solver import CLASSES
+from aggopt.solvers.solver import CLASSES
 
 LANGUAGES = {"cvxpy": in_cvxpy, "pyomo": in_pyomo}
 

@@ -8,8 +8,10 @@ import pytest
 
 from aggopt.errors import JobError
 from aggopt.models import univariate
-from aggopt.solvers import SOLVERS, Status, _ask, _pool
-from aggopt.solvers._options import require_limited
+from aggopt.solvers import SOLVERS, Status
+from aggopt.solvers import process_pool as _pool
+from aggopt.solvers import run_solver as _ask
+from aggopt.solvers.options import require_limited
 
 OURS = SOLVERS["cvxpy:highs"]
 

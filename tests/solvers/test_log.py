@@ -9,8 +9,9 @@ import pytest
 from conftest import require_solver
 
 from aggopt.errors import JobError, TableError
-from aggopt.experiments._processes import require_jobs
-from aggopt.solvers import _log, logged, solve
+from aggopt.experiments.processes import require_jobs
+from aggopt.solvers import logged, solve
+from aggopt.solvers import solver_log as _log
 
 
 def small(language):

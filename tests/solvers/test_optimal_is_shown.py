@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from conftest import require_solver
 
-from aggopt.aggregate import _shifted, p3m, p3m_onesided, satisfaction
+from aggopt.aggregate import p3m, p3m_onesided, satisfaction
+from aggopt.aggregate import shifted_means as _shifted
 from aggopt.partition import univariate
 from aggopt.solvers import Status
 

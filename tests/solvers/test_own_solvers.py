@@ -16,11 +16,11 @@ from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
 from aggopt.job import Recommended
 from aggopt.partition import PARTITIONERS, univariate
-from aggopt.privacy._model import REQUIREMENTS
+from aggopt.privacy.model import REQUIREMENTS
 from aggopt.solvers import SOLVERS, Status, choose, solve
-from aggopt.solvers._answer import Answer
 from aggopt.solvers._cvxpy import classes_of
-from aggopt.solvers._solver import LOCAL_OPTIMUM
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.solver import LOCAL_OPTIMUM
 
 X = np.sort(np.random.default_rng(0).normal(size=(12, 1)), axis=0)
 LABELS = np.arange(12) // 3

@@ -11,7 +11,7 @@ from aggopt.errors import JobError
 from aggopt.models import MODELS
 from aggopt.solvers import SOLVERS, choose, packages
 from aggopt.solvers._choose import able_for
-from aggopt.solvers._solver import CLASSES
+from aggopt.solvers.solver import CLASSES
 
 LINEAR = ["cvxpy:highs", "cvxpy:clarabel", "pyomo:highs"]
 IN_CVXPY = ["cvxpy:ipopt", "cvxpy:uno", "cvxpy:knitro"]

@@ -13,7 +13,7 @@ from aggopt.algorithms.stiefel.piece_cost import PieceCost
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m_onesided_joint, satisfaction_joint
 from aggopt.solvers import SOLVERS, Status, solve
-from aggopt.solvers._answer import answer_here
+from aggopt.solvers.answer import answer_here
 
 KINDS = [p3m_onesided_joint, satisfaction_joint]
 kinds = pytest.mark.parametrize("kind", KINDS, ids=["onesided", "satisfaction"])

@@ -13,9 +13,9 @@ from aggopt.algorithms.slots.rounding import rounded, spread
 from aggopt.core.compile_time import compile_time
 from aggopt.errors import JobError
 from aggopt.models import frequencies as model
-from aggopt.models._choice import released, shares
+from aggopt.models.category_choice import released, shares
 from aggopt.solvers import SOLVERS, Status, choose, solve
-from aggopt.solvers._answer import answer_here
+from aggopt.solvers.answer import answer_here
 
 SLOTS = SOLVERS["slots"]
 

@@ -16,7 +16,7 @@ from conftest import require_solver
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.solvers import SOLVERS, Certificate, Status, choose, solve
-from aggopt.solvers import _solver as known
+from aggopt.solvers import solver as known
 
 DECLARED = {name: s for name, s in SOLVERS.items() if s.language}
 LINEAR = [name for name, s in DECLARED.items() if s.fits("LP")]
@@ -156,7 +156,7 @@ def test_a_solver_of_another_language_is_refused():
 
 def test_gams_gets_its_options_as_statements_in_a_private_folder(tmp_path):
     from aggopt.solvers import _pyomo
-    from aggopt.solvers._options import native_options
+    from aggopt.solvers.options import native_options
 
     gams = SOLVERS["pyomo:gams"]
     native = native_options(gams, 5, None)

@@ -25,9 +25,9 @@ from aggopt.core.deadline import Deadline
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean
 from aggopt.models import p3m_joint as model
-from aggopt.models._joint import nearest
+from aggopt.models.joint import nearest
 from aggopt.solvers import SOLVERS, Status
-from aggopt.solvers._answer import Answer, answer_here
+from aggopt.solvers.answer import Answer, answer_here
 
 seeds = pytest.mark.parametrize("seed", range(5))
 few_seeds = pytest.mark.parametrize("seed", range(3))

@@ -23,9 +23,9 @@ from aggopt.algorithms.stiefel.manifold import Manifold
 from aggopt.algorithms.stiefel.piece_cost import cost_of
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m_joint, p3m_onesided_joint, satisfaction_joint
-from aggopt.models._joint import nearest
+from aggopt.models.joint import nearest
 from aggopt.solvers import SOLVERS, Status
-from aggopt.solvers._answer import Answer, answer_here
+from aggopt.solvers.answer import Answer, answer_here
 
 seeds = pytest.mark.parametrize("seed", range(2))
 KINDS = [p3m_joint, p3m_onesided_joint, satisfaction_joint]

@@ -12,7 +12,7 @@ from shift_instances import instance
 
 from aggopt.models import p3m
 from aggopt.solvers import SOLVERS
-from aggopt.solvers._answer import answer_here
+from aggopt.solvers.answer import answer_here
 
 THREADS, CALLS = 4, 8
 

@@ -10,7 +10,7 @@ from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
 from aggopt.algorithms.lagrangian.solve import solve as by_duality
 from aggopt.partition import univariate
 from aggopt.solvers import SOLVERS, solve
-from aggopt.solvers._ended import counted
+from aggopt.solvers.termination import counted
 
 STEP = 1e-3
 NEED_IPOPT = pytest.mark.skipif(

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.aggregate.categories._published import PublishedCategories
+from aggopt.aggregate.categories.published import PublishedCategories
 from aggopt.core.frame import to_column
 from aggopt.core.memory import require_memory
 from aggopt.core.types import F64, I64
 from aggopt.core.validation import Labels
 from aggopt.encoding import AttributeType, Categories, EncodedAttribute
-from aggopt.encoding._levels import categories_of
-from aggopt.encoding._typed_column import RANKED, TypedColumn
+from aggopt.encoding.levels import categories_of
+from aggopt.encoding.typed_column import RANKED, TypedColumn
 from aggopt.errors import JobError
 from aggopt.solvers import Certificate
 

@@ -7,8 +7,8 @@ import numpy as np
 from aggopt.core.types import I64
 from aggopt.models import Model
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers._answer import Answer
-from aggopt.solvers._certificate import closed, size_of
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.certificate import closed, size_of
 
 FEASIBLE = 1e-6  # records: what adding up may miss
 

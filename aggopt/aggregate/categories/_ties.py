@@ -14,7 +14,7 @@ from aggopt.core.randomness import draw_uniforms, secret_from_seed
 from aggopt.core.types import I64, Bool
 from aggopt.models import frequencies as model
 from aggopt.solvers import Certificate, choose
-from aggopt.solvers._ask import answer
+from aggopt.solvers.run_solver import answer
 
 LIMIT = 60.0  # seconds: 30 162 records take one
 

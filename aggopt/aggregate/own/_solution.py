@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.aggregate._aggregation import group_means
-from aggopt.aggregate._shifted import FEASIBLE
+from aggopt.aggregate.aggregation import group_means
+from aggopt.aggregate.shifted_means import FEASIBLE
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.errors import AggoptError, JobError
-from aggopt.models._own import OwnModel
+from aggopt.models.user_model import OwnModel
 from aggopt.solvers import Certificate, Solver, Status
-from aggopt.solvers._answer import Answer
-from aggopt.solvers._ask import answer
-from aggopt.solvers._certificate import closed, size_in_reach
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.certificate import closed, size_in_reach
+from aggopt.solvers.run_solver import answer
 
 # of a solve that ended without a point, how the model's own fallback is kept
 _KEPT = {

@@ -10,10 +10,10 @@ from aggopt.algorithms.lagrangian.solve import solve
 from aggopt.core.validation import Floats, is_number
 from aggopt.errors import JobError
 from aggopt.models import satisfaction
-from aggopt.models._shift import Wishes
-from aggopt.solvers._answer import Answer
-from aggopt.solvers._ended import counted
-from aggopt.solvers._solver import Solver
+from aggopt.models.shift_data import Wishes
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.solver import Solver
+from aggopt.solvers.termination import counted
 
 
 def run(

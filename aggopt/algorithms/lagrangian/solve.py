@@ -20,7 +20,7 @@ from aggopt.algorithms.lagrangian.program import (
 )
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
-from aggopt.solvers._certificate import Status
+from aggopt.solvers.certificate import Status
 
 if TYPE_CHECKING:
     from aggopt.algorithms.lagrangian.branch_and_bound import BranchAndBound

@@ -22,13 +22,13 @@ from aggopt.core.deadline import LONGEST, Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 from aggopt.models import frequencies as model
-from aggopt.models._choice import shares
-from aggopt.solvers._answer import Answer
-from aggopt.solvers._certificate import Status, closed
+from aggopt.models.category_choice import shares
 from aggopt.solvers._cvxpy import NAME as LANGUAGE  # loads it before the clock starts
-from aggopt.solvers._options import check_time_limit
 from aggopt.solvers._solve import Outcome, solve
-from aggopt.solvers._solver import Solver
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.certificate import Status, closed
+from aggopt.solvers.options import check_time_limit
+from aggopt.solvers.solver import Solver
 
 SLACKS = (1.0, 0.75, 0.5, 0.25, 0.0)  # shares of the slack, to leave room for rounding
 FEW = (500, 4000, None)  # pairs that HiGHS receives besides the cheapest; then all

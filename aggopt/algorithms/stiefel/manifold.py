@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from aggopt.core.validation import Floats
-from aggopt.models._joint import Records, nearest
+from aggopt.models.joint import Records, nearest
 
 PLAIN = 1e-13  # least eigenvalue, of the largest, of a Gram matrix that is trusted
 STEPS = 3  # of Newton and Schulz: an error of 2e-3, eps / PLAIN, is then none

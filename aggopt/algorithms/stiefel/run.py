@@ -18,12 +18,12 @@ from aggopt.core.deadline import Deadline, require_time_limit
 from aggopt.core.validation import Floats, is_number, is_whole
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean
-from aggopt.models._joint_wishes import JointWishes
-from aggopt.solvers._answer import Answer
-from aggopt.solvers._ask import answer
-from aggopt.solvers._certificate import PROVEN, Status, closed, size_of
+from aggopt.models.joint_wishes import JointWishes
 from aggopt.solvers._choose import choose
-from aggopt.solvers._solver import Solver
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.certificate import PROVEN, Status, closed, size_of
+from aggopt.solvers.run_solver import answer
+from aggopt.solvers.solver import Solver
 
 CENTROIDS = 40_000  # default of `rounds`: this over their number, within
 FEWEST, MOST = 1, 8  # local minima tried after the first

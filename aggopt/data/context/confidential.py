@@ -28,13 +28,13 @@ from aggopt.data.parsing.entries import (
 )
 from aggopt.errors import JobError, TableError, naming
 from aggopt.job import Privacy, Treatment
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 from aggopt.privacy import groups_of
-from aggopt.privacy._distance import Distance
-from aggopt.privacy._exact import Numbers
-from aggopt.privacy._levels import levels_of
-from aggopt.privacy._metric import Metric
-from aggopt.privacy._requirement import Check, Requirement
+from aggopt.privacy.distance import Distance
+from aggopt.privacy.exact_order import Numbers
+from aggopt.privacy.metric import Metric
+from aggopt.privacy.requirement import Check, Requirement
+from aggopt.privacy.value_levels import levels_of
 
 COMPARED = (
     'say how they are compared: order = ["low", "middle", "high"], distance = "equal", '
@@ -133,7 +133,7 @@ def make_confidential(
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """A column as privacy models read it: an `aggopt.privacy._model.Attribute`."""
+    """A column as privacy models read it: an `aggopt.privacy.model.Attribute`."""
 
     name: str
     treatment: Treatment

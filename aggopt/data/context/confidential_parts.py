@@ -14,7 +14,7 @@ from aggopt.data.context.confidential import Confidential, make_confidential
 from aggopt.data.parsing.entries import Values, entry_reader
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import Privacy
-from aggopt.privacy._of_part import OfPart
+from aggopt.privacy.requirement_of_part import OfPart
 
 MOST = 2_000_000  # values of an attribute: some hundred bytes each, in each process
 VALUE, COUNT = "value", "count"

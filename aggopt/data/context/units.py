@@ -13,7 +13,7 @@ from aggopt.core.validation import renumber_groups
 from aggopt.data.parsing.infer_text_type import MISSING
 from aggopt.data.readers.column_profile import are_codes
 from aggopt.data.table import Table
-from aggopt.encoding._typed_column import NAME, TypedColumn
+from aggopt.encoding.typed_column import NAME, TypedColumn
 from aggopt.errors import JobError, TableError, naming
 from aggopt.job import Job
 

@@ -17,9 +17,9 @@ from aggopt.core.validation import Floats
 from aggopt.data.parsing.entries import Entry, read_tree
 from aggopt.data.restore_types import blank_entries, take_rows
 from aggopt.encoding import AttributeType, Domain
-from aggopt.encoding._attribute_type import NUMERIC
-from aggopt.encoding._levels import categories_of, require_few
-from aggopt.encoding._typed_column import DEFAULT, NAME, TypedColumn
+from aggopt.encoding.attribute_type import NUMERIC
+from aggopt.encoding.levels import categories_of, require_few
+from aggopt.encoding.typed_column import DEFAULT, NAME, TypedColumn
 from aggopt.errors import JobError, TableError, naming
 from aggopt.job import AttributeSection
 

@@ -8,10 +8,10 @@ import narwhals.stable.v2 as nw
 
 from aggopt.core.plural import plural
 from aggopt.data.parsing.categories import Types
-from aggopt.encoding._attribute_type import AttributeType
-from aggopt.encoding._clock import Clock, Moments
-from aggopt.encoding._iso import dated
-from aggopt.encoding._typed_column import MOMENT, TypedColumn
+from aggopt.encoding.attribute_type import AttributeType
+from aggopt.encoding.clock import Clock, Moments
+from aggopt.encoding.iso_text import dated
+from aggopt.encoding.typed_column import MOMENT, TypedColumn
 from aggopt.errors import TableError, naming
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from aggopt.core.validation import Floats, merges_values
 from aggopt.data.parsing.columns import to_floats
-from aggopt.data.refusal_texts import CHECK, NOT_AS_THEY_ARE, UNDONE
-from aggopt.encoding._clock import Clock, Moments
-from aggopt.encoding._iso import dated
+from aggopt.data.remedies import CHECK, NOT_AS_THEY_ARE, UNDONE
+from aggopt.encoding.clock import Clock, Moments
+from aggopt.encoding.iso_text import dated
 from aggopt.errors import TableError, naming
 
 

@@ -11,10 +11,10 @@ from aggopt.data.parsing.infer_text_type import (
     spell_numbers,
     strip_blanks,
 )
-from aggopt.data.refusal_texts import NOT_AS_THEY_ARE
+from aggopt.data.remedies import NOT_AS_THEY_ARE
 from aggopt.errors import TableError
 from aggopt.job import AttributeSection, Input
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 
 
 def parse_table(

@@ -13,9 +13,9 @@ from aggopt.data.parsing.infer_text_type import strip_blanks
 from aggopt.data.parsing.parse_text import parse_column
 from aggopt.data.readers.codebook import read_codebook
 from aggopt.data.readers.csv_dialect import may_be_thousands
-from aggopt.encoding._date_format import formats_of
 from aggopt.encoding._encode import perhaps_codes
-from aggopt.encoding._iso import spells_dates
+from aggopt.encoding.date_format import formats_of
+from aggopt.encoding.iso_text import spells_dates
 from aggopt.job import Input
 
 NOTHING, OTHER = "nothing", "neither numbers nor text"

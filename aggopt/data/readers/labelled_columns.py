@@ -11,7 +11,7 @@ from aggopt.core.plural import plural
 from aggopt.data.readers.codebook import Code, Codebook, read_codebook
 from aggopt.errors import TableError, naming
 from aggopt.job import AttributeSection
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 
 _MOST_WHOLE = 2.0**53  # beyond it not every whole number is a float
 

@@ -22,7 +22,7 @@ from aggopt.data.readers.parquet import read_parquet
 from aggopt.data.readers.statistical import read_statistical
 from aggopt.errors import TableError
 from aggopt.job import AttributeSection, Input
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 
 
 def read_file(

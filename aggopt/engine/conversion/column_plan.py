@@ -13,7 +13,7 @@ from aggopt.engine.conversion.column_text import ColumnText
 from aggopt.engine.conversion.summary import ConvertedColumn
 from aggopt.errors import TableError
 from aggopt.job import AttributeSection, Input, Job
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 
 _WORDS = {pa.bool_(): TRUTH, pa.int64(): WHOLE, pa.float64(): NUMBERS}
 _NUMERIC = AttributeSection(kind="numeric")

@@ -20,7 +20,7 @@ from aggopt.engine.executors.local import TRIES
 from aggopt.engine.executors.task_progress import OnProgress
 from aggopt.engine.executors.tasks import run_task
 from aggopt.errors import AggoptError, EngineError, JobError
-from aggopt.job._engine import Engine
+from aggopt.job.engine_section import Engine
 
 HERE = frozenset({"127.0.0.1", "localhost", "::1"})
 PATIENCE = "10s"  # until a scheduler has to have answered

@@ -30,7 +30,7 @@ from aggopt.engine.steps.write import (
 from aggopt.engine.storage.scratch_files import StoppedError, load_state
 from aggopt.engine.storage.shuffle import AGAIN, shuffle_region
 from aggopt.errors import AggoptError, DefectError, EngineError
-from aggopt.partition._shared.result import INTERRUPTED
+from aggopt.partition.shared.result import INTERRUPTED
 
 TASKS: dict[str, Callable[[int, Any], Any]] = {
     "strata": count_strata,

@@ -6,14 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from aggopt.aggregate._together import CONSTANT, VARIANCE
+from aggopt.aggregate.joint_aggregation import CONSTANT, VARIANCE
 from aggopt.core.validation import Floats
 from aggopt.engine.reduce.category_certificates import CategoryProofs
 from aggopt.engine.reduce.group_sums import GroupSums, PublishedSums
 from aggopt.engine.run_state import BlockState
 from aggopt.engine.steps.p3m import ShiftEnd
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers._certificate import closed, size_of
+from aggopt.solvers.certificate import closed, size_of
 
 ROUNDINGS = 1e-13  # of a sum of squares: more than its terms lose by rounding
 

@@ -13,7 +13,7 @@ from aggopt.engine.run_state import RunState
 from aggopt.engine.steps.global_confidential import confidential_attributes
 from aggopt.engine.steps.weights import check_weights_of_groups
 from aggopt.job import Job
-from aggopt.privacy._requirement import Check
+from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.bounds import BoundsCheck, check_bounds
 from aggopt.release.audit.counts import Count, combine_codes, encode_entries

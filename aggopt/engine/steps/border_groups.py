@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aggopt.aggregate._aggregation import group_means
+from aggopt.aggregate.aggregation import group_means
 from aggopt.core.group_sums import group_sse
 from aggopt.core.types import I64
 from aggopt.core.validation import Labels, renumber_groups
 from aggopt.data.context.confidential import list_requirements
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
-from aggopt.encoding._incomplete import in_rows
+from aggopt.encoding.incomplete import in_rows
 from aggopt.engine.run_state import BlockState, BorderState, LeafState
 from aggopt.engine.steps.coordinates import coordinates
 from aggopt.engine.steps.describe import check_table
@@ -44,9 +44,9 @@ from aggopt.engine.storage.scratch_files import (
 )
 from aggopt.engine.storage.shuffle import Shuffle
 from aggopt.errors import InfeasibleInputError
-from aggopt.partition._registry import PARTITIONERS
+from aggopt.partition.registry import PARTITIONERS
 from aggopt.pipeline.validate.sampling_weights import weight_arguments
-from aggopt.repair._merge_until_satisfied import merge_until_satisfied
+from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
 GROUP_BITS = 32  # of a group's number: the rest is its block's
 OF_START = ("inner", "block_size")  # settings of the start of a search

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.aggregate import CATEGORY_AGGREGATORS, PublishedCategories
-from aggopt.aggregate.categories._registry import CategorySection
+from aggopt.aggregate.categories.registry import CategorySection
 from aggopt.core.randomness import derive_seed
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats, Labels

@@ -14,9 +14,9 @@ from aggopt.core.types import F64, I64
 from aggopt.data.restore_types import to_plain_column
 from aggopt.encoding import AttributeType, Domain
 from aggopt.encoding._encode import weight_of
-from aggopt.encoding._levels import categories_of, require_few
-from aggopt.encoding._tree_notes import odd_branches
-from aggopt.encoding._typed_column import DEFAULT, TypedColumn
+from aggopt.encoding.levels import categories_of, require_few
+from aggopt.encoding.tree_notes import odd_branches
+from aggopt.encoding.typed_column import DEFAULT, TypedColumn
 from aggopt.errors import TableError
 
 MOST = 1000  # levels of an attribute: each is a coordinate of all records of a block

@@ -7,14 +7,14 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
-from aggopt.aggregate.categories._frequencies import Frequencies
-from aggopt.aggregate.categories._kept import allowed_or_price, require_near
+from aggopt.aggregate.categories.frequencies import Frequencies
+from aggopt.aggregate.categories.kept_combinations import allowed_or_price, require_near
 from aggopt.core.types import F64
 from aggopt.core.validation import Floats
 from aggopt.data.parsing.categories import Types, encoding_types
 from aggopt.data.table import Table, attributes_kept_missing
 from aggopt.encoding import AttributeType
-from aggopt.encoding._attribute_type import NUMERIC
+from aggopt.encoding.attribute_type import NUMERIC
 from aggopt.engine.run_state import RunState
 from aggopt.engine.steps.category_levels import Levels, count_values
 from aggopt.engine.steps.strata import read_published_rows

@@ -24,8 +24,8 @@ from aggopt.engine.storage.scratch_files import (
 )
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
-from aggopt.privacy._model import OWN_MODELS
-from aggopt.privacy._own import OwnRequirement
+from aggopt.privacy.model import OWN_MODELS
+from aggopt.privacy.user_model import OwnRequirement
 
 MOST = 20_000_000  # records whose values a user's model receives at once
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from aggopt.aggregate import median
-from aggopt.aggregate._aggregation import group_means
+from aggopt.aggregate.aggregation import group_means
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats, Labels
@@ -20,7 +20,7 @@ from aggopt.engine.steps.strata import apply_within_strata
 from aggopt.engine.steps.weights import read_weights, scale_weights
 from aggopt.engine.storage.scratch_files import load_state, stop_on_request
 from aggopt.job import Mean
-from aggopt.partition._registry import PARTITIONERS
+from aggopt.partition.registry import PARTITIONERS
 from aggopt.pipeline.aggregate.missing_values import PresentRows
 from aggopt.pipeline.partition.missing_imputed import partition_incomplete
 from aggopt.pipeline.validate.sampling_weights import (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from aggopt.aggregate._margin import margins
-from aggopt.aggregate._together import VARIANCE
+from aggopt.aggregate.joint_aggregation import VARIANCE
+from aggopt.aggregate.secret_margins import margins
 from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
 from aggopt.algorithms.lagrangian.program import Separable
 from aggopt.core.types import I64, Labels
@@ -26,10 +26,10 @@ from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
 from aggopt.engine.supported_settings import SOLVER
 from aggopt.job import P3m
 from aggopt.models import p3m
-from aggopt.models._shift import FARTHEST
+from aggopt.models.shift_data import FARTHEST
 from aggopt.pipeline.aggregate.missing_values import PresentRows
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers._certificate import closed, size_of
+from aggopt.solvers.certificate import closed, size_of
 
 if TYPE_CHECKING:  # it imports numba
     from aggopt.algorithms.lagrangian.solve import LagrangianSolution

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from aggopt.aggregate._bounds import Bounds
-from aggopt.aggregate._whole import whole_numbers
+from aggopt.aggregate.bounds import Bounds
+from aggopt.aggregate.whole_numbers import whole_numbers
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.data.table import Table

@@ -18,14 +18,14 @@ from aggopt.engine.run_state import RunState
 from aggopt.engine.storage.scratch_files import append_column, load_arrays, pop_column
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.job import Job
-from aggopt.partition._shared.scaling import WIDEST
+from aggopt.partition.shared.scaling import WIDEST
 from aggopt.pipeline.validate.sampling_weights import (
     merge_for_dominance,
     notes,
     require_done,
 )
-from aggopt.privacy._dominance import ROUNDING
-from aggopt.privacy._requirement import Check, Requirement
+from aggopt.privacy.dominance import ROUNDING
+from aggopt.privacy.requirement import Check, Requirement
 from aggopt.release.audit.dominance import (
     dominance_requirement,
     find_most_dominated,

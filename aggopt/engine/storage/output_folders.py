@@ -19,7 +19,7 @@ from aggopt.engine.storage.journal import PUBLIC, STAGE, Identity, Journal, RunR
 from aggopt.engine.storage.scratch_files import STOP
 from aggopt.errors import PlaceError, TableError
 from aggopt.job import Job
-from aggopt.job._engine import Engine
+from aggopt.job.engine_section import Engine
 from aggopt.release.files.staging import current_umask
 
 APPEARING = "-appearing"  # how the name ends of a folder that will have another

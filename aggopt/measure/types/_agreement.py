@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from aggopt.measure._registry import Heading
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
-from aggopt.measure.types._counts import frequencies
+from aggopt.measure.registry import Heading
 from aggopt.measure.types._registry import TypedMeasure
+from aggopt.measure.types.counts import frequencies
 
 
 def unchanged(

@@ -9,9 +9,9 @@ from aggopt.core.plural import plural
 from aggopt.errors import require_known
 from aggopt.measure._interval import checked_safety
 from aggopt.measure._linkage import WHOLE, checked_whole, linked
-from aggopt.measure._registry import Heading, TypedComparison
 from aggopt.measure._reidentification import average_of, highest_of, sizes_of
 from aggopt.measure._typed_pair import Types
+from aggopt.measure.registry import Heading, TypedComparison
 from aggopt.measure.types._registry import TYPED, Figure, TypedMeasure
 
 

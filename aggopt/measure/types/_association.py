@@ -3,10 +3,10 @@
 from itertools import combinations
 from typing import Any
 
-from aggopt.measure._registry import Heading, TypedComparison
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
-from aggopt.measure.types._counts import Contingency, mean
+from aggopt.measure.registry import Heading, TypedComparison
 from aggopt.measure.types._registry import TypedMeasure
+from aggopt.measure.types.counts import Contingency, mean
 
 
 def ebil(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:

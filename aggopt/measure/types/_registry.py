@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aggopt.core.registry import Registry
-from aggopt.measure._registry import Declared, TypedComparison
 from aggopt.measure._typed_pair import AttributePair
+from aggopt.measure.registry import Declared, TypedComparison
 
 Figure = float | None  # None if it is not defined
 

@@ -14,7 +14,7 @@ class EmdTable(NamedTuple):
         Numbers of all records and of those in a group, and the largest numerator that t
         allows.
     sums, first
-        As in `aggopt.privacy._ordered.Ordered`.
+        As in `aggopt.privacy.ordered_attribute.Ordered`.
     begins : (s + 1,)
         First bin that belongs to the slot or to a later one.
     totals, best, least : (s + 1,), the last without a meaning

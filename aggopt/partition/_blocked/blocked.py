@@ -26,8 +26,8 @@ from aggopt.errors import JobError, require_known
 from aggopt.partition._blocked.improve import ANNEALED, EFFORTS, improve_groups
 from aggopt.partition._blocked.regions import find_first_records
 from aggopt.partition._local_search.initial import read_initial_labels
-from aggopt.partition._neighbours.spatial_order import sort_in_space, split_in_parts
-from aggopt.partition._registry import (
+from aggopt.partition.neighbours.spatial_order import sort_in_space, split_in_parts
+from aggopt.partition.registry import (
     FromGroups,
     InnerMethod,
     Partitioner,
@@ -35,11 +35,11 @@ from aggopt.partition._registry import (
     list_inner_methods,
     resolve_function,
 )
-from aggopt.partition._shared.evidence import certify_squares
-from aggopt.partition._shared.result import INTERRUPTED, Partition
-from aggopt.partition._shared.scaling import scale_to_unit, scale_with_weights
-from aggopt.partition._shared.settings import SEARCH_EXEMPTIONS, Timed
-from aggopt.partition._shared.split_large import split_large
+from aggopt.partition.shared.evidence import certify_squares
+from aggopt.partition.shared.result import INTERRUPTED, Partition
+from aggopt.partition.shared.scaling import scale_to_unit, scale_with_weights
+from aggopt.partition.shared.settings import SEARCH_EXEMPTIONS, Timed
+from aggopt.partition.shared.split_large import split_large
 from aggopt.solvers import Status
 
 BLOCK = 1000  # records of a block, unless 20 k are more

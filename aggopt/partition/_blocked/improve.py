@@ -14,8 +14,8 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.partition._blocked.regions import Map, Region, Search, search_regions
 from aggopt.partition._local_search.search import Cooling
 from aggopt.partition._local_search.setup import create_weights
-from aggopt.partition._neighbours.neighbours import COPIES, RecordPlaces
-from aggopt.partition._neighbours.spatial_order import find_near
+from aggopt.partition.neighbours.neighbours import COPIES, RecordPlaces
+from aggopt.partition.neighbours.spatial_order import find_near
 from aggopt.solvers import Status
 
 SPARE = 0.25  # records beyond k, on average, in the initial groups of annealing

@@ -11,7 +11,7 @@ from aggopt.core.progress import Progress
 from aggopt.core.threads import ThreadPool, ignore_progress
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._neighbours.spatial_order import sort_in_space, split_in_parts
+from aggopt.partition.neighbours.spatial_order import sort_in_space, split_in_parts
 
 # share of its neighbours that a record needs in its region, by cut of a pass
 WHOLE = (1.0, 0.0)

@@ -10,16 +10,16 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, throttle
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, check_group_size
-from aggopt.partition._constraints.t_closeness import CloseToTable
-from aggopt.partition._merge.merge import merge_with_nearest
-from aggopt.partition._registry import ConfidentialUse, Partitioner
-from aggopt.partition._shared.evidence import certify_squares
-from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scale_records
-from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned import sorted_pool
 from aggopt.partition._unassigned.sorted_pool import SortedPool
+from aggopt.partition.constraints.t_closeness import CloseToTable
+from aggopt.partition.merge.merge import merge_with_nearest
+from aggopt.partition.registry import ConfidentialUse, Partitioner
+from aggopt.partition.shared.evidence import certify_squares
+from aggopt.partition.shared.result import Partition
+from aggopt.partition.shared.scaling import scale_records
+from aggopt.partition.shared.settings import Grouping
 
 
 def closeness_first(

@@ -11,7 +11,10 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, throttle
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, check_group_size
-from aggopt.partition._constraints.l_diversity import (
+from aggopt.partition._unassigned import pool as unassigned
+from aggopt.partition._unassigned.state import CHUNK, Pool
+from aggopt.partition._vmdav.vmdav import sort_by_outermost, square_gamma
+from aggopt.partition.constraints.l_diversity import (
     count_levels,
     is_diverse,
     read_levels,
@@ -19,14 +22,11 @@ from aggopt.partition._constraints.l_diversity import (
     require_l,
     require_reachable,
 )
-from aggopt.partition._registry import ConfidentialUse, Partitioner
-from aggopt.partition._shared.evidence import certify_squares
-from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scale_records
-from aggopt.partition._shared.settings import Grouping
-from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.state import CHUNK, Pool
-from aggopt.partition._vmdav.vmdav import sort_by_outermost, square_gamma
+from aggopt.partition.registry import ConfidentialUse, Partitioner
+from aggopt.partition.shared.evidence import certify_squares
+from aggopt.partition.shared.result import Partition
+from aggopt.partition.shared.scaling import scale_records
+from aggopt.partition.shared.settings import Grouping
 
 FEW = 50  # nearest records that may join a group: d_in is hardly less for others
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from aggopt.core.types import I64
 from aggopt.core.unrefcounted import inlined, inner
-from aggopt.partition._constraints.l_diversity import CLOSE
-from aggopt.partition._constraints.state import TABLED, Close, Diverse, Promise
 from aggopt.partition._local_search.state import Groups, Space
 from aggopt.partition._local_search.weight_kernels import is_undominated
-from aggopt.privacy._emd_kernels import between
+from aggopt.partition.constraints.l_diversity import CLOSE
+from aggopt.partition.constraints.state import TABLED, Close, Diverse, Promise
+from aggopt.privacy.emd_kernels import between
 
 
 @inlined

@@ -10,15 +10,15 @@ from aggopt.core.deadline import Deadline, require_time_limit
 from aggopt.core.interrupt import finish_despite_interrupt
 from aggopt.core.validation import Floats, Labels, renumber_groups, require_seed
 from aggopt.errors import JobError, PrivacyError, require_known
-from aggopt.partition._constraints.constraints import Constraints
-from aggopt.partition._constraints.state import NEAR as NEAR_KEPT
-from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search.search import COOLED, PERTURBATIONS, Search
 from aggopt.partition._local_search.setup import has_large_groups
 from aggopt.partition._local_search.state import Weights
-from aggopt.partition._neighbours.neighbours import find_neighbours
-from aggopt.partition._shared.split_large import split_large
-from aggopt.partition._shared.sse import compute_sse
+from aggopt.partition.constraints.constraints import Constraints
+from aggopt.partition.constraints.state import NEAR as NEAR_KEPT
+from aggopt.partition.constraints.state import Promise
+from aggopt.partition.neighbours.neighbours import find_neighbours
+from aggopt.partition.shared.split_large import split_large
+from aggopt.partition.shared.sse import compute_sse
 from aggopt.solvers import Status
 
 EFFORTS = {"fast": 1, "default": 10, "best": 100}  # perturbations for each record

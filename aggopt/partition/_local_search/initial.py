@@ -10,9 +10,9 @@ from aggopt.partition._closeness_first.closeness_first import (
     fit_count,
     partition_by_strata,
 )
-from aggopt.partition._constraints.constraints import Constraints
 from aggopt.partition._diverse_vmdav.diverse_vmdav import diverse_vmdav
-from aggopt.partition._registry import (
+from aggopt.partition.constraints.constraints import Constraints
+from aggopt.partition.registry import (
     PartitionFunction,
     list_initial_methods,
     resolve_function,

@@ -12,26 +12,26 @@ from aggopt.core.renamed import renamed
 from aggopt.core.stacklevel import caller_stacklevel
 from aggopt.core.validation import check_group_size, is_number
 from aggopt.errors import JobError
-from aggopt.partition._constraints.constraints import (
+from aggopt.partition._local_search.effort import Effort, search_groups
+from aggopt.partition._local_search.initial import make_initial_groups
+from aggopt.partition._local_search.setup import create_weights
+from aggopt.partition._local_search.state import Weights
+from aggopt.partition.constraints.constraints import (
     ConstraintArguments,
     Constraints,
     read_constraints,
     with_dominance,
 )
-from aggopt.partition._local_search.effort import Effort, search_groups
-from aggopt.partition._local_search.initial import make_initial_groups
-from aggopt.partition._local_search.setup import create_weights
-from aggopt.partition._local_search.state import Weights
-from aggopt.partition._registry import (
+from aggopt.partition.registry import (
     FromGroups,
     InitialMethod,
     Partitioner,
     PartitionFunction,
 )
-from aggopt.partition._shared.evidence import certify_squares
-from aggopt.partition._shared.result import INTERRUPTED, Partition
-from aggopt.partition._shared.scaling import scale_to_unit, scale_with_weights
-from aggopt.partition._shared.settings import SEARCH_EXEMPTIONS, Timed
+from aggopt.partition.shared.evidence import certify_squares
+from aggopt.partition.shared.result import INTERRUPTED, Partition
+from aggopt.partition.shared.scaling import scale_to_unit, scale_with_weights
+from aggopt.partition.shared.settings import SEARCH_EXEMPTIONS, Timed
 from aggopt.solvers import Status
 
 

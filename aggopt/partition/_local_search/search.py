@@ -9,12 +9,12 @@ import numpy.typing as npt
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels, renumber_groups
-from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search import setup
 from aggopt.partition._local_search.column_pool import Collection
 from aggopt.partition._local_search.setup import has_large_groups
 from aggopt.partition._local_search.state import Weights
-from aggopt.partition._shared.split_large import split_large
+from aggopt.partition.constraints.state import Promise
+from aggopt.partition.shared.split_large import split_large
 
 PORTION = 0.05  # seconds between two checks of the clock and of Ctrl-C, roughly
 COUNT = 64  # in the first portion

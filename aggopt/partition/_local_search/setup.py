@@ -4,7 +4,6 @@ import numpy as np
 
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search.state import (
     GROWTH,
     LANES,
@@ -14,7 +13,8 @@ from aggopt.partition._local_search.state import (
     Trail,
     Weights,
 )
-from aggopt.partition._shared.scaling import scale_to_unit
+from aggopt.partition.constraints.state import Promise
+from aggopt.partition.shared.scaling import scale_to_unit
 
 EVEN = 1 - 1e-9  # share of 1 / k of a group's weight, less rounding
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from aggopt.core.types import I64, U64, Bool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._constraints.state import Promise
+from aggopt.partition.constraints.state import Promise
 
 LANES = 4  # attributes that are summed in parallel
 TRAIL = 4096  # changes since a perturbation that can be undone, at least

@@ -74,7 +74,7 @@ def _build_row(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any
     return builder.bitcast(first, FOUR.as_pointer()), width
 
 
-ROUNDED = 1 + 5e-10  # half of the tolerance of `aggopt.privacy._dominance`
+ROUNDED = 1 + 5e-10  # half of the tolerance of `aggopt.privacy.dominance`
 
 
 @inlined

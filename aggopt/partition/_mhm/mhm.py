@@ -11,12 +11,12 @@ from aggopt.core.progress import Progress, throttle
 from aggopt.core.validation import Floats, Labels, check_group_size, is_whole
 from aggopt.errors import JobError, require_known
 from aggopt.partition._mhm import orderings as orders
-from aggopt.partition._path_split.split import find_best_split
-from aggopt.partition._registry import Partitioner
-from aggopt.partition._shared.evidence import certify_squares
-from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scale_records, scale_to_unit
-from aggopt.partition._shared.settings import Grouping
+from aggopt.partition.path_split.split import find_best_split
+from aggopt.partition.registry import Partitioner
+from aggopt.partition.shared.evidence import certify_squares
+from aggopt.partition.shared.result import Partition
+from aggopt.partition.shared.scaling import scale_records, scale_to_unit
+from aggopt.partition.shared.settings import Grouping
 
 STARTS = 8  # orderings that are tried for small tables
 MANY = 5000  # records above which further orderings gain little

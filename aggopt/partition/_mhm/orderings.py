@@ -22,9 +22,9 @@ from aggopt.partition._mhm.boxes import (
     build_boxes,
     reset_boxes,
 )
-from aggopt.partition._path_split.shared import get_orderings
 from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned.state import CHUNK
+from aggopt.partition.path_split.shared import get_orderings
 
 
 def find_outermost(records: Floats, count: int) -> list[int]:

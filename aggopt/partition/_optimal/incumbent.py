@@ -15,9 +15,9 @@ from aggopt.partition._optimal.columns import (
     compute_group_sse,
     group_columns,
 )
-from aggopt.partition._shared.evidence import has_equal_records, make_certificate
-from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import (
+from aggopt.partition.shared.evidence import has_equal_records, make_certificate
+from aggopt.partition.shared.result import Partition
+from aggopt.partition.shared.scaling import (
     NONE,
     Weighing,
     find_exponent,
@@ -25,7 +25,7 @@ from aggopt.partition._shared.scaling import (
     scale_to_unit,
     zero_constants,
 )
-from aggopt.partition._shared.sse import compute_sse
+from aggopt.partition.shared.sse import compute_sse
 from aggopt.solvers import Status
 
 PROVEN = 1e-6  # a gap that solvers' tolerances may leave

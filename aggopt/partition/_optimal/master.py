@@ -11,7 +11,7 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.columns import GroupColumns
 from aggopt.partition._optimal.pricing import Cut, Duals, Pair, _index_by_record
-from aggopt.partition._shared.restricted_master import RestrictedMaster
+from aggopt.partition.shared.restricted_master import RestrictedMaster
 
 ROOM = 10_000  # for violated cuts, at first
 FEW = 20  # cuts of three from which on cuts of five are not separated

@@ -26,22 +26,22 @@ from aggopt.core.validation import (
 from aggopt.errors import JobError
 from aggopt.models.set_partition import MODEL
 from aggopt.partition._optimal.incumbent import PROVEN, Incumbent, ScaledIncumbent
-from aggopt.partition._registry import Bound, Partitioner
-from aggopt.partition._shared.evidence import make_certificate
-from aggopt.partition._shared.restricted_master import require_highs
-from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import (
+from aggopt.partition.registry import Bound, Partitioner
+from aggopt.partition.shared.evidence import make_certificate
+from aggopt.partition.shared.restricted_master import require_highs
+from aggopt.partition.shared.result import Partition
+from aggopt.partition.shared.scaling import (
     Weighing,
     rescale_squares,
     scale_to_unit,
     scale_with_weights,
 )
-from aggopt.partition._shared.settings import Grouping, Seconds
-from aggopt.partition._shared.sse import compute_sse
+from aggopt.partition.shared.settings import Grouping, Seconds
+from aggopt.partition.shared.sse import compute_sse
 from aggopt.solvers import Solver, Status, choose
-from aggopt.solvers._apart import unanswered
-from aggopt.solvers._options import require_limited
-from aggopt.solvers._pool import NoAnswer
+from aggopt.solvers.options import require_limited
+from aggopt.solvers.process_pool import NoAnswer
+from aggopt.solvers.separate_process import unanswered
 
 LARGE = 10_000  # records above which no linear program is solved
 NEIGHBOURS = 20
@@ -239,9 +239,9 @@ def _improve_incumbent(
     work: ScaledIncumbent, options: _OptimalOptions, clock: Deadline
 ) -> None:
     """Improve and bound the incumbent by the method that suits size and time."""
-    from aggopt.partition._neighbours.neighbours import find_neighbours
     from aggopt.partition._optimal.exhaustive import MOST, estimate_time
     from aggopt.partition._optimal.schedule import OptimalProblem, run_schedule
+    from aggopt.partition.neighbours.neighbours import find_neighbours
 
     n = len(work.records)
     pairs = len(work.records) ** 2

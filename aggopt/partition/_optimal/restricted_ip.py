@@ -12,9 +12,9 @@ from aggopt.partition._optimal.columns import GroupColumns, group_columns
 from aggopt.partition._optimal.master import count_halves
 from aggopt.partition._optimal.pricing import Cut
 from aggopt.solvers import Solver, Status
-from aggopt.solvers._answer import Answer
-from aggopt.solvers._ask import hard_limited
-from aggopt.solvers._child import GRACE
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.child_process import GRACE
+from aggopt.solvers.run_solver import hard_limited
 
 # by default, solvers of integer programs stop at a gap of 1e-4
 EXACTLY = {

@@ -9,8 +9,8 @@ import numpy as np
 
 from aggopt.core.progress import Progress, throttle
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._shared.scaling import scale_to_unit
 from aggopt.partition._unassigned.state import CHUNK, GROUPS, UNASSIGNED, Pool
+from aggopt.partition.shared.scaling import scale_to_unit
 
 
 def create_pool(records: Floats) -> Pool:

@@ -16,14 +16,14 @@ from aggopt.core.validation import Floats, Labels, check_group_size, check_vecto
 from aggopt.errors import SolverError
 from aggopt.models import univariate as model
 from aggopt.partition._loss_bound import compute_loss_bound
-from aggopt.partition._registry import AttributeUse, Bound, Partitioner
-from aggopt.partition._shared.evidence import Evidence
-from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.settings import Grouping
+from aggopt.partition.registry import AttributeUse, Bound, Partitioner
+from aggopt.partition.shared.evidence import Evidence
+from aggopt.partition.shared.result import Partition
+from aggopt.partition.shared.settings import Grouping
 from aggopt.solvers import Certificate, Solver, Status, choose
-from aggopt.solvers._answer import Answer
-from aggopt.solvers._ask import answer
-from aggopt.solvers._certificate import closed
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.certificate import closed
+from aggopt.solvers.run_solver import answer
 
 BYTES = 48  # for each value, at the peak of sorting
 

@@ -12,14 +12,14 @@ from aggopt.core.progress import Progress, throttle
 from aggopt.core.types import I64
 from aggopt.core.validation import check_group_size, is_number
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.partition._registry import Partitioner
-from aggopt.partition._shared.evidence import certify_squares
-from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scale_records
-from aggopt.partition._shared.settings import Grouping
-from aggopt.partition._shared.split_large import split_large
 from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned.state import CHUNK, Pool
+from aggopt.partition.registry import Partitioner
+from aggopt.partition.shared.evidence import certify_squares
+from aggopt.partition.shared.result import Partition
+from aggopt.partition.shared.scaling import scale_records
+from aggopt.partition.shared.settings import Grouping
+from aggopt.partition.shared.split_large import split_large
 
 CENTROIDS = ("fixed", "remaining")
 

@@ -13,8 +13,8 @@ from aggopt.aggregate import (
     Aggregation,
     PublishedCategories,
 )
-from aggopt.aggregate._aggregation import column
-from aggopt.aggregate.categories._registry import CategorySection
+from aggopt.aggregate.aggregation import column
+from aggopt.aggregate.categories.registry import CategorySection
 from aggopt.core.plural import plural
 from aggopt.core.randomness import derive_seed
 from aggopt.core.record_weights import scale_to_mean_one

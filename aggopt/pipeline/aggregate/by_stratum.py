@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.aggregate import Aggregation
-from aggopt.aggregate._aggregation import stacked
+from aggopt.aggregate.aggregation import stacked
 from aggopt.core.progress import Progress
 from aggopt.core.standardise import Scale
 from aggopt.core.threads import ignore_progress
@@ -15,12 +15,12 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import naming
 from aggopt.job import Job, Mean, Median
-from aggopt.models._shift import FARTHEST
+from aggopt.models.shift_data import FARTHEST
 from aggopt.partition._in_blocks import call_with_progress
 from aggopt.pipeline.partition.subset_processes import map_in_processes
 from aggopt.pipeline.partition.subsets import report_share, share_time_limit
 from aggopt.solvers import Certificate
-from aggopt.solvers._certificate import summed
+from aggopt.solvers.certificate import summed
 
 Together = tuple[tuple[int, ...], ...]
 _Part = tuple[Callable[..., Aggregation], Floats, Labels, dict[str, Any]]

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from aggopt.aggregate._aggregation import column
-from aggopt.aggregate._margin import ENOUGH, in_spreads, margins, widths
-from aggopt.aggregate.own._section import ByModel
+from aggopt.aggregate.aggregation import column
+from aggopt.aggregate.own.section import ByModel
+from aggopt.aggregate.secret_margins import ENOUGH, in_spreads, margins, widths
 from aggopt.core.standardise import to_unweighted_spreads
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
@@ -14,7 +14,7 @@ from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import Shifting, Squared
 from aggopt.measure import sl
 from aggopt.models import p3m
-from aggopt.models._shift import FARTHEST
+from aggopt.models.shift_data import FARTHEST
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, present_values
 
 ROUNDING = 1e-9  # of a number of steps

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt.aggregate import AGGREGATORS, Aggregation, PublishedCategories
-from aggopt.aggregate._aggregation import column
+from aggopt.aggregate.aggregation import column
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.strata import RecordStrata

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from aggopt.data.context.units import RecordUnits
-from aggopt.partition._shared.result import Block, Partition
+from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 

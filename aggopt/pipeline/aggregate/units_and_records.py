@@ -16,7 +16,7 @@ from aggopt.core.validation import Floats
 from aggopt.data.table import Table
 from aggopt.errors import JobError
 from aggopt.job import Job, Mean
-from aggopt.partition._shared.result import Block
+from aggopt.partition.shared.result import Block
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable, aggregate_table
 from aggopt.pipeline.aggregate.unit_values import copy_to_records
 from aggopt.pipeline.partition.partition_table import (

@@ -2,7 +2,7 @@
 
 from aggopt.core.plural import plural
 from aggopt.errors import PrivacyError
-from aggopt.job._measures import Measures
+from aggopt.job.measures_section import Measures
 from aggopt.measure import Assessment
 
 NOTED = 0.8  # of the sum of squares: the rest tells little of single records

@@ -7,7 +7,7 @@ from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.data.table import Table
 from aggopt.encoding import Domain
-from aggopt.encoding._clock import Clock
+from aggopt.encoding.clock import Clock
 from aggopt.job import Output
 from aggopt.pipeline.finish.rounding import choose_decimals, choose_time_step
 from aggopt.release.audit.originals import GRID, Originals

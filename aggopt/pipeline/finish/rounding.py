@@ -11,14 +11,14 @@ from decimal import ROUND_CEILING, Context
 
 import numpy as np
 
-from aggopt.aggregate._aggregation import column
-from aggopt.aggregate._whole import whole_numbers
+from aggopt.aggregate.aggregation import column
+from aggopt.aggregate.whole_numbers import whole_numbers
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.data.table import Table
-from aggopt.encoding._clock import Clock
+from aggopt.encoding.clock import Clock
 from aggopt.job import Job, Output
-from aggopt.models._within import snapped
+from aggopt.models.value_bounds import snapped
 from aggopt.pipeline.finish.pseudonyms import add_pseudonyms
 from aggopt.pipeline.finish.published_weights import add_weights
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, present_values

@@ -13,13 +13,13 @@ from aggopt.core.validation import Floats, Labels, renumber_groups
 from aggopt.data.context.confidential import Confidential, list_requirements
 from aggopt.data.context.strata import RecordStrata
 from aggopt.encoding import Encoded
-from aggopt.encoding._incomplete import filled
+from aggopt.encoding.incomplete import filled
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
 from aggopt.missing._imputed import by_neighbours
-from aggopt.missing._observed import Observed
+from aggopt.missing.observed import Observed
 from aggopt.partition._in_blocks import partition_blocks
-from aggopt.partition._shared.result import Block, Partition
+from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.partition.missing_patterns import (
     IncompletePartition,
     Require,
@@ -42,9 +42,9 @@ from aggopt.pipeline.partition.subsets import (
 from aggopt.pipeline.prepare.attribute_blocks import Columns
 from aggopt.pipeline.validate.preflight_checks import keeps_variance
 from aggopt.pipeline.validate.privacy_guarantees import repair_block
-from aggopt.privacy._dominance import Dominance
-from aggopt.privacy._requirement import Requirement
-from aggopt.repair._merge_until_satisfied import merge_until_satisfied
+from aggopt.privacy.dominance import Dominance
+from aggopt.privacy.requirement import Requirement
+from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 from aggopt.solvers import Certificate, Status
 
 SEED = 0  # of ties among nearest records: repeated runs give equal groups

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.aggregate._keeping import Keeping, KeptApart
+from aggopt.aggregate.kept_statistics import Keeping, KeptApart
 from aggopt.core.group_sums import group_sse
 from aggopt.core.types import F64, I64, Bool, Labels
 from aggopt.core.validation import Floats
@@ -14,12 +14,12 @@ from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded, EncodedAttribute
-from aggopt.encoding._incomplete import filled
+from aggopt.encoding.incomplete import filled
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.job import Job
 from aggopt.missing._patterns import Patterns, joined
-from aggopt.partition._registry import PARTITIONERS, ConfidentialUse
-from aggopt.partition._shared.result import Block, Partition
+from aggopt.partition.registry import PARTITIONERS, ConfidentialUse
+from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.partition.strata import separate_strata, stratum_requirements
 from aggopt.pipeline.partition.subsets import (
     OnProgress,

@@ -19,7 +19,7 @@ from aggopt.encoding import Encoded
 from aggopt.errors import JobError, SolverError
 from aggopt.job import Job
 from aggopt.partition._in_blocks import partition_blocks, select_attributes
-from aggopt.partition._shared.result import INTERRUPTED, Block
+from aggopt.partition.shared.result import INTERRUPTED, Block
 from aggopt.pipeline.partition.missing_imputed import partition_incomplete
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, Partitions
 from aggopt.pipeline.partition.strata import (

@@ -17,7 +17,7 @@ from aggopt.data.context.weights import SamplingWeights
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.job import Job
-from aggopt.partition._shared.result import Block, combine_labels
+from aggopt.partition.shared.result import Block, combine_labels
 from aggopt.pipeline.waves.wave import LaterWave
 from aggopt.release.audit.dominance import weights_of_values
 from aggopt.release.manifest import Source

@@ -16,8 +16,8 @@ from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.job import Job
-from aggopt.partition._registry import PARTITIONERS, ConfidentialUse
-from aggopt.partition._shared.result import Block
+from aggopt.partition.registry import PARTITIONERS, ConfidentialUse
+from aggopt.partition.shared.result import Block
 from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
 from aggopt.pipeline.partition.subsets import (
     OnProgress,
@@ -30,8 +30,8 @@ from aggopt.pipeline.validate.privacy_guarantees import (
     repair_block,
     require_plain_repair,
 )
-from aggopt.privacy._requirement import Requirement
-from aggopt.solvers._log import is_logged
+from aggopt.privacy.requirement import Requirement
+from aggopt.solvers.solver_log import is_logged
 
 FAR = 1e9  # shortfall of a group of several strata: more than any other
 

@@ -11,9 +11,9 @@ import numpy as np
 from aggopt.core.types import Bool, Labels
 from aggopt.core.validation import renumber_groups
 from aggopt.encoding import Encoded
-from aggopt.encoding._incomplete import in_rows
+from aggopt.encoding.incomplete import in_rows
 from aggopt.partition._in_blocks import partition_blocks
-from aggopt.partition._shared.result import Block, Partition, Proof
+from aggopt.partition.shared.result import Block, Partition, Proof
 from aggopt.pipeline.partition.subset_processes import map_in_processes
 from aggopt.pipeline.prepare.attribute_blocks import Columns
 from aggopt.solvers import Certificate, Status

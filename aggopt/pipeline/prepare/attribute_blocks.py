@@ -8,8 +8,8 @@ from aggopt.errors import JobError
 from aggopt.job import Correlation, Job
 from aggopt.partition import correlated_blocks
 from aggopt.partition._in_blocks import require_cover
-from aggopt.partition._registry import PARTITIONERS, AttributeUse
-from aggopt.partition._shared.settings import ONE_BY_ONE, TOGETHER
+from aggopt.partition.registry import PARTITIONERS, AttributeUse
+from aggopt.partition.shared.settings import ONE_BY_ONE, TOGETHER
 
 Columns = tuple[tuple[int, ...], ...]
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 import numpy as np
 
 from aggopt.aggregate import Aggregation
-from aggopt.aggregate._aggregation import column
-from aggopt.aggregate._shifted import FEASIBLE
-from aggopt.aggregate.own._section import ByModel
+from aggopt.aggregate.aggregation import column
+from aggopt.aggregate.own.section import ByModel
+from aggopt.aggregate.shifted_means import FEASIBLE
 from aggopt.core.standardise import Scale
 from aggopt.data.fingerprint import fingerprint
 from aggopt.errors import JobError, require_known

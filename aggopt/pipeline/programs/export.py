@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aggopt.aggregate import Aggregation
-from aggopt.aggregate.own._section import ByModel
+from aggopt.aggregate.own.section import ByModel
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job
 from aggopt.pipeline.partition.partition_table import load_job
@@ -29,8 +29,8 @@ from aggopt.pipeline.programs.solution_files import (
 )
 from aggopt.release.files.private import write_json
 from aggopt.release.files.staging import Staging, check_places
-from aggopt.solvers._scratch import scratch
 from aggopt.solvers._solve import class_of
+from aggopt.solvers.scratch_folder import scratch
 
 FORMATS = ("nl", "lp", "mps")
 PLAIN = {"linear_presolve": False}  # of the writer of NL: it then writes every variable
@@ -260,7 +260,7 @@ def write_problem(problem: Any, to: Path, format: str) -> None:
 
 
 def _write_cvxpy(problem: Any, to: Path, format: str) -> None:
-    from aggopt.solvers._cvxpy_file import HOLDS, write_program
+    from aggopt.solvers.cvxpy_file import HOLDS, write_program
 
     kind = class_of(problem)
     if kind not in HOLDS:
@@ -330,7 +330,7 @@ def _read_by_name(problem: Any, solution: Path, names: Any) -> None:
 
 
 def _read_cvxpy(problem: Any, solution: Path, names: Any) -> None:
-    from aggopt.solvers._cvxpy_file import read_values
+    from aggopt.solvers.cvxpy_file import read_values
 
     found = parse_solution(solution.read_bytes().decode())
     read_values(problem, partial(solution_values, found))

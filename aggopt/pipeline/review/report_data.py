@@ -17,7 +17,7 @@ from aggopt.data.readers.read import read_file
 from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError
 from aggopt.job import AttributeSection, Job
-from aggopt.job._of_release import job_of_release
+from aggopt.job.release_job import job_of_release
 from aggopt.pipeline.review.repeat import ReleaseRecipe
 from aggopt.pipeline.review.review_release import (
     find_places_by_key,
@@ -30,7 +30,7 @@ from aggopt.release.files.staging import sha256_of_file
 from aggopt.release.manifest import read_manifest_or_none
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts, Private
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers._certificate import Claim
+from aggopt.solvers.certificate import Claim
 
 MEASURED = (
     *("n", "il", "safety", "sdid", "sdid_chance"),

@@ -5,7 +5,7 @@ from typing import Any
 
 from aggopt.core.plugins.trust import CodeFile, trusted_files
 from aggopt.errors import JobError, RepeatError, UntrustedCodeError
-from aggopt.job._own import renamed
+from aggopt.job.user_code import renamed
 
 
 def attach_trusted_code(job: dict[str, Any], stated: Any) -> dict[str, Any]:

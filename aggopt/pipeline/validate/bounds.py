@@ -7,8 +7,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from aggopt.aggregate import AGGREGATORS
-from aggopt.aggregate._keeping import Keeping, KeptApart
-from aggopt.aggregate.own._section import ByModel
+from aggopt.aggregate.kept_statistics import Keeping, KeptApart
+from aggopt.aggregate.own.section import ByModel
 from aggopt.core.plural import plural
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
@@ -16,7 +16,7 @@ from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError, naming
 from aggopt.job import Job, Shifting
 from aggopt.models import MODELS
-from aggopt.models._within import require_variance
+from aggopt.models.value_bounds import require_variance
 from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
 from aggopt.pipeline.finish.rounding import decimals_of_attribute
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, present_values

@@ -5,12 +5,12 @@ from typing import Any, cast
 import numpy as np
 
 from aggopt.aggregate import CATEGORY_AGGREGATORS
-from aggopt.aggregate.categories._frequencies import Frequencies
-from aggopt.aggregate.categories._kept import allowed_or_price, require_near
-from aggopt.aggregate.categories._plurality import Plurality, require_nodes
-from aggopt.aggregate.categories._registry import CategorySection
-from aggopt.aggregate.categories._wish import CategoryWish
-from aggopt.aggregate.categories._wishes import OWN, require_choice, require_reach
+from aggopt.aggregate.categories.frequencies import Frequencies
+from aggopt.aggregate.categories.kept_combinations import allowed_or_price, require_near
+from aggopt.aggregate.categories.plurality import Plurality, require_nodes
+from aggopt.aggregate.categories.registry import CategorySection
+from aggopt.aggregate.categories.wish import CategoryWish
+from aggopt.aggregate.categories.wishes import OWN, require_choice, require_reach
 from aggopt.core.plural import plural
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
@@ -22,7 +22,7 @@ from aggopt.encoding import Encoded
 from aggopt.errors import InfeasibleInputError, JobError, naming
 from aggopt.job import Job, Mean
 from aggopt.partition._in_blocks import select_attributes
-from aggopt.partition._neighbours.neighbours import RecordPlaces
+from aggopt.partition.neighbours.neighbours import RecordPlaces
 from aggopt.pipeline.prepare.attribute_blocks import Columns
 from aggopt.pipeline.validate.cross_table_columns import require_cross_table_columns
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from aggopt.data.context.confidential import Confidential, list_requirements
 from aggopt.job import Privacy
-from aggopt.privacy._models.t_closeness import Closeness
-from aggopt.privacy._ordered import Ordered
+from aggopt.privacy.models.t_closeness import Closeness
+from aggopt.privacy.ordered_attribute import Ordered
 
 
 def advice_to_measure(privacy: Privacy) -> str:
@@ -59,7 +59,7 @@ def explain_single_group(
 
 def _two_groups(varying: Sequence[Closeness], k: int) -> tuple[str, float, bool] | None:
     """Return where two groups reach t worst, that t, and whether none is smaller."""
-    from aggopt.repair._feasibility import find_reachable
+    from aggopt.repair.feasibility import find_reachable
 
     found = [
         (each.attribute, reach.t, reach.bound > 0)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.aggregate._keeping import FORMULA, Keeping, KeptApart
+from aggopt.aggregate.kept_statistics import FORMULA, Keeping, KeptApart
 from aggopt.core.plural import plural
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
@@ -14,7 +14,7 @@ from aggopt.data.parsing.entries import Moment, Values, entry_reader
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, TableError, require_known
 from aggopt.job import Job
-from aggopt.models._orthogonal import root
+from aggopt.models.orthogonal import root
 from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.attribute_blocks import Columns

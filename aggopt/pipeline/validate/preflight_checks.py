@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from aggopt.aggregate.own._by_model import solver_for
-from aggopt.aggregate.own._section import ByModel
+from aggopt.aggregate.own.by_model import solver_for
+from aggopt.aggregate.own.section import ByModel
 from aggopt.core.validation import Floats
 from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
@@ -18,7 +18,7 @@ from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.job import Job, Mean, SolverSection
 from aggopt.models import MODELS, Model
-from aggopt.partition._shared.result import Block
+from aggopt.partition.shared.result import Block
 from aggopt.pipeline.aggregate.missing_values import require_alone
 from aggopt.pipeline.finish.pseudonyms import require_linkable
 from aggopt.pipeline.partition.missing_patterns import (
@@ -53,7 +53,7 @@ from aggopt.pipeline.validate.units import require_units, require_units_declared
 from aggopt.pipeline.waves.earlier_groups import require_earlier_groups
 from aggopt.release.audit.risks import require_risk
 from aggopt.solvers import Solver, choose
-from aggopt.solvers._options import native_options
+from aggopt.solvers.options import native_options
 
 Check = partial[None]
 

@@ -23,21 +23,21 @@ from aggopt.job import (
 )
 from aggopt.models import MODELS
 from aggopt.partition._in_blocks import call_with_progress
-from aggopt.partition._registry import PARTITIONERS, Bound, ConfidentialUse, Partitioner
-from aggopt.partition._shared.result import Block, Partition
+from aggopt.partition.registry import PARTITIONERS, Bound, ConfidentialUse, Partitioner
+from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.validate.infeasibility import advice_to_measure
 from aggopt.pipeline.validate.requirement_names import (
     describe_requirement,
     requirement_names,
 )
-from aggopt.privacy._closeness import unwarned_of_constants
-from aggopt.privacy._model import OWN_MODELS
-from aggopt.privacy._models.l_diversity import Diversity
-from aggopt.privacy._models.t_closeness import Closeness
-from aggopt.privacy._requirement import Requirement
-from aggopt.repair._registry import REPAIRS, RepairInput
+from aggopt.privacy.closeness import unwarned_of_constants
+from aggopt.privacy.model import OWN_MODELS
+from aggopt.privacy.models.l_diversity import Diversity
+from aggopt.privacy.models.t_closeness import Closeness
+from aggopt.privacy.requirement import Requirement
+from aggopt.repair.registry import REPAIRS, RepairInput
 from aggopt.solvers import choose
-from aggopt.solvers._options import require_limited
+from aggopt.solvers.options import require_limited
 
 PLAIN_REPAIRS = ("merge", "search")
 

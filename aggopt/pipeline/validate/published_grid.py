@@ -7,7 +7,7 @@ from math import inf, isinf
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.aggregate._bounds import Bounds
+from aggopt.aggregate.bounds import Bounds
 from aggopt.data.table import Table
 from aggopt.job import Job
 

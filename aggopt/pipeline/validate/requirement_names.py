@@ -5,7 +5,7 @@ from typing import Any
 
 from aggopt.core.section import Section, written_keys
 from aggopt.job import Privacy
-from aggopt.privacy._model import OWN_MODELS
+from aggopt.privacy.model import OWN_MODELS
 
 
 def describe_requirement(privacy: Privacy) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.aggregate._registry import AGGREGATORS
-from aggopt.aggregate.own._section import ByModel
+from aggopt.aggregate.own.section import ByModel
+from aggopt.aggregate.registry import AGGREGATORS
 from aggopt.core.plural import plural
 from aggopt.core.validation import Floats
 from aggopt.data.context.confidential import Confidential
@@ -15,8 +15,8 @@ from aggopt.data.context.weights import SamplingWeights, read_sampling_weights
 from aggopt.data.table import Table
 from aggopt.errors import JobError, naming
 from aggopt.job import Job, Repairing
-from aggopt.partition._registry import PARTITIONERS
-from aggopt.partition._shared.scaling import Weighing
+from aggopt.partition.registry import PARTITIONERS
+from aggopt.partition.shared.scaling import Weighing
 from aggopt.pipeline.prepare.attribute_blocks import Columns
 from aggopt.pipeline.validate.privacy_guarantees import require_plain_repair
 from aggopt.release.audit.dominance import dominance_requirement

@@ -9,10 +9,10 @@ from aggopt.data.context.units import RecordUnits, find_undeclared_units
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.job import Job, Repairing
-from aggopt.job._earlier import EarlierGroups
+from aggopt.job.earlier_section import EarlierGroups
 from aggopt.pipeline.prepare.attribute_blocks import Columns
 from aggopt.pipeline.validate.privacy_guarantees import require_plain_repair
-from aggopt.privacy._models.l_diversity import Diversity
+from aggopt.privacy.models.l_diversity import Diversity
 
 
 def add_repair_for_units(

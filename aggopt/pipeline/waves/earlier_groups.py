@@ -16,10 +16,10 @@ from aggopt.data.context.strata import RecordStrata
 from aggopt.data.context.units import RecordUnits
 from aggopt.data.readers.read import read_as_text
 from aggopt.data.table import Table
-from aggopt.encoding._iso import dated
+from aggopt.encoding.iso_text import dated
 from aggopt.errors import JobError, TableError
 from aggopt.job import Job
-from aggopt.job._earlier import EarlierGroups
+from aggopt.job.earlier_section import EarlierGroups
 from aggopt.pipeline.waves.wave import (
     Wave,
     find_changed,

@@ -15,8 +15,8 @@ from aggopt.data.context.units import RecordUnits
 from aggopt.data.table import Table
 from aggopt.errors import JobError, PrivacyError
 from aggopt.job import Job
-from aggopt.job._earlier import EarlierGroups
-from aggopt.partition._shared.result import Block
+from aggopt.job.earlier_section import EarlierGroups
+from aggopt.partition.shared.result import Block
 from aggopt.pipeline.partition.missing_patterns import (
     find_missing,
     join_patterns,

@@ -17,7 +17,7 @@ from aggopt.data.context.strata import RecordStrata
 from aggopt.data.parsing.infer_text_type import MISSING
 from aggopt.errors import TableError
 from aggopt.job import Job
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 from aggopt.release.audit.changes import (
     NOT_THERE,
     Changes,

@@ -12,14 +12,14 @@ import numpy.typing as npt
 from aggopt.core.deadline import Deadline
 from aggopt.core.group_sums import plain_group_means
 from aggopt.core.types import Bool, Labels
-from aggopt.job._earlier import EarlierGroups
+from aggopt.job.earlier_section import EarlierGroups
 from aggopt.models import wave_groups
 from aggopt.partition._optimal.restricted_ip import EXACTLY
-from aggopt.partition._shared.scaling import scale_records
+from aggopt.partition.shared.scaling import scale_records
 from aggopt.pipeline.waves.wave import Wave
 from aggopt.release.audit.changes import NOT_THERE
 from aggopt.solvers import Certificate, Status, choose
-from aggopt.solvers._ask import MISSED, hard_limited
+from aggopt.solvers.run_solver import MISSED, hard_limited
 
 MODEL = wave_groups.MODEL
 TIME_LIMIT = 60.0  # seconds, where the job names none

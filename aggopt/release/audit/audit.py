@@ -13,9 +13,9 @@ from aggopt.data.context.confidential import (
     read_confidential_attributes,
 )
 from aggopt.job import AttributeSection, Privacy
-from aggopt.job._roles import Roles
+from aggopt.job.roles import Roles
 from aggopt.partition._in_blocks import require_cover
-from aggopt.privacy._dominance import Dominance
+from aggopt.privacy.dominance import Dominance
 from aggopt.release.audit.bounds import check_bounds
 from aggopt.release.audit.counts import Count, combine_codes, encode_entries
 from aggopt.release.audit.dominance import find_most_dominated

@@ -7,8 +7,8 @@ import numpy as np
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.job import Job
-from aggopt.privacy._dominance import Dominance
-from aggopt.privacy._requirement import Check
+from aggopt.privacy.dominance import Dominance
+from aggopt.privacy.requirement import Check
 from aggopt.release.audit.unchanged import Grouped
 
 

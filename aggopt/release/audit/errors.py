@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from aggopt.core.plural import plural
 from aggopt.errors import PrivacyError
-from aggopt.privacy._requirement import Check
+from aggopt.privacy.requirement import Check
 from aggopt.release.audit.bounds import BoundsCheck
 from aggopt.release.audit.counts import Count
 from aggopt.release.audit.risk_limits import RiskLimit

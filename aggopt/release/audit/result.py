@@ -9,7 +9,7 @@ from aggopt.core.plural import plural
 from aggopt.data.context.rare_categories import PublishedRareCategories
 from aggopt.errors import PrivacyError
 from aggopt.job import Privacy
-from aggopt.privacy._requirement import Check
+from aggopt.privacy.requirement import Check
 from aggopt.release.audit.bounds import BoundsCheck
 from aggopt.release.audit.counts import Count
 from aggopt.release.audit.errors import (

@@ -9,10 +9,10 @@ from aggopt.core.types import F64, I64
 from aggopt.data.parsing.categories import find_missing_entries, find_nodes
 from aggopt.data.parsing.numbers import read_moments
 from aggopt.data.table import Table
-from aggopt.encoding._clock import SECOND, Clock, nanoseconds
+from aggopt.encoding.clock import SECOND, Clock, nanoseconds
 from aggopt.errors import require_known
-from aggopt.measure._density import Density, density
-from aggopt.measure._shares import Shares, shares
+from aggopt.measure.density import Density, density
+from aggopt.measure.level_shares import Shares, shares
 from aggopt.release.figures.calendar import calendar_edges, spelled
 
 LONG = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}

@@ -12,8 +12,8 @@ from aggopt.core.plural import plural
 from aggopt.data.parsing.infer_text_type import spell_numbers
 from aggopt.data.parsing.parse_text import count_missing_words
 from aggopt.data.readers.text_encoding import UTF_8
-from aggopt.encoding._clock import nanoseconds
-from aggopt.encoding._iso import iso_duration
+from aggopt.encoding.clock import nanoseconds
+from aggopt.encoding.iso_text import iso_duration
 from aggopt.errors import TableError
 from aggopt.job import Input
 

@@ -10,7 +10,7 @@ from aggopt.errors import TableError
 from aggopt.release.files.column_names import require_column_names
 from aggopt.release.files.staging import Staging, check_places, sha256_of_file
 from aggopt.release.manifest import read_manifest_or_none
-from aggopt.solvers._log import require_no_log
+from aggopt.solvers.solver_log import require_no_log
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pyarrow.csv
 from aggopt.core.json_text import json_text
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._shared.result import Block
+from aggopt.partition.shared.result import Block
 
 
 def write_key(

@@ -18,7 +18,7 @@ from aggopt.core.deferred_signals import defer_signals, names_given
 from aggopt.core.regular_files import resolve_path
 from aggopt.core.stale_files import file_prefix, remove_stale
 from aggopt.errors import PlaceError, TableError
-from aggopt.solvers._scratch import scratch_parent
+from aggopt.solvers.scratch_folder import scratch_parent
 
 _BEFORE = ".aggopt.before."
 _aside_now: set[Path] = set()  # of this process

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from aggopt.data.table import Table
-from aggopt.measure._density import Density
+from aggopt.measure.density import Density
 from aggopt.release.figures.distributions import Distribution, distribution
 from aggopt.release.report.charts import bars, densities
+from aggopt.release.report.number_format import share
 from aggopt.release.report.parts import DataTable, Figure
-from aggopt.release.report.words import share
 
 BINS = 2  # one alone says nothing
 

@@ -12,8 +12,8 @@ from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.parsing.entries import Values, entry_reader
 from aggopt.data.table import Table
 from aggopt.job import Job
-from aggopt.measure._rounded import FEW
-from aggopt.privacy._requirement import Check
+from aggopt.measure.rounded_figures import FEW
+from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.report.column import ReportedColumn, column_of

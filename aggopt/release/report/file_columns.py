@@ -3,8 +3,8 @@
 from aggopt.aggregate import AGGREGATORS
 from aggopt.core.plural import join_names
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.made import public_count
 from aggopt.release.report.parts import DataTable
+from aggopt.release.report.provenance_section import public_count
 
 SHOWN = 20  # rows that are seen at once; the others are folded
 KNOWN = "published as it is; others may know it of a person"

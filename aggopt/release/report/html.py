@@ -1,14 +1,14 @@
 """The report of a release, as the text of one HTML file."""
 
-from aggopt.release.report.choice import choice
+from aggopt.release.report.attack_section import intruder
+from aggopt.release.report.choice_section import choice
 from aggopt.release.report.facts import Facts
 from aggopt.release.report.file_columns import file_columns
-from aggopt.release.report.intruder import intruder
-from aggopt.release.report.made import advice, job_text
-from aggopt.release.report.office import office
 from aggopt.release.report.page import page
-from aggopt.release.report.proof import proof
-from aggopt.release.report.usefulness import usefulness
+from aggopt.release.report.private_section import office
+from aggopt.release.report.proof_section import proof
+from aggopt.release.report.provenance_section import advice, job_text
+from aggopt.release.report.utility_section import usefulness
 from aggopt.release.report.verdict import verdict
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.types import F64, Labels
-from aggopt.measure._rounded import FEW, rounded
+from aggopt.measure.rounded_figures import FEW, rounded
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.report.column import ReportedColumn
 from aggopt.release.report.facts import Facts
+from aggopt.release.report.number_format import as_share, figure, share
 from aggopt.release.report.parts import DataTable
-from aggopt.release.report.words import as_share, figure, share
 
 SHOWN = 20  # rows that are seen at once; the others are folded
 FAR = (0.1, 0.25, 0.5, 1.0)  # standard deviations

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from aggopt.release.report.words import figure, share, whole
+from aggopt.release.report.number_format import figure, share, whole
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -9,17 +9,17 @@ import numpy as np
 from aggopt.aggregate import AGGREGATORS
 from aggopt.core.plural import plural
 from aggopt.core.types import Labels
-from aggopt.privacy._dominance import Dominance
-from aggopt.privacy._requirement import Check
+from aggopt.privacy.dominance import Dominance
+from aggopt.privacy.requirement import Check
 from aggopt.release.audit.bounds import BoundsCheck
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.audit.risk_limits import LINKAGE, RiskLimit
 from aggopt.release.report.charts.bars import AttackBar
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.proof import worst_gap
-from aggopt.release.report.words import at_most, share
+from aggopt.release.report.number_format import at_most, share
+from aggopt.release.report.proof_section import worst_gap
 from aggopt.solvers import Certificate
-from aggopt.solvers._certificate import PROVEN
+from aggopt.solvers.certificate import PROVEN
 
 STATISTICS = ("mean", "variance", "covariance")
 SIGNS = {"green": "\N{CHECK MARK}", "amber": "!", "red": "\N{BALLOT X}"}

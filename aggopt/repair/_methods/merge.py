@@ -7,15 +7,15 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import Labels
 from aggopt.core.validation import check_groups
-from aggopt.partition._shared.result import Partition
-from aggopt.repair._registry import Repair, RepairInput
+from aggopt.partition.shared.result import Partition
+from aggopt.repair.registry import Repair, RepairInput
 
 
 def _repair_by_merging(
     repair_input: RepairInput, labels: Labels, settings: Any
 ) -> Partition | None:
     """Return merged groups with their certificate; None if nothing was merged."""
-    from aggopt.repair import _merge_until_satisfied as merging
+    from aggopt.repair import merge_until_satisfied as merging
 
     X = repair_input.X
     requirements = repair_input.requirements

@@ -9,9 +9,9 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.progress import progress_part
 from aggopt.core.types import Labels
 from aggopt.core.validation import check_groups
-from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scale_with_weights
-from aggopt.repair._registry import LimitedSettings, Repair, RepairInput
+from aggopt.partition.shared.result import Partition
+from aggopt.partition.shared.scaling import scale_with_weights
+from aggopt.repair.registry import LimitedSettings, Repair, RepairInput
 from aggopt.solvers import Status
 
 MERGED = 0.2  # share of the progress for merging, roughly
@@ -21,7 +21,7 @@ def _repair_by_search(
     repair_input: RepairInput, labels: Labels, settings: Any
 ) -> Partition | None:
     """Return groups after merging and a checked search; None if they are unchanged."""
-    from aggopt.repair import _merge_until_satisfied as merging
+    from aggopt.repair import merge_until_satisfied as merging
     from aggopt.repair._checked_search import search_with_checks
 
     X = repair_input.X

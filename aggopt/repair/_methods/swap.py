@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import Labels
-from aggopt.partition._shared.result import Partition
-from aggopt.repair._registry import Repair, RepairInput, SolvingSettings
+from aggopt.partition.shared.result import Partition
+from aggopt.repair.registry import Repair, RepairInput, SolvingSettings
 
 if TYPE_CHECKING:
     from aggopt.repair._close import RepairOptions

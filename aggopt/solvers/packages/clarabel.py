@@ -1,6 +1,6 @@
 """Clarabel: conic programs, by an interior-point method."""
 
-from aggopt.solvers._solver import OPTIMUM, Solver
+from aggopt.solvers.solver import OPTIMUM, Solver
 
 _OF_CLARABEL = frozenset({"time_limit", "max_iter", "max_threads"})
 

@@ -1,6 +1,6 @@
 """The package's own dynamic programme for one attribute."""
 
-from aggopt.solvers._solver import OPTIMUM, Solver
+from aggopt.solvers.solver import OPTIMUM, Solver
 
 SOLVER = Solver(
     name="dynamic",

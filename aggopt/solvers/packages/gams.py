@@ -1,7 +1,7 @@
 """GAMS: commercial, with CONOPT for smooth programs, a local optimum."""
 
-from aggopt.solvers._solver import LOCAL_OPTIMUM, Solver
 from aggopt.solvers.packages._smooth import SMOOTH
+from aggopt.solvers.solver import LOCAL_OPTIMUM, Solver
 
 SOLVER = Solver(
     name="pyomo:gams",

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from aggopt.solvers._solver import OPTIMUM, Solver
+from aggopt.solvers.solver import OPTIMUM, Solver
 
 # gaps less than an optimum is shown by; reduced costs that hardly move a bound
 _EXACT = {

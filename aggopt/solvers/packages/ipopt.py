@@ -1,7 +1,7 @@
 """IPOPT: an interior-point method for smooth programs, a local optimum."""
 
-from aggopt.solvers._solver import LOCAL_OPTIMUM, Solver
 from aggopt.solvers.packages._smooth import LOUD_IPOPT, NLP, QUIET_IPOPT, SMOOTH
+from aggopt.solvers.solver import LOCAL_OPTIMUM, Solver
 
 _LIBRARIES = (
     "apt-get install coinor-libipopt-dev liblapack-dev libblas-dev "

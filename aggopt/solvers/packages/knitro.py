@@ -1,7 +1,7 @@
 """KNITRO: commercial, for smooth programs, a local optimum."""
 
-from aggopt.solvers._solver import LOCAL_OPTIMUM, Solver
 from aggopt.solvers.packages._smooth import NLP
+from aggopt.solvers.solver import LOCAL_OPTIMUM, Solver
 
 SOLVER = Solver(
     name="cvxpy:knitro",

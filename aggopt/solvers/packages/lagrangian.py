@@ -1,6 +1,6 @@
 """The package's own Lagrangian method for models that shift centroids."""
 
-from aggopt.solvers._solver import OPTIMUM, Solver
+from aggopt.solvers.solver import OPTIMUM, Solver
 
 SOLVER = Solver(
     name="lagrangian",

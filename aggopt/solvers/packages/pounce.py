@@ -1,7 +1,7 @@
 """POUNCE: IPOPT's method from a wheel, a local optimum."""
 
-from aggopt.solvers._solver import LOCAL_OPTIMUM, Solver
 from aggopt.solvers.packages._smooth import QUIET_IPOPT
+from aggopt.solvers.solver import LOCAL_OPTIMUM, Solver
 
 SOLVER = Solver(
     name="pounce",

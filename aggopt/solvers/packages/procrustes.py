@@ -1,6 +1,6 @@
 """The package's own closed form for means that keep the covariance."""
 
-from aggopt.solvers._solver import OPTIMUM, Solver
+from aggopt.solvers.solver import OPTIMUM, Solver
 
 SOLVER = Solver(
     name="procrustes",

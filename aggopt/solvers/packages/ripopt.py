@@ -1,7 +1,7 @@
 """ripopt: an interior-point method in Rust, a local optimum."""
 
-from aggopt.solvers._solver import LOCAL_OPTIMUM, Solver
 from aggopt.solvers.packages._smooth import SMOOTH
+from aggopt.solvers.solver import LOCAL_OPTIMUM, Solver
 
 SOLVER = Solver(
     name="pyomo:ripopt",

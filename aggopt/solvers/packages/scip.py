@@ -1,6 +1,6 @@
 """SCIP: every class but semidefinite, by branch and bound."""
 
-from aggopt.solvers._solver import OPTIMUM, Solver
+from aggopt.solvers.solver import OPTIMUM, Solver
 
 _OF_SCIP = frozenset(
     {

@@ -1,6 +1,6 @@
 """SciPy's shortest path, for one attribute."""
 
-from aggopt.solvers._solver import OPTIMUM, Solver
+from aggopt.solvers.solver import OPTIMUM, Solver
 
 SOLVER = Solver(
     name="shortest_path",

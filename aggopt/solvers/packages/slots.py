@@ -1,6 +1,6 @@
 """The package's own method for frequencies of categories."""
 
-from aggopt.solvers._solver import OPTIMUM, Solver
+from aggopt.solvers.solver import OPTIMUM, Solver
 
 SOLVER = Solver(
     name="slots",

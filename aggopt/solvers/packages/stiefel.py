@@ -1,6 +1,6 @@
 """The package's own search that satisfies wishes of all attributes at once."""
 
-from aggopt.solvers._solver import LOCAL_OPTIMUM, Solver
+from aggopt.solvers.solver import LOCAL_OPTIMUM, Solver
 
 SOLVER = Solver(
     name="stiefel",

@@ -9,8 +9,8 @@ import pytest
 from tables import job
 
 import aggopt
-from aggopt.measure._density import Density
-from aggopt.measure._shares import Shares
+from aggopt.measure.density import Density
+from aggopt.measure.level_shares import Shares
 from aggopt.release.figures.before_after import before_after
 from aggopt.release.figures.correlations import MOST, correlations
 from aggopt.release.figures.distributions import Distribution

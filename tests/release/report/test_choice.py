@@ -7,7 +7,7 @@ from reading import Reader, table
 
 import aggopt
 from aggopt.release.report.html import report_html
-from aggopt.release.report.of_release import facts_of
+from aggopt.release.report.release_report import facts_of
 
 CAPTION = "Share of records linked one to one, against information lost"
 

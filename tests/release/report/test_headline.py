@@ -12,7 +12,7 @@ from tables import MDAV
 import aggopt
 from aggopt.release.audit.unchanged import Unchanged
 from aggopt.release.report.html import report_html
-from aggopt.release.report.of_release import facts_of
+from aggopt.release.report.release_report import facts_of
 from aggopt.release.report.verdict import saving, verdict
 from aggopt.solvers import Certificate, Status
 

@@ -8,13 +8,13 @@ from stratified import residents, within
 from tables import MDAV
 
 import aggopt
-from aggopt.measure._rounded import rounded
+from aggopt.measure.rounded_figures import rounded
 from aggopt.pipeline.review.report_data import read_report_data
 from aggopt.release.report.facts import Facts
 from aggopt.release.report.html import report_html
 from aggopt.release.report.moments import WeightedMoments, means_within
-from aggopt.release.report.of_release import facts_of
-from aggopt.release.report.words import figure
+from aggopt.release.report.number_format import figure
+from aggopt.release.report.release_report import facts_of
 
 BY_WEIGHT = (
     "Means, standard deviations and totals by sampling weight, and how far values "

@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
 from aggopt.release.report.charts.scatter import Point, scatter
+from aggopt.release.report.number_format import figure, share, whole
 from aggopt.release.report.page import TEMPLATES, page
 from aggopt.release.report.parts import DataTable, Figure
-from aggopt.release.report.words import figure, share, whole
 
 STYLE = (TEMPLATES / "style.css").read_text("utf-8")
 NASTY = "<script>alert(1)</script>"

@@ -12,9 +12,9 @@ import aggopt
 from aggopt.core.not_pickled import NotPickled
 from aggopt.data.table import Table
 from aggopt.measure import assess
-from aggopt.measure._density import round_edges
+from aggopt.measure.density import round_edges
 from aggopt.release.report.html import report_html
-from aggopt.release.report.of_release import facts_of
+from aggopt.release.report.release_report import facts_of
 
 N = 200
 LOW, HIGH = -41237.5, 98765.25  # of income: nobody else has such a number

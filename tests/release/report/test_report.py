@@ -18,9 +18,9 @@ from tables import MDAV, job, people, promising, salaried, wide, wide_job
 import aggopt
 from aggopt.errors import TableError
 from aggopt.release.report.html import report_html
-from aggopt.release.report.of_release import facts_of
+from aggopt.release.report.release_report import facts_of
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers._certificate import Claim
+from aggopt.solvers.certificate import Claim
 
 COSTS = {
     5: "k = 5 loses {lost} % of the information, and no linkage finds more than "

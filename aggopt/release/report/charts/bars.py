@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
-from aggopt.release.report.words import share
+from aggopt.release.report.number_format import share
 
 WIDE, NARROW = 760, 330
 DIGIT, BETWEEN = 8, 6  # width of one above a column; from one count to the next

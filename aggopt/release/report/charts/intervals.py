@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
-from aggopt.release.report.words import figure, share
+from aggopt.release.report.number_format import figure, share
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
-from aggopt.release.report.words import whole
+from aggopt.release.report.number_format import whole
 
 TOP, BOTTOM = 18, 48
 ROW = 22  # height of a row of the key

@@ -1,0 +1,156 @@
+"""The result of every aggregation, and sums over groups."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.aggregate.bounds import Bounds
+from aggopt.core.equality import EqualByField
+from aggopt.core.html import html_section, html_table
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels
+from aggopt.errors import JobError, naming
+from aggopt.solvers import Certificate
+from aggopt.solvers.certificate import HEADER, endings, largest_gap, rows
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregation(EqualByField):
+    """Published values and their certificates.
+
+    Attributes
+    ----------
+    centroids : (m, d)
+        One value per group and attribute, in the original units.  If attributes have
+        labels of their own, m is the largest number of groups, and an attribute with
+        fewer groups has nan after its last one.
+    labels : (n,) or (n, d)
+        Group of each record, for all attributes or for each, as given.
+    certificates
+        One per attribute, in order; one of all that were solved together if a
+        covariance is kept.
+    together
+        The attributes (columns) of each certificate; if empty, each has one attribute.
+    """
+
+    centroids: Floats = field(repr=False)
+    labels: Labels = field(repr=False)
+    certificates: tuple[Certificate, ...]
+    together: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def values(self) -> Floats:
+        """Published value of each record and attribute (n, d), original units."""
+        if self.labels.ndim == 2:
+            return np.take_along_axis(self.centroids, self.labels, axis=0)
+        return self.centroids[self.labels]
+
+    def _repr_html_(self) -> str:
+        """Return a table of certificates for a notebook; no value of a group."""
+        m, d = self.centroids.shape
+        found = self.named([f"attribute {j}" for j in range(d)])
+        named = {", ".join(own): c for own, c in found.items()}
+        size = f"Aggregation: {len(self.labels)} records, {m} groups, {d} attributes"
+        return html_section(size, html_table(HEADER, rows(named)))
+
+    def named(self, names: Sequence[str]) -> dict[tuple[str, ...], Certificate]:
+        """Return each certificate by its attributes, of all their names (d,)."""
+        own = self.together or tuple((j,) for j in range(len(names)))
+        of = (tuple(names[j] for j in columns) for columns in own)
+        return dict(zip(of, self.certificates, strict=True))
+
+    @property
+    def gap(self) -> float | None:
+        """Largest gap of an attribute; None unless every one has a bound."""
+        return largest_gap(self.certificates)
+
+    @property
+    def status(self) -> str:
+        """The statuses of the attributes, each named once."""
+        return endings(self.certificates)
+
+
+def begun_by(
+    start: "str | Floats | Aggregation | None", labels: npt.ArrayLike
+) -> str | Floats | None:
+    """Return a start: the centroids if it is an aggregation of these groups.
+
+    Raises
+    ------
+    JobError
+        It has other groups, so that its centroids belong to another program.
+    """
+    if not isinstance(start, Aggregation):
+        return start
+    if not np.array_equal(start.labels, labels):
+        raise JobError(
+            f"start is an aggregation of {len(start.labels)} records in other groups "
+            "than labels.",
+            fix="start from one of the same records in the same groups.",
+        )
+    return start.centroids
+
+
+def by_attribute(
+    combine: Callable[..., Aggregation],
+    X: Floats,
+    labels: Labels,
+    bounds: Bounds | None = None,
+) -> Aggregation:
+    """Return the aggregation of each attribute of X (n, d) by its own labels.
+
+    `combine` aggregates an attribute.  With `bounds`, it receives the attribute's
+    bounds as `lower` and `upper`.
+    """
+    parts = []
+    for j, label in enumerate(labels.T):
+        ends = bounds.of_columns([j])._asdict() if bounds else {}
+        with naming(f"Column {j}"):
+            parts.append(combine(X[:, [j]], label, **ends))
+    centroids = stacked([part.centroids[:, 0] for part in parts])
+    certificates = tuple(part.certificates[0] for part in parts)
+    return Aggregation(centroids, labels, certificates)
+
+
+def column(values: npt.NDArray[Any], j: int) -> npt.NDArray[Any]:
+    """Return the entries of attribute j, (n,), in `values`; (n,) applies to all."""
+    return values if values.ndim == 1 else np.ascontiguousarray(values[:, j])
+
+
+def stacked(centroids: Sequence[Floats]) -> Floats:
+    """Return the centroids (m_j,) of each attribute as (m, d), nan below the last."""
+    most = max(map(len, centroids))
+    padded = np.full((most, len(centroids)), np.nan)
+    for j, own in enumerate(centroids):
+        padded[: len(own), j] = own
+    return padded
+
+
+def scale_for(X: Floats, labels: Labels, weights: Floats | None = None) -> Scale:
+    """Return the scale of X (n, d), with weights (n,) if records have some.
+
+    If attributes have labels of their own, each is measured separately.  Its values are
+    then, to the last bit, the values of a table with only this attribute.
+    """
+    if labels.ndim == 1:
+        return Scale.of(X, weights)
+    return Scale.beside(Scale.of(X[:, [j]], weights) for j in range(X.shape[1]))
+
+
+def group_means(X: Floats, labels: Labels, weights: Floats | None = None) -> Floats:
+    """Return the mean of each group (m, d), with weights (n,) if records have some.
+
+    Summed about the group's first record: values far from zero lose no digits, and
+    a group of equal values keeps that value to the last bit.
+    """
+    some = np.empty(labels.max() + 1, dtype=np.intp)
+    some[labels[::-1]] = np.arange(len(labels))[::-1]  # the first is written last
+    base = X[some]
+    away = X - base[labels]
+    sizes = np.bincount(labels, weights)
+    share = away if weights is None else away * weights[:, None]
+    sums = np.stack([np.bincount(labels, column) for column in share.T], axis=1)
+    return np.asarray(base + sums / sizes[:, None])

@@ -1,0 +1,92 @@
+"""Bounds of published values, in the units of the attributes."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.plural import plural
+from aggopt.core.standardise import Scale
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats
+from aggopt.errors import JobError, TableError
+from aggopt.models.value_bounds import NEAR, is_bounded, snapped
+
+End = npt.ArrayLike | None
+SHAPES = "pass a number, or one for each attribute: -inf or inf where there is none."
+
+
+class Bounds(NamedTuple):
+    """The least and the largest value that may be published of each attribute, (d,)."""
+
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def of(cls, lower: End, upper: End, X: Floats) -> Self:
+        """Return the bounds of records X (n, d): a number for all, or one each.
+
+        Raises
+        ------
+        JobError
+            Another shape or type, an entry that is not a number, or lower is not below
+            upper.
+        TableError
+            Originals are beyond them: means of groups would be, too.
+        """
+        d = X.shape[1]
+        found = cls(_ends(lower, -np.inf, "lower", d), _ends(upper, np.inf, "upper", d))
+        crossed = np.flatnonzero(~(found.lower < found.upper)).tolist()
+        if crossed:
+            raise JobError(
+                f"lower is not below upper in column(s) {crossed}.",
+                fix="pass lower < upper, or leave one of them out.",
+            )
+        beyond = ((found.lower > X) | (found.upper < X)).sum(axis=0)
+        counts = [f"column {j}: {c}" for j, c in enumerate(beyond.tolist()) if c]
+        if counts:
+            raise TableError(
+                f"{plural(int(beyond.sum()), 'original')} lie beyond lower or upper "
+                f"({', '.join(counts)}).",
+                fix="correct those values, or pass wider bounds.",
+            )
+        return found
+
+    @property
+    def there(self) -> bool:
+        """Whether any attribute has one."""
+        return is_bounded(*self)
+
+    def standardised(self, scale: Scale) -> "Bounds":
+        """Return them standardised; a constant attribute has none."""
+        lower, upper = (scale.standardise(end) for end in self)
+        return Bounds(
+            np.where(scale.constant, -np.inf, lower),
+            np.where(scale.constant, np.inf, upper),
+        )
+
+    def of_columns(self, columns: Sequence[int] | I64) -> "Bounds":
+        """Return the bounds of some attributes."""
+        return Bounds(self.lower[columns], self.upper[columns])
+
+    def undone(self, Z: Floats, scale: Scale) -> Floats:
+        """Return centroids (m, d) in their units: on a bound what rounding misses."""
+        centroids = scale.undo(Z)
+        return snapped(centroids, *self, near=NEAR * scale.spread)
+
+
+def _ends(given: End, none: float, name: str, d: int) -> Floats:
+    if given is None:
+        return np.full(d, none)
+    try:
+        ends = np.asarray(given)
+    except (TypeError, ValueError):
+        ends = np.empty(0, dtype=object)
+    if ends.dtype.kind not in "iuf" or ends.shape not in ((), (d,)):
+        raise JobError(
+            f"{name} has shape {ends.shape} and type {ends.dtype}.", fix=SHAPES
+        )
+    if np.isnan(ends).any():
+        raise JobError(f"{name} has entries that are missing.", fix=SHAPES)
+    return np.broadcast_to(ends.astype(np.float64), (d,)).copy()

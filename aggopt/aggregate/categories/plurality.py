@@ -1,0 +1,245 @@
+"""The category of each group that is nearest to its records' own."""
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Sequence
+from math import fsum
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, StrictBool, model_validator
+
+from aggopt.aggregate.categories._candidates import Candidates, categories_in
+from aggopt.aggregate.categories._ties import broken
+from aggopt.aggregate.categories.medoids import medoids
+from aggopt.aggregate.categories.published import PublishedCategories
+from aggopt.aggregate.categories.registry import CategoryAggregator, CategorySection
+from aggopt.core.deadline import Deadline
+from aggopt.core.plural import plural
+from aggopt.core.randomness import draw_permutation, secret_from_seed
+from aggopt.core.record_weights import check_weights, scale_to_mean_one
+from aggopt.core.types import F64, Bool
+from aggopt.core.validation import Labels, require_seed
+from aggopt.core.validation import check_groups as numbered_groups
+from aggopt.encoding import Categories, Domain
+from aggopt.errors import JobError, require_known
+from aggopt.solvers import Certificate, Status
+from aggopt.solvers.options import check_time_limit
+
+PUBLISH = ("leaf", "node", "ancestor")
+ROUNDING = 1e-12  # tolerance of equality for sums of distances that a user gave
+
+
+def plurality(
+    column: Any,
+    groups: npt.ArrayLike,
+    *,
+    order: Any = None,
+    tree: Any = None,
+    publish: str = "leaf",
+    time_limit: float | None = None,
+    seed: int = 0,
+    weights: npt.ArrayLike | None = None,
+    avoid: Collection[Hashable] = (),
+) -> PublishedCategories:
+    """Return the category of each group with the least total distance from its records.
+
+    For names without an order it is the most frequent one; for an order the median,
+    which is a level; for a tree a leaf, or a node if groups may publish less detail.
+    Among equally near categories, the choice keeps the number of records of each
+    category as nearly as possible.
+
+    Parameters
+    ----------
+    column : (n,)
+        The attribute: a series or array of values; or an attribute of a result of
+        `aggopt.encode`, whose order or tree is known.
+    groups : (n,)
+        Group of each record, 0..m-1.
+    order, tree
+        As in `aggopt.encoding.AttributeType`.  Without them all values are equally far
+        apart, except in a categorical column with an order.
+    publish : "leaf", "node" or "ancestor"
+        "leaf" publishes a level that some record has; of a tree "node" any node, and
+        "ancestor" the lowest node that is true of all records of the group.
+    time_limit
+        Seconds for the choice among categories that are equally near; 60 when omitted.
+    seed : int
+        Seed of the choice among equivalent groups.
+    weights : (n,)
+        Sampling weights, above 0, of any scale: distances and counts are weighted, by
+        weights of mean 1.
+    avoid
+        Categories that no group publishes, as categories of few records.
+
+    Returns
+    -------
+    PublishedCategories
+        `.values` (n,), and a certificate: objective = bound = total distance, in which
+        two levels are at most 1 apart.  `.ties` is the certificate of the choice among
+        categories that are equally near: the total number of records by which the
+        counts of categories differ, and its bound.
+
+    Raises
+    ------
+    JobError
+        Invalid groups; an order or a tree that cannot be used, or both; "node" or
+        "ancestor" without a tree; a seed below 0, a time limit not above 0; all
+        categories that a group may publish are to be avoided.
+    TableError
+        Values are missing, of several types, or not in the order or tree; weights that
+        are not one number above 0 for each record.
+
+    Notes
+    -----
+    In an even group with an order, all levels between the middle two are equally near.
+    Published frequencies differ from the original ones, because rare categories are
+    seldom chosen.  `frequencies` keeps them.
+
+    Source: Domingo-Ferrer and Torra, Ordinal, continuous and heterogeneous k-anonymity
+    through microaggregation, Data Mining and Knowledge Discovery 11(2), 2005, for
+    plurality and median.
+
+    Examples
+    --------
+    >>> groups = [0, 0, 0, 1, 1, 1]
+    >>> plurality(["a", "a", "b", "c", "b", "c"], groups).values.tolist()
+    ['a', 'a', 'a', 'c', 'c', 'c']
+    >>> school = ["low", "high", "middle", "low", "low", "high"]
+    >>> plurality(school, groups, order=["low", "middle", "high"]).centroids.tolist()
+    ['middle', 'low']
+    """
+    clock = Deadline(None)
+    require_known("way to publish a category", publish, PUBLISH)
+    require_seed(seed)
+    check_time_limit(time_limit)
+    categories = categories_in(column, order, tree)
+    require_nodes(categories.domain, publish)
+    label = numbered_groups(groups, len(categories.codes))
+    known = scale_to_mean_one(check_weights(weights, len(label)))
+    turn = draw_permutation(
+        secret_from_seed(seed), "symmetric groups", int(label.max()) + 1
+    )
+    candidates = _candidates(categories, turn[label], publish, known)
+    allowed = _allowed(candidates, publish) & ~_avoided(candidates, avoid)
+    _require_left(allowed)
+    losses = np.where(allowed, candidates.losses, np.inf)
+    least = losses.min(axis=1)
+    total = fsum(least) / candidates.unit
+    proof = Certificate(Status.OPTIMAL, total, total, 0.0, "closed form", clock.spent)
+    tied = losses <= least[:, None] * (1 + ROUNDING)
+    picked, ties = broken(candidates, tied, seed, time_limit)
+    several = int((tied.sum(axis=1) > 1).sum())
+    (made,) = candidates.published(picked[turn], label, proof, tied=several, ties=ties)
+    return made
+
+
+def require_nodes(domain: Domain, publish: str) -> None:
+    """Refuse to publish nodes without a tree, or of a tree with duplicate names.
+
+    Raises
+    ------
+    JobError
+        The message does not name a node.
+    """
+    if publish == "leaf":
+        return
+    if domain.kind != "hierarchical":
+        raise JobError(
+            f'publish = "{publish}" needs a tree.',
+            fix='give one, {"lung": ["asthma", "flu"], "heart": ["attack"]}, or leave '
+            "publish out.",
+        )
+    shared = sum(times > 1 for times in Counter(domain.nodes).values())
+    if shared:
+        raise JobError(
+            f"{plural(shared, 'name')} of the tree {'is' if shared == 1 else 'are'} "
+            "that of several nodes: nobody could tell which of them is published.",
+            fix='give each node a name of its own, or leave publish out: "leaf" '
+            "publishes values alone.",
+        )
+
+
+def _candidates(
+    categories: Categories, label: Labels, publish: str, weights: F64 | None
+) -> Candidates:
+    if publish == "leaf":
+        return Candidates.observed([categories], label, weights)
+    return Candidates.all_nodes(categories, label, weights)
+
+
+def _allowed(candidates: Candidates, publish: str) -> Bool:
+    """Return which candidates each group may publish, (groups, q) or of all (1, q)."""
+    if publish != "ancestor":
+        return np.ones((1, len(candidates.nodes)), bool)
+    (categories,) = candidates.of
+    counts = categories.counts(candidates.labels)
+    covered = counts @ categories.domain.above.astype(np.int64)
+    return np.asarray(covered == counts.sum(axis=1)[:, None])
+
+
+def _avoided(candidates: Candidates, avoid: Collection[Hashable]) -> Bool:
+    """Return which candidates (1, q) are to be avoided."""
+    (categories,) = candidates.of
+    names, gone = categories.domain.nodes, frozenset(avoid)
+    return np.array([[names[node] in gone for node in candidates.nodes[:, 0]]])
+
+
+def _require_left(allowed: Bool) -> None:
+    lacking = int((~allowed.any(axis=1)).sum())
+    if lacking:
+        raise JobError(
+            f"All categories that {plural(lacking, 'group')} may publish are to be "
+            "avoided.",
+            fix='avoid fewer; or of a tree set publish = "node", which may publish its '
+            "root.",
+        )
+
+
+class Plurality(CategorySection):
+    """Settings of `aggopt.aggregate.plurality`.
+
+    With `occurring` the categories of a block are chosen together, by
+    `aggopt.aggregate.medoids`.
+    """
+
+    of_job: ClassVar[frozenset[str]] = frozenset({"occurring"})
+    method: Literal["plurality"] = "plurality"
+    occurring: StrictBool = False
+    time_limit: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, strict=True
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> "Plurality":
+        if self.occurring and self.time_limit is not None:
+            raise JobError(
+                "[aggregation.categories] occurring = true takes no time_limit: no "
+                "solver has a part in it.",
+                fix="leave one of them out.",
+            )
+        return self
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of the function that it is for."""
+        found = super().settings
+        return {} if self.occurring else found
+
+    def together(self, blocks: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+        """Return all categories of a block, if combinations are to occur."""
+        if not self.occurring:
+            return super().together(blocks)
+        return [tuple(block) for block in blocks if block]
+
+
+AGGREGATOR = CategoryAggregator(
+    name="plurality",
+    when="the nearest category of each group; the default",
+    rank=10,
+    function=plurality,
+    together=medoids,
+    settings=Plurality,
+    template="# occurring = true       # plurality: no combination that nobody has",
+    certificate="total distance of records from what is published, the least there is",
+)

@@ -1,0 +1,247 @@
+"""Categories at a requested distance from records, with frequencies kept."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy.typing as npt
+from pydantic import Field
+
+from aggopt.aggregate.categories._candidates import Candidates, categories_in
+from aggopt.aggregate.categories._solved import FEASIBLE, certified
+from aggopt.aggregate.categories.frequencies import Slack
+from aggopt.aggregate.categories.kept_combinations import (
+    allowed_or_price,
+    best,
+    require_near,
+    stated,
+)
+from aggopt.aggregate.categories.published import PublishedCategories
+from aggopt.aggregate.categories.registry import CategoryAggregator, CategorySection
+from aggopt.aggregate.categories.wishes import (
+    asked_of,
+    each_of,
+    require_budget,
+    require_choice,
+)
+from aggopt.aggregate.request_sections import ByAttribute, Column, Number
+from aggopt.core.deadline import Deadline
+from aggopt.core.randomness import draw_permutation, secret_from_seed
+from aggopt.core.record_weights import check_weights, scale_to_mean_one
+from aggopt.core.section import SolverSection
+from aggopt.core.types import F64, I64
+from aggopt.core.validation import check_groups as numbered_groups
+from aggopt.core.validation import require_seed
+from aggopt.models import category_wish as model
+from aggopt.models import frequencies
+from aggopt.solvers import Certificate, Solver, Status, choose
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.options import check_time_limit
+from aggopt.solvers.run_solver import answer
+
+BUDGET = 1.1  # of the least loss that keeps frequencies: a tenth more
+
+
+def wish(
+    column: Any,
+    groups: npt.ArrayLike,
+    *,
+    order: Any = None,
+    tree: Any = None,
+    delta: npt.ArrayLike | None = None,
+    importance: npt.ArrayLike = 1.0,
+    budget: float | None = None,
+    slack: float | str | None = None,
+    solver: str | None = None,
+    time_limit: float | None = None,
+    options: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    weights: npt.ArrayLike | None = None,
+) -> PublishedCategories:
+    """Return categories at a distance from the records that request it.
+
+    As many records as possible, by importance, are published with a category at their
+    requested distance.  Each category is published as often as before, within `slack`,
+    and the loss is at most a `budget`.  The model is stated in
+    `aggopt.models.category_wish`.
+
+    Parameters
+    ----------
+    column, groups, order, tree
+        As in `plurality`.
+    delta : float or (n,)
+        Requested distance between a record's category and the published one; two levels
+        are at most 1 apart.  Any other category will do when omitted.
+    importance : float or (n,)
+        Weight of the request, from 0 up.
+    budget : float
+        Largest allowed loss, in multiples of the loss of `frequencies` with this slack,
+        from 1 up; 1.1 when omitted.
+    slack : float or "exact"
+        The number of records by which the release may differ in each category; 4 when
+        omitted.
+    solver, options
+        As in `frequencies`, only solvers that take integer programs.
+    time_limit
+        Seconds for each of the two programs, the loss and the distances; 600 when
+        omitted.
+    seed : int
+        Seed of the choice among equivalent groups.
+    weights : (n,)
+        As in `frequencies`.  The request of a record is unweighted and counts once.
+
+    Returns
+    -------
+    PublishedCategories
+        `.values` (n,) and `.certificate`: the importance of all records that are nearer
+        than requested, and its bound.  If no choice keeps the frequencies, the status
+        reports it, and the values are the result of `plurality`.
+
+    Raises
+    ------
+    JobError
+        As `frequencies`; distances or importances that are not numbers from 0 up; a
+        distance that no two levels have; a budget below 1; or, without a budget, names
+        without order or tree whose importances are all equal: satisfied records are
+        then the lost ones, and only the budget decides.
+    InfeasibleInputError, TableError, SolverError
+        As `frequencies`.
+
+    Notes
+    -----
+    A published category other than a record's own does not guarantee privacy.
+
+    Examples
+    --------
+    >>> school = ["low", "low", "high", "low", "low", "high", "low", "high", "high"]
+    >>> insist = [0.0, 0, 1, 0, 0, 0, 0, 0, 0]
+    >>> groups = [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    >>> found = wish(school, groups, importance=insist, slack=1)
+    >>> found.certificate.objective, found.centroids[0]
+    (0.0, 'low')
+    """
+    clock = Deadline(None)
+    require_seed(seed)
+    check_time_limit(time_limit)
+    how = choose(solver, *model.MODEL.kinds)
+    categories = categories_in(column, order, tree)
+    label = numbered_groups(groups, len(categories.codes))
+    asked = asked_of(delta, categories)
+    insisted = each_of("importance", importance, len(label))
+    known = scale_to_mean_one(check_weights(weights, len(label)))
+    allowed = allowed_or_price(slack, None, many_cells=False)[0]
+    require_budget(budget)
+    require_near(allowed, weighted=known is not None)
+    require_choice(categories.domain, asked, insisted, budget)
+    turn = draw_permutation(
+        secret_from_seed(seed), "symmetric groups", int(label.max()) + 1
+    )
+    candidates = Candidates.observed([categories], turn[label], known)
+    plain = stated(candidates, [], allowed)
+    wishes = asked, insisted, budget
+    picked, proof = _chosen(plain, candidates, wishes, how, time_limit, options, clock)
+    (made,) = candidates.published(picked[turn], label, proof)
+    return made
+
+
+def _chosen(
+    plain: frequencies.Data,
+    candidates: Candidates,
+    wishes: tuple[F64, F64, float | None],
+    solver: Solver,
+    time_limit: float | None,
+    options: Mapping[str, Any] | None,
+    clock: Deadline,
+) -> tuple[I64, Certificate]:
+    """Return the choice of each group (m,) by the requests of records, and its proof.
+
+    It is the nearest category if no choice keeps the frequencies.
+    """
+    base = best(plain, time_limit)
+    if base.reading is None:
+        picked = candidates.losses.argmin(axis=1)
+        kept, unit = frequencies.MODEL, candidates.unit
+        return picked, certified(kept, plain, picked, base, unit, clock.spent)
+    asked, insisted, budget = wishes
+    loss = frequencies.objective(plain, frequencies.point(plain, base.reading))
+    data = _stated(plain, candidates, asked, insisted, (budget or BUDGET) * loss)
+    found = answer(
+        model.MODEL, data, solver, None, time_limit=time_limit, options=options
+    )
+    picked, found = _better(data, found, base.reading)
+    return picked, certified(model.MODEL, data, picked, found, 1.0, clock.spent)
+
+
+def _stated(
+    plain: frequencies.Data,
+    candidates: Candidates,
+    asked: F64,
+    insisted: F64,
+    budget: float,
+) -> model.Data:
+    (categories,) = candidates.of
+    steps = categories.domain.steps / categories.domain.unit
+    levels = candidates.nodes[:, 0]
+    away = steps[:, levels][categories.codes]
+    unmet = model.unmet(candidates.labels, away, asked, insisted)
+    return model.Data(
+        plain.loss, plain.weights, plain.counts, plain.allowed, unmet, budget
+    )
+
+
+def _better(data: model.Data, found: Answer, start: Any) -> tuple[Any, Answer]:
+    """Return the choice of a solver, or that which keeps frequencies at least loss."""
+    known = model.objective(data, model.point(data, start))
+    if found.reading is not None:
+        at = model.point(data, found.reading)
+        missed = model.MODEL.violation(data, at)
+        if missed <= FEASIBLE and model.objective(data, at) <= known:
+            return found.reading, found
+    usable = found.bound if found.status.usable else None
+    stopped = found.status in (Status.UNANSWERED, Status.LIMIT)
+    status = found.status if stopped else Status.UNPROVEN
+    kept = Answer(start, status, usable, found.solver, found.seconds)
+    return start, kept
+
+
+class CategoryWish(SolverSection, CategorySection):
+    """Settings of `aggopt.aggregate.wish`."""
+
+    method: Literal["wish"]
+    delta: Number | Column | ByAttribute | None = Field(
+        default=None,
+        description='write a number of 0 or more, { column = "NAME" }, or '
+        "{ attributes = { NAME = one of these, ... } } for all categories.",
+    )
+    importance: Number | Column | ByAttribute = Field(
+        default=1.0,
+        description='write a number from 0 to 1, { column = "NAME" }, or '
+        "{ attributes = { NAME = one of these, ... } } for all categories.",
+    )
+    budget: float | None = Field(default=None, ge=1, allow_inf_nan=False, strict=True)
+    slack: Slack | Literal["exact"] | None = Field(
+        default=None,
+        description='write by how many records counts may differ, or "exact".',
+    )
+
+    @property
+    def function(self) -> str:
+        """The name of its model."""
+        return model.MODEL.name
+
+
+AGGREGATOR = CategoryAggregator(
+    name="wish",
+    when="records that ask for another category, counts kept",
+    rank=30,
+    function=wish,
+    settings=CategoryWish,
+    certificate="importance of records nearer than they ask, and what the solver "
+    "proves of it",
+    model=model.MODEL,
+    template="""\
+# delta = 0.5            # wish: distance asked for, of 1 between names; left out, any
+#                          other category; or { column = "far" }, listed in wish
+# importance = 1.0       # how much each record insists; or { column = "much" }
+# budget = 1.1           # of the least loss that keeps counts
+""",
+)

@@ -1,0 +1,143 @@
+"""Secret margins, which keep a published value from pointing at an original.
+
+An optimum is often exactly at the distance that some record requested.  Many people may
+know this distance, and the standard deviation is published with the values.  An
+attacker who subtracts the product of the two from a value obtains the original.  A
+secret margin, added to the distance, leaves an interval in place of a value.  If values
+are whole, or rounded, the interval must contain several of them: a single one would be
+revealed.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.aggregate._distance_requests import Wish, spread
+from aggopt.aggregate._numbers import numbers
+from aggopt.aggregate._step import step_of
+from aggopt.aggregate.aggregation import column, scale_for
+from aggopt.core.randomness import draw_uniforms, secret_from_seed
+from aggopt.core.validation import (
+    Floats,
+    Labels,
+    check_labellings,
+    is_number,
+    require_seed,
+)
+from aggopt.errors import JobError
+
+LEAST_WIDTH = 0.1  # standard deviations: wider than what SDID counts as disclosed
+LEAST = 1e-5  # a margin: a value rounded to six digits still keeps the distance
+ENOUGH = 5  # values that a margin spans: as many as share a group by the usual k
+WIDEST = 100.0  # standard deviations, at most: five steps of rare counts
+MOST_WIDTH = 1.0  # standard deviations: more would not be masking but inventing
+
+
+def with_margins(
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    delta: Wish = 0.1,
+    *,
+    width: float | None = None,
+    seed: int | None = None,
+) -> Floats:
+    """Return distances to request (n, d): `delta`, each with a secret margin.
+
+    All records of a group share a margin, so that compatible demands remain compatible,
+    unless they need values on opposite sides of them.  Pass the result as `delta` to
+    `p3m`, `p3m_onesided` or `satisfaction`; measure the kept distances by `delta`
+    itself.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Records, original units.
+    labels : (n,) or (n, d)
+        Group of each record, for all attributes or for each of them.
+    delta
+        As `p3m` takes it.
+    width
+        Margins are uniform from 0 to this, in standard deviations; by default to the
+        largest of 0.1, half the largest requested distance in the group, and five steps
+        of the attribute (of a count 1, of money rounded to 500 as much), though not
+        more than 1 for these.  Requests of small importance are not kept exactly and do
+        not need five steps: `aggopt.mask` uses five steps only if a distance can be
+        exact.
+    seed
+        Makes the margins reproducible.  An attacker with the seed knows the margins,
+        and finds originals from the values.  By default they come from 128 random bits
+        that are not stored.
+
+    Raises
+    ------
+    TableError, JobError
+        An argument cannot be used.
+
+    Examples
+    --------
+    >>> X = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]]
+    >>> asked = with_margins(X, [0, 0, 0, 1, 1, 1], delta=0.5)
+    >>> bool((asked >= 0.5).all() and (asked <= 1.5).all())
+    True
+    """
+    records = numbers(X)
+    label = check_labellings(labels, *records.shape)
+    if seed is not None:
+        require_seed(seed)
+    scale = scale_for(records, label)
+    asked = spread(delta, scale.standardise(records), "delta")
+    steps = np.zeros(records.shape[1])
+    if width is None:
+        attributes = zip(records.T, scale.spread.tolist(), strict=True)
+        steps = np.array([in_spreads(x, spread) for x, spread in attributes])
+    return asked + margins(label, asked, width, secret_from_seed(seed), steps)
+
+
+def in_spreads(x: Floats, spread: float, width: float | None = None) -> float:
+    """Return the step of an attribute x (n,) in its standard deviations.
+
+    Steps so fine that a margin of this width, by default the least one, spans enough of
+    them are not searched.  The result is then `LEAST`; digits below it are not
+    published.
+    """
+    if spread == 0:
+        return LEAST
+    least = max((LEAST_WIDTH if width is None else width) / ENOUGH, LEAST)
+    return max(step_of(x, least * spread) / spread, LEAST)
+
+
+def margins(
+    labels: Labels, asked: Floats, width: float | None, secret: str, steps: Floats
+) -> Floats:
+    """Return the margins (n, d) of requested distances (n, d), equal within each group.
+
+    `steps` (d,) are the steps of attributes whose distances can be exact, in standard
+    deviations; 0 for others.
+
+    Raises
+    ------
+    JobError
+        The width is not a number from 0 to 100.
+    """
+    if width is not None and not (is_number(width) and 0 <= width <= WIDEST):
+        raise JobError(
+            f"The width of margins is {width!r}.",
+            fix=f"pass a number from 0 to {WIDEST:g}, in standard deviations, or leave "
+            "it out.",
+        )
+    added = []
+    for j in range(asked.shape[1]):
+        label = column(labels, j)
+        wide = widths(label, asked[:, j], width, float(steps[j]))
+        share = draw_uniforms(secret, f"margins of attribute {j}", len(wide))
+        added.append(np.maximum(share * wide, np.minimum(LEAST, wide))[label])
+    return np.stack(added, axis=1)
+
+
+def widths(labels: Labels, asked: Floats, width: float | None, step: float) -> Floats:
+    """Return the width of the margins of each group (m,), in standard deviations."""
+    most = np.zeros(int(labels.max()) + 1)
+    if width is not None:
+        return most + width
+    np.maximum.at(most, labels, asked)
+    least = max(LEAST_WIDTH, min(MOST_WIDTH, ENOUGH * step))
+    return np.asarray(np.maximum(least, most / 2))

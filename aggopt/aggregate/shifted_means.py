@@ -1,0 +1,317 @@
+"""Aggregation by a model that shifts centroids, one attribute at a time."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from aggopt.aggregate.aggregation import column
+from aggopt.algorithms.stiefel.run import optima_apart, put_together
+from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import LONGEST
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels, is_number
+from aggopt.errors import JobError, UnknownNameError, naming
+from aggopt.models import Model
+from aggopt.models.joint_wishes import JointWishes
+from aggopt.models.value_bounds import snapped
+from aggopt.solvers import Certificate, Claim, Solver, Status, choose
+from aggopt.solvers.answer import Answer
+from aggopt.solvers.certificate import closed, size_of
+from aggopt.solvers.options import check_time_limit
+from aggopt.solvers.run_solver import answer
+
+FEASIBLE = 1e-6  # largest violation, per record, that may be published
+STARTS = ("means", "renormalised", "lagrangian")
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftOptions:
+    """Settings of a solve: the solver, its starts and its limits.
+
+    Attributes
+    ----------
+    start
+        For a local solver: "means" (group means, the default), "renormalised" means,
+        the "lagrangian" solver's point, or centroids (m, d) in the original units,
+        which are kept if nothing better is found.
+    starts
+        For a local solver: the number of additional random starts; the best is kept.
+    seed
+        Of the random starts.
+    time_limit
+        Seconds for each attribute, all starts together.  When omitted, `LONGEST` for
+        declared programs whose solver branches, which might never end; the Lagrangian
+        and local solvers end by themselves.
+    options
+        Under the solver's own names.
+    """
+
+    solver: Solver
+    start: str | Floats | None = None
+    starts: int = 0
+    seed: int | None = None
+    time_limit: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def limit(self) -> float | None:
+        """The seconds that hold."""
+        endless = self.solver.is_global and self.solver.language is not None
+        return LONGEST if self.time_limit is None and endless else self.time_limit
+
+    def __post_init__(self) -> None:
+        if isinstance(self.start, str) and self.start == "dual":
+            fix = 'pass start="lagrangian".'
+            raise JobError('The start "dual" is now called "lagrangian".', fix=fix)
+        if isinstance(self.start, str) and self.start not in STARTS:
+            raise UnknownNameError("start", self.start, STARTS)
+        if self.starts < 0:
+            raise JobError(f"starts = {self.starts}.", fix="ask for 0 or more.")
+        if self.solver.is_global and (self.start is not None or self.starts):
+            raise JobError(
+                f"{self.solver.name} finds the optimum and takes no start.",
+                fix="leave out start and starts, or name a local solver.",
+            )
+        check_time_limit(self.time_limit)
+        if self.seed is not None and not self.starts:
+            raise JobError(
+                "seed is given, but nothing is random.", fix="ask for starts, too."
+            )
+
+
+def require_number(value: object, name: str) -> None:
+    """Refuse a value that is not a real number."""
+    if not is_number(value):
+        raise JobError(f"{name} = {value!r}.", fix="pass a number.")
+
+
+def shifted(
+    model: Model,
+    stated: Callable[[int], Any],
+    scale: Scale,
+    labels: Labels,
+    how: ShiftOptions,
+    progress: Callable[[float], None] | None,
+) -> list[tuple[Floats, Certificate]]:
+    """Return the centroids (m_j,) of each attribute by `model`, and their certificate.
+
+    They are standardised; `stated(j)` states attribute j's data.
+    """
+    programs = [
+        None if constant else _stated(stated, j)
+        for j, constant in enumerate(scale.constant)
+    ]
+    counts = [int(column(labels, j).max()) + 1 for j in range(len(programs))]
+    starts = _by_attribute(how.start, scale, counts)
+    solved: list[tuple[Floats, Certificate]] = []
+    for j, data in enumerate(programs):
+        own = replace(how, start=starts[j])
+        solved.append(_kept(counts[j]) if data is None else solution(model, data, own))
+        if progress:
+            progress((j + 1) / len(programs))
+    return solved
+
+
+def _stated(stated: Callable[[int], Any], j: int) -> Any:
+    with naming(f"Column {j}"):
+        return stated(j)
+
+
+def _by_attribute(
+    start: str | Floats | None, scale: Scale, counts: Sequence[int]
+) -> list[Any]:
+    """Return the start of each attribute, standardised if it is centroids."""
+    if start is None or isinstance(start, str):
+        return [start] * len(counts)
+    shape = max(counts), len(counts)
+    there = np.arange(shape[0])[:, None] < counts
+    if np.shape(start) != shape or (np.isfinite(start) != there).any():
+        raise JobError(
+            f"start has shape {np.shape(start)}, or entries that are not finite where "
+            "an attribute has a group.",
+            fix=f"pass centroids of shape {shape} in the original units, nan below the "
+            "last group of an attribute that has fewer.",
+        )
+    z = scale.standardise(np.asarray(start, dtype=np.float64))
+    return [z[:count, j].copy() for j, count in enumerate(counts)]
+
+
+def _kept(count: int) -> tuple[Floats, Certificate]:
+    """Return a constant attribute unchanged, with its certificate."""
+    nothing = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "constant attribute", 0.0)
+    return np.zeros(count), nothing
+
+
+def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certificate]:
+    """Return the centroids that one program's solver found, and its certificate.
+
+    If it found none that may be published, return `data.renormalised`.
+    """
+    started = compile_time.now()
+    answers = list(_answers(model, data, how, started))
+    given = (_within(data, a) for a in _given(how))
+    tried = [*answers, *given]  # of equals the first
+    fit = [(a, cost) for a in tried if (cost := _cost(model, data, a)) is not None]
+    if fit:
+        best, _ = min(fit, key=lambda pair: pair[1])
+        centroids, status = best.reading, best.status
+    else:
+        best, centroids = None, None
+        status = _failure({a.status for a in answers})
+    if centroids is None:
+        centroids = data.renormalised
+    at = model.point(data, centroids)
+    if status.usable and model.violation(data, at) > FEASIBLE:
+        status = Status.FAILED  # hard wishes: the renormalised means miss them
+    objective = model.objective(data, at)
+    bounds = [_apart(data), *(a.bound for a in answers)]
+    size = None if abs(objective) >= 1 else size_of(objective, _unit(model, data))
+    bound = _bound(bounds, objective, size) if status.usable else None
+    is_shown = bound is not None and closed(objective, bound, size)
+    if status is Status.OPTIMAL and not is_shown:
+        status = Status.UNPROVEN  # it was content with less, or with another point
+    if (status.is_open or status is Status.KEPT) and is_shown:
+        status = Status.OPTIMAL
+    certificate = Certificate(
+        status,
+        objective,
+        bound,
+        model.violation(data, at),
+        how.solver.name,
+        compile_time.now() - started,
+        claimed=_claim(answers, objective, size) if status.usable else None,
+        iterations=best.iterations if best else None,
+        multipliers=best.multipliers if best else None,
+        size=None if bound is None else size,
+    )
+    return centroids, certificate
+
+
+def _unit(model: Model, data: Any) -> float:
+    """Return the cost of a record without any request, at most its variance, 1.
+
+    Weights of the objective may make it tiny, and its optimum may be 0.  Up to this
+    size a gap is relative to it.
+    """
+    plain = np.zeros_like(data.renormalised), data.renormalised
+    costs = [abs(model.objective(data, model.point(data, c))) for c in plain]
+    return min(1.0, max(filter(np.isfinite, costs), default=0.0) / len(data.labels))
+
+
+def _given(how: ShiftOptions) -> Iterator[Answer]:
+    """Yield the centroids that were given to set out from, as a point like others."""
+    if isinstance(how.start, np.ndarray):
+        yield Answer(how.start, Status.KEPT, None, how.solver.name, 0.0)
+
+
+def _apart(data: Any) -> float | None:
+    """Return the sum of the bounds of separate attributes, for a bounded program.
+
+    The solvers of this program are local and prove nothing.
+    """
+    if not (isinstance(data, JointWishes) and data.bounded):
+        return None
+    found = [apart.bound for apart in optima_apart(data)]
+    known = [bound for bound in found if bound is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
+def _bound(
+    bounds: Sequence[float | None], objective: float, size: float | None
+) -> float | None:
+    """Return the best bound; none that this very objective shows to be false.
+
+    One that is above it by no more than the rounding of either is the objective.
+    """
+    every = (bound for bound in bounds if bound is not None)
+    true = (b for b in every if b <= objective or closed(objective, b, size))
+    return max((min(b, objective) for b in true), default=None)
+
+
+def _claim(
+    answers: Sequence[Answer], objective: float, size: float | None
+) -> Claim | None:
+    """Return the best bound that code of the user's claims, if this may be true."""
+    claims = (a.claimed for a in answers if a.claimed is not None)
+    possible = (
+        c for c in claims if c.bound <= objective or closed(objective, c.bound, size)
+    )
+    return max(possible, key=lambda claim: claim.bound, default=None)
+
+
+def _failure(seen: set[Status]) -> Status:
+    """Return how solves ended that left no point to publish."""
+    if Status.INFEASIBLE in seen:
+        return Status.INFEASIBLE
+    if Status.UNANSWERED in seen:
+        return Status.UNANSWERED
+    if Status.EXHAUSTED in seen:
+        return Status.EXHAUSTED
+    return Status.FALLBACK if all(s.is_open for s in seen) else Status.FAILED
+
+
+def _answers(
+    model: Model, data: Any, how: ShiftOptions, started: float
+) -> Iterator[Answer]:
+    """Yield the solver's answer for each start, until the time limit."""
+    for start in _starts(model, data, how):
+        left = None
+        if how.limit is not None:
+            left = how.limit - (compile_time.now() - started)
+            if left <= 0:
+                return
+        found = answer(
+            model, data, how.solver, start, time_limit=left, options=how.options
+        )
+        yield _within(data, found)
+
+
+def _within(data: Any, found: Answer) -> Answer:
+    """Return an answer with values moved to a bound that they miss by a tolerance."""
+    if not data.bounded or found.reading is None:
+        return found
+    inside = snapped(found.reading, data.lower, data.upper)
+    return replace(found, reading=inside)
+
+
+def _cost(model: Model, data: Any, found: Answer) -> float | None:
+    """Return the objective of a point that may be published, else None.
+
+    One that is infeasible may not be, nor one that was cut short and is worse than
+    the renormalised means.
+    """
+    if found.reading is None or not found.status.usable:
+        return None
+    at = model.point(data, found.reading)
+    if model.violation(data, at) > FEASIBLE:
+        return None
+    cost = model.objective(data, at)
+    fallback = model.point(data, data.renormalised)
+    fit = model.violation(data, fallback) <= FEASIBLE
+    worse = fit and cost > model.objective(data, fallback)
+    return None if found.status.is_open and worse else cost
+
+
+def _starts(model: Model, data: Any, how: ShiftOptions) -> Iterator[Floats]:
+    """Yield the centroids that a solver sets out from, each (m,)."""
+    if isinstance(how.start, np.ndarray):
+        yield how.start
+    elif how.start == "lagrangian":
+        yield _optimum(model, data)
+    elif how.start == "renormalised" or np.ptp(data.means) == 0:
+        yield data.renormalised
+    else:
+        yield data.means
+    rng = np.random.default_rng(how.seed)
+    for _ in range(how.starts):
+        yield data.means + rng.normal(size=data.means.shape)
+
+
+def _optimum(model: Model, data: Any) -> Floats:
+    """Return the centroids of the Lagrangian method: of all attributes, by each."""
+    if isinstance(data, JointWishes):
+        return put_together(data, optima_apart(data))
+    best = answer(model, data, choose("lagrangian", *model.kinds), data.means)
+    return np.asarray(data.means if best.reading is None else best.reading)

@@ -1,0 +1,101 @@
+"""The options --quiet and --log, which every command takes."""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from aggopt.command import console
+from aggopt.command.environment_variables import report_misspelt
+from aggopt.command.log import log
+from aggopt.core.regular_files import resolve_path
+from aggopt.errors import JobError
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="Print nothing but errors; see the exit code.")
+]
+LogFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--log",
+        metavar="FILE",
+        help="Note each stage, and how it ends, in a new file of JSON lines.",
+    ),
+]
+OPTIONS = {"quiet": (Quiet, False), "log_file": (LogFile, None)}
+
+
+class Commands(typer.Typer):
+    """Commands that take --quiet and --log, whatever else they take."""
+
+    def command(self, *args: Any, **given: Any) -> Callable[..., Any]:
+        """Return what registers a function as a command, and returns it."""
+        register = super().command(*args, **given)
+
+        def registered(function: Callable[..., Any]) -> Callable[..., Any]:
+            register(_with_options(function))
+            return function
+
+        return registered
+
+
+def _in_paragraphs(text: str) -> str:
+    """Return text with a line for each paragraph, for help to wrap as wide as it is.
+
+    >>> _in_paragraphs("Mask  a table.")
+    'Mask a table.'
+    """
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
+def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the same with two options more."""
+
+    @wraps(function)
+    def run(*, quiet: bool = False, log_file: Path | None = None, **given: Any) -> Any:
+        if quiet and given.get("as_json"):
+            raise JobError(
+                "--quiet prints nothing, and --json one object: both are named.",
+                fix="leave one of them out.",
+            )
+        if log_file is not None:
+            _require_other(log_file, given)
+            log.open(log_file, function.__name__.replace("_", "-"))
+        console.hush(quiet)
+        if not quiet:
+            report_misspelt()
+        return function(**given)
+
+    own = inspect.signature(function)
+    added = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+        )
+        for name, (kind, default) in OPTIONS.items()
+    ]
+    kinds = {name: kind for name, (kind, _) in OPTIONS.items()}
+    run.__annotations__ = {**function.__annotations__, **kinds}
+    parameters = [*own.parameters.values(), *added]
+    run.__doc__ = _in_paragraphs(inspect.getdoc(function) or "")
+    run.__dict__["__signature__"] = own.replace(parameters=parameters)
+    return run
+
+
+def _require_other(file: Path, given: dict[str, Any]) -> None:
+    """Refuse a log in the place of another file that the command names."""
+    if resolve_path(file) in {resolve_path(path) for path in _paths(given.values())}:
+        raise JobError(
+            f"{file} is named twice: as the log, and for something else.",
+            fix="name a file of its own: --log FILE.",
+        )
+
+
+def _paths(values: Iterable[Any]) -> Iterator[Path]:
+    for value in values:
+        if isinstance(value, Path):
+            yield value
+        elif isinstance(value, list):
+            yield from _paths(value)

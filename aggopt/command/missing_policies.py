@@ -1,0 +1,112 @@
+"""Which policy on missing values would let `mask` begin."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from aggopt.command.collect_errors import Obstacle, as_read, obstacles, refused
+from aggopt.core.plural import plural
+from aggopt.data.context.strata import stratify
+from aggopt.data.context.units import collapse_units
+from aggopt.data.readers.column_profile import ColumnProfile
+from aggopt.encoding import Encoded
+from aggopt.job import Job, Missing
+from aggopt.pipeline.partition.missing_patterns import (
+    impute_means,
+    join_patterns,
+    join_patterns_within_strata,
+)
+from aggopt.pipeline.partition.partition_table import read_table
+from aggopt.pipeline.prepare.attribute_blocks import find_blocks
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy on missing values that a job may have, and why."""
+
+    name: str
+    reason: str
+
+
+REFUSED = Policy("refuse", "no value of a quasi-identifier is missing")
+FILLED = Policy("fill", "what the group publishes stands in their place")
+
+
+def proposed_policy(
+    path: Path, table: pa.Table, job: Job, holed: Sequence[ColumnProfile]
+) -> Policy:
+    """Return what suits a table whose columns that are masked and `holed` miss values.
+
+    They stay missing where that costs no other value; else they are filled.
+    """
+    if not holed:
+        return REFUSED
+    holes = sum(look.missing for look in holed)
+    seen = f"{plural(holes, 'value')} of {plural(len(holed), 'column')} missing"
+    asked = job.model_copy(update={"missing": Missing(policy="patterns")})
+    lost = None
+    if refused(path, table, asked) is None:
+        lost = _suppressed(path, table, asked)
+    if lost == 0:
+        return Policy("patterns", f"{seen}: they stay so, and no other is suppressed")
+    costs = (
+        "" if lost is None else f'; "patterns" would suppress {plural(lost, "other")}'
+    )
+    return Policy(FILLED.name, f"{seen}: {FILLED.reason}{costs}")
+
+
+def policies(
+    path: Path,
+    table: pa.Table,
+    job: Job,
+    found: Sequence[Obstacle],
+    seen: Sequence[ColumnProfile],
+) -> Iterator[str]:
+    """Yield what a policy would do, where the job has none and values are missing.
+
+    That may be beside other obstacles of those `found`, if it makes none itself.
+    """
+    quasi = {look.name: look.missing for look in seen}
+    holes = sum(quasi.get(name, 0) for name in job.roles.quasi_identifier)
+    if job.missing.policy != "refuse" or not holes:
+        return
+    missing = plural(holes, "missing value")
+    for name in ("patterns", "fill"):
+        asked = job.model_copy(update={"missing": Missing(policy=name)})
+        left = obstacles(path, table, asked)
+        if not set(left) < set(found):
+            continue
+        takes = f'policy = "{name}" under [missing] would take'
+        takes += " what is missing" if left else " the table"
+        if name == "fill":
+            stands = f"in place of {missing} would stand what their groups publish."
+            yield f"{takes}: {stands}"
+            continue
+        lost = None if left else _suppressed(path, table, asked)
+        more = f"and {plural(lost or 0, 'other')} would be suppressed."
+        if lost is None:
+            more = "and others might be suppressed."
+        yield f"{takes}: {missing} would stay so, {more}"
+
+
+def _suppressed(path: Path, table: pa.Table, job: Job) -> int | None:
+    """Return how many values patterns suppress; None where no policy is needed."""
+    whole, _ = read_table(as_read(path, table, job), job)
+    read, strata = stratify(collapse_units(whole, job)[0], job)
+    found = read.encoded(job.partition.weights)
+    absent = np.isnan(read.matrix())
+    if not (isinstance(found, Encoded) and absent.any()):
+        return None
+    columns = find_blocks(job, impute_means(found))
+    k = job.privacy.k
+    if strata is None:
+        parts = [join_patterns(found, absent, k, block) for block in columns]
+    else:
+        parts = [
+            join_patterns_within_strata(found, absent, k, block, strata)
+            for block in columns
+        ]
+    return sum(int(part.suppressed.sum()) for part in parts)

@@ -1,0 +1,178 @@
+"""A table as if what is wrong with its columns were mended, to look at all the rest.
+
+Nothing that only the columns themselves are to blame for is seen in it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.data.parsing.parse_text import blank_non_numbers
+from aggopt.data.readers.formats import is_csv
+from aggopt.data.readers.read import apply_roles
+from aggopt.data.table import Table
+from aggopt.encoding.attribute_type import NUMERIC
+from aggopt.encoding.iso_text import spells_dates
+from aggopt.errors import AggoptError
+from aggopt.job import AttributeSection, Job
+from aggopt.job.roles import Roles
+from aggopt.pipeline.partition.missing_patterns import require_values
+from aggopt.pipeline.validate.privacy_guarantees import (
+    read_confidential as read_confidential,
+)
+
+RoleOf = Mapping[str, str]  # field of the roles that names each column, the first
+NAMES, NUMBERS = "names", "numbers"
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A column as it is read, or as it might be, and what is wrong with it.
+
+    Attributes
+    ----------
+    column
+        None if nothing of it can be kept.
+    kind
+        What stands in for it: "names", "numbers", or "" if it may become either.
+    """
+
+    wrong: tuple[AggoptError, ...]
+    column: pa.ChunkedArray | None = field(default=None, repr=False)
+    kind: str = ""
+
+
+def roles_of(known: RoleOf) -> Roles:
+    """Return the roles that name these columns; they are not checked."""
+    fields: dict[str, list[str]] = {name: [] for name in Roles.model_fields}
+    for name, role in known.items():
+        fields[role].append(name)
+    return Roles.model_construct(None, **{f: tuple(each) for f, each in fields.items()})
+
+
+def mended(path: Path, table: pa.Table, job: Job, name: str, role: str) -> Mended:
+    """Return a column of the table at `path`, as it is written, and what is wrong."""
+    alone, column = _about(job, {name: role}), table[name]
+    wrong: list[AggoptError] = []
+
+    def read(part: pa.Table) -> pa.ChunkedArray:
+        return apply_roles(path, part, alone.roles, job.input, alone.attributes)[name]
+
+    try:
+        column = read(table.select([name]))
+    except AggoptError as error:
+        wrong.append(error)
+        if is_csv(path):
+            column = read(pa.table({name: blank_non_numbers(column, job.input)}))
+    for tried in list(_fillings(column))[len(wrong) :]:
+        try:
+            _read(pa.table({name: tried}), alone)
+            return Mended(tuple(wrong), tried)
+        except AggoptError as error:
+            wrong.append(error)
+    return Mended(tuple(wrong), None, _kind(job, name, role, column))
+
+
+def wholes(job: Job, found: Mapping[str, Mended], known: RoleOf, n: int) -> list[Table]:
+    """Return tables in which others stand in for columns that cannot be read.
+
+    Two of them, if some may become names or numbers.
+    """
+    lost = {name: _kind(job, name, role) for name, role in known.items()}
+    lost = {name: kind for name, kind in lost.items() if name not in found}
+    lost |= {name: each.kind for name, each in found.items() if each.column is None}
+    ways = (NUMBERS, NAMES) if "" in lost.values() else (NUMBERS,)
+    tables = []
+    for way in ways:
+        how = {name: kind or way for name, kind in lost.items()}
+        columns = {
+            name: _stand_in(how[name], n, known[name], job.privacy.k)
+            if name in how
+            else found[name].column
+            for name in known
+        }
+        about = _about(job, known)
+        types = {
+            name: _fitting(section, how.get(name))
+            for name, section in about.attributes.items()
+        }
+        tables.append(
+            Table.of(pa.table(columns), about.roles, types, missing=job.missing)
+        )
+    return tables
+
+
+def _about(job: Job, known: RoleOf) -> Job:
+    types = {n: how for n, how in job.attributes.items() if n in known}
+    update: dict[str, Any] = {"roles": roles_of(known), "attributes": types}
+    return job.model_copy(update=update)
+
+
+def _read(data: pa.Table, job: Job) -> None:
+    """Make all checks of the columns of a table, whatever else the job says."""
+    found = Table.of(data, job.roles, job.attributes, missing=job.missing)
+    if job.roles.quasi_identifier:
+        if job.privacy.k <= len(found.frame):
+            require_values(found, found.matrix(), job)
+        found.encoded(job.partition.weights)
+    read_confidential(found, job, job.input.decimal)
+
+
+def _fillings(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
+    """Yield a column as it is and, where some are missing, with others in their place.
+
+    Infinite numbers are missing, too.
+    """
+    yield column
+    there = column.is_valid().to_numpy()
+    if pa.types.is_floating(column.type):
+        there &= np.isfinite(column.to_numpy().astype(np.float64))
+    rows = np.flatnonzero(there)
+    if 0 < len(rows) < len(column):
+        place = np.arange(len(column))
+        lacking = np.setdiff1d(place, rows)
+        place[lacking] = np.resize(rows, len(lacking))
+        yield column.take(pa.array(place))
+
+
+def _kind(job: Job, name: str, role: str, column: pa.ChunkedArray | None = None) -> str:
+    """Return what a column that cannot be read is by its role, the job or its type."""
+    if role != "quasi_identifier":
+        return NUMBERS
+    section = job.attributes.get(name)
+    kind = section.type.kind if section else None
+    if kind is not None:
+        return NUMBERS if kind in NUMERIC else NAMES
+    text = column is not None and pa.types.is_string(column.type)
+    return NAMES if text and not spells_dates(pc.unique(column)) else ""
+
+
+def _stand_in(kind: str, n: int, role: str, k: int) -> pa.Array:
+    """Return values that no check refuses; no wishes, alike weights, names of k."""
+    if role == "wish":
+        return pa.array(np.zeros(n))
+    if role == "weight":
+        return pa.array(np.ones(n))
+    if role == "stratum":  # of all records
+        return pa.array(["x"] * n)
+    place = np.arange(n)
+    if kind == NUMBERS:
+        return pa.array(place)
+    return pa.array(np.where(place % 2 * (n >= 2 * k), "x", "y"), pa.string())
+
+
+def _fitting(section: AttributeSection, kind: str | None) -> AttributeSection:
+    """Return what a job says of an attribute, of the values that stand in for it."""
+    if kind is None:
+        return section
+    update: dict[str, Any] = {"kind": None, "order": None, "tree": None}
+    if kind == NAMES and section.order is not None:
+        update["order"] = ["x", "y"]
+    elif kind == NAMES and section.tree is not None:
+        update["tree"] = {"above": ["x"], "below": ["y"]}
+    return section.model_copy(update=update)

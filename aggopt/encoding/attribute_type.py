@@ -1,0 +1,144 @@
+"""Type of an attribute as a user declares it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from math import isfinite
+from typing import Any, Literal, get_args
+
+from aggopt.core.columns.values import OWN, REFUSE, shown
+from aggopt.core.validation import is_number
+from aggopt.encoding.date_format import DateFormat
+from aggopt.errors import JobError, UnknownNameError, require_known
+from aggopt.privacy.metric import order_of
+
+Kind = Literal["numeric", "date", "nominal", "ordinal", "hierarchical", "distances"]
+KINDS = get_args(Kind)
+NUMERIC = ("numeric", "date")  # kinds that are compared as numbers
+MOST_WEIGHT = 1e100  # squares of its sums over records are floats yet
+BY = {"order": "ordinal", "tree": "hierarchical", "distances": "distances"}
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeType:
+    """Rule to compare the values of an attribute.
+
+    Attributes
+    ----------
+    kind
+        "numeric", "date", "nominal", "ordinal", "hierarchical" or "distances".  If
+        omitted, the order, the tree or the distances determine it.  Without these,
+        numbers and dates are numeric, text and truth values nominal, and a categorical
+        column nominal or, if it is ordered, ordinal.  "date" reads text as dates, times
+        of day or durations, in the format of ISO 8601.
+    order
+        The levels of an ordinal attribute, lowest first.
+    tree
+        Tree of a hierarchical attribute: lists in maps, {"lung": ["asthma", "flu"],
+        "heart": ["attack"]}; the parent of each value; or the path of a hierarchy as
+        ARX writes it, lines of `leaf;level 1;...;*`, or these lines, each a list of its
+        entries.
+    distances
+        Distances of the levels, {"a": {"b": 1.0, "c": 2.0}, "b": {"c": 1.0}}: one for
+        each pair; or a table with the levels as columns and as index.
+    weight
+        Factor of the attribute's distances, in addition to `weights`.
+    missing
+        "refuse" missing values; or "own value": missing is one more level, in a tree
+        directly below the root.
+    format
+        Format of dates in text, as "%d.%m.%Y" for 22.09.1930, on reading and
+        publishing.
+
+    Examples
+    --------
+    >>> AttributeType(order=["low", "middle", "high"]).kind
+    'ordinal'
+    """
+
+    kind: str | None = None
+    order: Any = field(default=None, repr=False)
+    tree: Any = field(default=None, repr=False)
+    distances: Any = field(default=None, repr=False)
+    weight: float = 1.0
+    missing: str = REFUSE
+    format: str | None = None
+
+    def __post_init__(self) -> None:
+        given = [name for name in BY if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise JobError(
+                f"{' and '.join(given)} are both given.",
+                fix="keep one of them: an attribute has an order, a tree or distances.",
+            )
+        if self.kind is None and given:
+            object.__setattr__(self, "kind", BY[given[0]])
+        if self.format is not None:
+            DateFormat(self.format)
+            object.__setattr__(self, "kind", self.kind or "date")
+        self._require_kind(given)
+        self._require_rest()
+        if self.order is not None:
+            object.__setattr__(self, "order", order_of(self.order))
+
+    @classmethod
+    def of(cls, given: Any) -> "AttributeType":
+        """Return the type that was given as one, or as a map of its keys."""
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, Mapping):
+            raise JobError(
+                f"The type of an attribute is {shown(given)}, and no map.",
+                fix='write {"kind": "nominal"}, {"order": [...]} or {"tree": ...}.',
+            )
+        known = [each.name for each in fields(cls)]
+        for key in given:
+            if key not in known:
+                raise UnknownNameError("key of an attribute", str(key), known)
+        return cls(**given)
+
+    def _require_kind(self, given: list[str]) -> None:
+        if self.kind is None:
+            return
+        require_known("kind of attribute", self.kind, KINDS)
+        wrong = [name for name in given if BY[name] != self.kind]
+        if wrong:
+            raise JobError(
+                f'{wrong[0]} has no meaning for kind = "{self.kind}".',
+                fix=f'leave it out, or write kind = "{BY[wrong[0]]}".',
+            )
+        if self.format is not None and self.kind != "date":
+            raise JobError(
+                f'format has no meaning for kind = "{self.kind}".',
+                fix='leave it out, or write kind = "date".',
+            )
+        for name in ("tree", "distances"):
+            if self.kind == BY[name] and name not in given:
+                raise JobError(
+                    f'kind = "{self.kind}" needs {name}.',
+                    fix=f'give {name}, or write kind = "nominal".',
+                )
+
+    def _require_rest(self) -> None:
+        weight = self.weight
+        if is_number(weight) and isfinite(weight) and weight > MOST_WEIGHT:
+            raise JobError(
+                f"weight = {weight}: sums of such distances are beyond what a float "
+                "can hold.",
+                fix="pass a smaller number: weights count beside each other.",
+            )
+        if not (is_number(weight) and isfinite(weight) and weight > 0):
+            raise JobError(
+                f"weight = {shown(weight) if not is_number(weight) else weight}.",
+                fix="pass a number above 0; leave the attribute out of the table if it "
+                "is to weigh nothing.",
+            )
+        if not isinstance(self.missing, str) or self.missing not in (REFUSE, OWN):
+            raise JobError(
+                f"missing is {shown(self.missing)}, none of the two ways known.",
+                fix=f'write missing = "{OWN}" for one level more, or "{REFUSE}".',
+            )
+        if self.missing == OWN and self.kind in (*NUMERIC, "ordinal", "distances"):
+            raise JobError(
+                f'What is missing has no place among values of kind "{self.kind}".',
+                fix='fill it, or write kind = "nominal", or give a tree.',
+            )

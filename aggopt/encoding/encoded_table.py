@@ -1,0 +1,201 @@
+"""Records whose attributes are typed, as coordinates."""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.html import html_list, html_section, html_table
+from aggopt.core.plural import plural
+from aggopt.core.types import F64, I64
+from aggopt.encoding._categories import Categories
+from aggopt.encoding._domain import Domain
+from aggopt.encoding.attribute_type import KINDS
+from aggopt.encoding.numeric_column import NumericColumn
+from aggopt.errors import JobError, UnknownNameError
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedAttribute:
+    """An attribute, and its coordinates.
+
+    Attributes
+    ----------
+    name, kind
+        Its name, and the comparison of its values; see `AttributeType`.
+    weight
+        Factor of its distances: 0 if it has one level or value.
+    columns
+        Its coordinates; empty if all records are equal.
+    categories
+        Level of each record; None for a numeric attribute.
+    numbers
+        Number of each record; None for other attributes.
+    """
+
+    name: str
+    kind: str
+    weight: float
+    columns: slice
+    categories: Categories | None = field(default=None, repr=False)
+    numbers: NumericColumn | None = field(default=None, repr=False)
+
+    @property
+    def domain(self) -> Domain:
+        """The levels and their distances; an error for a numeric attribute."""
+        return self._categories.domain
+
+    @property
+    def levels(self) -> tuple[Hashable, ...]:
+        """Names of all levels, with or without records."""
+        return self.domain.levels
+
+    @property
+    def nodes(self) -> tuple[Hashable, ...]:
+        """Names of the levels, and after them of the inner nodes of a tree."""
+        return self.domain.nodes
+
+    @property
+    def codes(self) -> I64:
+        """Level of each record (n,)."""
+        return self._categories.codes
+
+    def rows(self, records: npt.NDArray[Any]) -> "EncodedAttribute":
+        """Return the levels of these records alone, by number."""
+        categories = self._categories
+        own = Categories(categories.domain, categories.codes[records])
+        return replace(self, categories=own)
+
+    @property
+    def _categories(self) -> Categories:
+        if self.categories is None:
+            raise JobError(
+                f"Attribute {self.name!r} is numeric, and has no levels.",
+                fix='encode it with kind = "nominal", or with an order or a tree.',
+            )
+        return self.categories
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Coordinates whose squared Euclidean distance is the distance of typed attributes.
+
+    Functions of `aggopt.partition` and `aggopt.repair` accept it in place of records.
+    They measure distances in these coordinates unscaled, for any `scale`.  `np.asarray`
+    returns the array of coordinates.  `aggopt.encode` returns this class.
+
+    Attributes
+    ----------
+    coordinates : (n, p)
+        Constant coordinates are left out.  If all are constant, one remains, without
+        an attribute.
+    attributes
+        Each attribute, with its coordinates, in the order of the table.
+    notes
+        Points that a user may want to check.
+    """
+
+    coordinates: F64 = field(repr=False)
+    attributes: tuple[EncodedAttribute, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.coordinates.flags.writeable = False
+
+    @property
+    def weights(self) -> F64:
+        """Factors of the distances of each attribute."""
+        return np.array([each.weight for each in self.attributes])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Records and coordinates."""
+        n, p = self.coordinates.shape
+        return n, p
+
+    @property
+    def size(self) -> int:
+        """Total number of entries of the coordinates."""
+        return self.coordinates.size
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> F64:
+        """Return the coordinates, which cannot be written to unless they are a copy."""
+        if copy:
+            return self.coordinates.astype(dtype or np.float64)
+        return self.coordinates.astype(dtype or np.float64, copy=False)
+
+    def attribute(self, name: str) -> EncodedAttribute:
+        """Return the attribute of this name, or refuse a name that none has."""
+        for each in self.attributes:
+            if each.name == name:
+                return each
+        raise UnknownNameError("attribute", name, [a.name for a in self.attributes])
+
+    def only(self, positions: Sequence[int]) -> "Encoded":
+        """Return the attributes at these positions alone."""
+        chosen = [self.attributes[j] for j in positions]
+        parts = [self.coordinates[:, each.columns] for each in chosen]
+        return joined(chosen, parts)
+
+    @property
+    def owner(self) -> I64:
+        """Position of the attribute that each coordinate is of, (p,)."""
+        widths = [each.columns.stop - each.columns.start for each in self.attributes]
+        of = np.repeat(np.arange(len(widths)), widths)
+        return of if len(of) else np.zeros(self.coordinates.shape[1], np.int64)
+
+    def one_each(self) -> F64:
+        """Return one coordinate for each attribute, (n, attributes).
+
+        Raises
+        ------
+        JobError
+            An attribute has several: it is not numeric, or has the weight of Gower's
+            distance.
+        """
+        parts = [self.coordinates[:, each.columns] for each in self.attributes]
+        wide = sum(part.shape[1] > 1 for part in parts)
+        if wide:
+            raise JobError(
+                f"{plural(wide, 'attribute')} of {len(parts)} are no plain numbers: "
+                "they have several coordinates.",
+                fix="leave them out, or choose mdav, local_search or another method "
+                "that groups records by all coordinates together.",
+            )
+        n = len(self)
+        return np.hstack(
+            [part if part.shape[1] else np.zeros((n, 1)) for part in parts]
+        )
+
+    def __repr__(self) -> str:
+        counts = Counter(each.kind for each in self.attributes)
+        kinds = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
+        n, p = self.shape
+        said = plural(len(self.attributes), "attribute")
+        return f"Encoded: {n} records, {said} ({kinds}) in {plural(p, 'coordinate')}"
+
+    def _repr_html_(self) -> str:
+        """Return a table of attributes for a notebook; no level and no value."""
+        rows = (
+            (each.name, each.kind, each.weight, each.columns.stop - each.columns.start)
+            for each in self.attributes
+        )
+        header = ("", "kind", "weight", "coordinates")
+        return html_section(repr(self), html_table(header, rows), html_list(self.notes))
+
+
+def joined(attributes: Sequence[EncodedAttribute], parts: Sequence[F64]) -> Encoded:
+    """Return attributes side by side, the coordinates (n, p_a) of each being given."""
+    ends = np.cumsum([part.shape[1] for part in parts]).tolist()
+    placed = tuple(
+        replace(each, columns=slice(end - part.shape[1], end))
+        for each, part, end in zip(attributes, parts, ends, strict=True)
+    )
+    found = np.ascontiguousarray(np.hstack(parts))
+    return Encoded(found if ends[-1] else np.zeros((len(found), 1)), placed)

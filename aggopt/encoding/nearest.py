@@ -1,0 +1,123 @@
+"""The published row that is nearest to a record, by the distances of its types."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.standardise import Scale
+from aggopt.core.types import F64, I64
+from aggopt.encoding._domain import Domain, in_order
+from aggopt.encoding.attribute_type import NUMERIC, AttributeType
+from aggopt.encoding.levels import categories_of
+from aggopt.encoding.typed_column import DEFAULT, NAME, TypedColumn
+from aggopt.errors import naming
+
+AT_ONCE = 2**22  # distances that are looked at together: 32 MiB of each attribute
+
+Distances = Callable[[slice], F64]
+
+
+def nearest(
+    published: nw.DataFrame[Any],
+    counts: I64,
+    records: nw.DataFrame[Any],
+    types: Mapping[str, AttributeType],
+) -> I64:
+    """Return for each record (n,) the number of the nearest published row.
+
+    Parameters
+    ----------
+    published
+        Different rows (m,) of a release.
+    counts : (m,)
+        Number of records with each row.  Attributes have the weights that
+        `aggopt.encode` gives the whole release.
+    records
+        Records (n,) with the columns of the release, in their order.  An
+        unpublished name is equally far from each published name.  Of equally near rows
+        the first is taken, so that no record depends on another.
+    types
+        As `aggopt.encode` takes them.
+
+    Raises
+    ------
+    TableError
+        Entries are missing, of another type than the published entries, or absent from
+        the order or tree of their attribute.
+    """
+    apart: list[Distances] = []
+    for name, own in zip(published.columns, records.columns, strict=True):
+        with naming(f"Column {name!r}"):
+            how = types.get(name, AttributeType())
+            apart += _apart(published[name], counts, records[own], how)
+    step = max(1, AT_ONCE // len(published))
+    parts = [slice(i, i + step) for i in range(0, len(records), step)]
+    found = np.zeros(len(records), np.int64)
+    for rows in parts if apart else ():
+        found[rows] = np.argmin(sum(each(rows) for each in apart), axis=1)
+    return found
+
+
+def _apart(
+    published: nw.Series[Any], counts: I64, column: nw.Series[Any], how: AttributeType
+) -> list[Distances]:
+    """Return weighted squared distances of an attribute; none if its rows are equal."""
+    own = TypedColumn.of(column, how.kind, how.format)
+    if (how.kind or DEFAULT[own.what]) in NUMERIC:
+        return _of_numbers(
+            TypedColumn.of(published, how.kind, how.format), counts, own, how
+        )
+    return _of_levels(TypedColumn(published, NAME), counts, own, how)
+
+
+def _of_numbers(
+    published: TypedColumn, counts: I64, own: TypedColumn, how: AttributeType
+) -> list[Distances]:
+    numbers = published.numeric()
+    scale = Scale.of(np.repeat(numbers.values, counts)[:, None])
+    if scale.constant[0]:
+        return []
+    z = scale.standardise(numbers.values[:, None])[:, 0]
+    x = scale.standardise(own.on(numbers)[:, None])
+    return [partial(_squares, x, z, float(how.weight))]
+
+
+def _squares(x: F64, z: F64, weight: float, rows: slice) -> F64:
+    with np.errstate(over="ignore"):  # then it is far from all of them
+        return np.asarray(weight * (x[rows] - z) ** 2)
+
+
+def _of_levels(
+    published: TypedColumn, counts: I64, own: TypedColumn, how: AttributeType
+) -> list[Distances]:
+    made = categories_of(own, how.kind or DEFAULT[own.what], how)
+    domain, codes = made.domain, made.codes
+    if domain.kind == "nominal":
+        domain, codes = _names(published, own)
+    at = {None if node is None else str(node): j for j, node in enumerate(domain.nodes)}
+    place, distinct = published.coded
+    nodes = [at.get(str(each), -1) for each in distinct]
+    node = np.array([*nodes, at.get(None, -1)])[place]  # missing has the code -1
+    steps = domain.steps / domain.unit
+    shares = np.bincount(node[node >= 0], counts[node >= 0], len(steps)) / counts.sum()
+    spread = float(shares @ steps @ shares) / 2
+    if not spread:
+        return []
+    table = np.where(node >= 0, steps[:, node], 1.0) * (how.weight / spread)
+    return [partial(_looked_up, table, codes)]
+
+
+def _names(published: TypedColumn, own: TypedColumn) -> tuple[Domain, I64]:
+    """Return the domain of the published and the records' names, and records' codes."""
+    codes, distinct = own.coded
+    names = in_order({*distinct, *published.coded[1]})
+    at = {name: j for j, name in enumerate(names)}
+    place = np.array([*(at[name] for name in distinct), len(names)])
+    return Domain.nominal([*names, None]), place[codes]
+
+
+def _looked_up(table: F64, codes: I64, rows: slice) -> F64:
+    return table[codes[rows]]

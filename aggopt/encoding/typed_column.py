@@ -1,0 +1,184 @@
+"""A column of a table, and its type in memory."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from aggopt.core.columns.columns import columns, plain
+from aggopt.core.plural import plural
+from aggopt.core.types import F64, I64, Bool
+from aggopt.core.validation import check_vector, is_number
+from aggopt.encoding.clock import ONE_TYPE, Clock, Moments
+from aggopt.encoding.iso_text import dated, require_dates
+from aggopt.encoding.numeric_column import NumericColumn
+from aggopt.errors import TableError
+
+NUMBER, MOMENT, NAME, RANKED = "number", "date", "name", "ordered"
+DEFAULT = {NUMBER: "numeric", MOMENT: "numeric", NAME: "nominal", RANKED: "ordinal"}
+_PYTHON = (  # types of entries without a column type
+    (NAME, lambda v: isinstance(v, str)),
+    (NAME, lambda v: isinstance(v, bool | np.bool_)),
+    (NUMBER, lambda v: is_number(v) or isinstance(v, Decimal)),
+    (MOMENT, lambda v: type(v) is date),
+    (MOMENT, lambda v: isinstance(v, date) and type(v) is not date),
+    (MOMENT, lambda v: isinstance(v, time)),
+    (MOMENT, lambda v: isinstance(v, timedelta)),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TypedColumn:
+    """A column with at least one value, none of them nested.
+
+    Attributes
+    ----------
+    what
+        "number", "date", "name" (text, truth values, categories) or "ordered"
+        (categories in an order).
+    format
+        How text spells its dates; None as ISO 8601 does.
+    """
+
+    series: nw.Series[Any] = field(repr=False)
+    what: str
+    format: str | None = None
+
+    @classmethod
+    def of(
+        cls, series: nw.Series[Any], kind: str | None = None, format: str | None = None
+    ) -> "TypedColumn":
+        """Return a column with its type; text of the `kind` "date" as dates.
+
+        Raises
+        ------
+        TableError
+            All of it is missing, or its values are of several types or of one that
+            cannot be compared; or text of the kind "date" spells no dates.
+        JobError
+            The kind is "date", and the values are none.
+        """
+        series = dated(series, format) if kind == "date" else series
+        made = cls(series, _what(series))
+        if made.absent.all():
+            raise TableError(
+                f"All {len(series)} values are missing.", fix="leave the column out."
+            )
+        what = made.what or _by_entries(made.entries[~made.absent])
+        require_dates(what, kind)
+        return cls(series, what, format)
+
+    @cached_property
+    def entries(self) -> npt.NDArray[Any]:
+        """The values (n,); None or NaN for missing ones."""
+        return next(columns(self.series.to_native(), "The column"))[1]
+
+    @cached_property
+    def absent(self) -> Bool:
+        """Whether each value is missing, (n,)."""
+        return np.asarray(pd.isna(self.entries))
+
+    @cached_property
+    def coded(self) -> tuple[I64, list[Hashable]]:
+        """Code of each value (n,), -1 where missing, and the distinct values."""
+        codes, distinct = pd.factorize(self.entries)
+        return codes.astype(np.int64), plain(np.asarray(distinct))
+
+    @property
+    def categories(self) -> list[Hashable] | None:
+        """Levels in their order, with or without records; None if unordered."""
+        if self.what != RANKED:
+            return None
+        if isinstance(self.series.dtype, nw.Enum):
+            return list(self.series.cat.get_categories().to_list())
+        return list(_dictionary(self.series).to_pylist())
+
+    @property
+    def whole(self) -> bool:
+        """Whether the values are whole numbers."""
+        return bool(self.series.dtype.is_integer())
+
+    def numeric(self, *, by_range: bool = False) -> NumericColumn:
+        """Return the values as numbers; dates count from the first, in whole units.
+
+        Raises
+        ------
+        TableError
+            Some are missing or infinite, or have more digits than a float.
+        """
+        if self.what != MOMENT:
+            return NumericColumn(
+                check_vector(self.entries, name="The column"), by_range
+            )
+        found = Moments.of(self.series)
+        clock = Clock.of(found, self.format)
+        counted = check_vector(clock.numbers(found), name="The column")
+        return NumericColumn(counted, by_range, clock)
+
+    def on(self, scale: NumericColumn) -> F64:
+        """Return the values (n,) as numbers that count from where others do.
+
+        Raises
+        ------
+        TableError
+            They are numbers and the others dates, or dates that cannot be counted as
+            these are; or as in `numeric`.
+        """
+        clock = scale.clock
+        if (clock is None) == (self.what == MOMENT):
+            what = {True: "numbers", False: "dates or times"}
+            raise TableError(
+                f"The values are {what[clock is not None]}, and in the original "
+                f"{what[clock is None]}.",
+                fix=ONE_TYPE,
+            )
+        if clock is None:
+            return self.numeric().values
+        found = Moments.of(self.series, clock.type)
+        return check_vector(clock.numbers(found), name="The column")
+
+
+def _what(series: nw.Series[Any]) -> str:
+    """Return the kind from the type of a column; "" if only the entries show it."""
+    kind = series.dtype
+    if isinstance(kind, nw.Enum):
+        return RANKED
+    if isinstance(kind, nw.Categorical):
+        arrow = series.implementation.is_pyarrow()
+        return RANKED if arrow and series.to_native().type.ordered else NAME
+    if kind in (nw.Boolean, nw.String):
+        return NAME
+    if kind.is_numeric():
+        return NUMBER
+    return MOMENT if kind.is_temporal() else ""
+
+
+def _dictionary(series: nw.Series[Any]) -> Any:
+    """Return the dictionary of an Arrow column, or refuse one whose chunks differ."""
+    first, *others = (chunk.dictionary for chunk in series.to_native().chunks)
+    if not all(other.equals(first) for other in others):
+        raise TableError(
+            "The chunks of an ordered column have different dictionaries, and so no "
+            "order together.",
+            fix='name the levels: order = ["low", "middle", "high"].',
+        )
+    return first
+
+
+def _by_entries(entries: npt.NDArray[Any]) -> str:
+    for what, belongs in _PYTHON:
+        if all(map(belongs, entries)):
+            return what
+    kinds = len({type(entry) for entry in entries})
+    raise TableError(
+        "The values are of several types, or of one that cannot be compared: "
+        f"{plural(kinds, 'type')} among {plural(len(entries), 'value')}.",
+        fix="make them all numbers, all text, all truth values or all dates first.",
+    )

@@ -1,0 +1,273 @@
+"""The measures by name: each is declared in its own file of this folder."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from math import inf
+from typing import Any, TypeVar
+
+import numpy.typing as npt
+
+from aggopt.core.plugins.loading import Origin
+from aggopt.core.registry import Method, Registry
+from aggopt.errors import JobError
+from aggopt.measure._pair import Pair
+from aggopt.measure._parts import WHOLE
+from aggopt.measure._typed_pair import TypedPair, Types
+from aggopt.measure._user_measure import OwnMeasure
+
+Found = TypeVar("Found")
+TAKEN = {  # by an `Assessment` and the arguments of `assess`
+    *(
+        "n",
+        "d",
+        "varying",
+        "linkage_limit",
+        "linkage_chance",
+        "linkage_blocks",
+        "further",
+        "types",
+    ),
+    *("original", "released", "attributes", "safety", "delta", "importance"),
+    *("weights", "whole", "known", "added", "units", "extra", "own"),
+}
+
+
+class Heading(Enum):
+    """Headings of the sections of the table that `assess` prints, in order."""
+
+    RISK = "Risk (lower is better)"
+    LOSS = "Loss (lower is better)"
+    PAIRS = "Tables of two attributes that are no numbers"
+    LITERATURE = "Figures of the literature (lower is better)"
+    SATISFACTION = "Satisfaction (higher is better)"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two tables and the arguments of `assess`; each result is computed once.
+
+    `by_weight` is the pair on the scale of sampling weights, if the records have them.
+    """
+
+    pair: Pair
+    safety: float = 0.05
+    delta: npt.ArrayLike = 0.1
+    importance: npt.ArrayLike = 1.0
+    whole: int = WHOLE
+    by_weight: Pair | None = None
+    _found: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def numbers(self) -> Pair | None:
+        """The numeric attributes; None where none of them varies."""
+        return self.pair
+
+    @property
+    def weighed(self) -> Pair:
+        """The pair for measuring losses: by weight, if the records have weights."""
+        return self.by_weight or self.pair
+
+    @property
+    def weighed_numbers(self) -> Pair | None:
+        """The numeric attributes of `weighed`; None if none of them varies."""
+        return self.weighed
+
+    def of_numbers(
+        self, figure: Callable[[Pair], Found], *, weighed: bool = False
+    ) -> Found | None:
+        """Return a figure of the numeric attributes; None if none varies.
+
+        With `weighed`, they are by weight if the records have weights.
+        """
+        numbers = self.weighed_numbers if weighed else self.numbers
+        return None if numbers is None else figure(numbers)
+
+    def once(self, of: Callable[[Any], Found]) -> Found:
+        """Return the result of `of`, which is called the first time only."""
+        if of not in self._found:
+            self._found[of] = of(self)
+        found: Found = self._found[of]
+        return found
+
+    def figure(self, measure: "Measure") -> Any:
+        """Return a measure of these tables, computed once.
+
+        Raises
+        ------
+        JobError
+            The measure has no `of`, which `assess` calls.
+        """
+        if measure.of is None:
+            raise JobError(
+                f"{measure.name} is not found by a comparison.",
+                fix=f"call aggopt.measure.{measure.name}.",
+            )
+        return self.once(measure.of)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TypedComparison(Comparison):
+    """Comparison of attributes of any types: `pair` has their coordinates.
+
+    `typed_by_weight` has them on the scale of sampling weights, if there are any.
+    """
+
+    typed: TypedPair
+    typed_by_weight: TypedPair | None = None
+
+    @classmethod
+    def of(
+        cls,
+        original: Any,
+        released: Any,
+        attributes: Types = None,
+        *,
+        safety: float = 0.05,
+        weights: npt.ArrayLike | None = None,
+        known: Any = None,
+        units: Any = None,
+        added: Any = None,
+        **others: Any,
+    ) -> "TypedComparison":
+        """Return the comparison of a table and its release; see `TypedPair.of`."""
+        given = original, released, attributes, safety
+        typed = TypedPair.of(*given, known=known, units=units, added=added)
+        weighed = None if weights is None else TypedPair.of(*given, weights)
+        return cls(
+            pair=typed.embedded,
+            typed=typed,
+            typed_by_weight=weighed,
+            by_weight=weighed.embedded if weighed else None,
+            safety=safety,
+            **others,
+        )
+
+    @property
+    def typed_weighed(self) -> TypedPair:
+        """The attributes for measuring losses: by weight, if records have weights."""
+        return self.typed_by_weight or self.typed
+
+    @property
+    def weighed_numbers(self) -> Pair | None:
+        """The numeric attributes, by weight if the records have weights."""
+        return self.typed_weighed.numbers
+
+    @property
+    def numbers(self) -> Pair | None:
+        """The numeric attributes; None where none of them varies."""
+        return self.typed.numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared(Method):
+    """Description of a measure, which is a pure function of two tables.
+
+    Attributes
+    ----------
+    function
+        Takes the original and the released table, and its own arguments.
+    range
+        From least to largest value, such as "0..1"; "0.." has no largest.
+    better
+        "lower" or "higher"; "-" if neither is better.
+    source
+        Publication that defines it.
+    heading
+        Section of the table that `assess` prints; None if it is not printed.
+    label
+        Its name in that section.
+    percent
+        Whether it is printed as a percentage.
+    """
+
+    function: Callable[..., Any]
+    range: str
+    better: str
+    source: str
+    heading: Heading | None = None
+    label: str = ""
+    percent: bool = True
+
+    @property
+    def highest(self) -> float:
+        """The largest value it can have."""
+        most = self.range.partition("..")[2]
+        return float(most) if most.isdigit() else inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure(Declared):
+    """A measure of numbers, in the original units, and in `assess` of any attributes.
+
+    Attributes
+    ----------
+    needs
+        "both" tables, or one of "original" and "released".
+    of
+        Function of a comparison that computes it; None if `assess` leaves it out.
+    says
+        Function of an `Assessment` that returns its meaning.
+    parts
+        Function of an `Assessment` that returns its parts by name, printed below it.
+    """
+
+    needs: str = "both"
+    of: Callable[[Comparison], Any] | None = None
+    says: Callable[[Any], str] | None = None
+    parts: Callable[[Any], Iterable[tuple[str, float | None]]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.name in TAKEN:
+            raise JobError(
+                f"A measure is called {self.name!r}, as a part of every assessment is.",
+                fix="give it another name.",
+            )
+
+
+def of_numbers(found: Any) -> str:
+    """Return the remark of an `Assessment` on a figure of its numbers alone."""
+    return "" if found.types is None else ", of the numbers"
+
+
+def _adopted(thing: object, origin: Origin) -> Measure:
+    """Return the measure that a function of the user's is; its range is not known."""
+    return Measure(
+        name=origin.name,
+        when="a measure of your own",
+        origin=origin,
+        function=OwnMeasure.of(thing, origin, frozenset()),
+        range="..",
+        better="-",
+        source=str(origin),
+    )
+
+
+MEASURES = Registry(
+    "aggopt.measure", Measure, "measure", own="measures", adopt=_adopted
+)
+
+
+def own_measures(extra: Mapping[str, Any] | Iterable[Any]) -> dict[str, Measure]:
+    """Return measures of the user's by the names that they go by.
+
+    Raises
+    ------
+    JobError
+        Two have one name, or that of something else of an assessment; or one cannot
+        be used, or needs settings.
+    """
+    named = extra.items() if isinstance(extra, Mapping) else ((None, e) for e in extra)
+    found: dict[str, Measure] = {}
+    for name, each in named:
+        measure = MEASURES.adopted(each)
+        called = measure.name if name is None else name
+        if called in (*found, *MEASURES, *TAKEN):
+            raise JobError(
+                f"An extra measure is called {called!r}, which an assessment has "
+                "already.",
+                fix="give it another name; those of this package are measured anyway.",
+            )
+        measure.function.checked({})  # type: ignore[attr-defined]
+        found[called] = measure
+    return found

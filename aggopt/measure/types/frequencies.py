@@ -1,0 +1,186 @@
+"""Differences of counts of levels, and of pairs of levels, from the original's."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.types import I64
+from aggopt.measure._probability import probability
+from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
+from aggopt.measure.registry import Heading, TypedComparison
+from aggopt.measure.types._registry import TypedMeasure
+from aggopt.measure.types.counts import frequencies, mean
+
+
+def tv(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
+    """Return the total variation of the one-way table, by attribute, 0..1.
+
+    Half the sum over levels of |n' - n|, over the number of records: the share of
+    records that would have to change their level.  Lower is better.  None for numbers.
+
+    Source: Domingo-Ferrer and Torra (2001), who sum differences of contingency tables.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> sex, released = pd.DataFrame({"sex": list("ffmm")}), list("fmmm")
+    >>> tv(sex, pd.DataFrame({"sex": released}))
+    {'sex': 0.25}
+    """
+    return TypedPair.of(original, released, attributes).each(_tv)
+
+
+def pil(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
+    """Return the probabilistic loss of shares of levels, by attribute, 0..1.
+
+    The mean over the original's levels of erf(|p' - p| / sqrt(2 p (1 - p) / n)), with p
+    and p' the original and the released share.  It is the probability that a sample of
+    n from the original would differ by less.  Lower is better.  None for numbers.
+
+    Source: Mateo-Sanz et al. (2005), for moments; for shares this package.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> sex, released = pd.DataFrame({"sex": list("ffmm")}), list("fmmm")
+    >>> round(pil(sex, pd.DataFrame({"sex": released}))["sex"], 6)
+    0.682689
+    """
+    return TypedPair.of(original, released, attributes).each(_pil)
+
+
+def two_way(original: Any, released: Any, attributes: Types = None) -> float | None:
+    """Return the mean total variation of two-way tables, 0..1.
+
+    Over all pairs of attributes that vary and are not numeric, `tv` of the pairs of
+    levels; None without a pair.  Lower is better.
+
+    Source: Domingo-Ferrer and Torra (2001).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> one = pd.DataFrame({"sex": list("ffmm"), "wed": list("ynyn")})
+    >>> two_way(one, one.assign(wed=list("yyyn")))
+    0.25
+    """
+    return _two_way(TypedComparison.of(original, released, attributes))
+
+
+def two_way_pil(original: Any, released: Any, attributes: Types = None) -> float | None:
+    """Return the mean `pil` of two-way tables, 0..1, over the pairs of `two_way`.
+
+    Source: Mateo-Sanz et al. (2005), for moments; for shares this package.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> one = pd.DataFrame({"sex": list("ffmm"), "wed": list("ynyn")})
+    >>> two_way_pil(one, one)
+    0.0
+    """
+    return cells_moved(TypedComparison.of(original, released, attributes))
+
+
+def _tv(pair: AttributePair) -> float | None:
+    if pair.of.numbers is not None:
+        return None
+    return _variation(*frequencies(pair.original, pair.released))
+
+
+def _pil(pair: AttributePair) -> float | None:
+    return levels_moved(pair) if pair.of.numbers is None else None
+
+
+def levels_moved(pair: AttributePair) -> float:
+    """Return `pil` of an attribute that is not numeric."""
+    return _surely(*frequencies(pair.original, pair.released))
+
+
+def _two_way(tables: TypedComparison) -> float | None:
+    return mean([_variation(*counts) for counts in tables.once(_cells)])
+
+
+def cells_moved(tables: TypedComparison) -> float | None:
+    """Return `two_way_pil` of tables in comparison."""
+    return mean([_surely(*counts) for counts in tables.once(_cells)])
+
+
+def _cells(tables: TypedComparison) -> list[tuple[I64, I64]]:
+    """Return the counts of cells before and after, for each two-way table."""
+    found = []
+    for a, b in combinations(tables.typed.categories, 2):
+        width = len(b.of.nodes)
+        before, after = a.original * width + b.original, a.released * width + b.released
+        found.append(frequencies(before, after))
+    return found
+
+
+def _variation(before: I64, after: I64) -> float:
+    return float(np.abs(after - before).sum() / (2 * before.sum()))
+
+
+def _surely(before: I64, after: I64) -> float:
+    """Return the mean chance over cells whose share is neither 0 nor 1; 0 without."""
+    n = before.sum()
+    there = (before > 0) & (before < n)
+    p, q = before[there] / n, after[there] / n
+    chances = probability(q - p, np.sqrt(p * (1 - p) / n))
+    return float(chances.mean()) if len(chances) else 0.0
+
+
+_TABLES = "Domingo-Ferrer and Torra (2001)"
+_SHARES = "Mateo-Sanz et al. (2005)"
+
+TV = TypedMeasure(
+    name="tv",
+    when="whether levels are released as often as they were",
+    rank=80,
+    function=tv,
+    range="0..1",
+    better="lower",
+    source=_TABLES,
+    heading=Heading.LOSS,
+    label="TV",
+    each=_tv,
+)
+
+PIL = TypedMeasure(
+    name="pil",
+    when="whether their shares differ by more than those of samples",
+    rank=90,
+    function=pil,
+    range="0..1",
+    better="lower",
+    source=_SHARES,
+    heading=Heading.LOSS,
+    label="PIL",
+    each=_pil,
+)
+
+TWO_WAY = TypedMeasure(
+    name="two_way",
+    when="TV of the tables of two attributes, mean over pairs",
+    rank=160,
+    function=two_way,
+    range="0..1",
+    better="lower",
+    source=_TABLES,
+    heading=Heading.PAIRS,
+    label="TV of pairs",
+    whole=_two_way,
+)
+
+TWO_WAY_PIL = TypedMeasure(
+    name="two_way_pil",
+    when="PIL of the tables of two attributes, mean over pairs",
+    rank=170,
+    function=two_way_pil,
+    range="0..1",
+    better="lower",
+    source=_SHARES,
+    heading=Heading.PAIRS,
+    label="PIL of pairs",
+    whole=cells_moved,
+)

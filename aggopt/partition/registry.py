@@ -1,0 +1,228 @@
+"""Registry of partition methods: each is declared in its own file of this folder."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import Annotated, Any, Self
+
+import numpy.typing as npt
+from pydantic import AfterValidator, PlainSerializer
+
+from aggopt.core.plugins.loading import Origin
+from aggopt.core.plugins.section import PluginSection
+from aggopt.core.registry import Method, Registry, require_arguments
+from aggopt.core.section import MethodSection
+from aggopt.errors import require_known
+from aggopt.partition.shared.result import Partition
+from aggopt.partition.shared.settings import TABLE_SETTINGS, Grouping, require_choice
+from aggopt.partition.user_partition import OwnPartitioner
+
+PartitionFunction = Callable[..., Partition | npt.ArrayLike]
+
+
+class AttributeUse(StrEnum):
+    """Number of attributes that a method groups together."""
+
+    SEVERAL = "several together"
+    ONE = "one"
+    EACH = "each by itself"
+
+
+class Bound(StrEnum):
+    """Source of the bound of a certificate."""
+
+    NEIGHBOURS = "proof by nearest neighbours"
+    OWN = "the method's own proof"
+
+
+class ConfidentialUse(StrEnum):
+    """Number of confidential attributes that a method uses."""
+
+    NONE = "none"
+    ONE = "one"
+    SEVERAL = "several"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partitioner(Method):
+    """Partition method: from records to groups.
+
+    Attributes
+    ----------
+    function
+        Receives records X (n, d), k, the confidential attributes if it uses them, and
+        the settings; returns a `Partition`.
+    settings
+        The section of a job that selects it.
+    guarantees
+        Requirements of k, l and t that its groups satisfy, whatever the table.
+    bound
+        Source of the bound of its certificate.
+    confides
+        Number of confidential attributes that it uses.
+    takes
+        Attributes that it groups: (n, d) together, one (n,), or each independently.
+    initial
+        Whether searches may start from its groups; then it accepts scale="none".
+    inner
+        Whether it may partition a block of `blocked`; then it accepts scale="none".
+    searches
+        Whether the repair "search", which keeps all requirements, improves its groups
+        in jobs that name no repair.
+    model
+        Name of the optimisation model that it solves, if the user may choose the
+        solver.
+    weighs
+        Whether it accepts sampling `weights`.
+    dominates
+        Whether it also accepts `dominance`: the largest share of its group's weight
+        that a record may have.
+    """
+
+    function: Callable[..., Partition]
+    settings: type[MethodSection]
+    guarantees: frozenset[str] = frozenset("k")
+    bound: Bound = Bound.NEIGHBOURS
+    confides: ConfidentialUse = ConfidentialUse.NONE
+    takes: AttributeUse = AttributeUse.SEVERAL
+    initial: bool = False
+    inner: bool = False
+    searches: bool = False
+    model: str | None = None
+    weighs: bool = False
+    dominates: bool = False
+
+    def __post_init__(self) -> None:
+        settings = set(self.settings.model_fields) - {"method", *TABLE_SETTINGS}
+        require_arguments(self.name, settings, self.function)
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether it can partition blocks of attributes, given X and k."""
+        return (
+            self.confides is ConfidentialUse.NONE
+            and self.takes is not AttributeUse.EACH
+        )
+
+
+RESERVED_NAMES = {  # by jobs, and by other names of `aggopt.partition`
+    *("recommended", "recommend", "Recommendation", "PARTITIONERS", "Partitioner"),
+    *("Partition", "correlated_blocks", "in_blocks", "loss_bound"),
+}
+
+
+def _adopt_function(thing: object, origin: Origin) -> Partitioner:
+    """Return the method that wraps a user-defined function and checks its groups."""
+    taken = frozenset({*Grouping.model_fields, "X", "k", "scale"})
+    return Partitioner(
+        name=origin.name,
+        when="a method of your own",
+        origin=origin,
+        function=OwnPartitioner.of(thing, origin, taken),
+        settings=Grouping,
+        initial=True,
+        inner=True,
+    )
+
+
+PARTITIONERS = Registry(
+    "aggopt.partition",
+    Partitioner,
+    "partition method",
+    RESERVED_NAMES,
+    own="partitioners",
+    adopt=_adopt_function,
+)
+
+
+def list_initial_methods() -> tuple[str, ...]:
+    """Return the names of methods whose groups searches may start from."""
+    return tuple(name for name, method in PARTITIONERS.items() if method.initial)
+
+
+def list_inner_methods() -> tuple[str, ...]:
+    """Return the names of methods that may partition blocks of records."""
+    return tuple(name for name, method in PARTITIONERS.items() if method.inner)
+
+
+def list_block_methods() -> tuple[str, ...]:
+    """Return the names of methods that may partition blocks of attributes."""
+    return tuple(name for name, method in PARTITIONERS.items() if method.in_blocks)
+
+
+def resolve_function(
+    method: object, noun: str, accepted: Collection[str]
+) -> PartitionFunction:
+    """Return the function of a known method, or of a user-defined one.
+
+    Raises
+    ------
+    UnknownNameError, JobError
+        The name is unknown, or the object is neither a name nor a method.
+    """
+    if isinstance(method, OwnPartitioner):
+        return method
+    if callable(method):
+        method = PARTITIONERS.declared_as(method) or PARTITIONERS.adopted(method)
+        if method.origin is not None:
+            return method.function
+        method = method.name
+    require_known(noun, method, accepted)
+    return PARTITIONERS[str(method)].function
+
+
+def _require_method(list_accepted: Callable[[], tuple[str, ...]], value: Any) -> Any:
+    """Return a known name, a name of user code, or a function as a method."""
+    if not callable(value):
+        is_user_code = isinstance(value, str) and PARTITIONERS.names_own(value)
+        return value if is_user_code else require_choice(value, list_accepted())
+    method = PARTITIONERS.adopted(value)
+    if method.origin is None:
+        return require_choice(method.name, list_accepted())
+    return method.function
+
+
+def _serialise_method(method: Any) -> Any:
+    return method.origin.name if isinstance(method, OwnPartitioner) else method
+
+
+InitialMethod = Annotated[
+    Any,
+    AfterValidator(partial(_require_method, list_initial_methods)),
+    PlainSerializer(_serialise_method),
+]
+InnerMethod = Annotated[
+    Any,
+    AfterValidator(partial(_require_method, list_inner_methods)),
+    PlainSerializer(_serialise_method),
+]
+
+
+class FromGroups(Grouping, PluginSection):
+    """Settings of a method that calls another one: `initial` or `inner`."""
+
+    def contained(self) -> Self:
+        """Return the settings with the other method loaded.
+
+        Raises as `Registry.adopted`.
+        """
+        update = {
+            key: PARTITIONERS.adopted(method).function
+            for key, method in self._others
+            if isinstance(method, str) and PARTITIONERS.names_own(method)
+        }
+        return self.model_copy(update=update) if update else self
+
+    @property
+    def own_methods(self) -> tuple[Partitioner, ...]:
+        """The other method, if it is user-defined."""
+        return tuple(
+            _adopt_function(method.function, method.origin)
+            for _, method in self._others
+            if not isinstance(method, str)
+        )
+
+    @property
+    def _others(self) -> list[tuple[str, Any]]:
+        return [(key, value) for key, value in self if key in ("initial", "inner")]

@@ -1,0 +1,171 @@
+"""Evidence for certificates, computed on first access."""
+
+from collections.abc import Callable
+from functools import cache
+from math import isfinite
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.types import F64, Labels
+from aggopt.partition._loss_bound import compute_loss_bound
+from aggopt.partition.shared.scaling import (
+    Weighing,
+    rescale_squares,
+    scale_to_unit,
+    zero_constants,
+)
+from aggopt.partition.shared.sse import compute_sse
+from aggopt.solvers import Certificate, Claim, Status
+
+MET = 1e-9  # share of the objective that rounding may leave between objective and bound
+
+
+class Evidence:
+    """Evidence for one certificate, which is computed once, on first access.
+
+    Parameters
+    ----------
+    status
+        Status of the search; the proof may raise it to OPTIMAL.
+    objective
+        Returns the loss of the groups.
+    proven
+        Returns the certificate of that objective.  Both functions, and the records that
+        they refer to, are released once the certificate exists.
+    """
+
+    def __init__(
+        self,
+        status: Status,
+        objective: Callable[[], float],
+        proven: Callable[[float], Certificate],
+    ) -> None:
+        self.status = status
+        self._ways: tuple[Callable[[], float], Callable[[float], Certificate]] | None
+        self._ways = objective, proven
+        self._loss: float | None = None
+        self._found: Certificate | None = None
+
+    @classmethod
+    def from_certificate(cls, certificate: Certificate) -> "Evidence":
+        """Return the evidence for an existing certificate."""
+        evidence = cls(
+            certificate.status, lambda: certificate.objective, lambda loss: certificate
+        )
+        evidence._found = certificate
+        evidence._ways = None
+        return evidence
+
+    def claiming(self, claim: Claim) -> "Evidence":
+        """Return this evidence with a bound that user code claims."""
+        return Evidence(
+            self.status,
+            lambda: self.loss,
+            lambda loss: self.certificate.claiming(claim),
+        )
+
+    @property
+    def settled(self) -> bool:
+        """Whether the certificate has been computed."""
+        return self._found is not None
+
+    @property
+    def loss(self) -> float:
+        """The objective, without computing a bound."""
+        if self._found is not None:
+            return self._found.objective
+        ways = self._ways
+        if self._loss is None and ways is not None:
+            self._loss = ways[0]()
+        return self.certificate.objective if self._loss is None else self._loss
+
+    @property
+    def certificate(self) -> Certificate:
+        """The objective with its bound."""
+        ways = self._ways
+        if self._found is None and ways is not None:
+            self._found = ways[1](self.loss)
+        self._ways = None
+        return self._found  # type: ignore[return-value]
+
+
+def certify_squares(
+    records: F64,
+    labels: Labels,
+    k: int,
+    *,
+    by: str,
+    seconds: float,
+    status: Status = Status.HEURISTIC,
+    exponent: int = 0,
+    jobs: int | None = None,
+    weights: npt.ArrayLike | None = None,
+) -> Evidence:
+    """Return the evidence for a sum of squares, with the bound of `loss_bound`.
+
+    Parameters
+    ----------
+    records : (n, d)
+        Scaled for distances, and divided by 2^exponent.
+    labels : (n,)
+        Groups of k records or more.
+    by, seconds, status
+        Method that evidence the groups, its time and its status.
+    jobs
+        Number of threads for the search for neighbours.
+    weights : (n,)
+        Sampling weights; squares are on their scale.
+    """
+    weighing = Weighing.read(weights, len(records))
+
+    def scaled_down() -> tuple[F64, int]:
+        small, more = scale_to_unit(zero_constants(records))
+        return small, exponent + more
+
+    @cache
+    def lost_scaled() -> float:
+        return compute_sse(scaled_down()[0], labels, weighing.values)
+
+    def objective() -> float:
+        return rescale_squares(lost_scaled(), scaled_down()[1]) * weighing.unit
+
+    def proven(value: float) -> Certificate:
+        unit_records, power = scaled_down()
+        scaled_loss = lost_scaled()
+        bound = min(
+            compute_loss_bound(unit_records, k, jobs=jobs, weights=weighing.values),
+            scaled_loss,
+        )
+        met = scaled_loss - bound <= MET * scaled_loss and (
+            scaled_loss > 0 or has_equal_records(records, labels)
+        )
+        lower_bound = rescale_squares(bound, power) * weighing.unit
+        return make_certificate(met, status, value, lower_bound, by, seconds)
+
+    return Evidence(status, objective, proven)
+
+
+def make_certificate(
+    met: bool,
+    status: Status,
+    objective: float,
+    bound: float,
+    by: str,
+    seconds: float,
+) -> Certificate:
+    """Return the certificate of a sum of squares.
+
+    It is OPTIMAL if the bound is met, and else has the given `status`. If the objective
+    overflows, nothing is proven: the bound is None.
+    """
+    if not isfinite(objective):
+        return Certificate(status, objective, None, 0.0, by, seconds)
+    ended = Status.OPTIMAL if met else status
+    return Certificate(ended, objective, bound, 0.0, by, seconds)
+
+
+def has_equal_records(records: F64, labels: Labels) -> bool:
+    """Whether all records of each group are equal: their loss is 0 without rounding."""
+    first = np.unique(labels, return_index=True)[1]
+    return bool((records == records[first][labels]).all())

@@ -1,0 +1,126 @@
+"""Requirements on the number of near confidential numbers in a group."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from aggopt.core.section import Finite
+from aggopt.core.types import I64
+from aggopt.core.validation import is_number
+from aggopt.errors import JobError
+from aggopt.privacy.distance import written
+from aggopt.privacy.exact_order import Near, Numbers
+from aggopt.privacy.requirement import Requirement
+
+Epsilon = Annotated[
+    Annotated[Finite, Field(ge=0)] | dict[str, Annotated[Finite, Field(ge=0)]],
+    Field(
+        description="write a number of 0 or more, or one for each attribute: epsilon "
+        "= { NAME = 5 }."
+    ),
+]
+
+
+@dataclass(frozen=True, eq=False)
+class NearNumbers(Requirement):
+    """Few numbers of a group are near each other.
+
+    A union of groups that satisfy it need not satisfy it.
+
+    Attributes
+    ----------
+    numbers
+        The confidential numbers of the records.
+    epsilon
+        Largest difference of near numbers.
+    """
+
+    additive = False
+
+    attribute: str
+    numbers: Numbers = field(repr=False)
+    epsilon: Fraction
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.numbers.place)
+
+    @cached_property
+    def near(self) -> Near:
+        """Of each distinct number, the first and the last one near it."""
+        return self.numbers.near(self.epsilon, relative=False)
+
+    def most_near(self, records: I64, starts: I64) -> I64:
+        """Return the most records near one number of each group, (groups,)."""
+        counts = near_counts(self.numbers, self.near, records, starts)
+        return np.maximum.reduceat(counts, starts[:-1])
+
+
+def near_counts(numbers: Numbers, near: Near, records: I64, starts: I64) -> I64:
+    """Return for each record the number of near records in its group, with itself."""
+    m, sizes = len(numbers.values), np.diff(starts)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    place = numbers.place[records]
+    keys = np.sort(group * m + place)
+    before = np.searchsorted(keys, group * m + near[0][place])
+    until = np.searchsorted(keys, group * m + near[1][place], side="right")
+    return np.asarray(until - before, np.int64)
+
+
+def crowd(numbers: Numbers, near: Near) -> int:
+    """Return the most records in one range whose values are all near each other.
+
+    The range extends from a value, away from 0, up to its last near value.  For any
+    group, all its records in the range are near the record there that is nearest to 0.
+    """
+    below = np.concatenate(([0], np.cumsum(np.bincount(numbers.place))))
+    own = np.arange(len(numbers.values))
+    away = np.array([value >= 0 for value in numbers.values])
+    up, down = below[near[1] + 1] - below[own], below[own + 1] - below[near[0]]
+    return int(np.where(away, up, down).max())
+
+
+def epsilon_of(epsilon: object) -> Fraction:
+    """Return an epsilon exactly; a float counts as the decimal that it is written as.
+
+    Raises
+    ------
+    JobError
+        Epsilon is not a number of 0 or more.
+    """
+    exact = written(epsilon) if is_number(epsilon) else Fraction(-1)
+    if exact < 0:
+        seen = epsilon if is_number(epsilon) else type(epsilon).__name__
+        raise JobError(
+            f"epsilon is {seen}.",
+            fix="pass how far apart values still count as near, a number of 0 or more.",
+        )
+    return exact
+
+
+def of_attribute(epsilon: float | dict[str, float], name: str, key: str) -> Fraction:
+    """Return the epsilon of one attribute.
+
+    Raises
+    ------
+    JobError
+        Epsilons are named by attribute, and this one has none.
+    """
+    if not isinstance(epsilon, dict):
+        return epsilon_of(epsilon)
+    if name not in epsilon:
+        raise JobError(
+            f"[privacy] {key} names no epsilon for this attribute.",
+            fix=f"add it: epsilon = {{ {name} = 5 }}, in its own units.",
+        )
+    return epsilon_of(epsilon[name])
+
+
+def attributes_of(epsilon: float | dict[str, float]) -> tuple[str, ...]:
+    """Return the attributes that an epsilon names."""
+    return tuple(epsilon) if isinstance(epsilon, dict) else ()

@@ -1,0 +1,80 @@
+"""Limit on the share of one record in the weight of its group and weighted mean."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from aggopt.core.plural import plural
+from aggopt.core.types import F64, I64, Bool
+from aggopt.core.validation import Floats
+from aggopt.errors import InfeasibleInputError
+from aggopt.privacy.requirement import Requirement
+
+ROUNDING = 1e-9  # relative change of a sum of weights in another order
+
+
+@dataclass(frozen=True, eq=False)
+class Dominance(Requirement):
+    """No record has more than a share of the weight of its group.
+
+    The n of the (n, k) dominance rule of magnitude tables is one.  A union of groups
+    that satisfy it satisfies it.
+
+    Attributes
+    ----------
+    weights : (n,)
+        Above 0, of any scale; 0 for a record without part in the published values.
+    share
+        Allowed share of the weight of a group, in (0, 1].
+    attribute
+        The column of the weights.
+    """
+
+    weights: Floats = field(repr=False)
+    share: float
+    attribute: str = ""
+
+    model: ClassVar[str] = "dominance"
+    sign: ClassVar[str] = "<="
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.weights)
+
+    @property
+    def name(self) -> str:
+        """Name of the measured quantity in the audit."""
+        return "dominance"
+
+    @property
+    def asked(self) -> float:
+        """The share that no record exceeds."""
+        return self.share
+
+    def found(self, records: I64, starts: I64) -> F64:
+        """Return the largest share of the weight of each group, (groups,)."""
+        own = self.weights[records]
+        largest = np.maximum.reduceat(own, starts[:-1])
+        total = np.add.reduceat(own, starts[:-1])
+        return np.asarray(largest / np.where(total > 0, total, np.inf))
+
+    def broken(self, records: I64, starts: I64) -> Bool:
+        """Whether a record has more than the share of each group, (groups,)."""
+        return self.found(records, starts) > self.share * (1 + ROUNDING)
+
+    def keeps(self, found: float) -> str:
+        """Return the requirement that groups satisfy if the worst has `found`."""
+        return f"dominance = {np.ceil(found * 100) / 100:g} under [weights]"
+
+    def infeasible(self, k: int) -> InfeasibleInputError | None:
+        """Return why no groups of k records or more keep it; None if some may."""
+        if self.satisfied(np.zeros(self.n, np.intp)):
+            return None
+        return InfeasibleInputError(
+            f"One of {plural(self.n, 'record')} has more than {self.share:g} of the "
+            f"weight of all by {self.attribute!r}: no group keeps that dominance.",
+            fix="correct that weight, leave the record out, or allow a larger "
+            "dominance under [weights].",
+        )

@@ -1,0 +1,132 @@
+"""Comparison of the values of a confidential attribute."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from aggopt.core.columns.columns import columns, is_missing, is_series, plain
+from aggopt.core.columns.values import OWN, REFUSE, shown
+from aggopt.core.types import I64
+from aggopt.errors import JobError, TableError
+from aggopt.privacy._ranked import ranked
+from aggopt.privacy.distance import Distance
+from aggopt.privacy.nested import Nested
+from aggopt.privacy.ordered_attribute import Ordered, require_bins
+
+Kind = Literal["ordered", "equal", "hierarchical"]
+KINDS = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Comparison of the values of a confidential attribute; see `t_closeness`."""
+
+    distance: str = "ordered"
+    bins: str = "distinct"
+    order: Any = None
+    tree: Any = None
+    missing: str = REFUSE
+
+    def __post_init__(self) -> None:
+        require_bins(self.bins)
+        if not isinstance(self.distance, str) or self.distance not in KINDS:
+            raise JobError(
+                f"distance is {shown(self.distance)}, and none of "
+                f"{', '.join(map(repr, KINDS))}.",
+                fix='choose "ordered" for values with an order, "equal" for names, '
+                '"hierarchical" for names in a tree.',
+            )
+        self._require("order", self.order, "ordered")
+        self._require("tree", self.tree, "hierarchical")
+        if self.distance == "hierarchical" and self.tree is None:
+            raise JobError(
+                "The hierarchical distance needs a tree.",
+                fix='pass tree={"lung": ["asthma", "flu"], "heart": ["attack"]}, or '
+                'distance="equal".',
+            )
+        if self.bins == "rank" and self.distance != "ordered":
+            raise JobError(
+                f'bins = "rank" has no meaning for distance = "{self.distance}".',
+                fix='leave bins out, or choose distance = "ordered".',
+            )
+        if self.order is not None:
+            object.__setattr__(self, "order", order_of(self.order))
+
+    def of(self, values: npt.NDArray[Any], codes: I64) -> Distance:
+        """Return the attribute of values (n,) with codes (n,), ready to be measured.
+
+        Raises
+        ------
+        TableError
+            The distance is ordered, and the values are not numbers and have no order;
+            or a value is missing, or absent from the order or tree.
+        """
+        if self.distance == "equal":
+            return Nested.equal(codes)
+        distinct = plain(values[np.unique(codes, return_index=True)[1]])
+        if self.distance == "hierarchical":
+            return Nested.of(distinct, codes, self.tree)
+        if self.missing == OWN and None in distinct:
+            raise TableError(
+                "What is missing has no place in an order.",
+                fix='choose distance = "equal" or "hierarchical" for this attribute, '
+                "or remove the records where it is missing.",
+            )
+        if self.order is not None:
+            return Ordered.of(self._ranks(distinct)[codes], self.bins)
+        numbers = ranked(distinct)[codes] if values.dtype == object else values
+        return Ordered.of(numbers, self.bins)
+
+    def _ranks(self, distinct: list[Any]) -> I64:
+        """Return the rank of each distinct value in the order that was given."""
+        place = {value: rank for rank, value in enumerate(self.order)}
+        strange = sum(value not in place for value in distinct)
+        if strange:
+            raise TableError(
+                f"{strange} of {len(distinct)} distinct confidential values are not in "
+                f"the order, which names {len(place)} values.",
+                fix="name each value once, lowest first, spelled and typed as in the "
+                "table.",
+            )
+        return np.array([place[value] for value in distinct])
+
+    def _require(self, name: str, given: Any, distance: str) -> None:
+        if given is not None and self.distance != distance:
+            raise JobError(
+                f'{name} has no meaning for distance = "{self.distance}".',
+                fix=f'leave it out, or choose distance = "{distance}".',
+            )
+
+
+def order_of(given: Any) -> tuple[Hashable, ...]:
+    """Return the values of an order, lowest first.
+
+    Raises
+    ------
+    JobError
+        The order is not a list, series or array of one dimension, is empty, or contains
+        a value twice or a missing one.
+    """
+    entries = list(given) if isinstance(given, list | tuple | range) else None
+    if is_series(given) or (isinstance(given, np.ndarray) and given.ndim == 1):
+        entries = [v for _, found in columns(given, "order") for v in plain(found)]
+    if entries is None:
+        raise _no_order(f"order is {type(given).__name__}, and no list of values.")
+    if not all(pd.api.types.is_scalar(entry) for entry in entries):
+        raise _no_order("order names what is no plain value.")
+    if not entries or any(is_missing(entry) for entry in entries):
+        raise _no_order(f"order names {'a missing value' if entries else 'nothing'}.")
+    if len(set(entries)) < len(entries):
+        raise _no_order(f"order names {len(set(entries))} values {len(entries)} times.")
+    return tuple(entries)
+
+
+def _no_order(problem: str) -> JobError:
+    return JobError(
+        problem,
+        fix='list each value once, lowest first: order=["low", "middle", "high"].',
+    )

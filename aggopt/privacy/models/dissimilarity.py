@@ -1,0 +1,165 @@
+"""(epsilon, delta)^k-dissimilarity: each value of a group is far from many others."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from aggopt.core.columns.values import labels_of
+from aggopt.core.section import Section
+from aggopt.core.types import F64, I64, Bool
+from aggopt.errors import InfeasibleInputError
+from aggopt.privacy._near_values import (
+    Epsilon,
+    NearNumbers,
+    attributes_of,
+    crowd,
+    epsilon_of,
+    of_attribute,
+)
+from aggopt.privacy.distance import written
+from aggopt.privacy.exact_order import numbers_of
+from aggopt.privacy.model import Attribute, PrivacyModel
+from aggopt.privacy.requirement import Requirement
+
+
+@dataclass(frozen=True, eq=False)
+class Dissimilarity(NearNumbers):
+    """Each value of a group G is farther than epsilon from delta (|G| - 1) others.
+
+    A union of two groups that satisfy this need not: with epsilon = 1 and delta = 1
+    the groups {0, 5} and {-1, 1} do, and in their union 0 is far from one of three
+    others only.  So a violation by one group of all records does not prove that it is
+    infeasible.  A proof is: of c records that are all near each other, a group G has at
+    most delta + (1 - delta) |G|.  At most n / k groups exist, so that
+    c <= delta min(c, n / k) + (1 - delta) n.
+    """
+
+    model: ClassVar[str] = "dissimilarity"
+
+    delta: Fraction
+
+    @property
+    def name(self) -> str:
+        """Name of the requirement: delta, and the distance that counts as near."""
+        return f"({float(self.epsilon):g}, delta)-dissimilarity delta"
+
+    @property
+    def asked(self) -> float:
+        """The required delta."""
+        return float(self.delta)
+
+    def found(self, records: I64, starts: I64) -> F64:
+        """Return the share of others that each value is far from, the least; 1 of one.
+
+        By group, (groups,).
+        """
+        others = np.diff(starts) - 1
+        share = self._fewest(records, starts) / np.maximum(others, 1)
+        return np.where(others == 0, 1.0, share)
+
+    def broken(self, records: I64, starts: I64) -> Bool:
+        """Whether a value is far from fewer than delta (|G| - 1) others, exactly."""
+        far = self._fewest(records, starts).astype(object) * self.delta.denominator
+        asked = (np.diff(starts) - 1).astype(object) * self.delta.numerator
+        return np.asarray(far < asked)
+
+    def keeps(self, found: float) -> str:
+        """Return the delta that these groups satisfy."""
+        return f"delta of at most {found:.6g}, rounded down"
+
+    def infeasible(self, k: int) -> InfeasibleInputError | None:
+        """Return the proof that no groups satisfy it, or None."""
+        close = crowd(self.numbers, self.near)
+        groups = min(close, self.n // k)
+        if close <= self.delta * groups + (1 - self.delta) * self.n:
+            return None
+        return InfeasibleInputError(
+            f"{self.name} >= {self.asked:g} cannot be kept of {self.attribute!r}: "
+            f"{close} of {self.n} records lie within epsilon of each other, too many "
+            f"for groups of k = {k}.",
+            fix="promise a smaller delta or epsilon, or drop the attribute, as "
+            "identifier.",
+        )
+
+    def _fewest(self, records: I64, starts: I64) -> I64:
+        return np.diff(starts) - self.most_near(records, starts)
+
+
+def dissimilarity(groups: Any, confidential: Any, epsilon: float) -> float:
+    """Return the largest delta for which the groups are (epsilon, delta)-dissimilar.
+
+    Each value of a group is farther than epsilon from at least delta of the others
+    there.  Range 0 to 1; more protects better.  A group of one record has no others,
+    and delta 1: k, the third letter of the model, is a separate requirement.
+
+    Arguments and errors as `epsilon_m`, with an epsilon in the units of the values.
+
+    Source: Wang, Meng, Bamba, Liu and Pu, A general proximity privacy principle, ICDE
+    2009.
+
+    Examples
+    --------
+    >>> dissimilarity([0, 0, 0, 1, 1], [10, 20, 21, 30, 50], 5)
+    0.5
+    """
+    labels, reach = labels_of(groups), epsilon_of(epsilon)
+    asked = [
+        Dissimilarity(name, numbers, reach, Fraction(1))
+        for name, numbers in numbers_of(confidential, len(labels))
+    ]
+    return min(each.check(labels).found for each in asked)
+
+
+class DissimilaritySettings(Section):
+    """The table of dissimilarity.
+
+    Attributes
+    ----------
+    epsilon
+        Largest difference of near values of an attribute; or one for each
+        attribute, by its name.
+    delta
+        The share of the others in its group that each value is farther from, at least.
+    """
+
+    epsilon: Epsilon
+    delta: float = Field(
+        gt=0,
+        le=1,
+        strict=True,
+        description="write a share above 0, at most 1: delta = 0.5.",
+    )
+
+
+class Settings(Section):
+    """The key of dissimilarity: `aggopt.privacy.dissimilarity`."""
+
+    dissimilarity: DissimilaritySettings | None = Field(
+        default=None,
+        description="write a table: dissimilarity = { epsilon = 5, delta = 0.5 }.",
+    )
+
+
+def _requirement(of: Attribute, asked: Settings) -> Requirement:
+    if asked.dissimilarity is None:
+        raise ValueError("No dissimilarity is asked for.")
+    how = asked.dissimilarity
+    epsilon = of_attribute(how.epsilon, of.name, "dissimilarity")
+    return Dissimilarity(of.name, of.numbers(), epsilon, written(how.delta))
+
+
+METHOD = PrivacyModel(
+    name="dissimilarity",
+    when="each confidential number of a group is far from many others there",
+    rank=50,
+    settings=Settings,
+    attributes=lambda asked: attributes_of(asked.dissimilarity.epsilon),
+    requirement=_requirement,
+    template="""\
+# dissimilarity = { epsilon = 5, delta = 0.5 }  # each value of a group is farther than
+#                          epsilon from a share delta of the others
+""",
+)

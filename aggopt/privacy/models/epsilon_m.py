@@ -1,0 +1,187 @@
+"""(epsilon, m)-anonymity: no group reveals a confidential number approximately."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import BeforeValidator, Field, StrictBool, StrictInt
+
+from aggopt.core.columns.values import labels_of, shown
+from aggopt.core.section import Section, to_int
+from aggopt.core.types import F64, I64, Bool
+from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.privacy._near_values import (
+    Epsilon,
+    NearNumbers,
+    attributes_of,
+    crowd,
+    epsilon_of,
+    of_attribute,
+)
+from aggopt.privacy.exact_order import Near, numbers_of
+from aggopt.privacy.model import Attribute, PrivacyModel
+from aggopt.privacy.requirement import Requirement
+
+
+@dataclass(frozen=True, eq=False)
+class Proximity(NearNumbers):
+    """At most 1/m of the records of each group are near any of its values.
+
+    Near x are values within epsilon of x, or within epsilon |x| if `relative`; x itself
+    is near.
+
+    A union of two groups that satisfy this need not: with epsilon = 1 and m = 2 the
+    groups {0, 5} and {-1, 1} do, and in their union three of four values are within 1
+    of 0.  So a violation by one group of all records does not prove that it is
+    infeasible.  A proof is: if more than n / m records are in one range and all near
+    each other, some group has more than its share of these records.
+    """
+
+    model: ClassVar[str] = "proximity"
+
+    m: int
+    relative: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name of the requirement: m, and the distance that counts as near."""
+        way = " relative" if self.relative else ""
+        return f"({float(self.epsilon):g}{way}, m)-anonymity m"
+
+    @property
+    def asked(self) -> float:
+        """The required m."""
+        return float(self.m)
+
+    @cached_property
+    def near(self) -> Near:
+        """Of each distinct number, the first and the last one near it."""
+        return self.numbers.near(self.epsilon, relative=self.relative)
+
+    def found(self, records: I64, starts: I64) -> F64:
+        """Return the size of each group over the most records near one value."""
+        return np.asarray(np.diff(starts) / self.most_near(records, starts))
+
+    def broken(self, records: I64, starts: I64) -> Bool:
+        """Whether more than 1/m of a group's records are near one of its values."""
+        return np.asarray(self.most_near(records, starts) * self.m > np.diff(starts))
+
+    def keeps(self, found: float) -> str:
+        """Return the m that these groups satisfy."""
+        return f"m of at most {int(found)}"
+
+    def infeasible(self, k: int) -> InfeasibleInputError | None:
+        """Return the proof that no groups satisfy it, or None."""
+        close = crowd(self.numbers, self.near)
+        if close * self.m <= self.n:
+            return None
+        most = self.n // close
+        none = "" if most > 1 else ", that is none"
+        return InfeasibleInputError(
+            f"{self.name} >= {self.m} cannot be kept of {self.attribute!r}: {close} of "
+            f"{self.n} records lie so near each other that a group has at most one in "
+            f"{self.m} of them.",
+            fix=f"promise m of at most {most}{none}, a smaller epsilon, or drop the "
+            "attribute, as identifier.",
+        )
+
+
+def epsilon_m(
+    groups: Any, confidential: Any, epsilon: float, *, relative: bool = False
+) -> float:
+    """Return the largest m for which the groups are (epsilon, m)-anonymous.
+
+    In each group and for each value x there, at most 1/m of the records are within
+    epsilon of x.  Range 1 (all of a group are near one value) to the size of the
+    smallest group; more protects better.  A required m holds if this is m or more.
+
+    Parameters
+    ----------
+    groups
+        Labels (n,), or the quasi-identifiers of a released table; see `distinct_l`.
+    confidential
+        Numbers (n,), or several attributes: a table, or an array (n, d).  Each is
+        measured separately, and the worst counts.
+    epsilon
+        Largest difference of near values, 0 or more.  It counts as the decimal that it
+        is written as, and so do the values.
+    relative
+        Whether epsilon is a share of |x|.
+
+    Raises
+    ------
+    TableError, JobError
+        As `distinct_l`; values are not finite numbers; epsilon is not a number of 0 or
+        more; relative is not a truth value.
+
+    Source: Li, Tao and Xiao, Preservation of proximity privacy in publishing numerical
+    sensitive data, SIGMOD 2008.
+
+    Examples
+    --------
+    >>> epsilon_m([0, 0, 0, 1, 1], [10, 20, 21, 30, 50], 5)
+    1.5
+    """
+    if not isinstance(relative, bool | np.bool_):
+        raise JobError(
+            f"relative is {shown(relative)}.",
+            fix="pass True where epsilon is a share of the value, else False.",
+        )
+    labels, reach = labels_of(groups), epsilon_of(epsilon)
+    asked = [
+        Proximity(name, numbers, reach, 1, relative)
+        for name, numbers in numbers_of(confidential, len(labels))
+    ]
+    return min(each.check(labels).found for each in asked)
+
+
+class ProximitySettings(Section):
+    """The table of (epsilon, m)-anonymity.
+
+    Attributes
+    ----------
+    epsilon
+        Largest difference of near values of an attribute; or one for each attribute, by
+        its name.
+    m
+        At most 1/m of the records of a group are near one of its values.
+    relative
+        Whether epsilon is a share of the value.
+    """
+
+    epsilon: Epsilon
+    m: Annotated[StrictInt, BeforeValidator(to_int)] = Field(
+        ge=2, description="ask for a whole number of at least 2: m = 1 asks nothing."
+    )
+    relative: StrictBool = False
+
+
+class Settings(Section):
+    """The key of (epsilon, m)-anonymity: `aggopt.privacy.epsilon_m`."""
+
+    proximity: ProximitySettings | None = Field(
+        default=None, description="write a table: proximity = { epsilon = 5, m = 2 }."
+    )
+
+
+def _requirement(of: Attribute, asked: Settings) -> Requirement:
+    if asked.proximity is None:
+        raise ValueError("No proximity is asked for.")
+    how = asked.proximity
+    epsilon = of_attribute(how.epsilon, of.name, "proximity")
+    return Proximity(of.name, of.numbers(), epsilon, how.m, how.relative)
+
+
+METHOD = PrivacyModel(
+    name="proximity",
+    when="no confidential number is told nearly: few of a group lie near each other",
+    rank=40,
+    settings=Settings,
+    attributes=lambda asked: attributes_of(asked.proximity.epsilon),
+    requirement=_requirement,
+    template="""\
+# proximity = { epsilon = 5, m = 2 }  # of numbers: at most 1/m of a group lies within
+#                          epsilon of a value; relative = true: epsilon times the value
+""",
+)

@@ -1,0 +1,214 @@
+"""l-diversity: number and evenness of the confidential values of each group."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field, StrictInt
+
+from aggopt.core.section import Finite, Section, to_int
+from aggopt.core.types import F64, I64, Bool
+from aggopt.errors import InfeasibleInputError
+from aggopt.privacy._diversity import Counts, factor_of
+from aggopt.privacy.model import Attribute, PrivacyModel
+from aggopt.privacy.requirement import Check, Requirement
+
+CLOSE = 1e-9  # share of l by which an entropy must differ to be compared as a float
+
+
+@dataclass(frozen=True, eq=False)
+class Diversity(Requirement):
+    """Each group has l of the codes (n,): distinct, by their entropy, or recursively.
+
+    `c` belongs to the recursive kind.  If the codes are levels, `values` is their
+    number of distinct values.
+    """
+
+    model: ClassVar[str] = "l"
+
+    attribute: str
+    codes: I64 = field(repr=False)
+    least: int
+    kind: str = "distinct"
+    c: float | None = None
+    values: int | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.codes)
+
+    @property
+    def name(self) -> str:
+        """The kind of diversity, and the levels that it counts, if any."""
+        kind = self.kind + (" l" if self.c is None else f" ({self.c:g}, l)")
+        if self.values is None:
+            return kind
+        return f"{kind} of {many_levels(self._distinct)} of {self.values} values"
+
+    @property
+    def asked(self) -> float:
+        """The required l."""
+        return float(self.least)
+
+    def found(self, records: I64, starts: I64) -> F64:
+        """Return the l of each group, (groups,)."""
+        counts = self._counts(records, starts)
+        if self.kind == "recursive":
+            return counts.recursive(factor_of(self.c)).astype(float)
+        chosen = counts.entropy if self.kind == "entropy" else counts.distinct
+        return np.asarray(chosen, dtype=float)
+
+    def broken(self, records: I64, starts: I64) -> Bool:
+        """Whether each group has less than l, decided exactly."""
+        found = self.found(records, starts)
+        broken = np.asarray(found < self.least)
+        if self.kind != "entropy":
+            return broken
+        counts = self._counts(records, starts)
+        for g in np.flatnonzero(np.abs(found - self.least) < CLOSE * self.least):
+            broken[g] = not _reaches(counts, g, self.least)
+        return broken
+
+    def keeps(self, found: float) -> str:
+        """Return the l that these groups satisfy."""
+        return f"l of at most {int(found)}"
+
+    def ways(self, whole: Check) -> list[str]:
+        """Return feasible alternatives, including other kinds of diversity."""
+        possible = int(whole.found)
+        ways = [f"promise {whole.keeps}{'' if possible > 1 else ', that is none'}"]
+        if self._distinct > possible:
+            ways.append(
+                f'diversity = "distinct", of which l = {self._distinct} is the largest'
+            )
+        if self.kind == "recursive":
+            ways.append("a larger c")
+        if self.values is not None:
+            ways.append(
+                "other levels: equal values share one, and you may name where they "
+                "end, levels = [...]; or none, so that l counts distinct values"
+            )
+        return ways
+
+    def infeasible(self, k: int) -> InfeasibleInputError | None:
+        """Return why no groups are so diverse; None if one of all records is."""
+        whole = self.check(np.zeros(self.n, np.intp))
+        if whole.holds:
+            return None
+        return InfeasibleInputError(
+            f"l = {self.least} ({whole.promise}) cannot be kept of "
+            f"{self.attribute!r}: all {whole.worst} records together have "
+            f"{whole.found:.6g}, and not every group can have more.",
+            fix=f"{', or '.join([*self.ways(whole), 'drop the attribute, as '])}"
+            "identifier.",
+        )
+
+    @property
+    def _distinct(self) -> int:
+        return int(self.codes.max()) + 1
+
+    def _counts(self, records: I64, starts: I64) -> Counts:
+        sizes = np.diff(starts)
+        return Counts.of(np.repeat(np.arange(len(sizes)), sizes), self.codes[records])
+
+
+def many_levels(count: int) -> str:
+    """Return the number of levels in words."""
+    return f"{count} level{'s'[: count - 1]}"
+
+
+def _reaches(counts: Counts, g: np.integer[Any], least: int) -> bool:
+    """Whether a group's entropy is at least log l: s^s >= l^s prod_v c_v^c_v."""
+    of_group = counts.count[counts.starts[g] : counts.starts[g + 1]]
+    each = (of_group // np.gcd.reduce(of_group)).tolist()
+    size = sum(each)
+    return bool(size**size >= least**size * prod(c**c for c in each))
+
+
+class Settings(Section):
+    """The keys of l.
+
+    Attributes
+    ----------
+    l, diversity, c
+        Least diversity of each confidential attribute among records that share their
+        published values: `aggopt.privacy.distinct_l`, `entropy_l`, or, with its c,
+        `recursive_cl`.
+    """
+
+    l: Annotated[StrictInt | None, BeforeValidator(to_int)] = Field(  # noqa: E741
+        default=None,
+        ge=2,
+        description="ask for a whole number of at least 2: with l = 1 a group may "
+        "share one value.",
+    )
+    diversity: Literal["distinct", "entropy", "recursive"] = "distinct"
+    c: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        strict=True,
+        description="write a number above 0, such as c = 3.0.",
+    )
+
+
+class Treatment(Section):
+    """Values of one attribute that l counts.
+
+    Attributes
+    ----------
+    levels
+        Levels in place of the distinct values of numbers: a number of levels with
+        equally many records, or the values at which levels end.
+    """
+
+    levels: Annotated[
+        StrictInt | Annotated[tuple[Finite, ...], Field(min_length=1)] | None,
+        BeforeValidator(to_int),
+    ] = Field(
+        default=None,
+        description="ask for a whole number of levels, such as levels = 20, or name "
+        "where they end, lowest first: levels = [1000, 5000].",
+    )
+
+
+def _requirement(of: Attribute, asked: Settings) -> Requirement:
+    if asked.l is None:
+        raise ValueError("No l is asked for.")
+    codes, values = of.codes, None
+    if of.treatment.levels is not None:
+        codes, values = of.levels(), int(codes.max()) + 1
+    return Diversity(of.name, codes, asked.l, asked.diversity, asked.c, values)
+
+
+def _check(asked: Settings) -> None:
+    if (asked.diversity == "recursive") != (asked.c is not None):
+        raise ValueError('diversity = "recursive" and c go together')
+
+
+def _sense(asked: Settings, treatments: Sequence[Any]) -> str:
+    return f"in the sense of {asked.diversity} diversity"
+
+
+def _simple(asked: Settings, treatments: Sequence[Any]) -> bool:
+    return asked.diversity != "recursive"
+
+
+METHOD = PrivacyModel(
+    name="l",
+    when="no confidential value is certain, or nearly so, in a group",
+    rank=10,
+    settings=Settings,
+    treatment=Treatment,
+    requirement=_requirement,
+    check=_check,
+    sense=_sense,
+    simple=_simple,
+    template="""\
+# l = 3                  # different values, at least; they are audited, like k and t
+# diversity = "distinct" # or "entropy" (even frequencies), "recursive" (with c = 3.0)
+""",
+)

@@ -1,0 +1,200 @@
+"""A confidential attribute with an order, in bins, and exact earth mover's distances.
+
+    EMD(C) = sum_i |n cnt_C(i) - |C| below_i| / (n |C| (m - 1)),   i = 0..m-1,
+
+where bins 0..i contain `cnt_C(i)` records of group C and `below_i` of all n: the
+ordered distance of Li, Li and Venkatasubramanian (t-closeness, ICDE 2007), 0 to 1.
+"""
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cached_property
+from numbers import Real
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.columns.columns import columns, factorized, plain
+from aggopt.core.types import I64
+from aggopt.errors import JobError, TableError
+from aggopt.privacy._emd_of_parts import numerators
+from aggopt.privacy._ranked import ranked, unordered
+from aggopt.privacy.distance import Distance, require_exact
+from aggopt.privacy.distance import threshold as threshold
+
+Bins = Literal["distinct", "rank"]
+BINS = get_args(Bins)
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered(Distance):
+    """One confidential attribute of n records, in m bins that have an order.
+
+    Attributes
+    ----------
+    place : (n,)
+        Bin of each record, 0..m-1.
+    below : (m,)
+        Number of records in bins 0..j; the last is n.
+
+    For a table in parts, `place` has one entry for each present value, and `below`
+    counts all records.
+
+    Raises
+    ------
+    InfeasibleInputError
+        n * n * m exceeds what an int64 holds, so that nothing could be exact.
+    """
+
+    place: I64 = field(repr=False)
+    below: I64 = field(repr=False)
+
+    def __post_init__(self) -> None:
+        require_exact(self.n, self.m)
+
+    @classmethod
+    def of(cls, values: npt.ArrayLike, bins: str = "distinct") -> "Ordered":
+        """Return confidential numbers (n,) in bins.
+
+        "distinct": one bin per distinct value, which certifies t.  "rank": n bins,
+        records ordered by value and, among equals, by position, as experiments in
+        print count.
+
+        Raises
+        ------
+        TableError
+            Not one number per record; the message never gives a value.
+        JobError
+            `bins` is neither.
+
+        Examples
+        --------
+        >>> Ordered.of([30, 10, 10]).place
+        array([1, 0, 0])
+        >>> Ordered.of([30, 10, 10], "rank").place
+        array([2, 0, 1])
+        """
+        require_bins(bins)
+        numbers = _numbers(values)
+        if bins == "rank":
+            place = np.empty(len(numbers), np.int64)
+            place[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
+        else:
+            place = np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+        return cls(place, np.cumsum(np.bincount(place), dtype=np.int64))
+
+    @classmethod
+    def read(cls, values: Any, bins: str = "distinct") -> "Ordered":
+        """Return confidential numbers (n,), however they are passed, in bins.
+
+        Raises
+        ------
+        TableError
+            Values are missing, not numbers, or not in one column.
+        JobError
+            As `of`.
+        """
+        require_bins(bins)
+        found = list(columns(values, "The confidential attribute"))
+        if len(found) != 1:
+            raise TableError(
+                f"The confidential attribute has {len(found)} columns.",
+                fix="pass one value per record, shape (n,).",
+            )
+        return cls.of(_ranked(found[0][1]), bins)
+
+    @property
+    def n(self) -> int:
+        """Number of records of the table."""
+        return int(self.below[-1])
+
+    @property
+    def m(self) -> int:
+        """Number of bins; with one, every EMD is 0."""
+        return len(self.below)
+
+    @property
+    def unit(self) -> int:
+        """Return n (m - 1)."""
+        return self.n * (self.m - 1)
+
+    @cached_property
+    def sums(self) -> I64:
+        """Sum of `below` over the bins before j, (m + 1,)."""
+        return np.concatenate(([0], np.cumsum(self.below, dtype=np.int64)))
+
+    @cached_property
+    def first(self) -> I64:
+        """First bin whose `below` exceeds v, or m, for v = 0..n."""
+        values = np.arange(self.n + 1)
+        return np.searchsorted(self.below, values, side="right").astype(np.int64)
+
+    def runs(self, places: I64, starts: I64) -> I64:
+        """Return the numerator of each places[starts[g]:starts[g + 1]], ascending."""
+        if self.n > len(self.place):  # `first` is as long as a table may be large
+            return numerators(places, starts, self.below, self.sums)
+        from aggopt.privacy import emd_kernels as _emd_kernels
+
+        out = np.empty(len(starts) - 1, np.int64)
+        _emd_kernels.numerators(places, starts, self.n, self.sums, self.first, out)
+        return out
+
+    def profile(self, counts: I64) -> I64:
+        """Return the number of counted records in bins 0..j, (m,)."""
+        return np.cumsum(counts)
+
+    def counted(self, counts: I64) -> "Ordered":
+        """Return the attribute in a table with `counts` records of each value."""
+        below = np.cumsum(np.bincount(self.place, counts)).astype(np.int64)
+        return replace(self, below=below)
+
+
+def require_bins(bins: object) -> None:
+    """Refuse bins that are not a name in `BINS`."""
+    if not isinstance(bins, str) or bins not in BINS:
+        seen = repr(bins) if isinstance(bins, str) else type(bins).__name__
+        raise JobError(
+            f"bins is {seen}, and none of {', '.join(map(repr, BINS))}.",
+            fix='write bins = "distinct" to certify t, or "rank" to count as '
+            "experiments in print do.",
+        )
+
+
+def _ranked(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return entries (n,) that are all there and numbers, objects as their ranks."""
+    codes, _ = factorized(entries)
+    missing = int((codes < 0).sum())
+    if missing:
+        raise TableError(
+            f"{missing} confidential values are missing.",
+            fix="remove those records or fill the values first.",
+        )
+    distinct = plain(entries[np.unique(codes, return_index=True)[1]])
+    words = sum(not isinstance(value, Real | Decimal) for value in distinct)
+    if words:
+        raise TableError(
+            f"{words} of {len(distinct)} distinct confidential values are no numbers.",
+            fix="recode them as numbers in the order in which they are close: ranks, "
+            "0 for the lowest; a date as days since a day.  A job orders them itself, "
+            "and knows other distances.",
+        )
+    return ranked(distinct)[codes] if entries.dtype == object else entries
+
+
+def _numbers(values: npt.ArrayLike) -> npt.NDArray[np.generic]:
+    array = np.asarray(values)
+    if array.ndim != 1 or not array.size:
+        raise TableError(
+            f"The confidential attribute has shape {array.shape}.",
+            fix="pass one value per record, shape (n,).",
+        )
+    if array.dtype.kind not in "biuf":
+        raise unordered(f"The confidential attribute has entries of type {array.dtype}")
+    missing = int((~np.isfinite(array)).sum())
+    if missing:
+        raise TableError(
+            f"The confidential attribute has {missing} missing or infinite entries.",
+            fix="remove those records or fill the entries first.",
+        )
+    return array

@@ -1,0 +1,173 @@
+"""The choice that was made: what other k would lose, and how many could be linked."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from aggopt.core.standardise import Scale
+from aggopt.core.types import F64, Labels
+from aggopt.data.table import Table
+from aggopt.measure import linkage
+from aggopt.release.audit.counts import combine_codes, encode_entries
+from aggopt.release.report.charts.scatter import Point, scatter
+from aggopt.release.report.facts import Facts
+from aggopt.release.report.number_format import as_share, share
+from aggopt.release.report.parts import DataTable, Figure
+
+TRIED = (3, 5, 10, 20)
+MOST = 400_000  # records times coordinates: MDAV takes about a second for all k
+LINKED = 1000  # records that are linked one to one in a tenth of a second
+PLAIN = "group means, MDAV"
+OWN = "this release"
+
+
+@dataclass(frozen=True)
+class OtherK:
+    """What the section on the choice shows.
+
+    Attributes
+    ----------
+    map
+        Risk against loss over k; None where no other k was tried.
+    says
+        What another k would cost, in a sentence; or why that is not known.
+    """
+
+    map: Figure | None
+    says: str
+
+
+@dataclass(frozen=True)
+class _Tried:
+    k: int
+    loss: float
+    linked: float | None
+    limit: float
+
+    @property
+    def risk(self) -> float:
+        return self.limit if self.linked is None else self.linked
+
+
+def choice(facts: Facts) -> OtherK:
+    """Return where a release stands among others that could have been made.
+
+    Others are means of MDAV's groups, within strata if there are any: quick to make,
+    and no better than what a search finds.  Their figures are those that the release
+    has, of values that could be published.
+    """
+    k, found = facts.audit.k, facts.measures
+    why = _why_not(facts)
+    if why is not None or found is None:
+        return OtherK(None, f"{why} To see what other k cost, run aggopt choose.")
+    tried = list(_tried(facts))
+    if len(tried) < 2:
+        return OtherK(None, "There are too few records for groups of another size.")
+    here = _Tried(k, as_share(found["il"]), as_share(found["linkage"]), 1.0)
+    if tried[0].linked is None:
+        here = _Tried(k, here.loss, None, found["linkage_limit"])
+    return OtherK(_figure(tried, here), _says(tried, k))
+
+
+def _why_not(facts: Facts) -> str | None:
+    if facts.original is None or facts.measures is None:
+        return "Without the originals, or where nothing varies, nothing is compared."
+    if facts.job.roles.unit:
+        return "Where k counts units, no other k is tried here."
+    if facts.original.domains:  # a mean of coordinates is no category
+        return "Where categories are published, no other k is tried here."
+    if facts.job.roles.weight:
+        return "Where records have sampling weights, no other k is tried here."
+    if facts.audit.scope == "blocks" and len(facts.groups) > 1:
+        return "Where attributes are grouped in blocks, no other k is tried here."
+    size = facts.original.frame.shape[0] * len(facts.names)
+    return f"For {size:,} values no other k is tried here." if size > MOST else None
+
+
+def _tried(facts: Facts) -> Iterator[_Tried]:
+    from aggopt.partition import mdav
+
+    X, strata = _coordinates(facts)
+    total = ((X - X.mean(axis=0)) ** 2).sum()
+    stratum = np.empty(len(X), np.intp)
+    for number, rows in enumerate(strata):
+        stratum[rows] = number
+    for k in sorted({*TRIED, facts.audit.k}):
+        if total == 0 or min(map(len, strata)) < k or len(X) < 2 * k:
+            continue
+        Y, groups = np.empty_like(X), 0
+        for rows in strata:
+            labels = mdav(X[rows], k, scale="none").labels
+            sizes = np.bincount(labels)
+            sums = np.array([np.bincount(labels, x) for x in X[rows].T]).T
+            Y[rows], groups = (sums / sizes[:, None])[labels], groups + len(sizes)
+        loss = as_share(float(((X - Y) ** 2).sum() / total))
+        linked = None
+        if len(X) <= LINKED:
+            linked = as_share(linkage(X, Y, known=stratum).share)
+        yield _Tried(k, loss, linked, groups / len(X))
+
+
+def _coordinates(facts: Facts) -> tuple[F64, list[Labels]]:
+    """Return the z-scores of complete records, and their rows by stratum."""
+    table = cast(Table, facts.original)  # as of any report with this part
+    plain = table.matrix()
+    there = ~np.isnan(plain).any(axis=1)
+    X = Scale.of(plain[there]).standardise(plain[there])
+    names = facts.job.roles.stratum
+    rows = np.flatnonzero(there)
+    if not names:
+        return X, [np.arange(len(rows))]
+    frame = facts.released.frame  # has strata as they are published
+    labels = combine_codes(encode_entries(frame[name]) for name in names)[rows]
+    ends = np.cumsum(np.bincount(labels))[:-1]
+    parts = np.split(np.argsort(labels, kind="stable"), ends)
+    return X, [part for part in parts if len(part)]
+
+
+def _figure(tried: list[_Tried], here: _Tried) -> Figure:
+    risk = "at most linked" if here.linked is None else "linked one to one"
+    points = [
+        Point(PLAIN, f"k = {t.k}", t.loss, t.risk, _said(PLAIN, t, risk), f"#k-{t.k}")
+        for t in tried
+    ]
+    own = Point(OWN, "", here.loss, here.risk, _said(OWN, here, risk), "#k-own")
+    head = ["values", "k", "information lost", risk, "limit"]
+    rows = [[PLAIN, t.k, share(t.loss), share(t.risk), share(t.limit)] for t in tried]
+    limit = "" if here.linked is not None else share(here.limit)
+    rows.append([OWN, here.k, share(here.loss), share(here.risk), limit])
+    ids = [*(f"k-{t.k}" for t in tried), "k-own"]
+    caption = f"Share of records {risk}, against information lost"
+    table = DataTable(caption, head, rows, (1, 2, 3, 4), ids)
+    chart = scatter(
+        [*points, own],
+        title=caption,
+        x="information lost (IL)",
+        y=risk,
+        chosen=len(points),
+    )
+    return Figure(chart, caption, table)
+
+
+def _said(what: str, of: _Tried, risk: str) -> str:
+    return f"{what}, k = {of.k}: {share(of.loss)} lost, {share(of.risk)} {risk}"
+
+
+def _says(tried: list[_Tried], k: int) -> str:
+    """Say what each other k would cost, beside the same method for this k."""
+    by_k = {t.k: t for t in tried}
+    if k not in by_k:
+        return "The points show what other k would cost."
+    own = by_k[k]
+    costs = [
+        f"k = {t.k} would lose {share(t.loss)}, with at most {share(t.limit)} linked"
+        for t in tried
+        if t.k != k
+    ]
+    return (
+        f"With plain group means, k = {k} loses {share(own.loss)} of the information, "
+        f"and no linkage finds more than {share(own.limit)} of the records; "
+        f"{'; '.join(costs)}."
+    )

@@ -1,0 +1,65 @@
+"""Numbers as people read them, and no finer than a page may show them."""
+
+from math import ceil
+
+from aggopt.measure.rounded_figures import in_words, percent
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def share(part: float) -> str:
+    """Return a fraction as a whole percentage; 0 % and 100 % are exactly none and all.
+
+    Examples
+    --------
+    >>> share(0.187), share(0.004), share(0.996), share(1.0)
+    ('19 %', '< 1 %', '> 99 %', '100 %')
+    """
+    return in_words(percent(part)).replace("-", MINUS)
+
+
+def at_most(part: float) -> str:
+    """Return an upper bound on a fraction as a whole percentage, rounded up.
+
+    Examples
+    --------
+    >>> at_most(0.361), at_most(0.36), at_most(0.0)
+    ('37 %', '36 %', '0 %')
+    """
+    rounding = 1e-9  # 100 * 0.36 may be a little more than 36
+    return f"{ceil(100 * part - rounding)} %"
+
+
+def as_share(part: float) -> float:
+    """Return a fraction in whole hundredths: all that a public page knows of it.
+
+    >>> as_share(0.1234)
+    0.12
+    """
+    return percent(part) / 100
+
+
+def figure(number: float | None, digits: int = 3) -> str:
+    """Return a number to three significant digits, or as many as are asked for.
+
+    Examples
+    --------
+    >>> figure(48.518), figure(123456.0), figure(0.00123456), figure(None)
+    ('48.5', '123000', '0.00123', 'none')
+    """
+    if number is None:
+        return "none"
+    rounded = float(f"{number:.{digits - 1}e}")
+    plain = f"{rounded:.15g}" if 1e-4 <= abs(rounded) < 1e9 or not rounded else ""
+    return (plain or f"{rounded:.{digits - 1}e}").replace("-", MINUS)
+
+
+def whole(number: float) -> str:
+    """Return the nearest whole number.
+
+    Examples
+    --------
+    >>> whole(2.6), whole(-0.2)
+    ('3', '0')
+    """
+    return f"{round(number)}".replace("-", MINUS)

@@ -1,0 +1,103 @@
+"""What the office alone may see of a release: points, worst records, notes, seeds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from aggopt.core.standardise import Scale
+from aggopt.release.report.charts import svg
+from aggopt.release.report.column import ReportedColumn
+from aggopt.release.report.facts import Facts, Private
+from aggopt.release.report.number_format import figure
+from aggopt.release.report.parts import DataTable, Figure
+
+PANELS, POINTS, WORST = 12, 300, 20
+SIDE, EDGE = 330, 34
+
+
+@dataclass(frozen=True)
+class Office:
+    """What the section for the office shows.
+
+    Attributes
+    ----------
+    points
+        Released against original values of each number, some of the records.
+    worst
+        The records whose published values are nearest to their own.
+    notes, made
+        Those of the release, and how it was made.
+    """
+
+    points: tuple[Figure, ...]
+    worst: DataTable | None
+    notes: tuple[str, ...]
+    made: DataTable
+
+
+def office(facts: Facts, private: Private) -> Office:
+    """Return what the office alone may see."""
+    columns = list(facts.columns.values())
+    made = [[name, said] for name, said in private.made.items()]
+    return Office(
+        points=tuple(_points(columns[:PANELS])),
+        worst=_worst(columns, facts, private),
+        notes=private.notes,
+        made=DataTable("How the release was made", ["what", "as it was"], made),
+    )
+
+
+def _points(columns: list[ReportedColumn]) -> Iterator[Figure]:
+    for column in columns:
+        both = column.both
+        if both is None or not both[0].size:
+            continue
+        every = -(-len(both[0]) // POINTS)
+        before, after = (side[::every] for side in both)
+        low = float(min(before.min(), after.min()))
+        high = float(max(before.max(), after.max()))
+        pairs = list(zip(before.tolist(), after.tolist(), strict=True))
+        says = f"{column.name}: released (up) against original (right)"
+        rows = [[figure(a, 6), figure(b, 6)] for a, b in pairs[:WORST]]
+        table = DataTable(says, ["original", "released"], rows, (1,))
+        yield Figure(_panel(says, pairs, low, high), says, table)
+
+
+def _panel(
+    label: str, pairs: list[tuple[float, float]], low: float, high: float
+) -> Markup:
+    width = high - low or 1.0
+
+    def at(value: float) -> float:
+        return EDGE + (SIDE - 2 * EDGE) * (value - low) / width
+
+    ends = at(low), at(high)
+    body = [svg.line(ends[0], SIDE - ends[0], ends[1], SIDE - ends[1], "grid")]
+    body += [svg.circle(at(a), SIDE - at(b), 3, "each") for a, b in pairs]
+    return svg.canvas(SIDE, SIDE, label, body)
+
+
+def _worst(
+    columns: list[ReportedColumn], facts: Facts, private: Private
+) -> DataTable | None:
+    """Return the records that moved least, by their row in the input."""
+    sides = [(column.before, column.after) for column in columns]
+    before = [own for own, _ in sides if own is not None]
+    if not before:
+        return None
+    X, Y = np.array(before).T, np.array([after for _, after in sides]).T
+    scale = Scale.of(X)
+    away = np.sqrt(
+        np.nansum((scale.standardise(X) - scale.standardise(Y)) ** 2, axis=1)
+    )
+    rows = np.argsort(away, kind="stable")[:WORST]
+    number = rows if private.rows is None else private.rows[rows]
+    size = facts.sizes[facts.labels]
+    cells = [
+        [f"row {n + 1}", figure(float(away[row])), int(size[row])]
+        for n, row in zip(number.tolist(), rows.tolist(), strict=True)
+    ]
+    head = ["record of the input", "moved by, in sd", "records that share it"]
+    return DataTable("Records that moved least", head, cells, (1, 2))

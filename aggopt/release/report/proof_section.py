@@ -1,0 +1,102 @@
+"""What is proven of a release, and what is not, said plainly."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aggopt.release.report.facts import Facts
+from aggopt.release.report.number_format import MINUS, at_most, figure
+from aggopt.release.report.parts import DataTable
+from aggopt.solvers import Certificate, Status
+from aggopt.solvers.certificate import PROVEN
+
+SHOWN = 20
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the section on proofs shows.
+
+    Attributes
+    ----------
+    groups
+        What is known of the groups, in sentences.
+    values, more
+        Certificates of published values: those seen, and those folded.
+    """
+
+    groups: tuple[str, ...]
+    values: DataTable
+    more: DataTable | None
+
+
+def proof(facts: Facts) -> Proof:
+    """Return what certificates say."""
+    several = len(facts.groups) > 1
+    groups = [
+        f"{f'Groups of {name}' if several else 'The groups'}: "
+        f"{_of_groups(found, few=facts.few)}"
+        for name, found in facts.groups.items()
+    ]
+    rows = [
+        _row(name, found, few=facts.few) for name, found in facts.certificates.items()
+    ]
+    more = _table(rows[SHOWN:]) if rows[SHOWN:] else None
+    return Proof(tuple(groups), _table(rows[:SHOWN]), more)
+
+
+def is_proven(found: Certificate) -> bool:
+    """Whether no point is better, but for the tolerance of optimality."""
+    return found.gap is not None and found.gap <= PROVEN
+
+
+def worst_gap(certificates: Mapping[str, Certificate]) -> float | None:
+    """Return the largest gap; None where something has no bound, or is not solved."""
+    gaps = [found.gap for found in certificates.values()]
+    if not gaps or None in gaps:
+        return None
+    return max(gap for gap in gaps if gap is not None)
+
+
+def tenths(number: float) -> str:
+    """Return a small number as a power of ten, 0 as it is.
+
+    >>> tenths(0.0), tenths(0.05), len(tenths(3.2e-14))
+    ('0', '0.05', 9)
+    """
+    if number == 0 or abs(number) >= 1e-3:
+        return figure(number, 2)
+    mantissa, _, power = f"{number:.0e}".partition("e")
+    return f"{mantissa} · 10{str(int(power)).translate(RAISED)}".replace("-", MINUS)
+
+
+def _of_groups(found: Certificate, *, few: bool) -> str:
+    said = "proven best: no partition has less squared error."
+    if is_proven(found):
+        return said
+    said = f"found by {found.solver}, not proven best"
+    if found.bound is None or found.gap is None:
+        return f"{said}; no bound is known."
+    if found.objective > 0 and not few:
+        less = max(found.objective - found.bound, 0.0) / found.objective
+        return f"{said}. At most {at_most(less)} of their squared error could be saved."
+    return f"{said}."
+
+
+def _row(name: str, found: Certificate, *, few: bool) -> list[str]:
+    """Return a row; sums over fewer than ten originals are not in it."""
+    claimed = "; a bound is claimed, not proven" if found.claimed else ""
+    ended = "optimal" if found.status is Status.OPTIMAL else found.status.value
+    return [
+        name,
+        "proven best" if is_proven(found) else f"{ended}, not proven best{claimed}",
+        "" if few else figure(found.objective),
+        "" if few else figure(found.bound),
+        "none" if found.gap is None else tenths(found.gap),
+        tenths(found.violation),
+    ]
+
+
+def _table(rows: list[list[str]]) -> DataTable:
+    head = ["attribute", "ended", "objective", "bound", "gap", "constraints missed by"]
+    return DataTable("Certificates of published values", head, rows, (2, 3, 4, 5))

@@ -1,0 +1,154 @@
+"""How a release was made, as far as the public may know, and how to use it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from aggopt.core.plural import plural
+from aggopt.job import Job
+from aggopt.measure.rounded_figures import FEW
+from aggopt.release.report.facts import Facts
+
+PUBLIC = (
+    *("roles", "attributes", "missing", "privacy", "strata", "weights"),
+    *("partition", "aggregation"),
+)
+HIDDEN = (
+    "seed",
+    "identifier",
+    "unit",
+    "wish",
+    "drop",
+    "keep_groups",
+    "earlier",
+    "person",
+    "log",
+    "order",  # levels of categories, and their trees, may name some that are not there
+    "tree",
+)
+
+WEIGHTED = (
+    "what is kept, lost and proven is by the sampling weights, and so are means, "
+    "standard deviations and totals where the heading says so; distributions, how far "
+    "values moved, correlations and the regression count each record once."
+)
+UNCHANGED = (
+    "of masked numbers, as in the originals but for rounding; other figures within the "
+    "changes shown above."
+)
+MEANS = "of masked numbers, as in the originals but for rounding."
+EMPTY = (
+    "They were missing in the originals, or are suppressed, where fewer than k would "
+    "have shared what is missing: means, and what is kept, are of the values that are "
+    "there."
+)
+COMPLETE = " Attacks and losses are of the records without any missing."
+FILLED = (
+    "They were missing in the originals, and have what their group publishes: means, "
+    "variances and relations of these columns are not those of observed values."
+)
+SMALLER = (
+    "variances of masked numbers: they are smaller than in the originals, by the "
+    "information lost."
+)
+MERGED = (
+    "small strata were merged, so that records of a small stratum may be published "
+    "under another; no group straddles the strata of the file."
+)
+SUBSETS = (
+    "quantiles and extremes; relations within small subsets, which groups may "
+    "straddle; whole numbers and codes, which may have become fractions."
+)
+DISTINCT = (
+    "count distinct values, look for outliers, or treat equal records as duplicates: "
+    "they are the groups."
+)
+ERRORS = (
+    "trust standard errors that are computed as if the values were observed: they "
+    "ignore the masking."
+)
+
+
+def job_text(job: Job) -> str:
+    """Return what a job asks for, without seeds, paths and what was dropped."""
+    import tomlkit
+
+    sections = job.model_dump(mode="json", by_alias=True, exclude_none=True)
+    sections["attributes"] = {
+        name: section
+        for name, section in sections.get("attributes", {}).items()
+        if name in job.released_roles.published
+    }
+    shown = {name: _shown(sections[name]) for name in PUBLIC if name in sections}
+    return tomlkit.dumps({n: s for n, s in shown.items() if s}).strip()
+
+
+def _shown(section: Any) -> Any:
+    """Return a section without what tells more than how, and without what is empty."""
+    if isinstance(section, dict):
+        made = {k: _shown(v) for k, v in section.items() if k not in HIDDEN}
+        return {k: v for k, v in made.items() if v not in ({}, [], "")}
+    if isinstance(section, list):
+        return [_shown(entry) for entry in section]
+    if isinstance(section, str) and ".py:" in section:  # code of the user's
+        return section.replace("\\", "/").rpartition("/")[2]
+    return section
+
+
+def advice(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield what to do with a release: one word, and what it is about."""
+    if facts.columns:
+        weighted = "weighted " if facts.job.roles.weight else ""
+        yield from _of_moments(facts, weighted)
+    yield from _of_missing(facts)
+    yield "With care:", SUBSETS
+    if any(name not in facts.columns for name in facts.names):
+        yield "With care:", "rare categories, which their group may have replaced."
+    if facts.audit.strata:
+        strata = ", ".join(facts.audit.strata)
+        if facts.job.strata.small == "merge":
+            yield "With care:", f"comparisons between strata ({strata}): {MERGED}"
+        else:
+            said = f"comparisons between strata ({strata}): no group straddles them."
+            yield "Safe:", said
+    if facts.job.roles.weight:
+        yield "By weight:", WEIGHTED
+    yield "Do not:", DISTINCT
+    yield "Do not:", ERRORS
+
+
+def _of_missing(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield what empty entries, or filled ones, are."""
+    yield from _of_filled(facts)
+    holes = facts.audit.missing
+    if holes is not None and holes.cells:
+        measured = COMPLETE if facts.measures else ""
+        many_are = plural(holes.cells, "value")
+        yield "Missing:", f"{many_are} of quasi-identifiers. {EMPTY}{measured}"
+
+
+def _of_filled(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield which columns have values that were filled in, and how many."""
+    if facts.filled:
+        counts = ", ".join(f"{n} {public_count(c)}" for n, c in facts.filled.items())
+        yield "Filled:", f"values were filled in: {counts}. {FILLED}"
+
+
+def public_count(filled: int) -> str:
+    """Return a count of originals; of fewer than ten no more than that."""
+    return f"{filled:,}" if filled >= FEW else f"fewer than {FEW}"
+
+
+def _of_moments(facts: Facts, weighted: str) -> Iterator[tuple[str, str]]:
+    """Yield what may be done with means and variances, of which some are kept."""
+    keeps, moved = facts.job.aggregation.keeps, {*facts.filled, *facts.suppressed}
+    names = [name for name in facts.columns if name in moved]
+    if len(names) == len(facts.columns):
+        return
+    but = f" Not of {', '.join(names)}: see below." if names else ""
+    if "variance" in keeps:
+        three = "means, variances and covariances"
+        kept = three if "covariance" in keeps else "means and variances"
+        yield "Safe:", f"{weighted}{kept} {UNCHANGED}{but}"
+    elif "mean" in keeps:
+        yield "Safe:", f"{weighted}means {MEANS}{but}"
+        yield "Biased:", SMALLER

@@ -1,0 +1,160 @@
+"""Relations between attributes, before and after: correlations and a regression."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggopt.core.types import F64
+from aggopt.measure.rounded_figures import FEW, rounded
+from aggopt.measure.rounded_figures import correlations as rounded_correlations
+from aggopt.release.report.charts import intervals, squares
+from aggopt.release.report.charts.intervals import Interval
+from aggopt.release.report.number_format import MINUS, as_share, figure, share
+from aggopt.release.report.parts import DataTable, Figure
+
+MOST = 12  # attributes that are related with each other
+NAMED = 6  # attributes that name their columns: more have numbers
+NORMAL = 1.96  # standard errors of half a 95 % interval
+TENTHS = 1  # decimals of standard errors
+CORRELATIONS = "Correlations of the originals"
+
+
+@dataclass(frozen=True, eq=False)
+class Related:
+    """Attributes by name, before and after, without missing values: (n,) each."""
+
+    before: dict[str, F64]
+    after: dict[str, F64]
+
+    @classmethod
+    def of(cls, before: dict[str, F64], after: dict[str, F64]) -> "Related":
+        """Return the first MOST attributes that vary, of records that miss nothing."""
+        names = list(before)[:MOST]
+        every = np.array([side[n] for side in (before, after) for n in names])
+        there = ~np.isnan(every).any(axis=0) if names else np.array([], dtype=bool)
+        sides = [{n: side[n][there] for n in names} for side in (before, after)]
+        kept = [n for n in names if all(_varies(side[n]) for side in sides)]
+        return cls(*({n: side[n] for n in kept} for side in sides))
+
+    @property
+    def names(self) -> list[str]:
+        """Which attributes they are."""
+        return list(self.before)
+
+    @property
+    def n(self) -> int:
+        """How many records miss nothing."""
+        return len(next(iter(self.before.values()), ()))
+
+
+def _varies(values: F64) -> bool:
+    return len(values) > 0 and bool(values.min() < values.max())
+
+
+def correlations(pair: Related) -> tuple[Figure, Figure] | None:
+    """Return the correlations of the originals, and by how much they changed."""
+    names = pair.names
+    if len(names) < 2 or pair.n < FEW:
+        return None
+    before, after = (
+        rounded_correlations(np.array(list(side.values())).T).tolist()
+        for side in (pair.before, pair.after)
+    )
+    change = [
+        [round(b - a, 2) + 0.0 for a, b in zip(*rows, strict=True)]
+        for rows in zip(before, after, strict=True)
+    ]
+    largest = max(abs(v) for row in change for v in row)
+    first = squares.square(CORRELATIONS, names, before, _two)
+    strongest = max(largest, 0.25)
+    second = squares.square("Changes", names, change, _signed, strongest=strongest)
+    said = f"Released less original; the largest change is {largest:.2f}"
+    return (
+        Figure(first, CORRELATIONS, _square(CORRELATIONS, names, before, _two)),
+        Figure(second, said, _square(said, names, change, _signed)),
+    )
+
+
+def _two(value: float) -> str:
+    return f"{value:.2f}".replace("-", MINUS)
+
+
+def _signed(value: float) -> str:
+    return "0" if value == 0 else f"{value:+.2f}".replace("-", MINUS)
+
+
+def _square(
+    caption: str,
+    names: list[str],
+    values: list[list[float]],
+    says: Callable[[float], str],
+) -> DataTable:
+    many = len(names) > NAMED
+    rows = [
+        [
+            f"{i + 1} {name}" if many else name,
+            *("" if i == j else says(v) for j, v in enumerate(row)),
+        ]
+        for i, (name, row) in enumerate(zip(names, values, strict=True))
+    ]
+    head = map(str, range(1, len(names) + 1)) if many else names
+    return DataTable(caption, ["attribute", *head], rows, range(1, len(names) + 1))
+
+
+def regression(outcome: str, y: F64, pair: Related) -> Figure | None:
+    """Return the least squares of a published number on masked ones, before and after.
+
+    None where they cannot be told apart, or records are few.
+    """
+    one, other = (_least_squares(y, side) for side in (pair.before, pair.after))
+    if one is None or other is None:
+        return None
+    (old, error), (new, spread) = one, other
+    rows, cells = [], []
+    for name, b, s, c, u in zip(pair.names, old, error, new, spread, strict=True):
+        ends = (c - NORMAL * u - b) / s, (c + NORMAL * u - b) / s
+        common = min(NORMAL, ends[1]) - max(-NORMAL, ends[0])
+        overlap = common / (2 * NORMAL) / 2 + common / (ends[1] - ends[0]) / 2
+        at = tuple(round(v, TENTHS) for v in ((c - b) / s, *ends))
+        own = (0.0, -NORMAL, NORMAL)
+        rows.append(Interval(name, own, (at[0], at[1], at[2]), as_share(overlap)))
+        moments = (figure(rounded(v)) for v in (b, s, c, u))
+        cells.append([name, *moments, share(max(as_share(overlap), 0.0))])
+    same = sum((old > 0) == (new > 0))
+    said = (
+        f"{outcome} on {', '.join(pair.names)}, least squares, 95 % intervals. "
+        f"{same} of {len(rows)} coefficients keep their sign."
+    )
+    head = ["attribute", "original", "its error", "released", "its error", "overlap"]
+    table = DataTable(f"Regression of {outcome}", head, cells, range(1, 6))
+    return Figure(intervals.intervals(f"Regression of {outcome}", rows), said, table)
+
+
+def _least_squares(y: F64, of: dict[str, F64]) -> tuple[F64, F64] | None:
+    """Return coefficients and standard errors (p,), without the constant's."""
+    n, p = len(y), len(of) + 1
+    if not of or n < p + FEW:
+        return None
+    X = np.column_stack([np.ones(n), *of.values()])
+    spread = X.std(axis=0)
+    spread[0] = 1.0
+    Z = X / spread
+    if np.linalg.matrix_rank(Z) < p:
+        return None
+    found = np.linalg.lstsq(Z, y, rcond=None)[0]
+    rest = y - Z @ found
+    variance = rest @ rest / (n - p) * np.diag(np.linalg.inv(Z.T @ Z))
+    if not variance[1:].all():
+        return None
+    return (found / spread)[1:], (np.sqrt(variance) / spread)[1:]
+
+
+def first_related(
+    outcomes: dict[str, F64], names: Sequence[str]
+) -> tuple[str, F64] | None:
+    """Return the first confidential number that varies and is nowhere missing."""
+    for name, values in outcomes.items():
+        if names and not np.isnan(values).any() and _varies(values):
+            return name, values
+    return None

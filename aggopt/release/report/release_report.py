@@ -1,0 +1,148 @@
+"""The report of a release that is in memory."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from aggopt.core.not_pickled import NotPickled
+from aggopt.core.types import Bool
+from aggopt.data.table import Table
+from aggopt.job import Job
+from aggopt.measure import Assessment
+from aggopt.partition.shared.result import Block
+from aggopt.release.audit.audit import Audit
+from aggopt.release.block_names import partition_certificates
+from aggopt.release.files.output_paths import require_html
+from aggopt.release.files.staging import Staging, check_places
+from aggopt.release.manifest import Source, list_versions
+from aggopt.release.report.facts import Facts, Private
+from aggopt.release.report.html import report_html
+from aggopt.solvers import Certificate
+
+
+class Released(Protocol):
+    """What a report asks of a `Release`, which stands above this folder."""
+
+    @property
+    def masked(self) -> Table: ...  # noqa: D102
+    @property
+    def original(self) -> NotPickled[Table]: ...  # noqa: D102
+    @property
+    def job(self) -> Job: ...  # noqa: D102
+    @property
+    def audit(self) -> Audit: ...  # noqa: D102
+    @property
+    def measures(self) -> Assessment | None: ...  # noqa: D102
+    @property
+    def certificates(self) -> dict[str, Certificate]: ...  # noqa: D102
+    @property
+    def blocks(self) -> tuple[Block, ...]: ...  # noqa: D102
+    @property
+    def notes(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def source(self) -> Source: ...  # noqa: D102
+    @property
+    def kept(self) -> Bool | None: ...  # noqa: D102
+
+
+def facts_of(
+    release: Released,
+    title: str,
+    *,
+    counted: Audit | None = None,
+    sha256: str | None = None,
+    private: bool = False,
+) -> Facts:
+    """Return what a report says of a release.
+
+    `counted` is the audit of the file of that `sha256`, in place of that of the values
+    in memory.
+    """
+    found, same, holes = (
+        release.measures,
+        release.audit.unchanged,
+        release.audit.missing,
+    )
+    return Facts(
+        title=title,
+        released=release.masked,
+        original=release.original.value,
+        job=release.job,
+        audit=release.audit if counted is None else counted,
+        measures=None if found is None else found.to_dict(),
+        certificates=release.certificates,
+        groups=partition_certificates(release.blocks, release.job),
+        made=(
+            datetime.now(UTC).date().isoformat(),
+            list_versions(["aggopt"])["aggopt"],
+        ),
+        sha256=sha256,
+        unchanged=None if same is None else same.records,
+        filled={} if holes is None else holes.imputed_in,
+        suppressed={} if holes is None else holes.suppressed_in,
+        rare={name: each.categories for name, each in release.audit.rare.items()},
+        private=_private(release) if private else None,
+    )
+
+
+def _private(release: Released) -> Private:
+    source, seed = release.source, release.job.output.seed
+    kept = release.kept
+    made = {
+        "file that was masked": source.file or "none: a table in memory",
+        "its SHA-256": source.sha256 or "none",
+        "seed of the order": "drawn" if seed is None else str(seed),
+    }
+    rows = None if kept is None else np.flatnonzero(kept)
+    return Private(release.notes, made, rows)
+
+
+def write_report(
+    release: Released,
+    path: str | Path,
+    *,
+    private: bool = False,
+    title: str | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write the report of a release; see `Release.report`."""
+    require_place(Path(path), overwrite=overwrite)
+    facts = facts_of(release, title or "Release", private=private)
+    return written(facts, Path(path), overwrite=overwrite)
+
+
+def require_place(to: Path, *, overwrite: bool) -> None:
+    """Refuse early where a report could not be written.
+
+    Raises
+    ------
+    TableError
+        It is no name of a page, is taken, or in a folder that is not there.
+    """
+    require_html(to)
+    check_places(to, overwrite=overwrite)
+
+
+def write_aside(
+    staging: Staging,
+    page: Path,
+    release: Released,
+    title: str,
+    counted: Audit,
+    sha256: str,
+) -> None:
+    """Write the public report of a release that is being written to a file."""
+    text = report_html(facts_of(release, title, counted=counted, sha256=sha256))
+    staging.write(page, lambda aside: aside.write_text(text, encoding="utf-8"))
+
+
+def written(facts: Facts, to: Path, *, overwrite: bool) -> Path:
+    """Write a report: mode 0600 if it has what is private."""
+    text = report_html(facts)
+    with Staging() as staging:
+        staging.write(to, lambda aside: aside.write_text(text, encoding="utf-8"))
+        public = to if facts.private is None else ()
+        staging.commit(to, public=public, overwrite=overwrite)
+    return to

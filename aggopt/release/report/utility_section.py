@@ -1,0 +1,143 @@
+"""How useful a release still is: distributions, moments, relations."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from aggopt.core.types import F64
+from aggopt.data.table import Table
+from aggopt.measure.rounded_figures import FEW
+from aggopt.release.report.column import ReportedColumn
+from aggopt.release.report.distributions import distributed
+from aggopt.release.report.facts import Facts
+from aggopt.release.report.moments import SHOWN, means_by_stratum, moments_table
+from aggopt.release.report.number_format import as_share, share
+from aggopt.release.report.parts import DataTable, Figure
+from aggopt.release.report.relations_section import (
+    Related,
+    correlations,
+    first_related,
+    regression,
+)
+
+
+@dataclass(frozen=True)
+class Usefulness:
+    """What the section on usefulness shows.
+
+    Attributes
+    ----------
+    distributions
+        Of attributes, those that changed most first.
+    more
+        How many attributes have none, since so many others do.
+    moments, more_moments
+        Of the same, and of all others; None without numbers.
+    by_stratum
+        Means of numbers by stratum; None without strata, or without the originals.
+    kept
+        How many categories stayed what they were; None without categories.
+    correlations, regression
+        Before and after; None where there is nothing to relate.
+    """
+
+    distributions: tuple[Figure, ...]
+    more: int
+    moments: DataTable | None
+    more_moments: DataTable | None
+    by_stratum: DataTable | None
+    kept: DataTable | None
+    correlations: tuple[Figure, Figure] | None
+    regression: Figure | None
+
+
+def usefulness(facts: Facts) -> Usefulness:
+    """Return what is left of the originals in a release."""
+    order = ordered(facts)
+    numbers = [facts.columns[name] for name in order if name in facts.columns]
+    moments, more_moments = moments_table(facts, numbers)
+    pair = _pair(facts, numbers)
+    related = first_related(facts.outcomes, pair.names if pair else ())
+    y = _complete(related[1], facts, pair) if related and pair else None
+    named = list(_distributions(facts, order[:SHOWN]))
+    return Usefulness(
+        distributions=tuple(named),
+        more=max(len(order) - SHOWN, 0),
+        moments=moments,
+        more_moments=more_moments,
+        by_stratum=means_by_stratum(facts, numbers),
+        kept=_kept(facts, order),
+        correlations=correlations(_with(pair, related, y)) if pair else None,
+        regression=regression(related[0], y, pair)
+        if related and pair and y is not None
+        else None,
+    )
+
+
+def ordered(facts: Facts) -> list[str]:
+    """Return the masked attributes, those of which most was lost first.
+
+    By what is shown of it: a whole percentage, of equal ones as in the table.
+    """
+    if facts.original is None:
+        return list(facts.names)
+    lost = {name: as_share(_lost(facts, name)) for name in facts.names}
+    if len(lost) <= SHOWN:
+        return list(facts.names)
+    return sorted(facts.names, key=lambda name: -lost[name])
+
+
+def _lost(facts: Facts, name: str) -> float:
+    """Return the share of an attribute's variance, or of its categories, that moved."""
+    if name not in facts.columns:
+        return 1.0 - _same(facts, name)
+    both = facts.columns[name].both
+    if both is None or not both[0].size or both[0].std() == 0:
+        return 0.0
+    return float(((both[0] - both[1]) ** 2).mean() / both[0].var())
+
+
+def _same(facts: Facts, name: str) -> float:
+    both = cast(Table, facts.original), facts.released  # as of any with this part
+    one, other = (table.frame[name].to_list() for table in both)
+    same = sum(str(a) == str(b) for a, b in zip(one, other, strict=True))
+    return same / len(one)
+
+
+def _distributions(facts: Facts, names: list[str]) -> Iterator[Figure]:
+    for name in names:
+        found = distributed(name, facts.original, facts.released)
+        if found is not None:
+            yield found
+
+
+def _kept(facts: Facts, order: list[str]) -> DataTable | None:
+    names = [name for name in order if name not in facts.columns]
+    if not names or facts.original is None:
+        return None
+    there = facts.original.frame.select(*names)
+    known = {name: len(there) - there[name].null_count() for name in names}
+    rows = [
+        [name, share(as_share(_same(facts, name))) if known[name] >= FEW else ""]
+        for name in names
+    ]
+    caption = "Records that keep their category"
+    return DataTable(caption, ["attribute", "as in the originals"], rows, (1,))
+
+
+def _pair(facts: Facts, numbers: list[ReportedColumn]) -> Related | None:
+    before = {c.name: c.before for c in numbers if c.before is not None}
+    return Related.of(before, {c.name: c.after for c in numbers}) if before else None
+
+
+def _complete(y: F64, facts: Facts, pair: Related) -> F64 | None:
+    """Return the outcome of the records that miss nothing; None where some do."""
+    return y if pair.n == len(y) else None
+
+
+def _with(pair: Related, related: tuple[str, F64] | None, y: F64 | None) -> Related:
+    """Return attributes with a confidential number beside them, if there is one."""
+    if related is None or y is None or related[0] in pair.before:
+        return pair
+    beside = {related[0]: y}
+    return Related({**pair.before, **beside}, {**pair.after, **beside})

@@ -1,0 +1,210 @@
+"""Groups merged until they satisfy any requirements."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.group_sums import group_sse, plain_group_means
+from aggopt.core.progress import Progress
+from aggopt.core.types import F64, I64, Labels
+from aggopt.errors import InfeasibleInputError
+from aggopt.partition._loss_bound import compute_loss_bound
+from aggopt.partition.shared.scaling import scale_with_weights
+from aggopt.privacy.distance import starts_of
+from aggopt.privacy.models.t_closeness import Closeness
+from aggopt.privacy.ordered_attribute import Ordered
+from aggopt.privacy.requirement import Requirement, members
+from aggopt.repair._bound import bound_close_loss, raise_bound
+from aggopt.repair._problem import Problem
+from aggopt.solvers import Certificate, Status
+
+NEAR = 8
+
+
+def merge_until_satisfied(
+    X: npt.ArrayLike,
+    labels: Labels,
+    requirements: Sequence[Requirement],
+    *,
+    progress: Progress | None = None,
+    weights: F64 | None = None,
+) -> Labels:
+    """Return labels (n,) that satisfy all requirements, by merging groups.
+
+    In each round, every group that breaks a requirement is merged with another one,
+    beginning with the largest shortfall.  The partner is one of the `NEAR` groups whose
+    centroids are nearest and that were not merged in this round: the nearest with which
+    it satisfies all, or else the one with the smallest shortfall.  A partner is
+    excluded if the union breaks a requirement that further merging cannot restore.  The
+    rounds end at the latest with one group.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The last group does not satisfy all requirements.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Quasi-identifiers; distances are between z-scores, or encoded coordinates.
+    weights : (n,)
+        Sampling weights: z-scores and centroids are weighted.
+
+    Time O(n NEAR) a round, and about log2 of the groups rounds.
+    """
+    Z, weighing = scale_with_weights(X, "z", weights)
+    on_progress = progress or (lambda share: None)
+    first = int(labels.max()) + 1
+    while (group_count := int(labels.max()) + 1) > 1:
+        short = _sum_shortfalls(requirements, *members(labels))
+        if not short.any():
+            break
+        on_progress(1 - group_count / first)
+        centroids = plain_group_means(Z, labels, weighing.values)
+        partners = _choose_partners(centroids, labels, short, requirements)
+        if not partners:
+            break
+        labels = _merge_groups(labels, partners)
+    _require_satisfied(labels, requirements)
+    on_progress(1.0)
+    return labels
+
+
+def _require_satisfied(labels: Labels, requirements: Sequence[Requirement]) -> None:
+    """Refuse one group of all records that breaks a requirement others may satisfy.
+
+    Requirements that unions inherit from their groups were checked before.
+    """
+    for requirement in requirements:
+        check = requirement.check(labels)
+        if not check.holds:
+            less = f"require {check.keeps}, which it satisfies, or less"
+            raise InfeasibleInputError(
+                f"Merging ended with one group, and {check}",
+                fix=f"{less if check.keeps else 'relax it'}; other groups may "
+                "satisfy more, which merging does not find.",
+            )
+
+
+def certify_groups(
+    X: npt.ArrayLike,
+    labels: Labels,
+    requirements: Sequence[Requirement],
+    seconds: float,
+    k: int,
+    start: float | None = None,
+    *,
+    status: Status = Status.HEURISTIC,
+    by: str = "merging",
+    weights: F64 | None = None,
+    left: float = np.inf,
+) -> Certificate:
+    """Return the certificate of groups: `status`, unless the bound is met.
+
+    objective: the sum of squares within groups, on z-scores. bound: the highest of the
+    bound for any groups of k, the bound for t-close groups if t is required of one
+    attribute by the ordered distance, and `start`, the partition's own bound for all
+    groups of k (or None). violation: 0.0, decided exactly. With sampling weights (n,)
+    squares are weighted, and closeness gives no bound. The bound of closeness may take
+    `left` seconds, and a few more.
+    """
+    scaled, weighing = scale_with_weights(X, "z", weights)
+    Z = np.ascontiguousarray(scaled)
+    close = (
+        []
+        if weighing.values is not None
+        else [
+            Problem(Z, requirement.distance, k, float(requirement.t))
+            for requirement in requirements
+            if isinstance(requirement, Closeness)
+            and isinstance(requirement.distance, Ordered)
+        ]
+    )
+    broken = max(
+        requirement.short(*members(labels)).max() for requirement in requirements
+    )
+    certificate = Certificate(
+        status,
+        group_sse(Z, labels, weighing.values) * weighing.unit,
+        None,
+        float(broken),
+        by,
+        seconds,
+    )
+    free = compute_loss_bound(Z, k, weights=weights)
+    bounds = [
+        start,
+        free,
+        *(weighing.unit * bound_close_loss(requirement, left) for requirement in close),
+    ]
+    return raise_bound(certificate, bounds, Z.size)
+
+
+def _sum_shortfalls(
+    requirements: Sequence[Requirement], records: I64, starts: I64
+) -> F64:
+    """Return the shortfall of each group over all requirements, (groups,)."""
+    return np.asarray(
+        sum(requirement.short(records, starts) for requirement in requirements)
+    )
+
+
+def _choose_partners(
+    centroids: F64, labels: Labels, short: F64, requirements: Sequence[Requirement]
+) -> dict[int, int]:
+    """Return the partner of each group that breaks a requirement."""
+    near = _find_nearest(centroids, np.flatnonzero(short))
+    shortfalls = _measure_shortfalls(labels, near, requirements)  # inf: never
+    partner: dict[int, int] = {}
+    taken: set[int] = set()
+    for group in sorted(near, key=lambda g: -short[g]):
+        free = [
+            j
+            for j, other in enumerate(near[group].tolist())
+            if other not in taken and np.isfinite(shortfalls[group][j])
+        ]
+        if group in taken or not free:
+            continue
+        best = min(free, key=lambda j: (shortfalls[group][j], j))
+        partner[group] = int(near[group][best])
+        taken |= {group, partner[group]}
+    return partner
+
+
+def _find_nearest(centroids: F64, groups: I64) -> dict[int, I64]:
+    """Return the nearest groups of some groups, nearest first."""
+    from scipy.spatial import cKDTree
+
+    wanted = min(NEAR + 1, len(centroids))
+    neighbours = cKDTree(centroids).query(centroids[groups], k=wanted)[1]
+    rows = zip(groups.tolist(), neighbours, strict=True)
+    return {group: row[row != group][:NEAR] for group, row in rows}
+
+
+def _measure_shortfalls(
+    labels: Labels, near: dict[int, I64], requirements: Sequence[Requirement]
+) -> dict[int, F64]:
+    """Return the shortfall of each group after merging with each near group."""
+    records, starts = members(labels)
+
+    def own(group: int) -> I64:
+        return records[starts[group] : starts[group + 1]]
+
+    pairs = [(g, int(other)) for g, row in near.items() for other in row]
+    unions = [np.concatenate([own(g), own(other)]) for g, other in pairs]
+    candidates = np.concatenate(unions), starts_of(list(map(len, unions)))
+    shortfalls = _sum_shortfalls(requirements, *candidates)
+    for requirement in requirements:
+        if requirement.lasting:
+            shortfalls[requirement.broken(*candidates)] = np.inf
+    ends = np.cumsum([len(row) for row in near.values()])[:-1]
+    return dict(zip(near, np.split(shortfalls, ends), strict=True))
+
+
+def _merge_groups(labels: Labels, partner: dict[int, int]) -> Labels:
+    """Return labels with groups merged, numbered without gaps."""
+    name = np.arange(int(labels.max()) + 1)
+    for group, other in partner.items():
+        name[group] = other
+    return np.unique(name[labels], return_inverse=True)[1].astype(np.intp)

@@ -1,0 +1,226 @@
+"""Shared parts of models of all attributes at once: records, groups, kept moments."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.plural import plural
+from aggopt.core.record_weights import multiply_by_weights
+from aggopt.core.validation import Floats, Labels
+from aggopt.errors import InfeasibleInputError, TableError
+from aggopt.models._response import Free, beside_response
+from aggopt.models.orthogonal import aligned, root
+from aggopt.models.shift_data import require_mean_one
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Standardised attributes and their common groups.
+
+    Attributes
+    ----------
+    Z : (n, d)
+        Original values: each attribute has mean 0, variance 1, no unit.
+    labels : (n,)
+        Group of each record, 0..m-1; at least one group more than the rank of Z.
+    y : (n,)
+        A response that is published unchanged, standardised, if there is one: its
+        covariance with each attribute is then kept, too.
+    weights : (n,)
+        Sampling weights, of mean 1, for means, covariances and shifts.  All equal
+        without weights.
+    """
+
+    Z: Floats = field(repr=False)
+    labels: Labels = field(repr=False)
+    y: Floats | None = field(default=None, repr=False, kw_only=True)
+    weights: Floats | None = field(default=None, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        require_mean_one(self.weights)
+        _require_standardised("Z", self.Z, self.weights)
+        m, rank = int(self.labels.max()) + 1, len(self.root)
+        if m <= rank:
+            raise InfeasibleInputError(
+                f"{plural(m, 'group')} cannot keep a covariance matrix of rank {rank}: "
+                f"{rank + 1} groups or more can.",
+                fix='choose a smaller k, fewer attributes, or keep = "variance".',
+            )
+        if self.y is not None:
+            _require_standardised("y", self.y[:, None], self.weights)
+        _ = self.free  # refuses a response whose covariances no groups keep
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Number of records in each group, or the sum of their weights, n_j (m,)."""
+        return np.bincount(self.labels, self.weights).astype(np.float64)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean of each group, C_j (m, d)."""
+        Z = multiply_by_weights(self.Z, self.weights)
+        sums = [np.bincount(self.labels, z) for z in Z.T]
+        return np.stack(sums, axis=1) / self.sizes[:, None]
+
+    @cached_property
+    def root(self) -> Floats:
+        """R (r, d) with R'R = S = Z'Z: r rows, as many as Z has rank.
+
+        With weights w it is of sqrt(w_i) z_i.
+        """
+        known = None if self.weights is None else np.sqrt(self.weights)
+        return root(multiply_by_weights(self.Z, known))
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """The kept matrix S (d, d): n times the correlations."""
+        return np.asarray(self.root.T @ self.root)
+
+    @cached_property
+    def response(self) -> Floats:
+        """Mean response of each group, ybar_j (m,); 0 without one."""
+        if self.y is None:
+            return np.zeros(len(self.sizes))
+        y = multiply_by_weights(self.y[:, None], self.weights)[:, 0]
+        return np.asarray(np.bincount(self.labels, y) / self.sizes)
+
+    @cached_property
+    def with_response(self) -> Floats:
+        """The required sum_j n_j ybar_j c_j, Z'y (d,); 0 without a response."""
+        if self.y is None:
+            return np.zeros(self.Z.shape[1])
+        return np.asarray(multiply_by_weights(self.Z, self.weights).T @ self.y)
+
+    @cached_property
+    def free(self) -> Free:
+        """The fixed part of feasible centroids, and their free part."""
+        if self.y is None:
+            return Free(np.zeros_like(self.means), self.root, self.u[:, None])
+        b = np.sqrt(self.sizes) * self.response
+        return beside_response(self.root, self.u, b, self.with_response, len(self.Z))
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Linear rows (m, q), of the mean and then of a response, in its own scale.
+
+        sum_j n_j rows_j c_j is to be `sums`.
+        """
+        beside = self.free.apart[:, 1:] / self.u[:, None]
+        return np.column_stack([np.ones(len(self.u)), beside])
+
+    @cached_property
+    def sums(self) -> Floats:
+        """The required sums (q, d) of the linear rows."""
+        fixed, _, apart = self.free
+        beside = np.sqrt(self.sizes.sum()) * (apart[:, 1:].T @ fixed)
+        return np.vstack([np.zeros(fixed.shape[1]), beside])
+
+    @cached_property
+    def renormalised(self) -> Floats:
+        """Centroids (m, d) that keep the moments, nearest to the means."""
+        weight = np.sqrt(self.sizes)[:, None]
+        return nearest(self, weight * self.means) / weight
+
+    @cached_property
+    def u(self) -> Floats:
+        """sqrt(n_j / n), (m,)."""
+        return np.asarray(np.sqrt(self.sizes / self.sizes.sum()))
+
+
+def _require_standardised(name: str, table: Floats, weights: Floats | None) -> None:
+    own = multiply_by_weights(table, weights)
+    mean, square = own.mean(axis=0), np.einsum("ij,ij->j", own, table)
+    variance = square / len(table) - mean**2
+    if not ((abs(mean) <= 1e-9).all() and (abs(variance - 1) <= 1e-9).all()):
+        raise TableError(
+            f"{name} is not standardised: a mean is not 0 or a variance not 1.",
+            fix=f"pass ({name} - {name}.mean(axis=0)) / {name}.std(axis=0), without "
+            "constants.",
+        )
+
+
+def nearest(data: Records, A: Floats) -> Floats:
+    """Return the matrix nearest to A (m, d) that keeps the moments.
+
+    A'A = S and u'A = 0, u_j = sqrt(n_j / n).  Any matrix with these properties is Q R
+    with Q'Q = I and u'Q = 0.  The nearest has the Q that is nearest to A R'.  With a
+    response, part of the matrix is fixed (`Free`), and Q and R belong to the free part.
+    """
+    fixed, root, apart = data.free
+    return fixed + aligned(A @ root.T, apart) @ root
+
+
+def moments_missed(data: Records, c: Floats) -> dict[str, float]:
+    """Return the errors of centroids c (m, d) in the kept moments, per record."""
+    n = len(data.Z)
+    mean = np.abs(data.sizes @ c).max() / n
+    away = c.T @ (data.sizes[:, None] * c) - data.covariance
+    beside = (data.sizes * data.response) @ c - data.with_response
+    return {
+        "mean": float(mean),
+        "covariance": float(np.abs(away).max() / n),
+        "response": float(np.abs(beside).max() / n),
+    }
+
+
+def kept_in_cvxpy(data: Records, c: Any) -> dict[str, Any]:
+    """Return the rows that keep the moments of the expression c (m, d), by name."""
+    import cvxpy as cp
+
+    d, S = data.means.shape[1], data.covariance
+    mean = data.sizes @ c == 0
+    pairs = [(a, b) for a in range(d) for b in range(a, d)]
+    covariance = [
+        cp.sum(cp.multiply(data.sizes, cp.multiply(c[:, a], c[:, b]))) == S[a, b]
+        for a, b in pairs
+    ]
+    if data.y is None:
+        return {"mean": mean, "covariance": covariance}
+    response = (data.sizes * data.response) @ c == data.with_response
+    return {"mean": mean, "covariance": covariance, "response": response}
+
+
+def keep_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:
+    """Add the rows that keep the moments of the expressions c (m, d)."""
+    import pyomo.environ as pyo
+
+    groups, attributes = range(len(c)), range(len(c[0]))
+    size, S = data.sizes.tolist(), data.covariance.tolist()
+    with_y, kept = (data.sizes * data.response).tolist(), data.with_response.tolist()
+
+    def mean(_: Any, a: int) -> Any:
+        return pyo.quicksum(size[j] * c[j][a] for j in groups) == 0
+
+    def covariance(_: Any, a: int, b: int) -> Any:
+        if a > b:
+            return pyo.Constraint.Skip
+        return pyo.quicksum(size[j] * c[j][a] * c[j][b] for j in groups) == S[a][b]
+
+    def response(_: Any, a: int) -> Any:
+        return pyo.quicksum(with_y[j] * c[j][a] for j in groups) == kept[a]
+
+    problem.mean = pyo.Constraint(attributes, rule=mean)
+    problem.covariance = pyo.Constraint(attributes, attributes, rule=covariance)
+    if data.y is not None:
+        problem.response = pyo.Constraint(attributes, rule=response)
+
+
+def read(problem: Any, name: str, shape: tuple[int, ...]) -> Floats | None:
+    """Read a matrix of variables off a solved problem; None without a solution."""
+    if hasattr(problem, "var_dict"):
+        found = problem.var_dict[name].value
+    else:
+        cells = getattr(problem, name)
+        found = [cells[place].value for place in np.ndindex(shape)]
+        found = None if None in found else np.reshape(found, shape)
+    if found is None or not np.isfinite(found).all():
+        return None
+    return np.asarray(found, dtype=np.float64)
+
+
+def centroids(problem: Any, data: Records) -> Floats | None:
+    """Read the centroids (m, d) off a solved problem; None without a solution."""
+    shift = read(problem, "shift", data.means.shape)
+    return None if shift is None else data.means + shift

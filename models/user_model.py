@@ -1,0 +1,277 @@
+"""A user's model in the form of the package's models, named by its origin.
+
+It is a function that declares a program, a `Model`, or a file with either a `MODEL` or
+the names that make one.  All of its functions are called through its origin, so that
+the text of their errors reaches no message.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import partial
+from inspect import signature
+from types import MappingProxyType, ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aggopt.core.plugins.function import UserFunction
+from aggopt.core.plugins.loading import Origin, reload_plugin
+from aggopt.core.validation import Floats, Labels
+from aggopt.errors import JobError, require_known
+from aggopt.models._declared import (
+    ABOUT,
+    Declaration,
+    cost_at,
+    missed_at,
+    point_in,
+)
+from aggopt.models._model import Model
+from aggopt.models.shift_data import small
+from aggopt.solvers._solve import class_of
+from aggopt.solvers._unlisted_solvers import LANGUAGES
+from aggopt.solvers.solver import CLASSES
+
+PARTS = MappingProxyType(  # names in a file, and the attributes of a model
+    {
+        "KIND": "kind",
+        "LANGUAGES": "languages",
+        "Data": "data",
+        "build": "build",
+        "objective": "objective",
+        "violations": "violations",
+        "centroids": "reader",
+        "point": "point",
+    }
+)
+OPTIONAL = ("fallback", "example", "impossible", "multipliers", "proven")
+CALLED = frozenset({*PARTS.values(), *OPTIONAL}) - {"kind", "languages"}
+# keys of [aggregation], and arguments of `by_model`, that are not a model's settings
+TAKEN = frozenset(
+    {"method", "model", "categories", "solver", "start", "time_limit", "options"}
+    | {"progress"}
+)
+
+
+@dataclass(frozen=True)
+class OwnData(UserFunction):
+    """The class of a model's data: x and labels, and settings by name."""
+
+    data: ClassVar[tuple[str, ...]] = ("x", "labels")
+    given: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OwnModel(Model):
+    """A model of the user's.
+
+    Attributes
+    ----------
+    takes
+        The function whose arguments are the model's settings.
+    thing
+        The Python object that it was made from, if there was one.
+    """
+
+    origin: Origin
+    takes: UserFunction
+    thing: object = field(default=None, repr=False)
+
+    @property
+    def declared(self) -> bool:
+        """Whether the model is a function, whose program is its own judge."""
+        return isinstance(self.takes, Declaration)
+
+    @property
+    def judge(self) -> str:
+        """The code that judges its answers."""
+        return (
+            f"its own declaration, {self.origin}" if self.declared else str(self.origin)
+        )
+
+    def kind_with(self, settings: Mapping[str, Any]) -> str:
+        """Return its class; a function declares it for six records in two groups.
+
+        Raises
+        ------
+        JobError
+            The function fails, or does not declare a program of a known class.
+        """
+        if self.kind:
+            return self.kind
+        x, labels, _, _ = small()
+        data = self.data(x, labels // 2 + labels % 2, **settings)
+        return class_of(self.build(data, "cvxpy"))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both models are from equal bytes, or one object."""
+        if not isinstance(other, OwnModel):
+            return NotImplemented
+        return (self.origin, self.thing) == (other.origin, other.thing)
+
+    def __hash__(self) -> int:
+        return hash(self.origin)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by origin: code is sent to another process as its path and hash."""
+        return _again, (self.origin, self.thing)
+
+
+def _again(origin: Origin, thing: object) -> OwnModel:
+    own = thing if origin.where == "object" else reload_plugin(origin)
+    return adopted(own, origin)
+
+
+def adopted(thing: object, origin: Origin) -> OwnModel:
+    """Return a function, a `Model` or a module as a model.
+
+    Raises
+    ------
+    JobError
+        The object is none of these, or lacks parts of a model; the error lists them.
+    """
+    kept = thing if origin.where == "object" else None
+    if isinstance(thing, ModuleType | Model):
+        return _of_parts(_parts(thing, origin), origin, kept)
+    if callable(thing):
+        return _of_function(thing, origin, kept)
+    raise JobError(
+        f"{origin.name} is a {type(thing).__name__}, and no model.",
+        fix=f"name a file with a model; or {ABOUT}",
+    )
+
+
+def _of_function(
+    function: Callable[..., Any], origin: Origin, kept: object
+) -> OwnModel:
+    """Return the model of a function; its class is that of its program."""
+    declaration = Declaration.of(function, origin, TAKEN)
+    return OwnModel(
+        name=origin.name,
+        when="a program of your own",
+        kind="",
+        languages=("cvxpy",),
+        data=declaration.told,
+        build=declaration.build,
+        objective=cost_at,
+        violations=missed_at,
+        reader=partial(origin.run, point_in),
+        point=declaration.point,
+        origin=origin,
+        takes=declaration,
+        thing=kept,
+    )
+
+
+def _of_parts(parts: Mapping[str, Any], origin: Origin, kept: object) -> OwnModel:
+    _require_parts(parts, origin)
+    called = {n: v for n, v in parts.items() if n in CALLED and v is not None}
+    guarded: dict[str, Any] = {n: partial(origin.run, v) for n, v in called.items()}
+    guarded["build"] = partial(_built, origin, parts["build"])
+    guarded["data"] = partial(_told, origin, parts["data"])
+    guarded["objective"] = partial(origin.run, _number, parts["objective"])
+    guarded["violations"] = partial(origin.run, _numbers, parts["violations"])
+    if "proven" in called:
+        guarded["proven"] = partial(origin.run, _number, parts["proven"])
+    return OwnModel(
+        name=origin.name,
+        when="a model of your own",
+        kind=parts["kind"],
+        languages=tuple(parts["languages"]),
+        origin=origin,
+        takes=OwnData.of(parts["data"], origin, TAKEN),
+        thing=kept,
+        **guarded,
+    )
+
+
+def _built(
+    origin: Origin,
+    build: Callable[..., Any],
+    data: Any,
+    language: str,
+    *,
+    start: Any = None,
+) -> Any:
+    """Return the problem that a file declares, from `start` if it takes one."""
+    begin = {"start": start} if start is not None and "start" in _taken(build) else {}
+    return origin.run(build, data, language, **begin)
+
+
+def _taken(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(signature(function).parameters)
+
+
+def _told(
+    origin: Origin,
+    kind: Callable[..., Any],
+    x: Floats,
+    labels: Labels,
+    /,
+    **settings: Any,
+) -> Any:
+    """Return data of one attribute, made of copies of x and labels, each (n,).
+
+    Raises
+    ------
+    JobError
+        The user's class fails, or changes x or labels: another table would be judged.
+    """
+    data = origin.run(kind, x.copy(), labels.copy(), **settings)
+    if not origin.run(_keeps, data, x, labels):
+        raise JobError(
+            f"Data of {origin.name} does not keep x and labels as they are given.",
+            fix="keep both under these names, and what is made of them under others.",
+        )
+    return data
+
+
+def _keeps(data: Any, x: Floats, labels: Labels) -> bool:
+    return bool(np.array_equal(data.x, x) and np.array_equal(data.labels, labels))
+
+
+def _number(function: Callable[..., Any], data: Any, at: Any) -> float:
+    return float(function(data, at))
+
+
+def _numbers(function: Callable[..., Any], data: Any, at: Any) -> dict[str, float]:
+    return {str(name): float(v) for name, v in function(data, at).items()}
+
+
+def _parts(thing: ModuleType | Model, origin: Origin) -> dict[str, Any]:
+    """Return the fields of a model; refuse a file that lacks some, all at once."""
+    model = thing if isinstance(thing, Model) else vars(thing).get("MODEL")
+    if isinstance(model, Model):
+        return {f.name: getattr(model, f.name) for f in fields(Model)}
+    known = vars(thing)
+    lacking = [name for name in PARTS if name not in known]
+    if lacking:
+        raise JobError(
+            f"{origin.name} lacks {', '.join(lacking)}, which a model has.",
+            fix="define what is missing; or name a function of the file that declares "
+            f"a program, {origin.name}:FUNCTION.",
+        )
+    parts = {field: known[name] for name, field in PARTS.items()}
+    return parts | {name: known.get(name) for name in OPTIONAL}
+
+
+def _require_parts(parts: Mapping[str, Any], origin: Origin) -> None:
+    """Refuse parts of invalid types or values."""
+    require_known(f"class of programs ({origin.name})", parts["kind"], CLASSES)
+    languages = parts["languages"]
+    if not isinstance(languages, tuple | list) or not languages:
+        raise JobError(
+            f"The languages of {origin.name} are no list of names.",
+            fix='write LANGUAGES = ("cvxpy",), ("pyomo",) or ("cvxpy", "pyomo").',
+        )
+    for language in languages:
+        require_known(f"modelling language ({origin.name})", language, LANGUAGES)
+    wrong = [n for n in sorted(CALLED) if not _is_called(parts.get(n), n)]
+    if wrong:
+        raise JobError(
+            f"{', '.join(wrong)} of {origin.name} cannot be called.",
+            fix="make each of them a function, and Data a class.",
+        )
+
+
+def _is_called(part: object, name: str) -> bool:
+    return callable(part) or (part is None and name in OPTIONAL)
