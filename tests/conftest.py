@@ -5,7 +5,7 @@ import inspect
 import os
 import signal
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from aggopt.checks import (
     _solver_functions,
     _solvers,
 )
-from aggopt.command import cli, console
+from aggopt.command import cli, console, log, progress
 from aggopt.core import guardian
 from aggopt.core.worker import inside
 from aggopt.release import manifest
@@ -44,6 +44,7 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.generate],
 )
 
+HOUR = 3600.0
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -83,6 +84,15 @@ def laws_in_no_hurry():
 def width_of_no_terminal():
     """Print as into a pipe: runs in several processes name the terminal's width."""
     os.environ.pop("COLUMNS", None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_lines_of_progress():
+    """Print no line of progress, and log none: on a loaded machine each test lasts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(console, "lines", partial(progress.lines, every=HOUR))
+        patch.setattr(log, "EVERY", HOUR)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

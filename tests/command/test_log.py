@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 from tables import ROLES_AND_K, people, put_partitioner
 
-from aggopt.command import log
+from aggopt.command import log, progress
 from aggopt.core import guardian_process
 
 JOB = f'{ROLES_AND_K}[partition]\nmethod = "mdav"\n'
@@ -49,6 +49,7 @@ def test_stages_and_the_end_are_lines_of_a_private_file(here, aggopt):
 
 def test_shares_are_noted_now_and_then(tmp_path, monkeypatch):
     clock = [0.0]
+    monkeypatch.setattr(log, "EVERY", progress.EVERY)
     monkeypatch.setattr(log.time, "monotonic", lambda: clock[0])
     made = log.Log()
     made.open(tmp_path / "run.jsonl", "mask")
