@@ -1,0 +1,116 @@
+"""Repairs of jobs with weights, strata, blocks and missing values, on small tables.
+
+Groups are the rows in fours, so that each merge can be told by hand: the first group
+breaks a requirement, and its nearest is merged with it.
+"""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import aggopt
+from aggopt.pipeline.finish.audit_values import audit_before_writing
+from aggopt.pipeline.partition.partition_table import partition_table
+
+BROKEN = [0.0] * 4
+UNEVEN = [2.0, 2.0, 2.0, 10.0]  # mean 4, and by weight above 9
+OTHER = [-5.0] * 4
+HEAVY = [1.0] * 7 + [90.0]  # the last of UNEVEN
+ILL = [*"pppp", *"pqpq", *"pqpq"]
+BOTH = (False, True)
+POLICIES = (None, "patterns", "fill")
+
+
+def fours(X, k):
+    return [i // 4 for i in range(len(X))]
+
+
+def table(policy, strata):
+    """Return three groups, and more of another stratum or pattern beside the first."""
+    a = [*BROKEN, *UNEVEN, *OTHER]
+    frame = pd.DataFrame({"a": a, "b": a, "ill": ILL, "w": [*HEAVY, *[1.0] * 4]})
+    frame["region"] = "north"
+    if strata:
+        south = pd.DataFrame({"a": 0.5, "b": 0.5, "ill": [*"pq"] * 4, "w": 1.0})
+        frame = pd.concat([frame, south.assign(region="south")], ignore_index=True)
+    if policy == "patterns":
+        more = pd.DataFrame({"b": [0.5, 0.4] * 2, "ill": [*"pqpq"], "w": 1.0})
+        frame = pd.concat([frame, more.assign(region="north")], ignore_index=True)
+    if policy == "fill":
+        frame.loc[11, "a"] = None
+    return frame.sort_values("region", kind="stable", ignore_index=True)
+
+
+def job(policy=None, *, weighted=False, strata=False, **sections):
+    roles = {"quasi-identifier": ["a", "b"], "confidential": ["ill"]}
+    unused = [("w", "weight", weighted), ("region", "stratum", strata)]
+    roles["identifier"] = [name for name, _, used in unused if not used]
+    roles |= {role: [name] for name, role, used in unused if used}
+    plain = {
+        "roles": roles,
+        "privacy": {"k": 3},
+        "partition": {"method": fours},
+        "output": {"digits": "full", "shuffle": False},
+    }
+    if policy:
+        plain["missing"] = {"policy": policy}
+    if weighted:
+        plain["weights"] = {"published": "drop", "dominance": 1.0}
+    return aggopt.Job(**{**plain, **sections})
+
+
+L2 = {"privacy": {"k": 3, "l": 2, "repair": "merge"}}
+
+
+@pytest.mark.parametrize(
+    ("weighted", "strata", "policy"), [*product(BOTH, BOTH, POLICIES)]
+)
+def test_the_nearest_by_weight_in_the_stratum_and_pattern_is_merged(
+    weighted, strata, policy
+) -> None:
+    frame = table(policy, strata)
+    asked = job(policy, weighted=weighted, strata=strata, **L2)
+    release = aggopt.mask(frame, asked)
+    groups = release.labels[[0, 4, 8]]
+    assert groups[0] == groups[2 if weighted else 1]
+    assert groups[0] != groups[1 if weighted else 2]
+    assert len(set(release.labels.tolist())) == len(frame) // 4 - 1
+    assert release.table["a"].notna().sum() == len(frame) - 4 * (policy == "patterns")
+
+
+@pytest.mark.parametrize(("weighted", "strata"), [*product(BOTH, BOTH)])
+def test_groups_without_k_values_are_merged_with_the_nearest_by_weight(
+    weighted, strata
+) -> None:
+    frame = table("fill", strata)
+    frame.loc[[0, 1], "a"] = None
+    release = aggopt.mask(frame, job("fill", weighted=weighted, strata=strata))
+    groups = release.labels[[0, 4, 8]]
+    assert groups[0] == groups[2 if weighted else 1]
+    assert len(set(release.labels.tolist())) == len(frame) // 4 - 1
+
+
+def test_each_block_is_merged_by_its_own_attributes_and_weights() -> None:
+    a, b = [0.0, 1.0, 1.5], [0.0, 9.0, 1.0]
+    frame = table(None, False).assign(a=np.repeat(a, 4), b=np.repeat(b, 4))
+    frame["w"] = [9.0, *[1.0] * 11]
+    asked = job(
+        weighted=True,
+        weights={"dominance": 0.6, "published": "drop"},
+        privacy={"k": 3, "scope": "blocks"},
+        partition={"method": fours, "attributes": "one by one"},
+    )
+    labels = aggopt.mask(frame, asked).labels
+    for column, near, far in zip(labels[[0, 4, 8]].T, (1, 2), (2, 1), strict=True):
+        assert column[0] == column[near]
+        assert column[0] != column[far]
+
+
+@pytest.mark.parametrize("weighted", BOTH)
+def test_a_table_with_columns_that_are_to_be_dropped_fails_the_audit(weighted) -> None:
+    given = partition_table(table(None, False), job(weighted=weighted), None)
+    audit = audit_before_writing(given, given.table)
+    assert sorted(audit.identifiers) == ["region", "w"]
+    assert not audit.holds
