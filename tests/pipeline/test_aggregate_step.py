@@ -31,8 +31,6 @@ from aggopt.pipeline.aggregate.margins import (
     notes,
 )
 from aggopt.pipeline.aggregate.missing_values import aggregate_observed, published_nodes
-from aggopt.pipeline.finish import audit_values
-from aggopt.pipeline.finish.audit_values import audit_before_writing
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.validate.moments import keep_by_column
 from aggopt.solvers import Certificate, Status
@@ -348,20 +346,3 @@ def test_categories_alone_need_no_numbers(monkeypatch):
         names=(), job=SimpleNamespace(aggregation=SimpleNamespace(categories=None))
     )
     assert aggregate_table(given, lambda *_: None) == (given, None, {})
-
-
-@pytest.mark.parametrize("compatible", [False, True])
-def test_what_holes_are_compatible_with_is_counted_where_the_job_says_so(
-    compatible, monkeypatch
-):
-    heard = {}
-    monkeypatch.setattr(
-        audit_values, "audit_release", lambda *_, **how: heard.update(how)
-    )
-    missing = {"policy": "patterns", "report_compatible": compatible}
-    job = Job(roles={"quasi-identifier": ["a"]}, privacy={"k": 3}, missing=missing)
-    audit_before_writing(
-        replace(grouped(WHOLE), job=job),
-        SimpleNamespace(frame=SimpleNamespace(to_native=lambda: None)),
-    )
-    assert heard["compatible"] is compatible

@@ -6,15 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from households import OF_UNITS, members, of
+from households import OF_RECORDS, OF_UNITS, members, of
 from tables import job as plain_job
 from tables import people, put_partitioner
 
 import aggopt
 from aggopt.core.randomness import derive_seed
 from aggopt.errors import AggoptError, InfeasibleInputError, JobError
+from aggopt.experiments.sweep import sweep
 from aggopt.partition import mdav
 from aggopt.partition.shared.result import INTERRUPTED, Partition
+from aggopt.pipeline.review.compare_with_keys import compare_releases
 from aggopt.pipeline.review.review_release import review_release
 from aggopt.solvers import Status
 
@@ -96,6 +98,42 @@ def test_settings_of_single_attributes_are_refused_of_two_kinds(key) -> None:
     with pytest.raises(JobError) as error:
         aggopt.mask(members(), both(aggregation=how))
     assert error.value.problem.startswith(f"{key} of the job")
+
+
+@pytest.mark.parametrize("of_units", [["region"], []])
+def test_the_job_of_a_release_holds_the_trees_that_it_names(tmp_path, of_units) -> None:
+    path = tmp_path / "tree.csv"
+    path.write_text("n;any\ns;any\n")
+    roles = {
+        "quasi-identifier": ["region", "age"],
+        "unit": ["household"],
+        "identifier": ["income", "rooms", "height", "ill"],
+    }
+    own = {"region": {"tree": str(path)}}
+    asked = both(
+        ["region", "age"],
+        roles=roles,
+        units={"attributes": of_units} if of_units else {},
+        attributes=own,
+    )
+    assert str(path) not in repr(aggopt.mask(members(), asked).job)
+
+
+def test_figures_of_one_kind_leave_out_what_is_suppressed_of_it() -> None:
+    frame = members()
+    frame.loc[[0, 20], "age"] = np.nan  # of two units, so that heights go, too
+    how = {"missing": {"policy": "patterns"}, "output": {"shuffle": False}}
+    made = aggopt.mask(frame, both(**how))
+    alone = aggopt.mask(frame, of(OF_RECORDS, **how))
+    assert made.audit.missing.suppressed == alone.audit.missing.suppressed > 0
+    for name in OF_RECORDS:
+        assert made.drift[name] == alone.drift[name]
+
+
+def test_a_sweep_audits_units_of_which_each_is_a_record() -> None:
+    asked = of(OF_UNITS, aggregation={"method": "p3m", "delta": 0.3})
+    points = [*sweep(members(), asked, alpha=[0.5], delta=[0.3], jobs=1)]
+    assert [point.alpha for point in points] == [0.5]
 
 
 # --- strata, and attributes with missing values
@@ -268,3 +306,52 @@ def test_the_attribute_that_needs_the_largest_t_is_named() -> None:
     assert f"3 records or more are at t = {needed[name].t:g} for {name!r}" in said
     assert f"above {needed[name].t:g}" in said
     assert ("At the least" in said) == (needed[name].bound > 0)
+
+
+# --- second looks
+
+
+def surveyed(tmp_path):
+    """Write a table of which nothing is read without its job, and return the job."""
+    frame = regions(code=["007", "7", "0070"] * 12, w=np.arange(36) % 3 + 1.5)
+    frame.loc[35, "region"] = "w"  # a stratum of one record
+    frame.loc[::9, "a"] = None
+    frame.to_csv(tmp_path / "in.csv", index=False, sep=";", decimal=",")
+    return aggopt.Job(
+        roles={
+            "quasi-identifier": ["a", "code"],
+            "stratum": ["region"],
+            "weight": "w",
+            "confidential": ["s"],
+            "identifier": ["b"],
+        },
+        privacy={"k": 3},
+        partition={"method": "mdav"},
+        aggregation={"method": "mean", "categories": {"method": "plurality"}},
+        weights={"published": "drop"},
+        strata={"small": "drop"},
+        attributes={"code": {"kind": "nominal"}},
+        missing={"policy": "fill"},
+        input={"separator": ";", "decimal": ","},
+        output={"digits": 3},
+    )
+
+
+def test_releases_are_compared_and_looked_at_as_their_job_reads_tables(
+    tmp_path,
+) -> None:
+    asked = surveyed(tmp_path)
+    tables = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    for path in tables:
+        made = aggopt.mask(tmp_path / "in.csv", asked)
+        made.write(path)
+        again = review_release(tmp_path / "in.csv", path, asked)
+        assert again.audit.holds
+        assert again.audit.identifiers == ()
+        assert again.audit.unchanged == made.audit.unchanged
+        assert again.measures.il == pytest.approx(made.measures.il)
+    manifests = [path.with_suffix(".manifest.json") for path in tables]
+    found = compare_releases(tables, tmp_path / "in.csv", manifests)
+    assert (found.k, found.holds, found.partly) == (3, True, 0)
+    assert found.together.attributes == ("a", "code", "region")
+    assert [each.smallest for each in found.figures] == [made.audit.smallest] * 2

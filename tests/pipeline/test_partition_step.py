@@ -16,7 +16,6 @@ from aggopt.job import Privacy
 from aggopt.partition.shared.result import INTERRUPTED, Block, Partition
 from aggopt.pipeline.partition import partition_table as partition_step
 from aggopt.pipeline.partition.partition_table import (
-    _by_policy,
     _leave_interrupts_to_mask,
     load_job,
     partition_table,
@@ -25,7 +24,6 @@ from aggopt.pipeline.partition.partition_table import (
 )
 from aggopt.pipeline.partition.partitioned_table import Partitions
 from aggopt.pipeline.prepare import defaults as completed_job
-from aggopt.pipeline.prepare.prepared_table import PreparedTable
 from aggopt.pipeline.validate import distance_requests as wishes
 from aggopt.pipeline.validate import preflight_checks as before_work
 from aggopt.pipeline.validate.distance_requests import number_requests
@@ -208,36 +206,6 @@ def test_groups_are_asked_for_by_weight(monkeypatch, method, w) -> None:
     seen = asked.partition.method == "local_search"
     assert told[1] == (0.5 if seen else None)
     assert (mended is None) == seen == (not merged)
-
-
-@pytest.mark.parametrize("within", [False, True])
-def test_a_repair_is_by_weight(monkeypatch, within) -> None:
-    heard = []
-    one = SimpleNamespace(partition=SimpleNamespace(interrupted=False))
-    job = SimpleNamespace(
-        roles=SimpleNamespace(quasi_identifier="names"),
-        privacy=SimpleNamespace(k=3),
-        strata=SimpleNamespace(jobs=1),
-    )
-    for name in ("partition_blocks", "partition_within_strata"):
-        monkeypatch.setattr(partition_step, name, lambda *of: ("block",))
-    for name in ("repair_block", "repair_within_strata"):
-        monkeypatch.setattr(
-            partition_step,
-            name,
-            lambda *of, _name=name, **how: heard.append((_name, of, how)) or one,
-        )
-    sampling = SimpleNamespace(known="weights")
-    strata = "strata" if within else None
-    given = PreparedTable("table", "whole", "records", strata=strata, sampling=sampling)
-    made = _by_policy(given, "columns", ("divide", {}, "told"), job, "held", "mended")
-    assert made == ((one,), None)
-    if within:
-        of = "block", "records", "strata", job, "held", "mended", "weights"
-        assert heard == [("repair_within_strata", of, {})]
-    else:
-        of = "block", "records", job, "held", "mended"
-        assert heard == [("repair_block", of, {"weights": "weights"})]
 
 
 def test_wishes_are_in_weighted_deviations(monkeypatch) -> None:

@@ -9,8 +9,12 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from tables import job as plain_job
+from tables import people
 
 import aggopt
+from aggopt.errors import InfeasibleInputError
+from aggopt.partition import loss_bound, optimal
 from aggopt.pipeline.finish.audit_values import audit_before_writing
 from aggopt.pipeline.partition.partition_table import partition_table
 
@@ -28,12 +32,15 @@ def fours(X, k):
 
 
 def table(policy, strata):
-    """Return three groups, and more of another stratum or pattern beside the first."""
+    """Return three groups, and more of another stratum or pattern near the first.
+
+    Those of the other stratum are more than a repair looks at.
+    """
     a = [*BROKEN, *UNEVEN, *OTHER]
     frame = pd.DataFrame({"a": a, "b": a, "ill": ILL, "w": [*HEAVY, *[1.0] * 4]})
     frame["region"] = "north"
     if strata:
-        south = pd.DataFrame({"a": 0.5, "b": 0.5, "ill": [*"pq"] * 4, "w": 1.0})
+        south = pd.DataFrame({"a": 0.5, "b": 0.5, "ill": [*"pq"] * 18, "w": 1.0})
         frame = pd.concat([frame, south.assign(region="south")], ignore_index=True)
     if policy == "patterns":
         more = pd.DataFrame({"b": [0.5, 0.4] * 2, "ill": [*"pqpq"], "w": 1.0})
@@ -114,3 +121,34 @@ def test_a_table_with_columns_that_are_to_be_dropped_fails_the_audit(weighted) -
     audit = audit_before_writing(given, given.table)
     assert sorted(audit.identifiers) == ["region", "w"]
     assert not audit.holds
+
+
+def test_merged_groups_keep_the_bound_that_was_proven_of_any_groups() -> None:
+    frame = people(24)
+    asked = plain_job(
+        partition={"method": "optimal"},
+        privacy={"k": 3, "l": 3, "repair": "merge"},
+    )
+    best = optimal(frame[["age", "income"]], 3).certificate
+    proof = aggopt.mask(frame, asked).blocks[0].certificate
+    assert proof.bound == pytest.approx(best.bound)
+    assert proof.bound > loss_bound(frame[["age", "income"]], 3)
+
+
+def test_what_no_groups_of_k_keep_is_refused_before_they_are_made() -> None:
+    frame = people(12).assign(pay=[5.0] * 9 + [100.0, 200.0, 300.0])
+    asked = plain_job(
+        roles={
+            "identifier": ["name"],
+            "quasi-identifier": ["age", "income"],
+            "confidential": ["pay"],
+            "other": ["note", "illness"],
+        },
+        privacy={
+            "k": 3,
+            "dissimilarity": {"epsilon": 1, "delta": 0.5},
+            "repair": "merge",
+        },
+    )
+    with pytest.raises(InfeasibleInputError, match=r"'pay': 9 of 12 .* of k = 3"):
+        aggopt.mask(frame, asked)

@@ -27,10 +27,8 @@ from aggopt.pipeline.aggregate.aggregate_table import (
     assemble_columns,
     require_chosen,
 )
-from aggopt.pipeline.finish import audit_values
 from aggopt.pipeline.finish import measures as measured
 from aggopt.pipeline.partition import missing_imputed as fill
-from aggopt.pipeline.partition import partition_table as partition_step
 from aggopt.pipeline.partition.missing_imputed import _observed, partition_imputed
 from aggopt.pipeline.partition.missing_patterns import observed_sse
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
@@ -291,37 +289,6 @@ def test_groups_are_merged_within_patterns_only_where_that_is_said() -> None:
         assert f"'local_search' does not look at{within}: groups are" in reason
 
 
-def test_the_audit_is_told_of_pseudonyms_and_dominance(monkeypatch) -> None:
-    heard = noting(monkeypatch, audit_values, "audit_release", "found")
-    monkeypatch.setattr(audit_values, "dominance_requirement", lambda *of: of)
-    monkeypatch.setattr(audit_values, "partition_names", lambda *of: of)
-    job = SimpleNamespace(
-        roles="roles",
-        privacy="privacy",
-        input=SimpleNamespace(decimal=","),
-        missing=SimpleNamespace(report_compatible=True),
-        attributes="bounds",
-        dropped=("w",),
-        pseudonym="number",
-    )
-    given = SimpleNamespace(job=job, blocks=(), units=None, weights_of_values=W)
-    tried = SimpleNamespace(frame=SimpleNamespace(to_native=lambda: "table"))
-    assert audit_values.audit_before_writing(given, tried, "both") == "found"
-    (((table, *of), more),) = heard
-    assert (table, of) == ("table", ["roles", "privacy", ((), job)])
-    told, weights = more.pop("dominance")
-    assert (told is job, weights is W) == (True, True)
-    assert more == {
-        "decimal": ",",
-        "originals": "both",
-        "compatible": True,
-        "bounds": "bounds",
-        "units": None,
-        "dropped": ("w",),
-        "pseudonym": "number",
-    }
-
-
 def test_measures_of_names_are_by_weight(monkeypatch) -> None:
     heard = noting(monkeypatch, measured, "assess")
     frame = pd.DataFrame({"a": list("xyx"), "w": W})
@@ -330,23 +297,6 @@ def test_measures_of_names_are_by_weight(monkeypatch) -> None:
         measured.measure_release(table, table, {})
     one, other = (more["weights"] for _, more in heard)
     assert (one.tolist(), other) == ([1.5, 0.5, 1.0], None)
-
-
-def test_each_block_is_mended_by_its_own_columns(monkeypatch) -> None:
-    heard = noting(monkeypatch, partition_step, "repair_block", "mended")
-    monkeypatch.setattr(partition_step, "select_attributes", lambda *of: of)
-    one, two = SimpleNamespace(columns=(0,)), SimpleNamespace(columns=(1, 2))
-    given = SimpleNamespace(records="records", strata=None, weights=W)
-    of = given, "job", "held", "told"
-    assert partition_step._repair_blocks((one,), *of) == ("mended",)
-    assert partition_step._repair_blocks((one, two), *of) == ("mended", "mended")
-    near = [(block, records) for (block, records, *_), _ in heard]
-    assert near == [
-        (one, "records"),
-        (one, ("records", (0,))),
-        (two, ("records", (1, 2))),
-    ]
-    assert all(more == {"weights": W} for _, more in heard)
 
 
 def test_a_second_look_is_by_weights_units_and_pseudonyms(
