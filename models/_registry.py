@@ -2,6 +2,6 @@
 
 from aggopt.core.registry import Registry
 from aggopt.models._model import Model
-from aggopt.models.user_model import adopted
+from aggopt.models.shared.user_model import adopted
 
 MODELS = Registry("aggopt.models", Model, "model", own="models", adopt=adopted)

@@ -50,9 +50,9 @@ from aggopt.core.validation import (
     check_matrix,
 )
 from aggopt.errors import InfeasibleInputError, require_known
-from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
-from aggopt.models._pairs import Pairs
+from aggopt.models.shared.constraints import amounts, labelled, off_whole
+from aggopt.models.shared.pairs import Pairs
 from aggopt.privacy.ordered_attribute import Ordered
 
 LANGUAGES = ("cvxpy", "pyomo")

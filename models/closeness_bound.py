@@ -37,8 +37,8 @@ import numpy as np
 
 from aggopt.core.validation import Floats, is_whole
 from aggopt.errors import JobError, TableError, UnknownNameError
-from aggopt.models._constraints import labelled
 from aggopt.models._model import Model
+from aggopt.models.shared.constraints import labelled
 from aggopt.privacy.distance import threshold
 
 LANGUAGES = ("cvxpy",)  # Pyomo has no semidefinite matrices

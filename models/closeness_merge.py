@@ -46,8 +46,8 @@ from aggopt.core.validation import (
     check_matrix,
 )
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
+from aggopt.models.shared.constraints import amounts, labelled, off_whole
 from aggopt.privacy.distance import starts_of
 from aggopt.privacy.ordered_attribute import Ordered
 

@@ -36,9 +36,9 @@ import numpy as np
 
 from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError
-from aggopt.models._constraints import labelled
 from aggopt.models._model import Model
-from aggopt.models.joint import (
+from aggopt.models.shared.constraints import labelled
+from aggopt.models.shared.joint import (
     Records,
     keep_in_pyomo,
     kept_in_cvxpy,

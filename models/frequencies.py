@@ -47,9 +47,8 @@ import numpy as np
 
 from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError, require_known
-from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
-from aggopt.models.category_choice import (
+from aggopt.models.shared.category_choice import (
     Choice,
     counted,
     keep_in_pyomo,
@@ -57,7 +56,8 @@ from aggopt.models.category_choice import (
     released,
     require_table,
 )
-from aggopt.models.category_choice import categories as categories
+from aggopt.models.shared.category_choice import categories as categories
+from aggopt.models.shared.constraints import amounts, labelled, off_whole
 
 LANGUAGES = ("cvxpy", "pyomo")
 SHARES = ("whole", "any")

@@ -43,11 +43,11 @@ import numpy as np
 from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError
 from aggopt.models import p3m
-from aggopt.models._constraints import labelled
-from aggopt.models._joint_demands import Demanded, Interval
 from aggopt.models._model import Model
-from aggopt.models.joint import centroids
-from aggopt.models.joint_wishes import (
+from aggopt.models.shared.constraints import labelled
+from aggopt.models.shared.joint import centroids
+from aggopt.models.shared.joint_demands import Demanded, Interval
+from aggopt.models.shared.joint_wishes import (
     SquaredWishes,
     add_rows_in_pyomo,
     missed_rows,

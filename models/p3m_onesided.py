@@ -41,16 +41,16 @@ import numpy as np
 from aggopt.core.plural import plural
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, UnknownNameError
-from aggopt.models._constraints import labelled
 from aggopt.models._model import Model
-from aggopt.models.shift_data import (
+from aggopt.models.shared.constraints import labelled
+from aggopt.models.shared.shift_data import (
     Wishes,
     centroids,
     kept_and_within,
     require_share,
     small,
 )
-from aggopt.models.value_bounds import keep_within_in_pyomo, within_in_cvxpy
+from aggopt.models.shared.value_bounds import keep_within_in_pyomo, within_in_cvxpy
 
 LANGUAGES = ("cvxpy", "pyomo")
 TOUCH = 1e-9  # standard deviations by which intervals barred by hard wishes may overlap

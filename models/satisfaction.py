@@ -43,10 +43,10 @@ import numpy as np
 
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.models._constraints import labelled, off_whole
 from aggopt.models._model import Model
-from aggopt.models.shift_data import Wishes, centroids, kept_and_within, small
-from aggopt.models.value_bounds import keep_within_in_pyomo, within_in_cvxpy
+from aggopt.models.shared.constraints import labelled, off_whole
+from aggopt.models.shared.shift_data import Wishes, centroids, kept_and_within, small
+from aggopt.models.shared.value_bounds import keep_within_in_pyomo, within_in_cvxpy
 
 LANGUAGES = ("cvxpy", "pyomo")
 TOUCH = 1e-9  # standard deviations by which a distance may fall short and count

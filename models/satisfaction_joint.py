@@ -46,16 +46,16 @@ import numpy as np
 from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError
 from aggopt.models import satisfaction
-from aggopt.models._constraints import labelled, off_whole
 from aggopt.models._model import Model
-from aggopt.models.joint import centroids
-from aggopt.models.joint_wishes import (
+from aggopt.models.satisfaction import TOUCH
+from aggopt.models.shared.constraints import labelled, off_whole
+from aggopt.models.shared.joint import centroids
+from aggopt.models.shared.joint_wishes import (
     JointWishes,
     add_rows_in_pyomo,
     missed_rows,
     rows_in_cvxpy,
 )
-from aggopt.models.satisfaction import TOUCH
 
 LANGUAGES = ("cvxpy", "pyomo")
 

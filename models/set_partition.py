@@ -61,8 +61,8 @@ from aggopt.core.validation import (
     renumber_groups,
 )
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
+from aggopt.models.shared.constraints import amounts, labelled, off_whole
 
 LANGUAGES = ("cvxpy", "pyomo")
 SHARES = ("whole", "any")

@@ -43,11 +43,11 @@ import numpy as np
 from aggopt.core.memory import require_memory
 from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.errors import TableError, require_known
-from aggopt.models._constraints import amounts, labelled
 from aggopt.models._model import Model
-from aggopt.models._path import bound, cheapest
-from aggopt.models._runs import RunCost, costs_of, unit_of
-from aggopt.models._runs import require_cost as require_cost
+from aggopt.models.shared.constraints import amounts, labelled
+from aggopt.models.shared.path import bound, cheapest
+from aggopt.models.shared.runs import RunCost, costs_of, unit_of
+from aggopt.models.shared.runs import require_cost as require_cost
 
 LANGUAGES = ("cvxpy", "pyomo")
 WIDEST = 1e12  # largest cost that a linear program may hold, in squares of the unit

@@ -48,8 +48,8 @@ import numpy as np
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats, Labels, check_matrix
 from aggopt.errors import InfeasibleInputError, JobError, require_known
-from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
+from aggopt.models.shared.constraints import amounts, labelled, off_whole
 
 LANGUAGES = ("cvxpy", "pyomo")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aggopt.models import p3m_joint as model
-from aggopt.models.joint import Records
+from aggopt.models.shared.joint import Records
 
 
 def standardised(X: np.ndarray) -> np.ndarray:

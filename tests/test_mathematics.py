@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aggopt.models._runs import RunCost, costs_of
+from aggopt.models.shared.runs import RunCost, costs_of
 
 KINDS = [("sse", "any"), ("sae", "any"), ("maxdist", "any"), ("sse", "integer")]
 

@@ -14,8 +14,8 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.models import Model, p3m, p3m_joint
-from aggopt.models.joint import Records
-from aggopt.models.value_bounds import ROUNDING, outside
+from aggopt.models.shared.joint import Records
+from aggopt.models.shared.value_bounds import ROUNDING, outside
 from aggopt.solvers import Certificate, choose
 
 

@@ -11,7 +11,7 @@ from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError, TableError
-from aggopt.models.value_bounds import NEAR, is_bounded, snapped
+from aggopt.models.shared.value_bounds import NEAR, is_bounded, snapped
 
 End = npt.ArrayLike | None
 SHAPES = "pass a number, or one for each attribute: -inf or inf where there is none."

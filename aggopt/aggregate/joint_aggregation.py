@@ -14,7 +14,7 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean as model
-from aggopt.models.orthogonal import ROWS
+from aggopt.models.shared.orthogonal import ROWS
 from aggopt.solvers import Certificate, Status, choose
 from aggopt.solvers.certificate import closed, size_of
 from aggopt.solvers.run_solver import answer

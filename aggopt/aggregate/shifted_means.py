@@ -14,8 +14,8 @@ from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError, UnknownNameError, naming
 from aggopt.models import Model
-from aggopt.models.joint_wishes import JointWishes
-from aggopt.models.value_bounds import snapped
+from aggopt.models.shared.joint_wishes import JointWishes
+from aggopt.models.shared.value_bounds import snapped
 from aggopt.solvers import Certificate, Claim, Solver, Status, choose
 from aggopt.solvers.answer import Answer
 from aggopt.solvers.certificate import closed, size_of

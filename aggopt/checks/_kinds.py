@@ -13,7 +13,7 @@ from aggopt.checks.law import Law
 from aggopt.core.plugins.loading import Origin, defined_names, origin_of_object
 from aggopt.core.registry import Method
 from aggopt.errors import JobError
-from aggopt.models.user_model import adopted
+from aggopt.models.shared.user_model import adopted
 from aggopt.privacy.model import REQUIREMENTS
 from aggopt.repair.registry import REPAIRS
 

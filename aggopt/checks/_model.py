@@ -16,7 +16,7 @@ from aggopt.checks.law import not_tried
 from aggopt.core.types import F64, I64
 from aggopt.errors import JobError, SolverError
 from aggopt.models import Model
-from aggopt.models.user_model import OwnModel
+from aggopt.models.shared.user_model import OwnModel
 from aggopt.solvers import SOLVERS, Solver, choose, solve
 from aggopt.solvers.answer import Answer
 from aggopt.solvers.certificate import Status

@@ -12,7 +12,7 @@ from aggopt.checks.law import require
 from aggopt.core.plugins.loading import origin_of_object
 from aggopt.errors import AggoptError
 from aggopt.models import MODELS, Model
-from aggopt.models.user_model import adopted as adopted_model
+from aggopt.models.shared.user_model import adopted as adopted_model
 from aggopt.solvers import SOLVERS, Solver, Status
 from aggopt.solvers.answer import Answer
 from aggopt.solvers.process_pool import is_here

@@ -14,7 +14,7 @@ from aggopt.core.plugins.loading import load_plugin
 from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.models import MODELS, covariance_mean
-from aggopt.models.user_model import PARTS, adopted
+from aggopt.models.shared.user_model import PARTS, adopted
 from aggopt.solvers import Status
 
 FILE = Path(__file__).parent.parent.parent / "examples" / "own" / "median_mean.py"

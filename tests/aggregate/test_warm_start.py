@@ -9,7 +9,7 @@ import pytest
 from aggopt.aggregate import by_model, mean, p3m
 from aggopt.core.plugins.loading import origin_of_object
 from aggopt.errors import JobError
-from aggopt.models.user_model import adopted
+from aggopt.models.shared.user_model import adopted
 from aggopt.solvers import Status
 
 X = np.sort(np.random.default_rng(0).normal(size=(12, 1)), axis=0)

@@ -11,7 +11,7 @@ from programs import missed_by
 from shift_instances import MODELS, instance, somewhere
 
 from aggopt.models import satisfaction
-from aggopt.models.shift_data import renormalised
+from aggopt.models.shared.shift_data import renormalised
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers.answer import answer_here
 

@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.models import covariance_mean as model
-from aggopt.models.joint import nearest
-from aggopt.models.orthogonal import root
+from aggopt.models.shared.joint import nearest
+from aggopt.models.shared.orthogonal import root
 from aggopt.solvers import SOLVERS
 from aggopt.solvers.answer import answer_here
 
@@ -156,7 +156,7 @@ def test_attributes_that_hardly_differ_keep_their_differences(seed, condition):
 def test_the_root_is_that_of_all_records_whatever_their_number(monkeypatch):
     Z = instance(2, n=500).Z
     whole = root(Z)
-    monkeypatch.setattr("aggopt.models.orthogonal.ROWS", 64)
+    monkeypatch.setattr("aggopt.models.shared.orthogonal.ROWS", 64)
     assert root(Z).T @ root(Z) == pytest.approx(whole.T @ whole, abs=1e-9)
 
 

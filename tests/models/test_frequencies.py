@@ -19,7 +19,7 @@ from aggopt.errors import (
     UnknownNameError,
 )
 from aggopt.models import frequencies as model
-from aggopt.models.category_choice import chosen, counted
+from aggopt.models.shared.category_choice import chosen, counted
 from aggopt.solvers import SOLVERS, Status, solve
 
 MILP = pytest.mark.parametrize("name", ["cvxpy:highs", "pyomo:highs"])

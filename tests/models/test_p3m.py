@@ -5,7 +5,7 @@ import pytest
 
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.models import p3m as model
-from aggopt.models.shift_data import renormalised
+from aggopt.models.shared.shift_data import renormalised
 
 
 def instance(seed: int, n: int = 14, m: int = 4, alpha: float = 0.3) -> model.Data:

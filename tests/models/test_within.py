@@ -20,7 +20,11 @@ from aggopt.models import (
     p3m_onesided_joint,
     satisfaction_joint,
 )
-from aggopt.models.value_bounds import require_variance, snapped, stretched_within
+from aggopt.models.shared.value_bounds import (
+    require_variance,
+    snapped,
+    stretched_within,
+)
 
 JOINT = [p3m_joint, p3m_onesided_joint, satisfaction_joint]
 ENDS = {

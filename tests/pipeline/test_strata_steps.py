@@ -13,7 +13,7 @@ import aggopt
 from aggopt.aggregate import Aggregation
 from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError
-from aggopt.models.shift_data import FARTHEST
+from aggopt.models.shared.shift_data import FARTHEST
 from aggopt.pipeline.aggregate import by_stratum as steps
 from aggopt.pipeline.aggregate.by_stratum import (
     _rescale_distances,

@@ -12,7 +12,7 @@ from aggopt.algorithms.lagrangian.program import Box, implied_box
 from aggopt.algorithms.lagrangian.solve import solve
 from aggopt.errors import JobError
 from aggopt.models import p3m, p3m_onesided, satisfaction
-from aggopt.models.shift_data import renormalised
+from aggopt.models.shared.shift_data import renormalised
 from aggopt.solvers import SOLVERS, Status
 
 MODELS = (p3m, p3m_onesided, satisfaction)

@@ -7,6 +7,7 @@ from conftest import require_solver
 from silent import sections
 from tables import ROLES_AND_K, people
 
+from aggopt.errors import SolverError
 from aggopt.solvers import SOLVERS
 
 INSTALLED = [name for name, solver in SOLVERS.items() if solver.installed]
@@ -19,6 +20,7 @@ JOBS = {
     "cvxpy:highs": '[partition]\nmethod = "optimal"\nsolver = "cvxpy:highs"\n'
     "time_limit = 20\n",
 }
+LIMITED = "pyomo:scip"  # on a loaded machine it may find nothing within its limit
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +58,8 @@ def test_mask_with_json_prints_one_object_whatever_the_solver(tmp_path, forked):
         job.write_text(ROLES_AND_K + JOBS[name])
     code = f"from silent import mask_each; mask_each({names})"
     written = sections(forked(code, cwd=tmp_path))
-    keys = [set(json.loads(written[name])) for name in names]
-    assert all({"files", "audit"} <= each for each in keys), keys
+    for name in names:
+        said = json.loads(written[name])
+        late = name == LIMITED and said.get("exit") == SolverError.exit_code
+        assert late or {"files", "audit"} <= set(said), (name, said)
     assert written["end"] == ""

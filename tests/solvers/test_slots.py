@@ -13,7 +13,7 @@ from aggopt.algorithms.slots.rounding import rounded, spread
 from aggopt.core.compile_time import compile_time
 from aggopt.errors import JobError
 from aggopt.models import frequencies as model
-from aggopt.models.category_choice import released, shares
+from aggopt.models.shared.category_choice import released, shares
 from aggopt.solvers import SOLVERS, Status, choose, solve
 from aggopt.solvers.answer import answer_here
 

@@ -25,7 +25,7 @@ from aggopt.core.deadline import Deadline
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean
 from aggopt.models import p3m_joint as model
-from aggopt.models.joint import nearest
+from aggopt.models.shared.joint import nearest
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers.answer import Answer, answer_here
 

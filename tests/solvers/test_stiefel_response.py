@@ -23,7 +23,7 @@ from aggopt.algorithms.stiefel.manifold import Manifold
 from aggopt.algorithms.stiefel.piece_cost import cost_of
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m_joint, p3m_onesided_joint, satisfaction_joint
-from aggopt.models.joint import nearest
+from aggopt.models.shared.joint import nearest
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers.answer import Answer, answer_here
 

@@ -13,7 +13,7 @@ from aggopt.aggregate.shifted_means import FEASIBLE
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.errors import AggoptError, JobError
-from aggopt.models.user_model import OwnModel
+from aggopt.models.shared.user_model import OwnModel
 from aggopt.solvers import Certificate, Solver, Status
 from aggopt.solvers.answer import Answer
 from aggopt.solvers.certificate import closed, size_in_reach

@@ -23,7 +23,7 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, check_labellings
 from aggopt.errors import JobError, naming
 from aggopt.models import MODELS
-from aggopt.models.user_model import OwnModel
+from aggopt.models.shared.user_model import OwnModel
 from aggopt.solvers import Certificate, Solver, choose
 from aggopt.solvers._solve import class_of
 from aggopt.solvers.options import native_options

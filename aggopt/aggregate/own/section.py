@@ -11,7 +11,7 @@ from aggopt.core.plugins.section import UserMethodSection, split_settings
 from aggopt.core.registry import Registry
 from aggopt.core.section import SolverSection
 from aggopt.models import MODELS
-from aggopt.models.user_model import OwnModel
+from aggopt.models.shared.user_model import OwnModel
 
 
 class ByModel(UserMethodSection, SolverSection, Aggregating):

@@ -19,7 +19,7 @@ from aggopt.algorithms.lagrangian.program import Separable
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.models import p3m, p3m_onesided, satisfaction
-from aggopt.models.shift_data import Wishes
+from aggopt.models.shared.shift_data import Wishes
 
 
 @singledispatch

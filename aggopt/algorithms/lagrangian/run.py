@@ -10,7 +10,7 @@ from aggopt.algorithms.lagrangian.solve import solve
 from aggopt.core.validation import Floats, is_number
 from aggopt.errors import JobError
 from aggopt.models import satisfaction
-from aggopt.models.shift_data import Wishes
+from aggopt.models.shared.shift_data import Wishes
 from aggopt.solvers.answer import Answer
 from aggopt.solvers.solver import Solver
 from aggopt.solvers.termination import counted

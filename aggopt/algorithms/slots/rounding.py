@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aggopt.core.validation import Floats, Labels
-from aggopt.models.category_choice import Choice
+from aggopt.models.shared.category_choice import Choice
 
 NONE = 1e-9  # largest share that counts as 0
 

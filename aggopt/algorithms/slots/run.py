@@ -22,7 +22,7 @@ from aggopt.core.deadline import LONGEST, Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 from aggopt.models import frequencies as model
-from aggopt.models.category_choice import shares
+from aggopt.models.shared.category_choice import shares
 from aggopt.solvers._cvxpy import NAME as LANGUAGE  # loads it before the clock starts
 from aggopt.solvers._solve import Outcome, solve
 from aggopt.solvers.answer import Answer

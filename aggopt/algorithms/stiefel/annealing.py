@@ -10,7 +10,7 @@ from aggopt.algorithms.stiefel.cost import CellCost
 from aggopt.algorithms.stiefel.manifold import Manifold
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats
-from aggopt.models.joint import Records
+from aggopt.models.shared.joint import Records
 
 FIRST, LAST = 3e-3, 3e3  # penalties, of the median curvature per record, over n
 

@@ -14,7 +14,7 @@ from aggopt.algorithms.stiefel.bounded_manifold import AT_END
 from aggopt.algorithms.stiefel.cost import CellCost
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats
-from aggopt.models.joint_wishes import JointWishes
+from aggopt.models.shared.joint_wishes import JointWishes
 
 SOFT = (
     1e-2,

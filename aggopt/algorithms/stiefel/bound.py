@@ -18,7 +18,7 @@ import numpy as np
 from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
 from aggopt.algorithms.lagrangian.program import Separable, implied_box
 from aggopt.core.validation import Floats
-from aggopt.models.joint_wishes import JointWishes
+from aggopt.models.shared.joint_wishes import JointWishes
 
 EPS = 2.220446049250313e-16  # one unit in the last place of 1
 ROUNDINGS = 64.0  # units in the last place of each product that is added up

@@ -1,7 +1,8 @@
 """The centroids that keep mean and covariance: a Stiefel manifold, its tangents.
 
 With A = sqrt(n_j) c_j they are A = F + N R, N'N = I and P'N = 0.  Without a response F
-is 0, P is u_j = sqrt(n_j / n), and S = R'R; with one, see `aggopt.models._response`.
+is 0, P is u_j = sqrt(n_j / n), and S = R'R; with one, see
+`aggopt.models.shared.response`.
 In the coordinates of the singular directions V of R, V'R'R V is diagonal.
 """
 
@@ -11,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from aggopt.core.validation import Floats
-from aggopt.models.joint import Records, nearest
+from aggopt.models.shared.joint import Records, nearest
 
 PLAIN = 1e-13  # least eigenvalue, of the largest, of a Gram matrix that is trusted
 STEPS = 3  # of Newton and Schulz: an error of 2e-3, eps / PLAIN, is then none

@@ -15,7 +15,7 @@ from aggopt.algorithms.stiefel.cost import CellCost, Cost
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.models import p3m_joint
-from aggopt.models.joint_wishes import JointWishes
+from aggopt.models.shared.joint_wishes import JointWishes
 
 if TYPE_CHECKING:
     from aggopt.algorithms.stiefel.quartic_kernels import Penalty

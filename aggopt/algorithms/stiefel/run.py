@@ -18,7 +18,7 @@ from aggopt.core.deadline import Deadline, require_time_limit
 from aggopt.core.validation import Floats, is_number, is_whole
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean
-from aggopt.models.joint_wishes import JointWishes
+from aggopt.models.shared.joint_wishes import JointWishes
 from aggopt.solvers._choose import choose
 from aggopt.solvers.answer import Answer
 from aggopt.solvers.certificate import PROVEN, Status, closed, size_of

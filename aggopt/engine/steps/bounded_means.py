@@ -16,7 +16,7 @@ from aggopt.engine.steps.p3m import ShiftEnd, read_end
 from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import Job, Mean
-from aggopt.models.value_bounds import ROUNDING
+from aggopt.models.shared.value_bounds import ROUNDING
 
 
 def may_violate_bounds(job: Job) -> bool:

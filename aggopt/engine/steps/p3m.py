@@ -26,7 +26,7 @@ from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
 from aggopt.engine.supported_settings import SOLVER
 from aggopt.job import P3m
 from aggopt.models import p3m
-from aggopt.models.shift_data import FARTHEST
+from aggopt.models.shared.shift_data import FARTHEST
 from aggopt.pipeline.aggregate.missing_values import PresentRows
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import closed, size_of

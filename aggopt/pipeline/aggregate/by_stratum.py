@@ -15,7 +15,7 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import naming
 from aggopt.job import Job, Mean, Median
-from aggopt.models.shift_data import FARTHEST
+from aggopt.models.shared.shift_data import FARTHEST
 from aggopt.partition._in_blocks import call_with_progress
 from aggopt.pipeline.partition.subset_processes import map_in_processes
 from aggopt.pipeline.partition.subsets import report_share, share_time_limit

@@ -14,7 +14,7 @@ from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import Shifting, Squared
 from aggopt.measure import sl
 from aggopt.models import p3m
-from aggopt.models.shift_data import FARTHEST
+from aggopt.models.shared.shift_data import FARTHEST
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, present_values
 
 ROUNDING = 1e-9  # of a number of steps

@@ -18,7 +18,7 @@ from aggopt.core.validation import Floats
 from aggopt.data.table import Table
 from aggopt.encoding.clock import Clock
 from aggopt.job import Job, Output
-from aggopt.models.value_bounds import snapped
+from aggopt.models.shared.value_bounds import snapped
 from aggopt.pipeline.finish.pseudonyms import add_pseudonyms
 from aggopt.pipeline.finish.published_weights import add_weights
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, present_values

@@ -16,7 +16,7 @@ from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError, naming
 from aggopt.job import Job, Shifting
 from aggopt.models import MODELS
-from aggopt.models.value_bounds import require_variance
+from aggopt.models.shared.value_bounds import require_variance
 from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
 from aggopt.pipeline.finish.rounding import decimals_of_attribute
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, present_values

@@ -16,7 +16,7 @@ import numpy as np
 from aggopt.core.plural import plural
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError
-from aggopt.models.joint import Records
+from aggopt.models.shared.joint import Records
 
 Interval = tuple[float, float]
 Demanded = Mapping[int, Mapping[int, Sequence[Interval]]]  # by group, by attribute

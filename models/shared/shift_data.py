@@ -9,7 +9,7 @@ import numpy as np
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.models.value_bounds import (
+from aggopt.models.shared.value_bounds import (
     is_bounded,
     outside,
     require_variance,

@@ -18,15 +18,15 @@ from aggopt.core.plugins.function import UserFunction
 from aggopt.core.plugins.loading import Origin, reload_plugin
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError, require_known
-from aggopt.models._declared import (
+from aggopt.models._model import Model
+from aggopt.models.shared.declared import (
     ABOUT,
     Declaration,
     cost_at,
     missed_at,
     point_in,
 )
-from aggopt.models._model import Model
-from aggopt.models.shift_data import small
+from aggopt.models.shared.shift_data import small
 from aggopt.solvers._solve import class_of
 from aggopt.solvers._unlisted_solvers import LANGUAGES
 from aggopt.solvers.solver import CLASSES

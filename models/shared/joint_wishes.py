@@ -10,10 +10,15 @@ import numpy as np
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import naming
-from aggopt.models._joint_demands import Demanded, require_room
 from aggopt.models._model import Model
-from aggopt.models.joint import Records, keep_in_pyomo, kept_in_cvxpy, moments_missed
-from aggopt.models.value_bounds import (
+from aggopt.models.shared.joint import (
+    Records,
+    keep_in_pyomo,
+    kept_in_cvxpy,
+    moments_missed,
+)
+from aggopt.models.shared.joint_demands import Demanded, require_room
+from aggopt.models.shared.value_bounds import (
     Bound,
     is_bounded,
     keep_within_in_pyomo,

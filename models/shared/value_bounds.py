@@ -20,7 +20,7 @@ import numpy as np
 
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, JobError
-from aggopt.models._constraints import amounts
+from aggopt.models.shared.constraints import amounts
 
 Bound = Floats | float
 NEAR = 1e-6  # standard deviations: tolerance of solvers at a bound

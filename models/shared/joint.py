@@ -10,9 +10,9 @@ from aggopt.core.plural import plural
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, TableError
-from aggopt.models._response import Free, beside_response
-from aggopt.models.orthogonal import aligned, root
-from aggopt.models.shift_data import require_mean_one
+from aggopt.models.shared.orthogonal import aligned, root
+from aggopt.models.shared.response import Free, beside_response
+from aggopt.models.shared.shift_data import require_mean_one
 
 
 @dataclass(frozen=True, eq=False)

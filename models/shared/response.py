@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError
-from aggopt.models.orthogonal import root
+from aggopt.models.shared.orthogonal import root
 
 NEARLY = 1e-9  # of a variance: rounding
 

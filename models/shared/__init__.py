@@ -1,0 +1,1 @@
+"""Shared parts of models: data, constraints, bounds, and readers of answers."""
