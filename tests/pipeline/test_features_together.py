@@ -55,8 +55,9 @@ def test_random_numbers_of_a_kind_may_begin_with_zeros() -> None:
     known = (f"{number:032x}" for number in range(1000))
     secret = next(each for each in known if derive_seed(each, "part 0") < 16**31)
     assert aggopt.mask(members(), both(), secret=secret).secret == secret
-    with pytest.raises(AggoptError, match="secret"):
-        aggopt.mask(members(), both(), secret="a")
+    for asked in (both(), of(OF_UNITS)):
+        with pytest.raises(AggoptError, match="secret"):
+            aggopt.mask(members(), asked, secret="a")
 
 
 def test_requests_notes_and_reasons_of_both_kinds_are_those_of_the_release(

@@ -209,19 +209,6 @@ def test_a_repair_across_patterns_hears_progress(monkeypatch):
     assert given == [(nothing, None, None), (nothing, strata, None)]
 
 
-def test_a_repair_of_imputed_values_hears_of_strata(monkeypatch):
-    given, strata = [], RecordStrata(np.array([0, 1] * 5))
-    monkeypatch.setattr(
-        fill, "separate_strata", lambda records, of: given.append(of) or records
-    )
-    monkeypatch.setattr(fill, "repair_block", lambda block, *_: block)
-    frame = HOLED[NUMBERS].fillna(2.0)
-    frame.loc[0, "age"] = None
-    how = (in_half, {}, nothing)
-    partition_imputed(encoded(frame), TOGETHER, how, JOB, (), nothing, strata)
-    assert given[:1] == [strata]
-
-
 def test_what_is_counted_bears_the_attribute_s_name():
     absent = HOLED.isna().to_numpy()
     found = fill._observed(absent, (0, 1), NUMBERS, 2, (), None)
@@ -303,23 +290,3 @@ def test_a_repair_across_patterns_keeps_strata_apart(monkeypatch):
     assert near == ((("records",), "kept"), strata)
     (inside,) = more
     assert inside.strata is strata.labels
-
-
-def test_groups_across_patterns_publish_what_all_of_them_have(monkeypatch):
-    made = SimpleNamespace(labels=np.array([0, 0, 1]))
-    monkeypatch.setattr(holes, "repair_block", lambda *of: made)
-    monkeypatch.setattr(holes, "separate_strata", lambda records, strata: records)
-    for name in ("separate_patterns", "impute_means", "certify_observed_loss"):
-        monkeypatch.setattr(holes, name, lambda *of, _name=name: (_name, *of))
-    kept = np.array([[True, True], [False, True], [True, False]])
-    of = ("block", kept, "records", "job", "held", "told")
-    found = repair_across_patterns(*of, weights="weights")
-    assert found.kept.tolist() == [[False, True], [False, True], [True, False]]
-    (told,) = found.blocks
-    assert told == (
-        "certify_observed_loss",
-        made,
-        ("impute_means", "records"),
-        found.kept,
-        "weights",
-    )
