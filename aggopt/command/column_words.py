@@ -107,6 +107,42 @@ QUANTITIES = _listed(
     budget einkommen ausgaben lohn umsatz
     """
 )
+CONFIDENTIAL = _listed(  # illness, money, belief, crime, in four languages
+    """
+    diagnosis diagnoses diag diagnose diagnosen diagnostic diagnostico illness
+    illnesses krankheit krankheiten erkrankung erkrankungen maladie maladies enfermedad
+    enfermedades disease diseases disorder dx symptom symptoms symptome sintoma icd icd9
+    icd10 cim10 hiv aids vih sida cancer krebs tumor tumour diabetes diabetic
+    hepatitis depression depressed psychiatric psychosis disability disabled behinderung
+    handicap discapacidad medication medications medikament medikamente medicament
+    medicamento drug drugs drogen drogues drogas alcohol alkohol alcool abortion
+    abtreibung avortement aborto pregnant pregnancy schwanger schwangerschaft enceinte
+    grossesse embarazo genotype mutation allele
+    income incomes inc earnings earning earns earn einkommen einkuenfte einkunfte
+    verdienst revenu revenus ingreso ingresos renta salary salaries gehalt gehaelter
+    gehalter salaire salaires salario salarios sueldo sueldos wage wages lohn loehne
+    lohne turnover umsatz umsaetze umsatze facturacion profit profits gewinn benefice
+    beneficio pension rente wealth networth vermoegen vermogen patrimoine patrimonio
+    debt debts schulden dette dettes deuda deudas savings ersparnisse epargne ahorros
+    religion religions religious relig konfession glaube religiosite faith denomination
+    creed politics political politisch politique politica vote voted votes party partyid
+    ideology sexual sexuality sexualitaet sexualitat
+    crime crimes crim criminal convicted conviction convictions arrest arrested arrests
+    offence offences offense offenses kriminalitaet kriminalitat straftat
+    straftaten vorstrafe vorstrafen delit delits crimen crimenes delito delitos
+    condena prison gefaengnis gefangnis
+    todesursache sterbeursache
+    """
+)
+_CONFIDENTIAL_PARTS = re.compile(  # Bruttolohn, Jahreseinkommen, Hauptdiagnose, avginc
+    r"^(disab|relig|diagnos|krank|alcohol)|incom|"
+    r"(salary|wages?|earn|earnings|diagnosis|diagnose|illness|disease|krankheit|"
+    r"erkrankung|einkommen|gehalt|lohn|umsatz|turnover|vermoegen|vermogen|schulden|"
+    r"religion|crime|affairs|(?<!z)inc)$"
+)
+_CAUSES = _listed("cause causes causa causas ursache")
+_WHEN = _listed("age alter date datum")
+_DEATH = _listed("death dying died tod deces mort muerte defuncion fallecimiento")
 
 
 @dataclass(frozen=True)
@@ -183,6 +219,18 @@ class Words:
         counted = {"number", "of"} <= self.parts
         measured = any(map(_MEASURED.search, self.parts))
         return self._has(QUANTITIES) or counted or measured
+
+    @property
+    def confidential(self) -> bool:
+        """Whether it is called as what persons and firms keep to themselves.
+
+        When an illness was found is an age or a date, and no illness.
+        """
+        if self._has(_WHEN):
+            return False
+        cause_of_death = self._has(_CAUSES) and self._has(_DEATH)
+        part = any(map(_CONFIDENTIAL_PARTS.search, self.parts))
+        return cause_of_death or part or self._has(CONFIDENTIAL)
 
     def _has(self, words: Collection[str]) -> bool:
         return not self.parts.isdisjoint(words)

@@ -49,6 +49,10 @@ POSTAL = (
     'quasi-identifier, with kind = "nominal" and rare = "avoid" or a tree of regions '
     "under [attributes.NAME]; identifier, which drops it."
 )
+CONFIDENTIAL_OR_MASK = (
+    "confidential, if others do not know it: it is published unchanged, and l or t "
+    "under [privacy] protects it; quasi-identifier, if others may know it: masked."
+)
 WHICH_UNIT = "one column is the unit that k counts; drop the others."
 SPELL_DATES = (
     "list it as quasi-identifier, and {how} under [attributes.NAME]; or identifier, "
@@ -278,6 +282,15 @@ def _text(look: ColumnProfile, words: Words, structure: Structure) -> Proposal |
     return _asked(look, says, DROP_OR_NAMES)
 
 
+def _confidential(
+    look: ColumnProfile, words: Words, structure: Structure
+) -> Proposal | None:
+    """Return a question of what persons and firms keep to themselves, by its name."""
+    if not words.confidential or look.type in DATED:
+        return None
+    return _asked(look, "its name is that of confidential data", CONFIDENTIAL_OR_MASK)
+
+
 def _doubtful(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
@@ -287,7 +300,16 @@ def _doubtful(
     return _asked(look, "nearly each is of one record", DROP_OR_MASK)
 
 
-RULES = (_number_of_a_record, _name, _weight, _unit, _dates, _text, _doubtful)
+RULES = (
+    _number_of_a_record,
+    _name,
+    _weight,
+    _unit,
+    _dates,
+    _confidential,
+    _text,
+    _doubtful,
+)
 
 
 def _masked(look: ColumnProfile, words: Words) -> Proposal:

