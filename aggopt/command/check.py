@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from aggopt.command.collect_errors import Obstacle, hides_names, obstacles, role_of
+from aggopt.command.column_words import Words
 from aggopt.command.missing_policies import policies
 from aggopt.command.proposal import said_of_formats
 from aggopt.core.column_names import confusable_names, count_numeric_names
@@ -30,7 +31,7 @@ from aggopt.encoding._encode import said_of_codes
 from aggopt.errors import AggoptError
 from aggopt.job import AttributeSection, Job
 from aggopt.job.engine_section import Engine
-from aggopt.job.release_job import job_of_release
+from aggopt.job.release_job import job_of_release, stated_roles
 from aggopt.job.roles import Roles
 from aggopt.pipeline.partition.partition_table import load_job
 from aggopt.release.audit.risk_limits import unsure_limits
@@ -99,7 +100,8 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     if table is None or how is None:
         return Checked(None, (), tuple(wrong), ())
     seen = tuple(profile_columns(table, how if is_csv(path) else None))
-    columns = with_roles(seen, stated, table.column_names)
+    roles = stated.roles if stated else stated_roles(file)
+    columns = with_roles(seen, roles, table.column_names)
     if job is None:
         return Checked(len(table), columns, tuple(wrong), ())
     k, said = job.privacy.k, {n: how.type.kind for n, how in job.attributes.items()}
@@ -127,17 +129,17 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
 
 
 def with_roles(
-    seen: Iterable[ColumnProfile], job: Job | None, names: list[str]
+    seen: Iterable[ColumnProfile], stated: Roles | None, names: list[str]
 ) -> tuple[tuple[ColumnProfile, str | None], ...]:
-    """Return the columns that may be shown with their roles, if a job says them.
+    """Return the columns that may be shown with their roles, if a job states them.
 
-    The job need not be loaded: code that it names has no part in roles.
+    The job may be refused for another of its sections, or for code that it names.
     """
-    if job is None:
+    if stated is None:
         return tuple((look, None) for look in seen if not count_numeric_names(names))
-    roles, spelled = role_of(job), spellings()
+    roles, spelled = role_of(stated), spellings()
     columns = tuple((look, spelled.get(roles.get(look.name, ""))) for look in seen)
-    hidden = hides_names(job, names)
+    hidden = hides_names(stated, names)
     return tuple(pair for pair in columns if pair[1] or not hidden)
 
 
@@ -171,10 +173,11 @@ def _notes(
         yield f"{name} has one value only: it will be kept as it is."
     if role == "quasi-identifier" and look.may_be_codes and kind is None:
         yield f"{name}: {said_of_codes(different or 0)}"
-    if role == "quasi-identifier" and look.may_number_records and kind is None:
+    if role == "quasi-identifier" and kind is None and _may_number_records(look):
         yield (
             f"{name}: {different} whole numbers in {look.records - look.missing} "
-            "records; if they number records, list it as identifier, which drops it."
+            "records; if they number records, list it as identifier, which drops it; "
+            'else write kind = "numeric" under [attributes.NAME].'
         )
     named = kind == "nominal" or (kind is None and look.type in NAMES)
     if role == "quasi-identifier" and named and (different or 0) > COSTLY:
@@ -198,6 +201,13 @@ def _notes(
             f"{name}: each entry is of one record, and published as it is ({role}): if "
             "others may know it, list it as identifier, which drops it."
         )
+
+
+def _may_number_records(look: ColumnProfile) -> bool:
+    """Whether whole numbers may number records, and are no amounts by their name."""
+    words = Words.of(look.name, look.label)
+    measured = words.quantity or words.confidential
+    return look.looks_as_numbering and not measured
 
 
 def _of_dates(

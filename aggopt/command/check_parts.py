@@ -26,7 +26,7 @@ from aggopt.engine.supported_settings import (
 )
 from aggopt.errors import AggoptError
 from aggopt.job import Job
-from aggopt.job.release_job import job_of_release, names_engine
+from aggopt.job.release_job import job_of_release, names_engine, stated_roles
 from aggopt.pipeline.partition.partition_table import load_job
 
 NO_ENGINE = Obstacle(
@@ -92,7 +92,8 @@ def checked_parts(
         f"In {plural(files, 'file')}, of which no record was read: values that cannot "
         "be masked, such as infinite ones, are refused in the first pass of mask.",
     )
-    columns = with_roles(seen, job, parts.schema.names)
+    roles = job.roles if job else stated_roles(file)
+    columns = with_roles(seen, roles, parts.schema.names)
     return Checked(parts.records, columns, tuple(wrong), notes)
 
 

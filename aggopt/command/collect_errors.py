@@ -103,7 +103,7 @@ def obstacles(path: Path, table: pa.Table, job: Job) -> tuple[Obstacle, ...]:
         return ()
     if not len(table):
         return (Obstacle.of(first),)
-    known, columns = role_of(job), {}
+    known, columns = role_of(job.roles), {}
     found = [*_of_roles(job, table.column_names)]
     for name in table.column_names:
         if name in known:
@@ -116,25 +116,27 @@ def obstacles(path: Path, table: pa.Table, job: Job) -> tuple[Obstacle, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def role_of(job: Job) -> RoleOf:
+def role_of(roles: Roles) -> RoleOf:
     """Return the field of the roles that each column has, the first that names it."""
     found: dict[str, str] = {}
     for field in Roles.model_fields:
-        for name in getattr(job.roles, field):
+        for name in getattr(roles, field):
             found.setdefault(name, field)
     return found
 
 
 def dropped(job: Job, names: Container[str | None]) -> Job:
     """Return the job with some columns as identifiers, which are dropped."""
-    known = {n: "identifier" if n in names else f for n, f in role_of(job).items()}
+    known = {
+        n: "identifier" if n in names else f for n, f in role_of(job.roles).items()
+    }
     types = {n: how for n, how in job.attributes.items() if n not in names}
     return job.model_copy(update={"roles": roles_of(known), "attributes": types})
 
 
-def hides_names(job: Job, names: list[str]) -> bool:
+def hides_names(roles: Roles, names: list[str]) -> bool:
     """Whether names that the roles do not have may be those of a record."""
-    known = role_of(job)
+    known = role_of(roles)
     shared = sum(name in known for name in names)
     return shared < len(known) and may_be_record(names, shared)
 
@@ -150,11 +152,11 @@ def _caught(
 
 def _of_roles(job: Job, names: list[str]) -> Iterator[Obstacle]:
     """Yield what is wrong with the roles: names twice, unknown, or left out."""
-    known, there = role_of(job), set(names)
+    known, there = role_of(job.roles), set(names)
     yield from _caught(job.roles.check, list(known))
     yield from _caught(roles_of(known).check, names)
     present = {name: role for name, role in known.items() if name in there}
-    if len(present) < len(known) and not hides_names(job, names):
+    if len(present) < len(known) and not hides_names(job.roles, names):
         yield from _caught(roles_of(present).check, names)
 
 

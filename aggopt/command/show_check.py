@@ -38,7 +38,7 @@ def _lines(found: "Checked") -> Iterator[str]:
 def _rows(found: "Checked") -> Iterator[tuple[str, str, str]]:
     """Yield a row for each column: its role, its entries, and its obstacles.
 
-    Of a job that is refused before its roles are read each role is a question mark.
+    If the roles of the job are refused, each is a question mark.
     """
     numbers: dict[str | None, list[str]] = {}
     for number, each in enumerate(found.obstacles, start=1):

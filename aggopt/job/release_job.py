@@ -3,9 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError as Invalid
+
+from aggopt.errors import AggoptError
 from aggopt.job._file import sections_in
 from aggopt.job._job import Job
 from aggopt.job.engine_section import engine_of
+from aggopt.job.roles import Roles
 
 
 def names_engine(file: Path) -> bool:
@@ -22,6 +26,17 @@ def job_of_release(file: Path) -> Job:
     own = _engine_in(file)
     unnamed = own and "name" not in own
     return Job.read(file, engine={"name": engine_of(own)} if unnamed else {})
+
+
+def stated_roles(file: Path) -> Roles | None:
+    """Return the roles that a job file states; None if these are refused, too.
+
+    Other sections of the job may be refused.
+    """
+    try:
+        return Roles.model_validate(sections_in(file).get("roles"))
+    except (Invalid, AggoptError):
+        return None
 
 
 def _engine_in(file: Path) -> dict[str, Any]:

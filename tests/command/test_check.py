@@ -333,14 +333,34 @@ def test_holes_of_a_column_in_no_role_are_noted(here, aggopt):  # noqa: F811
 
 
 def test_whole_numbers_that_may_be_codes_or_numbers_of_records(here, aggopt):  # noqa: F811
-    frame = people(60).assign(age=[1, 2] * 30, income=np.arange(60) ** 2)
+    card = np.random.default_rng(0).permutation(10**6)[:60]
+    frame = people(60).assign(age=[1, 2] * 30, income=card)
     frame.to_csv("people.csv", index=False)
-    assert said_of(here, aggopt) == [
+    codes = (
         "'age': whole numbers with 2 values are taken as numbers; write kind = "
-        '"nominal" if they are codes.',
-        "'income': 60 whole numbers in 60 records; if they number records, list it as "
-        "identifier, which drops it.",
+        '"nominal" if they are codes.'
+    )
+    assert said_of(here, aggopt) == [codes]  # incomes of 60 persons differ, too
+    frame.rename(columns={"income": "card"}).to_csv("people.csv", index=False)
+    job = JOB.replace("income", "card")
+    assert said_of(here, aggopt, job) == [
+        codes,
+        "'card': 60 whole numbers in 60 records; if they number records, list it as "
+        'identifier, which drops it; else write kind = "numeric" under '
+        "[attributes.NAME].",
     ]
+    decided = job + '[attributes.card]\nkind = "numeric"\n'
+    assert said_of(here, aggopt, decided) == [codes]
+
+
+@pytest.mark.parametrize("section", ["units", "output"])
+def test_roles_are_shown_though_another_section_is_refused(here, aggopt, section):  # noqa: F811
+    (here / "job.toml").write_text(JOB + f"[{section}]\nnonsense = 1\n")
+    code, out, _ = aggopt(*CHECK)
+    assert code == 2
+    assert "?" not in out.split("Obstacle")[0]
+    assert re.search("'age' +quasi-identifier ", out)
+    assert re.search("'name' +identifier ", out)
 
 
 def test_commas_that_may_separate_thousands_are_noted(here, aggopt):  # noqa: F811
