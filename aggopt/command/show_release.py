@@ -140,7 +140,7 @@ def notes(release: "Release", files: "ReleaseFiles") -> list[str]:
     """Return the urgent notes, some of the others, and where the rest of them is."""
     last = len(release.notes) - release.trivial
     urgent = *release.notes[: release.urgent], *release.notes_on(files.table)
-    others = [*_of_categories(release), *release.notes[release.urgent : last]]
+    others = [*release.notes[release.urgent : last], *_of_categories(release)]
     shown = others if len(others) <= NOTES else others[: NOTES - 1]
     more = len(others) - len(shown)
     listed = [note for note in (*urgent, *shown) if note != release.audit.warning]

@@ -1,6 +1,6 @@
 """The way of a record: from a table to an audited release."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -158,25 +158,32 @@ def _released(
         note_on_uncounted_changes(job, given.wave) if wave is None else (wave.note,)
     )
     lost = note_on_loss(measures, job.measures)
+    about_margins = margins.notes(given)
     urgent = (
         *found.disclosures,
+        *(note for note in about_margins if note not in margins.HARMLESS),
         *of_wave,
         *repeated,
         *_beyond(given, after),
         *lost,
+        *(given.strata.notes if given.strata else ()),
+        *(found.missing.notes if found.missing else ()),
+        *_incomplete(whole, measures),
     )
     names = confusable_names(given.table.frame.columns)
     trivial = *given.reasons, *names, *_index(given)
-    notes = (
-        *urgent,
-        *(note for note in found.notes if note not in found.disclosures),
+    others = (
+        *_notes(given, certificates),
+        *found.notes,
         *masked.notes,
-        *_of_groups(given, certificates, after),
-        *_spanning(released, job),
-        *_incomplete(whole, measures),
+        *margins.note_on_nearer_values(given, after),
         *rounding.notes(given, masked.values, both.after, drift),
-        *trivial,
+        *_spanning(released, job),
+        *sampling_weights.notes(given.job, given.weights),
+        *by_stratum.notes(given.job, given.strata),
+        *about_margins,
     )
+    notes = (*urgent, *(note for note in others if note not in urgent), *trivial)
     return Release(
         masked=released,
         blocks=given.blocks,
@@ -203,21 +210,6 @@ def _quasi_identifiers(table: Table) -> Table:
     """Return a table of the quasi-identifiers and of the sampling weights."""
     frame = table.frame.select(*table.roles.quasi_identifier, *table.roles.weight)
     return replace(table, frame=frame, codebooks={})
-
-
-def _of_groups(
-    given: PartitionedTable, certificates: dict[str, Certificate], Y: Floats
-) -> Iterator[str]:
-    """Yield the notes on groups, and on the values Y (n, p) of their numbers.
-
-    They cover the margins, the strata, the weights and the certificates.
-    """
-    yield from margins.notes(given)
-    yield from margins.note_on_nearer_values(given, Y)
-    yield from given.strata.notes if given.strata else ()
-    yield from by_stratum.notes(given.job, given.strata)
-    yield from sampling_weights.notes(given.job, given.weights)
-    yield from _notes(given, certificates)
 
 
 def _notes(given: PartitionedTable, certificates: dict[str, Certificate]) -> list[str]:

@@ -71,7 +71,8 @@ class Release(EqualByField):
         are of all quasi-identifiers; None if none of them varies.
     notes
         Remarks for readers of the release, the gravest first: possible losses of
-        persons, values outside the range of the originals, all else.
+        persons, values outside the range of the originals, records and values that are
+        left out or filled, all else.
     urgent, trivial
         Number of first notes that are printed in any case; and number of last notes
         that are for the manifest only.

@@ -126,6 +126,40 @@ def test_what_persons_may_lose_is_noted_first() -> None:
     assert dominance.startswith("'amount': in 1 of ")
 
 
+@pytest.mark.parametrize("policy", ["patterns", "fill"])
+def test_what_incomplete_records_cost_is_always_printed(policy) -> None:
+    frame = people().assign(sex=["f", "m"] * 20)
+    frame.loc[:8, "income"] = np.nan
+    asked = Job(
+        roles={
+            "identifier": ["name"],
+            "quasi-identifier": ["age", "income", "sex"],
+            "other": ["illness", "note"],
+        },
+        privacy={"k": 3},
+        missing={"policy": policy},
+        aggregation={"method": "p3m"},
+    )
+    release = aggopt.mask(frame, asked)
+    urgent = release.notes[: release.urgent]
+    measured = "measured on the 31 of 40 records of which nothing is missing"
+    gone = {
+        "patterns": "9 values of quasi-identifiers are missing, in",
+        "fill": "9 values that are missing in the original are filled with",
+    }
+    assert any(measured in note for note in urgent)
+    assert any(note.startswith(gone[policy]) for note in urgent)
+    assert all(f"Note: {note}" in said(release, FILES) for note in urgent)
+    assert len(set(release.notes)) == len(release.notes)
+
+
+def test_that_a_margin_of_zero_gives_originals_away_is_always_printed() -> None:
+    how = {"method": "p3m", "margin": 0.0}
+    release = aggopt.mask(people(), job(aggregation=how))
+    urgent = release.notes[: release.urgent]
+    assert any(note.startswith("margin = 0: wherever a wish") for note in urgent)
+
+
 def test_values_below_zero_are_printed_with_the_bound_that_avoids_them() -> None:
     frame = pd.DataFrame({"amount": np.random.default_rng(0).gamma(0.7, 1.0, 60)})
     asked = Job(

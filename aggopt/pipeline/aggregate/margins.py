@@ -32,6 +32,7 @@ NOTE = (
     "or more: who subtracts distances from a published value is left with several "
     "candidates for an original."
 )
+HARMLESS = (ASKED, NOTE)  # the other notes on margins are about losses of persons
 OWN = (
     "Values are published by a model of your own, to which no secret margin is added: "
     "where one of its constraints decides, a published value may lie at a known "
