@@ -70,10 +70,6 @@ MaskedFile = Annotated[
     Path,
     typer.Argument(metavar="MASKED", help="The released table.", callback=in_memory),
 ]
-MaskedOrParts = Annotated[
-    Path,
-    typer.Argument(metavar="MASKED", help="The released table, or an engine's folder."),
-]
 SameOrder = Annotated[
     bool,
     typer.Option("--same-order", help="The two tables have the same record order."),

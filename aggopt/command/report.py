@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aggopt.command import console
-from aggopt.command.arguments import AsJson, MaskedOrParts, Overwrite, Trust
+from aggopt.command.arguments import AsJson, JobBehind, Overwrite, TableOrParts, Trust
 from aggopt.command.causes import NO
 from aggopt.command.interrupt import interrupts
 from aggopt.errors import JobError
@@ -22,16 +22,9 @@ Report = Annotated[
 
 
 Page = Annotated[Path, typer.Option(help="Where to write: a file NAME.html.")]
-Original = Annotated[
-    Path | None,
-    typer.Option(metavar="TABLE", help="The table that was masked, to compare."),
-]
-Private = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="TABLE",
-        help="The same, and the report has what the office alone may see.",
-    ),
+ForTheOffice = Annotated[
+    bool,
+    typer.Option("--private", help="The report has what the office alone may see."),
 ]
 Manifests = Annotated[
     Path | None,
@@ -39,32 +32,54 @@ Manifests = Annotated[
         metavar="DIR", help="The folder of manifest and key, if not beside MASKED."
     ),
 ]
-Promised = Annotated[
+ORDER = "aggopt report TABLE MASKED JOB --out NAME.html"
+
+
+def _require_no_table(table: Path | None) -> None:
+    """Refuse the options that named tables and jobs before all commands had one order.
+
+    Raises
+    ------
+    JobError
+        Such an option is given.
+    """
+    if table is not None:
+        raise JobError(
+            "report takes the table and the job as its first and third file, as all "
+            "commands do, and an option names one.",
+            fix=f"write {ORDER}, with --private for what the office alone may see.",
+        )
+
+
+Former = Annotated[
     Path | None,
-    typer.Option(
-        metavar="JOB", help="The job, to compare what the manifest promises with."
-    ),
+    typer.Option("--original", "--job", hidden=True, callback=_require_no_table),
+]
+OptionalMasked = Annotated[
+    Path | None,
+    typer.Argument(metavar="MASKED", help="The released table, or an engine's folder."),
 ]
 
 
 def report(
-    masked: MaskedOrParts,
+    table: TableOrParts,
     out: Page,
     trust: Trust,
-    original: Original = None,
-    private: Private = None,
+    masked: OptionalMasked = None,
+    job: JobBehind = None,
+    private: ForTheOffice = False,
     manifests: Manifests = None,
-    job: Promised = None,
+    former: Former = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the report of MASKED: one page of HTML, which opens offline.
 
-    MASKED is a table, or the folder that an engine has written.  The page is for the
-    public, and shows no value of a single original, unless --private TABLE names the
-    originals.  What was promised is what the manifest says; with --job it must be what
-    the job says, too, and the page says which.  Exit code 1 if the release does not
-    hold it.
+    TABLE is the table that was masked, MASKED the release or the folder that an engine
+    has written, JOB says what was promised: the manifest must promise the same.  The
+    page is for the public, and shows no value of a single original, unless --private
+    is given.  Of the folder of an engine's release originals are only counted.  Exit
+    code 1 if the release does not keep its promises.
     """
     from aggopt.core.plugins.trust import trust_files
     from aggopt.engine.report_data import read_folder_report
@@ -73,34 +88,41 @@ def report(
     from aggopt.release.files.staging import check_places
     from aggopt.release.report.release_report import written
 
-    if original is not None and private is not None:
+    if masked is None or job is None:
         raise JobError(
-            "Both --original and --private name the table that was masked.",
-            fix="name it once: --original for the public report, --private for yours.",
+            "report takes three files, the table, its release and the job; "
+            f"{'one' if masked is None else 'two'} of them "
+            f"{'is' if masked is None else 'are'} named.",
+            fix=f"write {ORDER}.",
         )
-    table = original if private is None else private
     require_html(out)
-    check_places(out, overwrite=overwrite, inputs=[masked, *([table] if table else [])])
+    check_places(out, overwrite=overwrite, inputs=[masked, table, job])
     with console.progress(quiet=as_json), trust_files(trust):
         if masked.is_dir():
-            _require_none(table)
-            facts = read_folder_report(masked, private=manifests, asked=job)
+            _require_public(private)
+            where = {"private": manifests, "asked": job, "originals": table}
+            facts = read_folder_report(masked, **where)
         else:
-            own = private is not None
-            where = {"folder": manifests, "asked": job}
-            facts = read_report_data(masked, original=table, private=own, **where)
+            where = {"folder": manifests, "asked": job, "original": table}
+            facts = read_report_data(masked, private=private, **where)
         with interrupts.result(f"{out.name} is written"):
             written(facts, out, overwrite=overwrite)
     _told(out, facts, as_json=as_json)
 
 
-def _require_none(table: Path | None) -> None:
-    """Refuse originals of a folder."""
-    if table is not None:
+def _require_public(private: bool) -> None:
+    """Refuse a private report of a folder.
+
+    Raises
+    ------
+    JobError
+        It is asked for.
+    """
+    if private:
         raise JobError(
             "A folder of an engine's release is not compared with its originals, and "
-            f"{table} is named.",
-            fix="leave --original and --private out: the loss is in the manifest.",
+            "--private asks for what only these show.",
+            fix="leave --private out: the loss is in the manifest.",
         )
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aggopt.core.plural import plural
 from aggopt.data.readers.read import read_release_as_text
 from aggopt.data.table import Table
 from aggopt.engine.reduce.measure_names import GROUPS, LOSS
-from aggopt.engine.storage.input_parts import ENDING
+from aggopt.engine.storage.input_parts import ENDING, InputFolder
 from aggopt.engine.storage.journal import private_folder
 from aggopt.engine.storage.manifest_file import MANIFEST, require_as_written
 from aggopt.errors import JobError, TableError
@@ -38,27 +39,34 @@ LARGEST = 20_000_000  # values: a page is made of all of them at once
 
 
 def read_folder_report(
-    folder: Path, *, private: Path | None = None, asked: Path | None = None
+    folder: Path,
+    *,
+    private: Path | None = None,
+    asked: Path | None = None,
+    originals: Path | None = None,
 ) -> Facts:
     """Return what a report says of the release in a folder, counted in its files.
 
     Its manifest is in `private`; in the private folder beside it when omitted.  What
     was promised is what that states, and the job in the file `asked`, if it is named.
-    Originals are not compared: the loss, the values filled in and those published
-    unchanged are what the manifest states, and so is what groups keep of the sampling
-    weights that originals had.
+    The `originals`, a folder or a pattern, are counted, and not compared: the loss,
+    the values filled in and those published unchanged are what the manifest states,
+    and so is what groups keep of the sampling weights that originals had.
 
     Raises
     ------
     TableError, JobError
-        The manifest is not there, was edited, describes other files, or promises other
-        than the job; or the release is too large for a page.
+        The manifest is not there, was edited, describes other files, promises other
+        than the job, or was made of another number of originals; or the release is too
+        large for a page.
     UntrustedCodeError
         The job names a file of code that is not trusted.
     """
     of = (private or private_folder(folder)) / MANIFEST
     _require_described(folder, of)
     require_as_written(of)
+    if originals is not None:
+        _require_made_of(originals, of)
     named = attach_trusted_code(
         read_entry(of, "job", dict), read_manifest_or_none(of, "code")
     )
@@ -140,6 +148,24 @@ def _require_described(folder: Path, manifest: Path) -> None:
         raise TableError(
             f"{folder} does not hold the files that {manifest} describes.",
             fix="bring together the two folders of one and the same run.",
+        )
+
+
+def _require_made_of(originals: Path, manifest: Path) -> None:
+    """Refuse originals whose records are not as many as those that were masked.
+
+    Raises
+    ------
+    TableError
+        They are more or fewer, or not files of Parquet.
+    """
+    made_of = read_count(manifest, "input", "records")
+    records = InputFolder.of(originals).records
+    if records != made_of:
+        raise TableError(
+            f"{originals.name} has {plural(records, 'record')}, and the release was "
+            f"made of {made_of}, by {manifest.name}.",
+            fix="name the folder or the pattern that was masked.",
         )
 
 

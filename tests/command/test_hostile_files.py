@@ -42,7 +42,7 @@ LOOPS = [
     ("check", "loop.csv", "job.toml"),
     ("init", "loop.csv", "--out", "new.toml"),
     ("init", "people.csv", "--out", "loop.toml"),
-    ("report", "loop.csv", "--out", "page.html"),
+    ("report", "people.csv", "loop.csv", "job.toml", "--out", "page.html"),
 ]
 
 

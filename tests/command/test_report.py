@@ -6,7 +6,7 @@ import pytest
 from tables import ROLES_AND_K, people
 
 from aggopt.release.files import staging
-from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST
+from aggopt.release.report.facts import BY_BOTH
 
 MEANS = f'{ROLES_AND_K}[partition]\nmethod = "mdav"\n'
 
@@ -21,6 +21,9 @@ def here(tmp_path, monkeypatch, aggopt):
 
 
 MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")
+
+
+REPORT = ("report", "people.csv", "masked.csv", "job.toml", "--out")
 
 
 def names(folder):
@@ -65,21 +68,19 @@ def test_a_report_that_cannot_be_written_leaves_no_release(here, aggopt, page, s
 
 def test_a_report_of_a_written_release(here, aggopt):
     aggopt(*MASK)
-    code, out, err = aggopt("report", "masked.csv", "--out", "report.html")
+    code, out, err = aggopt(*REPORT, "report.html")
     assert (code, err) == (0, "")
     assert out.splitlines() == [
         "Report        report.html  (for the public)",
-        "Promises      stated by its manifest alone, which was compared with no job",
+        f"Promises      stated by {BY_BOTH}",
         "Seal          amber: k = 4 holds, but 14 of 40 records are unique with 'note'",
     ]
-    public = ("report", "masked.csv", "--original", "people.csv", "--out", "2.html")
-    assert aggopt(*public)[0] == 0
-    private = ("report", "masked.csv", "--private", "people.csv", "--out", "3.html")
+    private = (*REPORT, "3.html", "--private")
     code, out, err = aggopt(*private)
     assert "3.html  (keep it to yourself: it shows originals)" in out
     assert (here / "3.html").stat().st_mode & 0o777 == 0o600
     assert "For the office alone" in (here / "3.html").read_text("utf-8")
-    assert "For publication" in (here / "2.html").read_text("utf-8")
+    assert "For publication" in (here / "report.html").read_text("utf-8")
 
 
 def test_a_release_that_does_not_hold_ends_with_code_one(here, aggopt):
@@ -88,20 +89,22 @@ def test_a_release_that_does_not_hold_ends_with_code_one(here, aggopt):
     stated = json.loads(manifest.read_text())
     stated["job"]["privacy"]["k"] = 30
     manifest.write_text(json.dumps(stated))
-    code, out, err = aggopt("report", "masked.csv", "--out", "report.html")
+    job = here / "job.toml"
+    job.write_text(job.read_text().replace("k = 4", "k = 30"))
+    code, out, err = aggopt(*REPORT, "report.html")
     assert (code, err) == (1, "")
     assert "What was promised DOES NOT HOLD: see there." in out
     assert "k = 30 does not hold" in (here / "report.html").read_text("utf-8")
-    code, out, _ = aggopt("report", "masked.csv", "--out", "2.html", "--json")
+    code, out, _ = aggopt(*REPORT, "2.html", "--json")
     found = {"report": "2.html", "holds": False, "private": False}
     said = json.loads(out)
     assert said.pop("seal")["state"] == "red"
-    assert (code, said) == (1, {**found, "promised_by": BY_MANIFEST})
+    assert (code, said) == (1, {**found, "promised_by": BY_BOTH})
 
 
 def test_a_manifest_that_promises_less_than_the_job_is_refused(here, aggopt):
     aggopt(*MASK)
-    words = ("report", "masked.csv", "--job", "job.toml", "--out", "report.html")
+    words = (*REPORT, "report.html")
     code, out, _ = aggopt(*words)
     assert (code, f"stated by {BY_BOTH}" in out) == (0, True)
     manifest = here / "masked.manifest.json"
@@ -116,13 +119,37 @@ def test_what_does_not_fit_together_writes_nothing(here, aggopt):
     with (here / "masked.csv").open("a") as masked:
         masked.write("\n")
     before = names(here)
-    code, out, err = aggopt("report", "masked.csv", "--out", "report.html")
+    code, out, err = aggopt(*REPORT, "report.html")
     assert (code, out) == (2, "")
     assert "is not the file that masked.manifest.json describes" in err
-    both = ("--original", "people.csv", "--private", "people.csv")
-    code, out, err = aggopt("report", "masked.csv", "--out", "report.html", *both)
-    assert (code, out) == (2, "")
-    assert "Both --original and --private name" in err
-    code, out, err = aggopt("report", "masked.csv", "--out", "masked.csv")
+    code, out, err = aggopt(*REPORT, "masked.csv")
     assert "masked.csv is no name of one" in err
     assert names(here) == before
+
+
+@pytest.mark.parametrize(
+    "former",
+    [
+        ("masked.csv",),
+        ("masked.csv", "--private", "people.csv"),
+        ("masked.csv", "--original", "people.csv"),
+        ("masked.csv", "--job", "job.toml"),
+    ],
+    ids=["alone", "private", "original", "job"],
+)
+def test_the_former_order_of_files_is_refused_with_that_of_all_commands(
+    here, aggopt, former
+):
+    aggopt(*MASK)
+    code, out, err = aggopt("report", *former, "--out", "report.html")
+    assert (code, out) == (2, "")
+    assert "write aggopt report TABLE MASKED JOB --out NAME.html" in err
+    assert not (here / "report.html").exists()
+
+
+def test_a_table_in_the_place_of_the_job_is_refused_with_the_order(here, aggopt):
+    aggopt(*MASK)
+    words = ("report", "people.csv", "job.toml", "masked.csv", "--out", "report.html")
+    code, _, err = aggopt(*words)
+    assert code == 2
+    assert "write them in this order: aggopt report TABLE MASKED JOB." in err

@@ -185,11 +185,16 @@ def test_dominance_that_a_manifest_does_not_have_is_refused(copied, checks):
         read_folder_report(copied)
 
 
-def test_the_command_takes_a_folder_and_no_originals(made, tmp_path, aggopt):
-    page = str(tmp_path / "report.html")
-    code, told, _ = aggopt("report", str(made.path), "--out", page)
-    assert (code, f"stated by {BY_MANIFEST}" in told) == (0, True)
-    words = ("report", str(made.path), "--out", page, "--overwrite")
-    code, _, errors = aggopt(*words, "--private", "in.csv")
+def test_the_command_takes_a_folder_and_counts_its_originals(made, tmp_path, aggopt):
+    (tmp_path / "job.toml").write_text(job().to_toml())
+    page, originals = str(tmp_path / "report.html"), str(made.path.parent / "in")
+    rest = (str(made.path), str(tmp_path / "job.toml"), "--out", page)
+    code, told, _ = aggopt("report", originals, *rest)
+    assert (code, f"stated by {BY_BOTH}" in told) == (0, True)
+    code, _, errors = aggopt("report", originals, *rest, "--overwrite", "--private")
     assert code == 2
-    assert "is not compared with its originals, and in.csv is named." in errors
+    assert "is not compared with its originals, and --private asks" in errors
+    others = put(tmp_path / "others", persons(90))
+    code, _, errors = aggopt("report", str(others), *rest, "--overwrite")
+    assert code == 2
+    assert "others has 90 records, and the release was made of 120" in errors
