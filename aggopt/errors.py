@@ -7,6 +7,8 @@ quotes a value of a record: it names attributes, counts and positions only.
 The class of an error says with which code the command ends: `exit_code`.
 """
 
+import json
+import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -111,14 +113,19 @@ class PrivacyError(AggoptError):
 class UnknownNameError(JobError):
     """A name matches nothing that is known."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        names = sorted(set(known))
-        small = {known.lower(): known for known in names}
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], absent: Iterable[str] = ()
+    ) -> None:
+        """Store the message; names of what is not installed, `absent`, come last."""
+        last = sorted(set(absent))
+        first = sorted(set(known).difference(last))
+        small = {known.lower(): known for known in (*first, *last)}
         near = get_close_matches(name.lower(), small, n=1)
         hint = f"did you mean {small[near[0]]!r}? " if near else ""
+        more = f"; not installed: {', '.join(last)}" if last else ""
         super().__init__(
             f"No {kind} is called {name!r}.",
-            fix=f"{hint}The known names are {', '.join(names)}.",
+            fix=f"{hint}The known names are {', '.join(first)}{more}.",
         )
 
 
@@ -135,8 +142,10 @@ def require_known(kind: str, name: object, known: Collection[str]) -> None:
 
 
 @contextmanager
-def naming(where: str) -> Iterator[None]:
+def naming(where: str, column: str = "NAME") -> Iterator[None]:
     """Say where it was, in an error that does not know.
+
+    A section of the job that the remedy calls `NAME` gets the name of the column.
 
     >>> with naming("people.csv"):
     ...     raise TableError("The table has no records.", fix="add some.")
@@ -148,7 +157,19 @@ def naming(where: str) -> Iterator[None]:
         yield
     except AggoptError as error:
         problem = f"{where}: {error.problem}"
-        raise _rebuild(type(error), problem, error.fix) from None
+        fix = error.fix.replace(".NAME]", f".{toml_key(column)}]")
+        raise _rebuild(type(error), problem, fix) from None
+
+
+def toml_key(name: str) -> str:
+    """Return a name as a key of a TOML file.
+
+    >>> print(toml_key("age"), toml_key("first name"))
+    age "first name"
+    """
+    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        return name
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _rebuild(kind: type[AggoptError], problem: str, fix: str) -> AggoptError:

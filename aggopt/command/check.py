@@ -28,7 +28,7 @@ from aggopt.data.readers.formats import is_csv
 from aggopt.data.readers.read import read_as_text
 from aggopt.encoding import AttributeType
 from aggopt.encoding._encode import said_of_codes
-from aggopt.errors import AggoptError
+from aggopt.errors import AggoptError, toml_key
 from aggopt.job import AttributeSection, Job
 from aggopt.job.engine_section import Engine
 from aggopt.job.release_job import job_of_release, stated_roles
@@ -177,7 +177,7 @@ def _notes(
         yield (
             f"{name}: {different} whole numbers in {look.records - look.missing} "
             "records; if they number records, list it as identifier, which drops it; "
-            'else write kind = "numeric" under [attributes.NAME].'
+            f'else write kind = "numeric" under [attributes.{toml_key(look.name)}].'
         )
     named = kind == "nominal" or (kind is None and look.type in NAMES)
     if role == "quasi-identifier" and named and (different or 0) > COSTLY:
@@ -223,15 +223,16 @@ def _of_dates(
     kind, name = how.kind, repr(look.name)
     masked = role is not None and look.name not in refused
     now = " is masked as names" if masked else ""
+    where = f"[attributes.{toml_key(look.name)}]"
     if look.type == SPELLED_DATES and kind is None:
         yield (
             f"{name}: text that spells dates{now}; write kind = "
-            '"date" under [attributes.NAME], and it is masked as dates.'
+            f'"date" under {where}, and it is masked as dates.'
         )
     if look.type == OTHER_DATES and kind in (None, "date"):
         yield (
             f"{name}: text that spells dates otherwise than ISO 8601 does{now}; "
-            f"{said_of_formats(look.formats)} under [attributes.NAME], and it is "
+            f"{said_of_formats(look.formats)} under {where}, and it is "
             "masked as dates."
         )
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from aggopt.data.context.confidential import COMPARED
 from aggopt.data.parsing.entries import entry_reader
 from aggopt.engine.storage.input_parts import InputFolder
-from aggopt.errors import TableError
+from aggopt.errors import TableError, toml_key
 from aggopt.job import Job
 
 
@@ -35,7 +35,7 @@ def require_comparable(parts: InputFolder, job: Job) -> None:
         raise TableError(
             "Confidential columns whose values are compared as numbers, and are none: "
             f"{', '.join(map(repr, wrong))}; no order is given.",
-            fix=COMPARED,
+            fix=COMPARED.replace("NAME", toml_key(wrong[0])),
         )
 
 

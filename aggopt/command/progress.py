@@ -45,9 +45,13 @@ class Steps:
 
     @property
     def left(self) -> float | None:
-        """Seconds that the step still takes at its speed; None before a tenth of it."""
+        """Seconds that the step still takes at its speed.
+
+        None before a tenth of it, and once all of it is done: what goes on then has no
+        share.
+        """
         done = self.share - self.first
-        if done < ENOUGH:
+        if done < ENOUGH or self.share >= 1.0:
             return None
         return (self.working() - self.begun) * (1.0 - self.share) / done
 

@@ -26,6 +26,11 @@ def _lines(found: "CheckedCode") -> Iterator[str]:
         yield f"{plural(found.broken, 'law')} broken: see docs/checks.md for each."
     else:
         yield "No law is broken."
+    file = found.name.partition(".py")[0]
+    yield (
+        f"aggopt mask tries no law: it runs the file, if a job names it, with --trust "
+        f"{file}.py, and counts its promises on what it writes."
+    )
 
 
 def _law(verdict: "Verdict") -> str:

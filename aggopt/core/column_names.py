@@ -8,6 +8,13 @@ from collections.abc import Iterator, Sequence
 from aggopt.errors import TableError
 
 _ALPHABETS = ("LATIN", "CYRILLIC", "GREEK")  # which share the shapes of letters
+_AS_LATIN = str.maketrans(  # letters that look like Latin ones, in most fonts
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425"
+    "\u0405\u0406\u0408\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5"
+    "\u03a7\u03b1\u03b9\u03ba\u03bd\u03bf\u03c1\u03c5",
+    "ABEKMHOPCTYXSIJaeopcyxsijABEZHIKMNOPTYXaikvopu",
+)
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -60,9 +67,15 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", caseless).casefold().strip()
 
 
+def _shape(name: str) -> str:
+    """Return a name in Latin letters that look like its own, without its case."""
+    return fold(name.translate(_AS_LATIN))
+
+
 def confusable_names(names: Sequence[str]) -> Iterator[str]:
     """Yield a note on each name of a column that may be taken for another one."""
     times = Counter(map(fold, names))
+    shapes = Counter(map(_shape, names))
     for name in names:
         alphabets = {
             alphabet.capitalize()
@@ -79,6 +92,9 @@ def confusable_names(names: Sequence[str]) -> Iterator[str]:
             ),
             f"mixes alphabets ({', '.join(sorted(alphabets))})": len(alphabets) > 1,
             "differs from another name only in case": times[fold(name)] > 1,
+            "looks like another name, in letters of another alphabet": (
+                shapes[_shape(name)] > times[fold(name)]
+            ),
         }
         seen = [reason for reason, holds in reasons.items() if holds]
         if seen:

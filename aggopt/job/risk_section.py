@@ -65,7 +65,7 @@ class Risk(Section):
             A column is weight and unit.
         """
         published = (*roles.stratum, *roles.weight, *roles.confidential, *roles.other)
-        kept = (*roles.identifier, *roles.unit, *published)
+        kept = (*roles.identifier, *roles.unit, *roles.drop, *published)
         whole = [] if self.weight is None else [self.weight]
         for name in (*whole, *self.unit):
             require_known("column that is not masked", name, kept)

@@ -89,8 +89,16 @@ def _named(name: object, able: list[Solver]) -> Solver:
         return SOLVERS.adopted(name)
     if (of_one := of_language(name)) is not None:
         return of_one
-    known = [s.name if ":" in name else _bare(s) for s in able]
-    raise UnknownNameError("solver", name, known or SOLVERS)
+    raise _unknown(name, able or list(SOLVERS.values()))
+
+
+def _unknown(name: str, able: list[Solver]) -> UnknownNameError:
+    """Return the refusal of an unknown name, with those that are installed first."""
+    spelled = {s: s.name if ":" in name else _bare(s) for s in able}
+    here = {spelled[s] for s in able if s.installed}
+    return UnknownNameError(
+        "solver", name, spelled.values(), absent={*spelled.values()} - here
+    )
 
 
 def _passed(thing: object) -> Solver:
@@ -118,7 +126,12 @@ def _unfit(
 def _instead(able: list[Solver], more: str = "") -> str:
     if not able:
         return "state it in another way; `aggopt solvers` lists what each one takes."
-    return f"choose one of {', '.join(s.name for s in able)}{more}."
+    here = [s.name for s in able if s.installed]
+    absent = [s.name for s in able if not s.installed]
+    if not here:
+        return f"run {able[0].install}, and choose {able[0].name}."
+    later = f"; not installed: {', '.join(absent)}" if absent else ""
+    return f"choose one of {', '.join(here)}{more}{later}."
 
 
 def _bare(solver: Solver) -> str:

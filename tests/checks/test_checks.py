@@ -204,7 +204,10 @@ def test_the_command_holds_a_file_to_the_laws(code, aggopt):
     assert out.startswith("mine.py:share  sha256 ")
     assert "  kept      units_do_not_matter" in out
     assert "9 laws: 9 kept" in out
-    assert out.rstrip().endswith("No law is broken.")
+    *_, last, trust = out.splitlines()
+    assert last == "No law is broken."
+    assert trust.startswith("aggopt mask tries no law: it runs the file, if a job")
+    assert "--trust mine.py, and counts" in trust
 
 
 def test_the_command_says_which_laws_are_broken(code, aggopt):

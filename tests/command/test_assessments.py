@@ -72,6 +72,16 @@ def test_risk_is_printed_before_and_after(printed) -> None:
     assert out.rstrip().endswith("No record is published unchanged.")
 
 
+def test_a_weight_that_no_release_has_weighs_the_risk(printed, folder) -> None:
+    job = folder / "dropped.toml"
+    job.write_text(JOB.replace('"note", "w"]', '"note"]\ndrop = ["w"]'))
+    code, out = printed("risk", "people.csv", job.name, "--weight", "w", "--json")
+    whole = printed("risk", "people.csv", "job.toml", "--weight", "w", "--json")[1]
+    assert code == 0
+    found, expected = json.loads(out), json.loads(whole)
+    assert found["totals"]["individual"] == expected["totals"]["individual"]
+
+
 def sizes_of(frame: pd.DataFrame, names: list[str]) -> pd.Series:
     return frame.groupby(names)[names[0]].transform("size")
 

@@ -265,7 +265,7 @@ def test_text_that_spells_dates_is_noted(here, aggopt):  # noqa: F811
     code, out, _ = aggopt(*CHECK)
     said = (
         "Note: 'age': text that spells dates is masked as names; write kind = "
-        '"date" under [attributes.NAME], and it is masked as dates.'
+        '"date" under [attributes.age], and it is masked as dates.'
     )
     assert code == 0
     assert said in out
@@ -296,7 +296,7 @@ def test_dates_are_said_to_be_masked_as_names_only_where_they_are(here, aggopt):
     days = pd.Series(pd.date_range("1950-01-01", periods=40).astype(str))
     people().assign(age=days).to_csv("people.csv", index=False)
     (said,) = said_of(here, aggopt)  # too many names: refused
-    as_dates = 'write kind = "date" under [attributes.NAME], and it is masked as dates.'
+    as_dates = 'write kind = "date" under [attributes.age], and it is masked as dates.'
     assert said == f"'age': text that spells dates; {as_dates}"
     days = pd.Series(["31/12/1950", "1/2/1960"] * 20)
     people().assign(age=days).to_csv("people.csv", index=False)
@@ -347,7 +347,7 @@ def test_whole_numbers_that_may_be_codes_or_numbers_of_records(here, aggopt):  #
         codes,
         "'card': 60 whole numbers in 60 records; if they number records, list it as "
         'identifier, which drops it; else write kind = "numeric" under '
-        "[attributes.NAME].",
+        "[attributes.card].",
     ]
     decided = job + '[attributes.card]\nkind = "numeric"\n'
     assert said_of(here, aggopt, decided) == [codes]
@@ -441,6 +441,19 @@ def test_names_that_may_be_taken_for_others_are_noted(here, aggopt, name, reason
     notes = json.loads((here / "masked.manifest.json").read_text())["notes"]
     assert (said in notes) == (reason is not None)
     assert "\u200b" not in out
+
+
+def test_names_in_letters_that_look_alike_are_noted(here, aggopt):  # noqa: F811
+    names = ["a", "\u0430"]  # the second one is Cyrillic
+    frame = people().rename(columns=dict(zip(["age", "income"], names, strict=True)))
+    frame.to_csv("people.csv", index=False)
+    job = ROLES_AND_K.replace('"age", "income"', ", ".join(map(json.dumps, names)))
+    (here / "job.toml").write_text(job)
+    code, out, _ = aggopt(*CHECK)
+    assert code == 0
+    reason = "looks like another name, in letters of another alphabet."
+    for name in names:
+        assert f"Note: {name!r}: the name of this column {reason}" in out
 
 
 ALIKE = ["age ", "a\u200bge", "\uff41ge"]

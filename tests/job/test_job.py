@@ -159,7 +159,7 @@ WRONG = [
     ),
     (
         {"aggregation": {"method": "satisfaction", "solver": "highs"}},
-        "does not take problems of class MINLP.*choose one of lagrangian, pyomo:scip",
+        "does not take problems of class MINLP.*choose one of lagrangian",
     ),
     (
         {"partition": {"method": "individual_ranking", "solver": "dinamic"}},

@@ -160,7 +160,7 @@ def test_promises_need_confidential_attributes_and_a_search_gets_a_repair() -> N
     asked = job(privacy={"l": 2, "repair": "merge"})
     with refused(
         "l = 2 is promised, and no attribute is confidential.",
-        'name those that are under [roles]: confidential = ["NAME"].',
+        'list under [roles] what must not be given away, such as confidential = ["b"].',
         JobError,
     ):
         require_guarantees(asked)

@@ -17,6 +17,7 @@ from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.solvers import SOLVERS, Certificate, Status, choose, solve
 from aggopt.solvers import solver as known
+from aggopt.solvers._choose import able_for
 
 DECLARED = {name: s for name, s in SOLVERS.items() if s.language}
 LINEAR = [name for name, s in DECLARED.items() if s.fits("LP")]
@@ -204,15 +205,24 @@ def test_a_misspelt_solver_suggests_the_right_one():
 def test_solvers_are_listed_once_and_in_the_form_that_was_tried(name, form):
     with pytest.raises(UnknownNameError) as no:
         choose(name, "p3m", "NLP")
-    known = no.value.fix.partition("The known names are ")[2].rstrip(".").split(", ")
-    assert form in known
-    assert known == sorted(set(known))
-    assert ":" in form or not any(":" in listed for listed in known)
+    names = no.value.fix.partition("The known names are ")[2].rstrip(".")
+    lists = [part.split(", ") for part in names.split("; not installed: ")]
+    every = [name for part in lists for name in part]
+    assert form in every
+    assert all(part == sorted(set(part)) for part in lists)
+    assert len(every) == len(set(every))
+    assert ":" in form or not any(":" in listed for listed in every)
 
 
 def test_an_unfit_solver_names_those_that_fit():
-    with pytest.raises(JobError, match="choose one of cvxpy:ipopt, cvxpy:uno"):
+    with pytest.raises(JobError) as refused:
         choose("highs", "NLP")
+    here, _, absent = refused.value.fix.partition("; not installed: ")
+    assert "cvxpy:uno" in here
+    able = able_for("NLP")
+    for solver in able:
+        assert solver.name in (here if solver.installed else absent)
+    assert here.startswith(f"choose one of {next(s.name for s in able if s.installed)}")
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def read_confidential_attributes(
         return ()
     found = []
     for name in roles.confidential:
-        with naming(repr(name)):
+        with naming(repr(name), name):
             entry = entry_reader(decimal)
             values = Values.of(frame[name], entry)
             found.append(make_confidential(name, values, privacy, entry))

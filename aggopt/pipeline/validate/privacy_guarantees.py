@@ -1,5 +1,6 @@
 """Steps that enforce privacy requirements; rejects jobs without an enforcing step."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -101,7 +102,8 @@ def require_guarantees(job: Job) -> None:
     if not names:
         raise JobError(
             f"{describe_requirement(privacy)}, and no attribute is confidential.",
-            fix='name those that are under [roles]: confidential = ["NAME"].',
+            fix="list under [roles] what must not be given away, such as "
+            f"confidential = [{_may_be_confidential(job)}].",
         )
     hoped = sorted(privacy.asked - _kept_by(job))
     if hoped:
@@ -112,6 +114,12 @@ def require_guarantees(job: Job) -> None:
             '"search", which loses less and takes longer'
             f"{_made_for(privacy)}.{advice_to_measure(privacy)}",
         )
+
+
+def _may_be_confidential(job: Job) -> str:
+    """Return a column that is published unchanged, or else masked, as TOML has it."""
+    name = [*job.roles.quasi_identifier, *job.roles.other][-1]
+    return json.dumps(name, ensure_ascii=False)
 
 
 def _made_for(privacy: Privacy) -> str:
