@@ -63,8 +63,8 @@ def test_cells_and_records_of_identical_groups_are_unchanged():
         "groups, whose originals are equal in every quasi-identifier."
     )
     assert (
-        "Published unchanged, of 6 values each, because their group is identical "
-        "there: 'a' 4, 'b' 6."
+        "Values published unchanged, of 6 in each column: 'a' 4, 'b' 6. All records of "
+        "their group have the same original."
     ) in found.notes
     stated = json.loads(json.dumps(found.to_dict()))["unchanged"]
     assert stated == {
@@ -193,11 +193,11 @@ def test_records_of_identical_groups_are_counted_however_moved(after, unchanged)
         f"{unchanged} of 6 records are published unchanged; 4 of 6 records are in "
         "identical groups, whose originals are equal in every quasi-identifier."
     )
-    (note,) = [note for note in found.notes if note.startswith("Moved")]
+    (note,) = [note for note in found.notes if note.startswith("Values that moved")]
     assert note == (
-        f"Moved, of 6 values each, though their group is identical there: 'a' "
-        f"{4 - unchanged}. The possible value nearest to what is published may "
-        "be the original."
+        "Values that moved although all records of their group have the same original, "
+        f"of 6 in each column: 'a' {4 - unchanged}. The possible value nearest to what "
+        "is published may be the original."
     )
 
 
@@ -205,9 +205,8 @@ def test_a_group_that_publishes_nothing_gives_no_identical_values_away():
     found = audited(column(1, 1, None, 6, 9, 9), column(None, None, None, 6, 8, 8))
     assert found.unchanged.identical_cells == {"a": 3}
     assert found.unchanged.cells == {"a": 1}
-    (note,) = [note for note in found.notes if note.startswith("Moved")]
-    assert note.startswith("Moved, of 6 values each, though their group is identical")
-    assert "there: 'a' 2." in note
+    (note,) = [note for note in found.notes if note.startswith("Values that moved")]
+    assert "of 6 in each column: 'a' 2. The possible value" in note
 
 
 def test_a_record_of_which_all_is_missing_is_not_among_the_unchanged():

@@ -71,8 +71,9 @@ class Unchanged:
         """Yield how many values of each attribute are unchanged, or nearly."""
         if any(self.cells.values()):
             yield (
-                f"Published unchanged, of {records} values each, because their group "
-                f"is identical there: {_listed(self.cells)}."
+                f"Values published unchanged, of {records} in each column: "
+                f"{_listed(self.cells)}. All records of their group have the same "
+                "original."
             )
         moved = {
             name: count - self.cells[name]
@@ -80,9 +81,9 @@ class Unchanged:
         }
         if any(moved.values()):
             yield (
-                f"Moved, of {records} values each, though their group is identical "
-                f"there: {_listed(moved)}. The possible value nearest to what is "
-                "published may be the original."
+                "Values that moved although all records of their group have the same "
+                f"original, of {records} in each column: {_listed(moved)}. The possible "
+                "value nearest to what is published may be the original."
             )
 
     def notes(self) -> Iterator[str]:
