@@ -82,8 +82,8 @@ class Unchanged:
         if any(moved.values()):
             yield (
                 "Values that moved although all records of their group have the same "
-                f"original, of {records} in each column: {_listed(moved)}. The possible "
-                "value nearest to what is published may be the original."
+                f"original, of {records} in each column: {_listed(moved)}. The "
+                "possible value nearest to what is published may be the original."
             )
 
     def notes(self) -> Iterator[str]:
