@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from surveys import sample, survey
 from tables import job as plain_job
 from tables import people
 
@@ -152,3 +153,12 @@ def test_what_no_groups_of_k_keep_is_refused_before_they_are_made() -> None:
     )
     with pytest.raises(InfeasibleInputError, match=r"'pay': 9 of 12 .* of k = 3"):
         aggopt.mask(frame, asked)
+
+
+def test_deviations_of_a_partitioned_table_are_by_weight() -> None:
+    frame = sample()
+    given = partition_table(frame, survey(), None)
+    for name, spread in zip(given.names, given.scale.spread, strict=True):
+        mean = np.average(frame[name], weights=frame["w"])
+        squares = np.average((frame[name] - mean) ** 2, weights=frame["w"])
+        assert spread == pytest.approx(squares**0.5)
