@@ -34,7 +34,6 @@ IN_PART = 125_000  # records at most
 NAMES = [f"x{j}" for j in range(D)]
 ENGINES: dict[str, dict[str, Any]] = {
     "local": {"name": "local"},
-    "local, borders": {"name": "local", "borders": True},
     "local, 2 processes": {"name": "local", "jobs": 2},
     "dask, 2 workers": {"name": "dask", "workers": 2},
 }
@@ -118,7 +117,7 @@ class Used:
     def elsewhere(self) -> float:
         """Return the seconds of all steps but those that group."""
         self._end()
-        return sum(s for step, s in self.steps.items() if step not in ("look", "group"))
+        return sum(s for step, s in self.steps.items() if step != "group")
 
 
 def grouped(folder: Path) -> dict[str, Any]:
@@ -169,10 +168,9 @@ def table(n: int, block: int, ways: list[str]) -> Table:
 def main(asked: list[str]) -> None:
     out = Console(width=130)
     if "bytes" in asked or not asked:
-        alike = [way for way in ENGINES if way != "local, borders"]
-        out.print(table(60_000, 7_500, alike))
+        out.print(table(60_000, 7_500, [*ENGINES]))
     if "1e6" in asked or not asked:
-        ways = [IN_MEMORY, "local", "local, borders", "local, 2 processes"]
+        ways = [IN_MEMORY, "local", "local, 2 processes"]
         out.print(table(1_000_000, BLOCK, ways))
     if "1e7" in asked:
         out.print(table(10_000_000, BLOCK, ["local, 2 processes"]))

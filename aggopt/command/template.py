@@ -140,7 +140,6 @@ digits = 6               # of an attribute's standard deviation, in published va
 # [engine]                 # where a folder of .parquet files is masked, of any size
 # name = "local"           # by processes of this machine; or "dask"
 # block = 100_000          # records that are partitioned together, about
-# borders = false          # true: groups near a block's border are searched once more
 # jobs = 1                 # of local: processes
 # workers = 2              # of dask: processes that are started here; or, in its place,
 # scheduler = "tls://HOST:8786"  # one that runs

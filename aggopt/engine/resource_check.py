@@ -22,6 +22,7 @@ READ = 3  # times a record: read, sorted and handed on
 WRITTEN = 9  # times a record of the release: sorted, written, read and counted
 TEXT = 24  # bytes of an entry whose length is not known
 PROGRAM = 200  # bytes of a group in a program of P3M, and of the lists it is made of
+COPIES = 2  # of the records in files in between: scattered to blocks, and published
 NUMBERED = 8  # bytes beside each record in files in between
 
 
@@ -76,8 +77,7 @@ def task_bytes(parts: InputFolder, job: Job) -> int:
 
 
 def _require_disk(parts: InputFolder, job: Job, work: Path) -> None:
-    times = 3 if job.engine.borders else 2  # as they came, parted, as published
-    needed = round(times * parts.records * (_row_bytes(parts, job, 0) + NUMBERED))
+    needed = round(COPIES * parts.records * (_row_bytes(parts, job, 0) + NUMBERED))
     try:
         free = shutil.disk_usage(work).free
     except OSError:  # a folder that is not there: told when one is made in it

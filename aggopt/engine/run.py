@@ -20,7 +20,6 @@ from aggopt.engine.reduce.partial_audit import merge_audits
 from aggopt.engine.resource_check import require_resources
 from aggopt.engine.run_state import BlockState, LeafState, RunState
 from aggopt.engine.steps.block import part_shuffle
-from aggopt.engine.steps.borders import cross_borders
 from aggopt.engine.steps.coordinates import block_coordinates
 from aggopt.engine.steps.count_levels import (
     add_levels,
@@ -228,8 +227,6 @@ def _partitioned(
     cut, sizes = run_second_step(run.each, spread, scattered, cut)
     blocks = merge_infeasible_blocks(run.each, sizes, spread, cut)
     made = BlockState(**vars(cut), blocks=blocks)
-    if config.job.engine.borders:
-        made = cross_borders(run.each, made, Z, n)
     counts = run.each("group", len(made.blocks), made)
     made = plan_published_moments(replace(made, counts=tuple(counts)), n)
     return made, GroupSums.of(made, n, total_covariance(moments, scale))
@@ -240,7 +237,7 @@ def _published(
 ) -> tuple[BlockState, PublishedSums]:
     """Return the places of the published records, and sums over the present values."""
     sizes = run.each("publish", len(config.blocks), config)
-    remove_steps(config.work, "scattered", "scattered-again", "parted", "parted-again")
+    remove_steps(config.work, "scattered", "scattered-again")
     config, _ = run_second_step(run.each, part_shuffle(config), sizes, config)
     return config, PublishedSums.of(config, there)
 

@@ -164,28 +164,6 @@ class PartState(LeafState):
     tried: tuple[tuple[Sources, ...], ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Border:
-    """Settings of the second search for groups near a cut of the first tree.
-
-    Attributes
-    ----------
-    tree
-        Tree with other cuts.
-    within
-        Largest distance of their means from a cut.
-    parts
-        Number of blocks before the second search.
-    staying
-        Number of blocks with groups that stay; they precede the other blocks.
-    """
-
-    tree: SplitTree
-    within: float
-    parts: int
-    staying: int
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BlockState(LeafState):
     """Leaf state with the blocks whose records are grouped together.
@@ -194,8 +172,6 @@ class BlockState(LeafState):
     ----------
     blocks
         Places of the records of each block.
-    border
-        Settings of the second search at the borders of blocks; None without one.
     counts
         Number of groups of each block, once they are made.
     kept_values
@@ -209,7 +185,6 @@ class BlockState(LeafState):
     """
 
     blocks: tuple[Sources, ...]
-    border: Border | None = field(default=None, repr=False)
     counts: tuple[int, ...] = ()
     kept_values: PublishedMoments | None = field(default=None, repr=False)
     shift: Shift | None = None
@@ -222,10 +197,3 @@ class BlockState(LeafState):
         if self.kept_values is None:
             return self.scale.constant
         return np.asarray(self.scale.constant | self.kept_values.scale.constant)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class BorderState(BlockState):
-    """Block state of the second search for groups near a cut."""
-
-    border: Border = field(repr=False)

@@ -7,7 +7,6 @@ import pyarrow as pa
 from aggopt.aggregate.categories.registry import CategorySection
 from aggopt.aggregate.request_sections import ByAttribute
 from aggopt.aggregate.shift_settings import DECIDES, INSISTS
-from aggopt.core.columns.values import REFUSE
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.job import Job, Mean, P3m, Recommended, Repairing
 from aggopt.job.risk_section import Risk
@@ -41,10 +40,9 @@ def require_supported(job: Job) -> None:
 def find_unsupported(job: Job) -> Iterator[JobError]:
     """Yield what refuses each setting that needs all records, or is not built."""
     for what, fix in _find_unsupported(job):
-        elsewhere = "" if "borders" in what else f"; {MEMORY}"  # of no table in memory
         yield JobError(
             f"{what}: an engine that works block by block does not do that.",
-            fix=f"{fix}{elsewhere}.",
+            fix=f"{fix}; {MEMORY}.",
         )
 
 
@@ -82,8 +80,6 @@ def _find_unsupported(job: Job) -> Iterator[tuple[str, str]]:
                 f"[attributes.{name}] lower or upper, with keep = {keep!r}",
                 'set keep = "variance", or leave it out',
             )
-    if job.missing.policy != REFUSE and job.engine.borders:
-        yield f"[missing] policy = {job.missing.policy!r} with borders", out
     if job.missing.report_compatible:
         yield "[missing] report_compatible is given", out
     if not job.measures.idle:

@@ -15,7 +15,7 @@ from aggopt.core.section import Section, written_keys
 from aggopt.errors import JobError
 
 BLOCK = 100_000  # records: half a minute of work, a few hundred MiB
-_FOLDERS = frozenset({"block", "borders", "work", "resume"})
+_FOLDERS = frozenset({"block", "work", "resume"})
 _TAKES: dict[str, frozenset[str]] = {
     "memory": frozenset(),
     "local": _FOLDERS | {"jobs"},
@@ -35,9 +35,6 @@ class Engine(Section):
         processes of this machine, or by Dask.
     block
         Records that are partitioned together, about.
-    borders
-        Partition groups near the border of a block again, together with groups beyond
-        it: about a third more work, and less loss.
     work
         The folder for files in between, which hold originals (mode 0700, removed at the
         end, and kept after Ctrl-C and SIGTERM); next to the output when omitted.  All
@@ -58,7 +55,6 @@ class Engine(Section):
 
     name: Literal["memory", "local", "dask"] = "memory"
     block: StrictInt = Field(default=BLOCK, ge=2)
-    borders: StrictBool = False
     work: str | None = None
     resume: StrictBool = False
     jobs: StrictInt = Field(default=1, ge=1)

@@ -285,7 +285,6 @@ class EngineKeys(TypedDict, total=False):
 
     name: Literal["memory", "local", "dask"]
     block: int
-    borders: bool
     work: str | None
     resume: bool
     jobs: int

@@ -71,10 +71,6 @@ UNABLE = {
         {"aggregation": MEAN | {"categories": PLAIN | {"time_limit": 1.0}}},
         OUT,
     ),
-    "[missing] policy = 'fill' with borders": (
-        {"missing": {"policy": "fill"}, "engine": {"borders": True}},
-        OUT,
-    ),
     "[missing] report_compatible is given": (
         {"missing": {"policy": "patterns", "report_compatible": True}},
         OUT,
@@ -130,7 +126,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
     sections, fix = UNABLE[what]
     with refused(
         f"{what}: an engine that works block by block does not do that.",
-        f"{fix}{'' if 'borders' in what else ELSEWHERE}.",
+        f"{fix}{ELSEWHERE}.",
         JobError,
     ):
         require_supported(job(**sections))
@@ -142,7 +138,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
         {},
         {"privacy": {"l": 2, "repair": "merge"}},
         {"privacy": {"t": 0.2, "repair": "merge"}},
-        {"roles": WITH_MORE["stratum"], "engine": {"borders": True}},
+        {"roles": WITH_MORE["stratum"]},
         {"roles": WITH_MORE["stratum"], "strata": {"small": "merge"}},
         {"partition": {"method": "blocked", "effort": "fast"}},
         {"aggregation": {"method": "mean", "keep": "covariance"}},
@@ -160,7 +156,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
             "k",
             "l by merging",
             "t by merging",
-            "borders within strata",
+            "strata",
             "strata that are merged",
             "blocked",
             "covariance",

@@ -228,17 +228,6 @@ def test_groups_of_categories_lie_within_strata(folder, tmp_path):
     assert found.certificates["ill"].objective == lost
 
 
-def test_a_second_look_across_borders_takes_categories(folder, release, tmp_path):
-    found = masked(folder, asked(engine={"borders": True}), tmp_path / "out")
-    assert any("once more in" in note for note in found.notes)
-    before, after, _ = linked(folder, found)
-    assert after.groupby(NAMES, observed=True).size().min() >= 4
-    lost = (before["ill"].to_numpy() != after["ill"]).sum()
-    assert found.certificates["ill"].objective == lost
-    ours, first = (r.certificates["groups"].objective for r in (found, release))
-    assert ours <= first * (1 + 1e-9)
-
-
 def test_what_is_missing_is_a_level_where_a_job_says_so(tmp_path):
     tables = [typed(60), typed(60, seed=1).assign(ill=None)]
     tables[1]["ill"] = tables[1]["ill"].astype(tables[0]["ill"].dtype)

@@ -75,9 +75,6 @@ CASES = {
         privacy={"l": 2, "repair": "merge", "confidential": {"ill": {"levels": 3}}},
     ),
     "strata": beside(noted(), **WITHIN),
-    "strata, and borders": beside(
-        noted(), **WITHIN, engine={"block": 15, "borders": True}
-    ),
     "strata of fewer than k records": beside(noted("c", "c"), **WITHIN),
     "the same, to be left out": beside(
         noted("c", "c"), **WITHIN, strata={"small": "drop"}
@@ -128,9 +125,6 @@ CASES = {
     ),
     "missing numbers, their covariance kept": holed(
         "a", missing=PATTERNS, aggregation={"method": "mean", "keep": "covariance"}
-    ),
-    "missing numbers, and borders": holed(
-        "a", missing=PATTERNS, engine={"borders": True}
     ),
     "a number below its bound": (
         persons(60).assign(age=[-1, *[50] * 59]),

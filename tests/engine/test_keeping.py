@@ -63,14 +63,6 @@ def test_the_weight_of_a_block_has_others_beside_it(tmp_path):
     assert read(found.path)["w"].max() <= 167 / 68  # 67 others weigh .4 of all
 
 
-def test_groups_near_a_cut_may_meet_others_after_it(tmp_path):
-    folder = put(tmp_path / "in", near_alike())
-    engine = {"block": 40, "borders": True}
-    how = job(privacy={"l": 2} | MERGED, engine=engine)
-    written = read(masked(folder, how, tmp_path / "out").path)
-    assert written.groupby(QUASI)["ill"].nunique().min() >= 2
-
-
 def test_blocks_that_keep_it_stay_as_they_are(tmp_path):
     folder = put(tmp_path / "in", persons(200))
     found = masked(folder, job(privacy={"l": 2} | MERGED), tmp_path / "out")

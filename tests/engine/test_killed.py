@@ -17,14 +17,14 @@ from aggopt.engine.steps import write as passes_out
 
 pytestmark = pytest.mark.slow
 
-STEPS = ["describe", "scatter", "look", "part", "group", "state", "solve", "publish"]
+STEPS = ["describe", "scatter", "group", "state", "solve", "publish"]
 STEPS += ["write", "sort", "recount", "hash"]
 PER_FILE = 700  # records: several files, so that each step has several tasks
 ASKED = {
     "roles": ROLES,
     "privacy": {"k": 4},
     "aggregation": {"method": "p3m"},
-    "engine": {"name": "local", "block": 500, "borders": True},
+    "engine": {"name": "local", "block": 500},
 }
 DRIVER = f"""
 import json, os, signal, sys

@@ -12,6 +12,7 @@ import aggopt
 from aggopt import Job
 from aggopt.engine import run
 from aggopt.errors import InfeasibleInputError, JobError, PrivacyError, TableError
+from aggopt.partition._blocked import improve
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,13 @@ def test_means_are_kept_and_loss_is_that_of_the_written_values(folder, release):
     assert release.measures["information loss"] == pytest.approx(expected, rel=1e-9)
     of_groups = release.certificates["groups"].objective
     assert of_groups == pytest.approx(lost.to_numpy().sum(), rel=1e-4)
+
+
+def test_a_block_is_searched_as_one_region(folder, release, tmp_path, monkeypatch):
+    monkeypatch.setattr(improve, "REGION", 20)
+    monkeypatch.setattr(improve, "REGIONS", 1000)
+    found = masked(folder, job(), tmp_path / "small regions")
+    assert read(found.path).equals(read(release.path))
 
 
 def test_what_is_not_masked_stays_with_its_record(folder, release):

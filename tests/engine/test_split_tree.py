@@ -44,17 +44,6 @@ def test_a_cut_goes_between_clusters_though_no_principal_axis_parts_them():
     assert (np.minimum(right, 1 - right) < 0.01).all()
 
 
-def test_margins_are_distances_to_the_cuts_on_the_way():
-    Z = np.random.default_rng(3).normal(size=(300, 2))
-    tree, numbers = SplitTree.of(Z, 2), np.arange(300)
-    first = np.abs(Z @ tree.axes[0] - tree.cuts[0])
-    half = tree.leaf(Z, numbers) // 2
-    second = np.abs((Z * tree.axes[1 + half]).sum(axis=1) - tree.cuts[1 + half])
-    found = tree.margin(Z, numbers)
-    assert found == pytest.approx(np.minimum(first, second), abs=1e-12)
-    assert np.isinf(SplitTree.of(Z, 0).margin(Z, numbers)).all()
-
-
 def test_the_cut_is_across_the_direction_of_largest_variance():
     Z = np.random.default_rng(0).normal(size=(200, 2)) * [1.0, 20.0]
     leaf = leaves(Z, 1)

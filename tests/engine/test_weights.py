@@ -114,7 +114,6 @@ def test_the_programs_of_p3m_are_those_of_weighted_groups(folder, tmp_path):
     asked = job(
         roles=WEIGHED,
         aggregation={"method": "p3m", "margin": 0.0, **wish},
-        engine={"borders": True},
         output=FULL,
     )
     found = masked(folder, asked, tmp_path / "out")

@@ -11,7 +11,6 @@ from typing import Any
 
 from aggopt.engine.executors.task_progress import note_progress_in
 from aggopt.engine.steps.block import partition_block, publish_block
-from aggopt.engine.steps.border_groups import partition_first_pass, route_border_groups
 from aggopt.engine.steps.bounded_means import solve_bounded_means
 from aggopt.engine.steps.categories import choose_category
 from aggopt.engine.steps.count_levels import count_levels
@@ -40,8 +39,6 @@ TASKS: dict[str, Callable[[int, Any], Any]] = {
     "centre": sum_stratum_centres,
     "scatter": scatter_part,
     "keep": check_feasible,
-    "look": partition_first_pass,
-    "part": route_border_groups,
     "group": partition_block,
     "state": state_programs,
     "solve": solve_attribute,

@@ -37,7 +37,7 @@ def make_folder_release(
     strata = None if config.strata is None else load_state(config.strata)
     notes = _notes(proofs, audit, config)
     known = {
-        "blocks": config.border.parts if config.border else len(config.blocks),
+        "blocks": len(config.blocks),
         "audit": audit.to_dict(),
         "measures": measures,
         "certificates": {name: c.to_dict() for name, c in certificates.items()},
@@ -94,15 +94,9 @@ def _made(proofs: FolderCertificates, config: BlockState) -> dict[str, Any]:
 
 def _of_blocks(config: BlockState, n: int) -> str:
     """Return the description of the blocks within which groups were searched."""
-    border, blocks = config.border, len(config.blocks)
-    if border is None:
-        parts, more = blocks, "."
-    else:
-        parts = border.parts
-        again = plural(blocks - border.staying, "block")
-        more = f", and those near their borders once more in {again} across them."
-    each = n // parts
-    return f"Groups were made in {plural(parts, 'block')} of about {each} records{more}"
+    blocks = len(config.blocks)
+    each = n // blocks
+    return f"Groups were made in {plural(blocks, 'block')} of about {each} records."
 
 
 def _of_holes(audit: Audit) -> tuple[str, ...]:

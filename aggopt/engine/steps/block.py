@@ -14,7 +14,7 @@ from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.engine.reduce.published_moments import block_moments
 from aggopt.engine.run_state import BlockState
-from aggopt.engine.steps.border_groups import number_groups, read_groups
+from aggopt.engine.steps.block_groups import partition_in_strata
 from aggopt.engine.steps.categories import (
     data_for_global_program,
     in_their_types,
@@ -45,6 +45,7 @@ from aggopt.pipeline.partition.missing_patterns import find_missing, observed_ss
 from aggopt.pipeline.validate.published_grid import is_asked_whole
 
 HELD = ("labels", "centroids", "kept", "sizes")
+GROUP_BITS = 32  # of a group's number: the rest is its block's
 
 
 def partition_block(number: int, config: BlockState) -> int:
@@ -54,7 +55,7 @@ def partition_block(number: int, config: BlockState) -> int:
     table = check_table(rows, config)
     X = table.matrix()
     records = coordinates(X, config, scale)
-    labels, kept = _groups(number, table, records, config)
+    labels, kept = _groups(table, records, config)
     weights = scale_weights(read_weights(table), config)
     sizes = observed_sizes(kept, labels, weights)
     Z = standardised_numbers(np.where(kept, X, np.nan), config)
@@ -80,14 +81,12 @@ def partition_block(number: int, config: BlockState) -> int:
     return len(sizes)
 
 
-def _groups(
-    number: int, table: Table, records: Encoded, config: BlockState
-) -> tuple[Labels, Bool]:
+def _groups(table: Table, records: Encoded, config: BlockState) -> tuple[Labels, Bool]:
     """Return the groups of records (n,), and which values (n, d) decide on them."""
     if find_missing(records).any():
         return partition_by_policy(table, records, config)
     kept = np.ones((len(records), len(records.attributes)), bool)
-    return read_groups(number, table, records, config), kept
+    return partition_in_strata(table, records, config), kept
 
 
 def standardised_numbers(X: Floats, config: BlockState) -> Floats:
@@ -115,7 +114,7 @@ def publish_block(number: int, config: BlockState) -> list[int]:
     both = c[labels], standardised_numbers(released, config)
     save_arrays(config.at("figures", number), **_figures(Z, *both, weights))
     place = draw_words(config.secret, f"order of block {number}", len(labels))
-    group = number_groups(labels, number)
+    group = (np.int64(number) << GROUP_BITS) + labels
     out = in_their_types(
         publish_weights(masked, labels, each, config.job).arrow(), config
     )

@@ -16,7 +16,7 @@ from aggopt.core.types import I64
 from aggopt.data.context.confidential import list_requirements
 from aggopt.data.table import Table
 from aggopt.engine.run_state import LeafState, PartState
-from aggopt.engine.steps.border_groups import partition_again
+from aggopt.engine.steps.block_groups import partition_records
 from aggopt.engine.steps.coordinates import coordinates
 from aggopt.engine.steps.describe import check_table
 from aggopt.engine.steps.global_confidential import confidential_attributes
@@ -108,7 +108,7 @@ def _not_grouped(table: Table, config: PartState) -> InfeasibleInputError | None
         if find_missing(records).any():
             partition_by_policy(table, records, config)
         else:
-            partition_again(table, records, config)
+            partition_records(table, records, config)
     except InfeasibleInputError as error:
         return error
     return None

@@ -72,21 +72,13 @@ class SplitTree:
         `numbers` (n,) are the positions of the records in the table: they decide on
         a cut.
         """
-        return self._way(Z, numbers)[0]
-
-    def margin(self, Z: Floats, numbers: I64) -> Floats:
-        """Return how far from each record (n,) the nearest cut on its way is."""
-        return self._way(Z, numbers)[1]
-
-    def _way(self, Z: Floats, numbers: I64) -> tuple[I64, Floats]:
-        node, nearest = np.zeros(len(Z), np.int64), np.full(len(Z), np.inf)
+        node = np.zeros(len(Z), np.int64)
         for _ in range(self.levels):
             there, cut = project_on_axes(Z, self.axes[node]), self.cuts[node]
-            nearest = np.minimum(nearest, np.abs(there - cut))
             chance = hash_to_unit(numbers.astype(np.uint64), node.astype(np.uint64))
             right = np.where(there == cut, chance >= self.shares[node], there > cut)
             node = 2 * node + 1 + right
-        return node - len(self.cuts), nearest
+        return node - len(self.cuts)
 
 
 def project_on_axes(Z: Floats, axes: Floats) -> Floats:

@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
-from aggopt.core.types import I64, Bool, Labels
+from aggopt.core.types import I64, Labels
 from aggopt.data.context.strata import (
     note_on_small_strata,
     require_complete,
@@ -188,19 +188,6 @@ def find_bucket(leaf: I64, rows: pa.Table, config: LeafState) -> I64:
     if config.strata is None:
         return leaf
     return np.asarray(load_state(config.strata).of(rows) * config.leaves + leaf)
-
-
-def has_records_elsewhere(rows: pa.Table, config: RunState) -> Bool:
-    """Whether the stratum of each row, (n,), has other records than these rows.
-
-    All have if the table has no strata.
-    """
-    if config.strata is None:
-        return np.ones(len(rows), np.bool_)
-    strata = load_state(config.strata)
-    of = strata.of(rows)
-    here = np.bincount(of, minlength=len(strata.sizes))
-    return np.asarray((here < strata.sizes)[of])
 
 
 def split_strata(sizes: I64, config: LeafState, keep: Keep, least: int) -> list[Part]:

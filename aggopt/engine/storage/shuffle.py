@@ -28,7 +28,6 @@ from aggopt.engine.storage.scratch_files import (
 MOST = 200_000  # fragments of a step
 AGAIN = {  # the second step, by whose files it reads
     "scattered": "scatter again",
-    "parted": "part again",
     "published": "publish again",
     "sorted": "sort again",
 }
@@ -47,14 +46,11 @@ class Shuffle:
         Name of the step, from which the files are named.
     files, buckets
         Number of files and of buckets.
-    alone
-        Number of buckets, at the beginning, that belong to no region.
     """
 
     step: str
     files: int
     buckets: int
-    alone: int = 0
 
     @property
     def width(self) -> int:
@@ -64,24 +60,20 @@ class Shuffle:
     @property
     def regions(self) -> int:
         """Number of buckets of the files of the first step."""
-        return self.alone - (self.alone - self.buckets) // self.width
+        return -(-self.buckets // self.width)
 
     def write(self, to: Path, rows: pa.Table, bucket: I64) -> list[int]:
         """Write rows by their bucket (n,); return how many each region has."""
         if self.width > 1:
             rows = append_column(rows, bucket)
-        own = self._region(bucket)
-        return [int(size) for size in write_sorted(to, rows, own, self.regions)]
-
-    def _region(self, bucket: I64) -> I64:
-        far = self.alone + (bucket - self.alone) // self.width
-        return np.where(bucket < self.alone, bucket, far)
+        region = bucket // self.width
+        return [int(size) for size in write_sorted(to, rows, region, self.regions)]
 
     def deals(self, sizes: I64) -> tuple[ShuffleRegion, ...]:
         """Return the tasks of a second step, for row counts (files, regions)."""
         found = []
-        for region in range(self.alone, self.regions):
-            own = self.alone + (region - self.alone) * self.width, self.width
+        for region in range(self.regions):
+            own = region * self.width, self.width
             first, held = 0, 0
             for file, size in enumerate(sizes[:, region].tolist()):
                 if file > first and held + size > PIECE:
@@ -92,13 +84,13 @@ class Shuffle:
         return tuple(found)
 
     def sources(self, buckets: Sequence[int], config: RunState) -> Sources:
-        """Return the places of the rows of some buckets, all of them in regions."""
+        """Return the places of the rows of some buckets."""
         if self.width == 1:
             return (BlockSource(self.step, 0, self.files, tuple(buckets)),)
         regions: dict[int, list[int]] = {}
         for bucket in buckets:
-            region, place = divmod(bucket - self.alone, self.width)
-            regions.setdefault(self.alone + region, []).append(place)
+            region, place = divmod(bucket, self.width)
+            regions.setdefault(region, []).append(place)
         return tuple(
             BlockSource(_dealt(self.step), *self._tasks(region, config), tuple(places))
             for region, places in regions.items()
@@ -123,11 +115,8 @@ def run_second_step(
     deals = spread.deals(own)
     config = replace(config, deals={**config.deals, spread.step: deals})
     found = each(AGAIN[spread.step], len(deals), config)
-    if not spread.alone:
-        remove_steps(config.work, spread.step)
-    places = spread.alone + spread.width * (spread.regions - spread.alone)
-    total = np.zeros(places, np.int64)
-    total[: spread.alone] = own[:, : spread.alone].sum(axis=0)
+    remove_steps(config.work, spread.step)
+    total = np.zeros(spread.width * spread.regions, np.int64)
     for deal, rows in zip(deals, found, strict=True):
         total[deal.bucket : deal.bucket + deal.width] += rows
     return config, total[: spread.buckets]
