@@ -847,10 +847,6 @@ CASES: dict[str, Case] = {
         frame,
         job(aggregation={"categories": {"method": "plurality", "keep": "covariance"}}),
     ),
-    "the old word for a kept variance": lambda _: (
-        frame,
-        job(aggregation={"method": "mean", "renormalise": True}),
-    ),
     "a constant attribute, in blocks": with_column("age", 44, **ranking, **blockwise),
     "k to 2k - 1 records, in blocks": with_job(
         **ranking, privacy={"k": 21, "scope": "blocks"}

@@ -33,14 +33,12 @@ from aggopt.core.record_weights import (
     multiply_by_weights,
     scale_to_mean_one,
 )
-from aggopt.core.renamed import renamed
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, check_labellings
 from aggopt.errors import InfeasibleInputError
 from aggopt.solvers import Certificate, Status
 
 
-@renamed(renormalise="keep")
 def mean(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,

@@ -13,7 +13,6 @@ from aggopt.aggregate.bounds import End
 from aggopt.aggregate.registry import Aggregator
 from aggopt.aggregate.shift_settings import Squared
 from aggopt.aggregate.shifted_means import require_number
-from aggopt.core.renamed import renamed
 from aggopt.core.validation import Floats
 from aggopt.models import p3m_onesided_joint
 from aggopt.models.p3m_onesided import MODEL
@@ -21,7 +20,6 @@ from aggopt.models.p3m_onesided import MODEL
 WISHING = Wishing("p3m_onesided", MODEL, p3m_onesided_joint.MODEL)
 
 
-@renamed(seconds="time_limit")
 def p3m_onesided(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,

@@ -15,14 +15,12 @@ from aggopt.aggregate.registry import Aggregator
 from aggopt.aggregate.request_sections import Wish as WishSection
 from aggopt.aggregate.shift_settings import Shifting
 from aggopt.aggregate.shifted_means import require_number
-from aggopt.core.renamed import renamed
 from aggopt.models import satisfaction_joint
 from aggopt.models.satisfaction import MODEL
 
 WISHING = Wishing("satisfaction", MODEL, satisfaction_joint.MODEL)
 
 
-@renamed(seconds="time_limit")
 def satisfaction(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,

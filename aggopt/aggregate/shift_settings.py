@@ -1,9 +1,9 @@
 """Settings that the aggregations share that shift centroids away from originals."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, StrictInt
+from pydantic import Field, StrictInt
 
 from aggopt.aggregate.kept_statistics import Keeping
 from aggopt.aggregate.request_sections import Wish
@@ -35,17 +35,7 @@ TEMPLATE = """\
 """
 
 
-def _not_renamed(start: object) -> object:
-    if start == "dual":
-        raise ValueError(
-            '"dual" is now called "lagrangian": write start = "lagrangian"'
-        )
-    return start
-
-
-Start = Annotated[
-    Literal["means", "renormalised", "lagrangian"], BeforeValidator(_not_renamed)
-]
+Start = Literal["means", "renormalised", "lagrangian"]
 
 
 class Shifting(SolverSection, Keeping):

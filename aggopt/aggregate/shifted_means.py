@@ -62,9 +62,6 @@ class ShiftOptions:
         return LONGEST if self.time_limit is None and endless else self.time_limit
 
     def __post_init__(self) -> None:
-        if isinstance(self.start, str) and self.start == "dual":
-            fix = 'pass start="lagrangian".'
-            raise JobError('The start "dual" is now called "lagrangian".', fix=fix)
         if isinstance(self.start, str) and self.start not in STARTS:
             raise UnknownNameError("start", self.start, STARTS)
         if self.starts < 0:

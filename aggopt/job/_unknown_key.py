@@ -7,14 +7,6 @@ from aggopt.job._choices import inner, keys_of, method_of
 from aggopt.job._error_text import CATEGORIES, CHOOSING
 from aggopt.repair.registry import REPAIRS
 
-RENAMED = {
-    "seconds": "time_limit",
-    "start": "initial",
-    "gap": "gap_tol",
-    "renormalise": "keep",
-}
-WRITTEN = {"renormalise": 'keep = "variance"'}  # with its new value, if that changed
-
 
 def unknown_key(place: list[str], job: Any) -> JobError:
     """Suggest the nearest key in the section of an unknown key."""
@@ -24,14 +16,8 @@ def unknown_key(place: list[str], job: Any) -> JobError:
     known = keys_of(section)
     tables = place[:1] if place[0] in CHOOSING else place[:-1]
     where = f"[{'.'.join(tables)}]" if place[1:] else "the job"
-    new = RENAMED.get(place[-1])
-    if new in known or (new and place[:2] == ["partition", "recommended"]):
-        return JobError(
-            f"{where} {place[-1]} is called {new} now.",
-            fix=f"write {WRITTEN.get(place[-1], new)} in its place.",
-        )
-    if tables == ["privacy"] and (able := _repairs(new or place[-1])):
-        return _of_repair(place[-1], new, able)
+    if tables == ["privacy"] and (able := _repairs(place[-1])):
+        return _of_repair(place[-1], able)
     if place[0] == "partition" and place[-1] == "initial_labels":
         return _no_labels()
     if place[0] == CATEGORIES and place[-1] == "keep":
@@ -86,11 +72,10 @@ def _repairs(key: str) -> list[str]:
     return [n for n, r in REPAIRS.items() if key in r.settings.model_fields]
 
 
-def _of_repair(key: str, new: str | None, able: list[str]) -> JobError:
-    """Say that a key of [privacy] is one of the repair, under this or a new name."""
-    now = f"it is called {new} now, a key" if new else "it is a key"
+def _of_repair(key: str, able: list[str]) -> JobError:
+    """Say that a key of [privacy] is one of the repair."""
     return JobError(
-        f"[privacy] takes no {key}: {now} of [privacy.repair].",
+        f"[privacy] takes no {key}: it is a key of [privacy.repair].",
         fix=f"write it there: repair = {{ method = one of {', '.join(able)}, "
-        f"{new or key} = ... }}.",
+        f"{key} = ... }}.",
     )

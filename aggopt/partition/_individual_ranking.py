@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
-from aggopt.core.renamed import renamed
 from aggopt.errors import naming
 from aggopt.partition._univariate.univariate import Costed, univariate
 from aggopt.partition.registry import AttributeUse, Bound, Partitioner
@@ -14,7 +13,6 @@ from aggopt.partition.shared.scaling import read_columns
 from aggopt.partition.shared.settings import ONE_BY_ONE, Attributes
 
 
-@renamed(seconds="time_limit")
 def individual_ranking(
     X: npt.ArrayLike,
     k: int,

@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress
-from aggopt.core.renamed import renamed
 from aggopt.core.validation import check_group_size, check_groups
 from aggopt.errors import JobError, require_known
 from aggopt.partition.constraints.t_closeness import CloseToTable
@@ -27,7 +26,6 @@ from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.scaling import scale_records
 
 
-@renamed(start="initial")
 def merge_until_close(
     X: npt.ArrayLike,
     confidential: npt.ArrayLike,

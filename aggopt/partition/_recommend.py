@@ -5,7 +5,6 @@ from typing import Any
 
 from aggopt.core.deadline import require_time_limit
 from aggopt.core.html import HtmlFields
-from aggopt.core.renamed import renamed
 from aggopt.core.validation import check_group_size, is_whole
 from aggopt.errors import JobError
 
@@ -34,7 +33,6 @@ class Recommendation(HtmlFields):
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-@renamed(seconds="time_limit")
 def recommend(
     n: int,
     d: int,

@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from aggopt.core.deadline import LONGEST, Deadline
 from aggopt.core.progress import Progress
-from aggopt.core.renamed import renamed
 from aggopt.core.types import Labels
 from aggopt.core.validation import check_groups, is_whole, require_seed
 from aggopt.errors import JobError, require_known
@@ -28,7 +27,6 @@ from aggopt.solvers.options import check_time_limit, require_limited
 PROPOSALS = 10_000  # of annealing, for each record
 
 
-@renamed(seconds="time_limit")
 def closeness(
     X: npt.ArrayLike,
     confidential: npt.ArrayLike,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from aggopt.errors import JobError, SolverError, UnknownNameError
-from aggopt.solvers._registry import RENAMED, SOLVERS
+from aggopt.solvers._registry import SOLVERS
 from aggopt.solvers._unlisted_solvers import of_language
 from aggopt.solvers.solver import CLASSES, Solver
 
@@ -77,11 +77,6 @@ def _named(name: object, able: list[Solver]) -> Solver:
         return _passed(name)
     if name in SOLVERS:
         return SOLVERS[name]
-    if name in RENAMED:
-        now = RENAMED[name]
-        raise JobError(
-            f"The solver {name!r} is now called {now!r}.", fix=f"name {now!r}."
-        )
     for solver in (*able, *SOLVERS.values()):
         if name == _bare(solver):
             return solver

@@ -15,7 +15,6 @@ from aggopt.errors import JobError
 from aggopt.solvers.solver import Solver
 from aggopt.solvers.user_solver import adopted
 
-RENAMED = {"dual": "lagrangian", "path": "shortest_path"}
 _LANGUAGES = ("cvxpy:", "pyomo:")  # prefixes of the names of their solvers
 NO_SOLVER = frozenset({"adopted", "file"})  # sources of points without a solve
 
@@ -28,7 +27,7 @@ def _of_users(thing: Any, origin: Origin) -> Solver:
     JobError
         As `adopted`; or an object of Python's would look like another on a certificate.
     """
-    named = {name.partition(":")[2] for name in SOLVERS} | RENAMED.keys() | NO_SOLVER
+    named = {name.partition(":")[2] for name in SOLVERS} | NO_SOLVER
     if origin.where == "object" and (origin.name in named or {*": "} & {*origin.name}):
         raise JobError(
             f"A solver of yours is called {origin.name!r}, as other solvers are, or "
@@ -44,7 +43,7 @@ class _Solvers(Registry[Solver]):
     def reserves(self, name: str) -> bool:
         """Whether a name means a solver of this package, or of a language."""
         bare = {each.partition(":")[2] for each in self}
-        known = name in bare | RENAMED.keys() | NO_SOLVER
+        known = name in bare | NO_SOLVER
         return known or name.startswith(_LANGUAGES) or super().reserves(name)
 
 

@@ -69,5 +69,3 @@ def test_what_cannot_be_kept_is_refused():
         mean(X, np.arange(40) // 20, keep="covariance")
     with pytest.raises(UnknownNameError, match="did you mean 'covariance'"):
         mean(X, LABELS, keep="covarianc")
-    with pytest.raises(TypeError, match="takes keep; it has no argument 'renormalise'"):
-        mean(X, LABELS, renormalise=True)

@@ -113,6 +113,18 @@ def test_no_start_is_made_worse(initial) -> None:
     )
 
 
+def test_a_method_and_labels_to_begin_with_are_not_both_taken() -> None:
+    with pytest.raises(
+        JobError, match="initial = 'mdav' and initial_labels are both set"
+    ):
+        local_search(
+            np.arange(12.0)[:, None],
+            3,
+            initial="mdav",
+            initial_labels=np.arange(12) // 3,
+        )
+
+
 def test_the_best_is_kept() -> None:
     best = local_search(NORMAL[:20], 4, effort="best")
     other = best.max() - best.labels

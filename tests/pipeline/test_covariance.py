@@ -74,10 +74,7 @@ def test_numbers_that_determine_each_other_count_once():
     assert after["income"].to_numpy() == pytest.approx(2 * after["age"], rel=1e-4)
 
 
-def test_the_old_key_is_refused_with_the_new_one():
-    with pytest.raises(JobError, match="renormalise is called keep now") as no:
-        job(aggregation={"method": "mean", "renormalise": True})
-    assert no.value.fix == 'write keep = "variance" in its place.'
+def test_a_statistic_that_nothing_keeps_is_refused():
     with pytest.raises(JobError, match="keep"):
         job(aggregation={"method": "mean", "keep": "everything"})
 

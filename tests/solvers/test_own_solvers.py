@@ -353,7 +353,7 @@ class Plugin(SimpleNamespace):
 @pytest.mark.parametrize(
     ("kind", "registry", "names"),
     [
-        ("solvers", SOLVERS, ["uno", "dual", "cvxpy:uno", "cvxpy:OSQP", "adopted"]),
+        ("solvers", SOLVERS, ["uno", "cvxpy:uno", "cvxpy:OSQP", "adopted"]),
         ("partitioners", PARTITIONERS, ["mdav", "recommended", "loss_bound"]),
         ("aggregators", AGGREGATORS, ["mean", "by_model"]),
         ("privacy_models", REQUIREMENTS, ["l", "repair", "own"]),
@@ -370,7 +370,7 @@ def test_no_entry_point_takes_a_name_that_means_something_here(
 
 
 def test_a_job_means_what_it_says_whatever_is_installed(monkeypatch):
-    points = [Plugin(name=name) for name in ("uno", "dual", "recommended", "by_model")]
+    points = [Plugin(name=name) for name in ("uno", "recommended", "by_model")]
     monkeypatch.setattr(own_code, "entry_points", lambda *, group: points)
     roles, privacy = {"quasi-identifier": ["age"]}, {"k": 3}
 
@@ -380,8 +380,6 @@ def test_a_job_means_what_it_says_whatever_is_installed(monkeypatch):
     uno = job(aggregation={"method": "p3m", "solver": "uno"})
     assert uno.aggregation.solver == "uno"
     assert choose("uno", "p3m", "NLP").name == "cvxpy:uno"
-    with pytest.raises(JobError, match="'dual' is now called 'lagrangian'"):
-        job(aggregation={"method": "p3m", "solver": "dual"})
     for said in ({"method": "recommended"}, {"attributes": "together"}):
         assert isinstance(job(partition=said).partition, Recommended)
     with pytest.raises(UnknownNameError, match="No aggregation method is called 'by_"):

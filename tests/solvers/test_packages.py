@@ -5,11 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import aggopt
-from aggopt.aggregate import p3m
-from aggopt.errors import JobError
 from aggopt.models import MODELS
-from aggopt.solvers import SOLVERS, choose, packages
+from aggopt.solvers import SOLVERS, packages
 from aggopt.solvers._choose import able_for
 from aggopt.solvers.solver import CLASSES
 
@@ -58,29 +55,6 @@ def test_each_says_when_to_use_it(name):
     solver = SOLVERS[name]
     assert solver.when
     assert not solver.when.endswith(".")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "model"),
-    [("dual", "lagrangian", "p3m"), ("path", "shortest_path", "univariate")],
-)
-def test_an_old_name_is_refused_with_the_new_one(old, new, model):
-    with pytest.raises(JobError, match=f"'{old}' is now called '{new}'.*\n.*'{new}'"):
-        choose(old, *MODELS[model].kinds)
-    assert choose(new, *MODELS[model].kinds).name == new
-
-
-def test_an_old_name_in_a_job_is_refused_with_the_new_one():
-    roles = {"quasi-identifier": ["age"]}
-    for settings in ({"solver": "dual"}, {"solver": "uno", "start": "dual"}):
-        aggregation = {"method": "p3m", **settings}
-        with pytest.raises(JobError, match=r".dual. is now called .lagrangian."):
-            aggopt.Job(roles=roles, privacy={"k": 3}, aggregation=aggregation)
-
-
-def test_an_old_name_of_a_start_is_refused_with_the_new_one():
-    with pytest.raises(JobError, match='"dual" is now called "lagrangian"'):
-        p3m([[1.0], [2.0], [5.0], [9.0]], [0, 0, 1, 1], solver="uno", start="dual")
 
 
 def test_looking_for_solvers_imports_none():

@@ -11,7 +11,6 @@ from pydantic import Field, StrictInt
 from aggopt.core.deadline import Deadline, require_time_limit
 from aggopt.core.interrupt import finish_despite_interrupt
 from aggopt.core.progress import Progress, throttle
-from aggopt.core.renamed import renamed
 from aggopt.core.stacklevel import caller_stacklevel
 from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import (
@@ -118,7 +117,6 @@ class _SearchResult(NamedTuple):
     status: Status
 
 
-@renamed(seconds="time_limit")
 def blocked(
     X: npt.ArrayLike,
     k: int,

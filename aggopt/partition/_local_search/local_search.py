@@ -8,7 +8,6 @@ from pydantic import Field, StrictInt
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, throttle
-from aggopt.core.renamed import renamed
 from aggopt.core.stacklevel import caller_stacklevel
 from aggopt.core.validation import check_group_size, is_number
 from aggopt.errors import JobError
@@ -35,7 +34,6 @@ from aggopt.partition.shared.settings import SEARCH_EXEMPTIONS, Timed
 from aggopt.solvers import Status
 
 
-@renamed(seconds="time_limit", start="initial or initial_labels")
 def local_search(
     X: npt.ArrayLike,
     k: int,

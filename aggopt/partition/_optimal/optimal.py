@@ -14,7 +14,6 @@ from pydantic import Field, StrictInt
 from aggopt.core.deadline import LONGEST, Deadline, require_time_limit
 from aggopt.core.memory import require_memory
 from aggopt.core.progress import Progress, throttle
-from aggopt.core.renamed import renamed
 from aggopt.core.section import SolverName
 from aggopt.core.validation import (
     Floats,
@@ -50,7 +49,6 @@ BYTES, WEIGHED = 40, 16  # for each pair of records; more if they have weights
 PREPARED = 3e-7  # seconds for each pair of records, below which pricing does not begin
 
 
-@renamed(seconds="time_limit", gap="gap_tol")
 def optimal(
     X: npt.ArrayLike,
     k: int,

@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.memory import require_memory
-from aggopt.core.renamed import renamed
 from aggopt.core.section import SolverSection
 from aggopt.core.standardise import Scale
 from aggopt.core.types import AnyInt
@@ -28,7 +27,6 @@ from aggopt.solvers.run_solver import answer
 BYTES = 48  # for each value, at the peak of sorting
 
 
-@renamed(seconds="time_limit")
 def univariate(
     x: npt.ArrayLike,
     k: int,
