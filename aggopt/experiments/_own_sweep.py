@@ -1,7 +1,6 @@
 """A sweep of an aggregation of the user's: a grid of its settings."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -12,9 +11,8 @@ from aggopt.errors import JobError
 from aggopt.experiments._sweep_point import SweepPoint, point_of
 from aggopt.pipeline.aggregate.aggregate_table import assemble_columns
 from aggopt.pipeline.aggregate.missing_values import aggregate_observed
-from aggopt.pipeline.finish.audit_values import holds_for_trial
-from aggopt.pipeline.finish.measures import AT_ONCE, measure_release
-from aggopt.pipeline.finish.rounding import round_release
+from aggopt.pipeline.finish.evaluate import evaluate
+from aggopt.pipeline.finish.measures import AT_ONCE
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 
 
@@ -63,9 +61,6 @@ def own_point(
     """Return the point of these settings, measured and audited."""
     how: Any = given.job.aggregation
     masked = aggregate_observed(given, {**how.settings, **point})
-    tried = round_release(given, assemble_columns(given, masked, chosen).values)
-    found = measure_release(given.table, tried, given.asked, whole=AT_ONCE)
-    made = point_of(masked, found, keep="", settings=point)
-    if made.usable:
-        made = replace(made, holds=holds_for_trial(given, tried, found))
-    return [made]
+    values = assemble_columns(given, masked, chosen).values
+    tried = evaluate(given, values, linked_at_once=AT_ONCE)
+    return [point_of(masked, tried, keep="", settings=point)]

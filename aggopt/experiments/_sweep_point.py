@@ -6,7 +6,8 @@ from typing import Any
 
 from aggopt.aggregate import Aggregation
 from aggopt.core.html import HtmlFields
-from aggopt.measure import Assessment, PilParts
+from aggopt.measure import PilParts
+from aggopt.pipeline.finish.evaluate import Evaluation
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,10 @@ class SweepPoint(HtmlFields):
         return own | values | named
 
 
-def point_of(masked: Aggregation, found: Assessment, **at: Any) -> SweepPoint:
+def point_of(masked: Aggregation, tried: Evaluation, **at: Any) -> SweepPoint:
     """Return the point of these results; `at` are its settings."""
+    usable = all(c.status.usable for c in masked.certificates)
+    found = tried.require_measures()
     return SweepPoint(
         **{"alpha": None, "delta": None, **at},
         linkage=found.linkage,
@@ -69,7 +72,8 @@ def point_of(masked: Aggregation, found: Assessment, **at: Any) -> SweepPoint:
         il=found.il,
         gap=masked.gap,
         status=masked.status,
-        usable=all(c.status.usable for c in masked.certificates),
+        usable=usable,
+        holds=tried.audit.holds if usable else None,
         correlation_error=found.correlation_error,
         pil_parts=found.pil_parts,
     )

@@ -22,9 +22,8 @@ from aggopt.pipeline.aggregate.aggregate_table import (
 )
 from aggopt.pipeline.aggregate.margins import margin_arguments
 from aggopt.pipeline.aggregate.missing_values import aggregate_observed
-from aggopt.pipeline.finish.audit_values import holds_for_trial
-from aggopt.pipeline.finish.measures import AT_ONCE, measure_release
-from aggopt.pipeline.finish.rounding import round_release
+from aggopt.pipeline.finish.evaluate import evaluate
+from aggopt.pipeline.finish.measures import AT_ONCE
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.validate.privacy_guarantees import repair_block
 from aggopt.solvers import Solver
@@ -101,15 +100,11 @@ def of_aggregation(
     started = compile_time.now()
     masked = aggregate_observed(given, settings)
     seconds = compile_time.now() - started
-    tried = round_release(
-        given,
-        assemble_columns(given, masked, aggregate_categories(given, _ignored)).values,
-    )
-    found = measure_release(given.table, tried, given.asked, whole=AT_ONCE)
+    chosen = aggregate_categories(given, _ignored)
     row = _summed(solver.name, masked.certificates, seconds)
+    row = _measured(given, row, assemble_columns(given, masked, chosen).values)
     usable = all(c.status.usable for c in masked.certificates)
-    holds = holds_for_trial(given, tried, found) if usable else None
-    return replace(row, sl=found.sl, si=found.si, holds=holds)
+    return row if usable else replace(row, holds=None)
 
 
 def of_categories(
@@ -216,11 +211,9 @@ def _valued(given: PartitionedTable, solver: Solver) -> Row:
 
 def _measured(given: PartitionedTable, row: Row, values: Floats) -> Row:
     """Return a row with the measures and the audit of values (n, d)."""
-    tried = round_release(given, values)
-    found = measure_release(given.table, tried, given.asked, whole=AT_ONCE)
-    return replace(
-        row, sl=found.sl, si=found.si, holds=holds_for_trial(given, tried, found)
-    )
+    tried = evaluate(given, values, linked_at_once=AT_ONCE)
+    measures = tried.require_measures()
+    return replace(row, sl=measures.sl, si=measures.si, holds=tried.audit.holds)
 
 
 def _summed(name: str, certificates: Sequence[Any], seconds: float) -> Row:

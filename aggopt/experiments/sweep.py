@@ -1,7 +1,6 @@
 """An aggregation over a grid of parameters: risk and loss at each point."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -28,9 +27,8 @@ from aggopt.pipeline.aggregate.aggregate_table import (
 )
 from aggopt.pipeline.aggregate.margins import margin_arguments
 from aggopt.pipeline.aggregate.missing_values import aggregate_observed
-from aggopt.pipeline.finish.audit_values import holds_for_trial
-from aggopt.pipeline.finish.measures import AT_ONCE, measure_release
-from aggopt.pipeline.finish.rounding import round_release
+from aggopt.pipeline.finish.evaluate import evaluate
+from aggopt.pipeline.finish.measures import AT_ONCE
 from aggopt.pipeline.partition.partition_table import (
     Progress,
     load_job,
@@ -177,13 +175,10 @@ def _row(
         }
         settings |= {"alpha": alpha, "start": start}
         masked = aggregate_observed(given, settings)
-        tried = round_release(given, assemble_columns(given, masked, chosen).values)
-        found = measure_release(given.table, tried, asked, whole=AT_ONCE)
+        values = assemble_columns(given, masked, chosen).values
+        tried = evaluate(given, values, requests=asked, linked_at_once=AT_ONCE)
         at = {"alpha": alpha, "delta": delta, "keep": str(how.keep)}
-        point = point_of(masked, found, **at)
-        if point.usable:
-            point = replace(point, holds=holds_for_trial(given, tried, found))
-        points.append(point)
+        points.append(point_of(masked, tried, **at))
         if len(row) > 1:
             start = masked.centroids
     return points

@@ -23,10 +23,8 @@ from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable, aggregate
 from aggopt.pipeline.aggregate.unit_values import copy_to_records
 from aggopt.pipeline.aggregate.units_and_records import mask_units_and_records
 from aggopt.pipeline.finish import rounding
-from aggopt.pipeline.finish.audit_values import audit_before_writing
+from aggopt.pipeline.finish.evaluate import evaluate
 from aggopt.pipeline.finish.largest_loss import note_on_loss
-from aggopt.pipeline.finish.measures import find_complete, measure_if_varying
-from aggopt.pipeline.finish.original_comparison import compare_originals
 from aggopt.pipeline.partition.partition_table import (
     Progress,
     load_job,
@@ -42,6 +40,7 @@ from aggopt.pipeline.waves.later_wave import (
     count_changes_as_written,
     note_on_uncounted_changes,
 )
+from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counted_risk import replace_counted_risks
 from aggopt.release.audit.risks import measure_risks
 from aggopt.release.block_names import partition_certificates, partition_names
@@ -139,20 +138,18 @@ def _released(
     job, certificates = given.job, masked.certificates
     require_solved(certificates)
 
-    on_progress("audit", 0.0)
-    released = rounding.round_release(given, masked.values)
-    both = compare_originals(given.whole, released.matrix(), job.output, given.table)
-    found = audit_before_writing(given, released, both)
-    found.require()
+    evaluation = evaluate(
+        given,
+        masked.values,
+        extra=job.measures.own,
+        check=Audit.require,
+        on_progress=on_progress,
+    )
+    released, audit = evaluation.released, evaluation.audit
+    measures, published = evaluation.measures, evaluation.originals.after
     wave = None if given.wave is None else count_changes_as_written(given, released)
-    on_progress("measure", 0.0)
-    after = given.of_numbers(both.after)
+    after = given.of_numbers(published)
     drift = rounding.rounding_drifts(given, given.of_numbers(masked.values), after)
-    measures = measure_if_varying(given.table, released, given.asked, job.measures.own)
-    whole = find_complete(given.whole, both.after)
-    linkage = measures.linkage if measures is not None and whole.all() else None
-    found = found.with_linkage(job.privacy, linkage)
-    found.require()
     repeated = map(str, find_repeated_identifiers(given.table))
     of_wave = (
         note_on_uncounted_changes(job, given.wave) if wave is None else (wave.note,)
@@ -160,24 +157,24 @@ def _released(
     lost = note_on_loss(measures, job.measures)
     about_margins = margins.notes(given)
     urgent = (
-        *found.disclosures,
+        *audit.disclosures,
         *(note for note in about_margins if note not in margins.HARMLESS),
         *of_wave,
         *repeated,
         *_beyond(given, after),
         *lost,
         *(given.strata.notes if given.strata else ()),
-        *(found.missing.notes if found.missing else ()),
-        *_incomplete(whole, measures),
+        *(audit.missing.notes if audit.missing else ()),
+        *_incomplete(evaluation.complete, measures),
     )
     names = confusable_names(given.table.frame.columns)
     trivial = *given.reasons, *names, *_index(given)
     others = (
         *_notes(given, certificates),
-        *found.notes,
+        *audit.notes,
         *masked.notes,
         *margins.note_on_nearer_values(given, after),
-        *rounding.notes(given, masked.values, both.after, drift),
+        *rounding.notes(given, masked.values, published, drift),
         *_spanning(released, job),
         *sampling_weights.notes(given.job, given.weights),
         *by_stratum.notes(given.job, given.strata),
@@ -188,8 +185,8 @@ def _released(
         masked=released,
         blocks=given.blocks,
         certificates=certificates,
-        audit=found,
-        measures=None if measures is None else replace_counted_risks(measures, found),
+        audit=audit,
+        measures=None if measures is None else replace_counted_risks(measures, audit),
         notes=notes,
         job=job,
         source=given.source,

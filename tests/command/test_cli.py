@@ -18,7 +18,7 @@ from aggopt import __version__
 from aggopt import job as job_module
 from aggopt.command import cli, show
 from aggopt.command.environment_variables import VARIABLES
-from aggopt.pipeline.finish import audit_values
+from aggopt.pipeline.finish import evaluate
 from aggopt.pipeline.partition import partition_table as partition_step
 from aggopt.release import release as release_module
 from aggopt.release.files import staging
@@ -431,7 +431,7 @@ def test_a_defect_shows_its_place_and_not_its_message(here, aggopt, monkeypatch)
     def defect(*_, **__):
         raise KeyError("Ms Secret")
 
-    monkeypatch.setattr(audit_values, "audit_release", defect)
+    monkeypatch.setattr(evaluate, "audit_release", defect)
     code, out, err = aggopt(*MASK)
     assert code == 5
     assert "Ms Secret" not in out + err

@@ -16,7 +16,7 @@ from tables import people
 import aggopt
 from aggopt.errors import InfeasibleInputError
 from aggopt.partition import loss_bound, optimal
-from aggopt.pipeline.finish.audit_values import audit_before_writing
+from aggopt.pipeline.finish.evaluate import audit_before_writing
 from aggopt.pipeline.partition.partition_table import partition_table
 
 BROKEN = [0.0] * 4

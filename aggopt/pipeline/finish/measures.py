@@ -25,6 +25,8 @@ def measure_if_varying(
     released: Table,
     asked: dict[str, Floats],
     extra: Mapping[str, Measure] = MappingProxyType({}),
+    *,
+    whole: int = WHOLE,
 ) -> Assessment | None:
     """Return the measures of a release; None if no quasi-identifier varies.
 
@@ -36,7 +38,7 @@ def measure_if_varying(
     if (X[rows][:1] == X[rows]).all():
         return None
     try:
-        return measure_release(original, released, asked, extra=extra)
+        return measure_release(original, released, asked, whole=whole, extra=extra)
     except TableError:
         if rows.all():
             raise
