@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 IPOPT := $(VENV)/ipopt-tried
 
-.PHONY: help demo test slow environments newest mutants lint docs lock pictures bench clean
+.PHONY: help demo test slow environments newest mutants lint docs lock keys pictures bench clean
 
 help: ## say what each target does (this)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -46,6 +46,9 @@ docs: $(READY) ## build the site in docs/_build/html; a warning fails it
 
 lock: $(READY) ## renew .ci/lock: the newest versions that fit together, with their hashes
 	@$(BIN)/python .ci/lock.py
+
+keys: $(READY) ## write aggopt/job/keys.py, what type checkers know of a job, from its sections
+	@$(BIN)/python .ci/job_keys.py
 
 pictures: $(READY) ## draw those of README, in docs/pictures (needs Chromium)
 	@$(BIN)/python docs/pictures/draw.py

@@ -2,6 +2,8 @@
 
 All of them may be left out here; which ones a job needs, and what goes with what, it
 says itself.  A section that names one of several methods has the keys of all of them.
+
+`make keys` writes this file from the sections.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,10 +12,11 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 from aggopt.core.registry import Method
 
-Entry: TypeAlias = bool | int | float | str
 Own: TypeAlias = Callable[..., Any] | Method  # in place of a method's name
-Names: TypeAlias = Sequence[str]
+OwnAsked: TypeAlias = str | Own | Mapping[str, Any]
 Columns: TypeAlias = list[str] | tuple[str, ...]  # no text, of which each letter is one
+
+
 RoleKeys = TypedDict(
     "RoleKeys",
     {
@@ -24,9 +27,9 @@ RoleKeys = TypedDict(
         "other": Columns,
         "stratum": Columns,
         "unit": Columns,
+        "weight": str,
         "wish": Columns,
         "drop": Columns,
-        "weight": str,
     },
     total=False,
 )
@@ -37,7 +40,7 @@ class AttributeKeys(TypedDict, total=False):
     """[attributes.NAME]: what a quasi-identifier is, and how it is published."""
 
     kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None
-    order: Sequence[Entry] | None
+    order: Sequence[bool | int | float | str] | None
     tree: Mapping[str, Any] | str | Sequence[Sequence[str]] | None
     publish: Literal["leaf", "node", "ancestor"]
     weight: float
@@ -67,7 +70,7 @@ class StrataKeys(TypedDict, total=False):
 class UnitsKeys(TypedDict, total=False):
     """[units]."""
 
-    attributes: Names
+    attributes: Sequence[str]
     published: Literal["drop", "pseudonym"]
 
 
@@ -85,14 +88,14 @@ class TreatmentKeys(TypedDict, total=False):
     alike: Literal["refuse", "different"]
     levels: int | Sequence[float] | None
     distance: Literal["ordered", "equal", "hierarchical"] | None
-    order: Sequence[Entry] | None
+    order: Sequence[bool | int | float | str] | None
     tree: Mapping[str, Any] | None
 
 
 class RepairKeys(TypedDict, total=False):
     """[privacy.repair]."""
 
-    method: Literal["merge", "search", "merge-ilp", "swap", "sweep"] | Own
+    method: str | Own
     time_limit: float | None
     solver: str | Own | None
 
@@ -110,9 +113,6 @@ class DissimilarityKeys(TypedDict, total=False):
 
     epsilon: float | Mapping[str, float]
     delta: float
-
-
-OwnAsked: TypeAlias = str | Own | Mapping[str, Any]
 
 
 class PrivacyKeys(TypedDict, total=False):
@@ -152,25 +152,25 @@ class PartitionKeys(TypedDict, total=False):
     )
     weights: Literal["variance", "range"]
     time_limit: float | None
+    keep_groups: str
+    earlier: str | None
+    person: str | None
+    changes: Literal["refuse", "hold back", "merge"]
+    solver: str | Own | None
     effort: Literal["fast", "default", "best"]
     initial: str | Own
+    seed: int
+    gap_tol: float
     inner: str | Own
     block_size: int | None
-    seed: int
-    solver: str | Own | None
-    gap_tol: float
-    options: Mapping[str, Any]
     ending: Literal["3k", "nearest"]
     order: Literal["npn", "mdav", "cbfs", "md", "tsp"]
     starts: int | None
     axis: Literal["pca", "zsum", "robust_pca"]
     gamma: float
     centroid: Literal["fixed", "remaining"]
+    options: Mapping[str, Any]
     cost: Literal["sse", "sae", "maxdist"]
-    keep_groups: str
-    earlier: str | None
-    person: str | None
-    changes: Literal["refuse", "hold back", "merge"]
     centroids: Literal["any", "integer"]
 
 
@@ -195,25 +195,23 @@ class ByAttributeKeys(TypedDict, total=False):
 class KeepKeys(TypedDict, total=False):
     """[aggregation.keep]: more of some attributes than of others."""
 
-    covariance: Names | Sequence[Names]
-    variance: Names
-    mean: Names
+    covariance: Sequence[str] | Sequence[Sequence[str]]
+    variance: Sequence[str]
+    mean: Sequence[str]
     regression: str | None
 
-
-Wish: TypeAlias = float | RelativeKeys | ColumnKeys | ByAttributeKeys
 
 CategoryKeys = TypedDict(
     "CategoryKeys",
     {
         "method": str | Own,
         "occurring": bool,
-        "solver": str | Own | None,
         "time_limit": float | None,
+        "solver": str | Own | None,
         "options": Mapping[str, Any],
-        "with": Names,
-        "with_": Names,
-        "cross": Sequence[Names],
+        "with": Sequence[str],
+        "with_": Sequence[str],
+        "cross": Sequence[Sequence[str]],
         "slack": int | Literal["exact"] | None,
         "price": float | None,
         "delta": float | ColumnKeys | ByAttributeKeys | None,
@@ -228,14 +226,14 @@ class AggregationKeys(TypedDict, total=False):
     """[aggregation]: the keys of all methods, or of a model of your own."""
 
     method: str | Own
-    model: str | Own | ModuleType
     categories: CategoryKeys | None
-    keep: Literal["nothing", "mean", "variance", "covariance"] | KeepKeys
     solver: str | Own | None
     time_limit: float | None
     options: Mapping[str, Any]
-    delta: Wish
-    importance: Wish
+    model: str | Own | ModuleType
+    keep: Literal["nothing", "mean", "variance", "covariance"] | KeepKeys
+    delta: float | RelativeKeys | ColumnKeys | ByAttributeKeys
+    importance: float | RelativeKeys | ColumnKeys | ByAttributeKeys
     margin: float | None
     alpha: float
     start: Literal["means", "renormalised", "lagrangian"] | None
@@ -255,8 +253,8 @@ class RiskKeys(TypedDict, total=False):
     """[risk]: what is measured beside the risks of every release."""
 
     weight: str | None
-    unit: Names
-    target: Names
+    unit: Sequence[str]
+    target: Sequence[str]
     suda: int | None
 
 
