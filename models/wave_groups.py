@@ -3,12 +3,14 @@ r"""Groups of a later wave: few new records or changed values join, at least los
 The parts of a wave are the groups of an earlier one, with their remaining members, and
 the new records.  Parts that share a place are published as one group.  Each place
 receives none or at least k records of each kind: new records, and records with a
-changed attribute.
+changed attribute.  If k counts units, a unit with records of a kind in several parts
+counts in one of them.
 
 Data
     c        (p, d)  centroid of each part, standardised: mean 0, variance 1, no unit
     s        (p,)    number of records of each part
-    a        (p, f)  number of these records of each kind
+    a        (p, f)  number of these records, or units, of each kind
+    b        (p, f)  whether the part has any of each kind; a > 0 if left out
     k                least number of a kind in a place, if it has any
     moving   (p,)    whether a part may move to the place of another; the set M
     cell     (p,)    stratum, or pattern of missing values, of each part
@@ -22,8 +24,8 @@ Subject to
     one:     sum_q x_uq = 1
     open:    x_uq <= x_qq                              q in M
     within:  x_uq = 0                                  where cell_u is not cell_q
-    some:    x_uq <= z_qf                              where a_uf > 0
-    own:     z_qf = 1                                  q not in M, where a_qf > 0
+    some:    x_uq <= z_qf                              where b_uf
+    own:     z_qf = 1                                  q not in M, where b_qf
     enough:  sum_u a_uf x_uq + [q not in M] a_qf >= k z_qf
     share:   0 <= z_qf <= 1
     whole:   x_uq is 0 or 1
@@ -64,11 +66,12 @@ class Data:
     k: int
     moving: Bool = field(repr=False)
     cell: I64 | None = field(default=None, repr=False)
+    b: Bool | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         p = len(check_matrix(self.c, name="c"))
         shapes = {self.s.shape, self.moving.shape, self.cells.shape, self.a.shape[:1]}
-        if shapes != {(p,)}:
+        if shapes != {(p,)} or self.there.shape != self.a.shape:
             raise JobError(
                 f"There are {p} centroids, and not as many sizes, counts, moves or "
                 "cells.",
@@ -76,7 +79,9 @@ class Data:
             )
         totals = np.zeros((int(self.cells.max()) + 1, self.a.shape[1]), np.int64)
         np.add.at(totals, self.cells, self.a)
-        few = int(((totals > 0) & (totals < self.k)).any(axis=0).sum())
+        some = np.zeros(totals.shape, bool)
+        np.logical_or.at(some, self.cells, self.there)
+        few = int((some & (totals < self.k)).any(axis=0).sum())
         if few:
             raise InfeasibleInputError(
                 f"Of {few} kinds of records there are fewer than k = {self.k} in a "
@@ -90,6 +95,11 @@ class Data:
         if self.cell is None:
             return np.zeros(len(self.s), np.int64)
         return np.unique(self.cell, return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
+    def there(self) -> Bool:
+        """Whether a part has any of each kind, (p, f)."""
+        return np.asarray(self.a > 0) if self.b is None else self.b
 
     @cached_property
     def apart(self) -> Bool:
@@ -136,9 +146,9 @@ def _in_cvxpy(data: Data) -> Any:
     some = [
         x[rows, :] <= cp.reshape(z[:, kind], (1, p), order="C")
         for kind in range(f)
-        if (rows := np.flatnonzero(data.a[m, kind] > 0)).size
+        if (rows := np.flatnonzero(data.there[m, kind])).size
     ]
-    q, kind = np.nonzero(data.staying > 0)
+    q, kind = np.nonzero(data.there & ~data.moving[:, None])
     constraints = labelled(
         one=cp.sum(x, axis=1) == 1,
         open=x[:, m] <= hosts,
@@ -160,7 +170,7 @@ def _in_pyomo(data: Data) -> Any:
     movers, places, kinds = range(len(m)), range(p), range(f)
     x = problem.x = pyo.Var(movers, places, domain=pyo.Binary)
     z = problem.z = pyo.Var(places, kinds)
-    own = data.staying.tolist()
+    own, there = data.staying.tolist(), data.there.tolist()
     problem.one = pyo.Constraint(
         movers, rule=lambda _, u: pyo.quicksum(x[u, q] for q in places) == 1
     )
@@ -171,11 +181,11 @@ def _in_pyomo(data: Data) -> Any:
     apart = np.argwhere(data.apart).tolist()
     problem.within = pyo.Constraint(apart, rule=lambda _, u, q: x[u, q] == 0)
     problem.some = pyo.Constraint(
-        [(u, q, g) for u in movers for q in places for g in kinds if a[m[u]][g]],
+        [(u, q, g) for u in movers for q in places for g in kinds if there[m[u]][g]],
         rule=lambda _, u, q, g: x[u, q] <= z[q, g],
     )
     problem.own = pyo.Constraint(
-        [(q, g) for q in places for g in kinds if own[q][g]],
+        [(q, g) for q in places for g in kinds if there[q][g] and not data.moving[q]],
         rule=lambda _, q, g: z[q, g] == 1,
     )
     problem.enough = pyo.Constraint(
@@ -209,8 +219,8 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         one=np.abs(at.x.sum(axis=1) - 1),
         open=at.x[:, m] - hosts,
         within=np.where(data.apart, np.abs(at.x), 0.0),
-        some=np.where(data.a[m][:, None, :] > 0, some, 0.0),
-        own=np.where(data.staying > 0, np.abs(at.z - 1), 0.0),
+        some=np.where(data.there[m][:, None, :], some, 0.0),
+        own=np.where(data.there & ~data.moving[:, None], np.abs(at.z - 1), 0.0),
         enough=data.k * at.z - at.x.T @ data.a[m] - data.staying,
         share=np.maximum(-at.z, at.z - 1),
         whole=off_whole(at.x, most=1),
@@ -220,14 +230,15 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 def point(data: Data, places: Labels) -> Point:
     """Return the point at which part u is at the place of part places_u, (p,)."""
     x = (places[data.movers][:, None] == np.arange(len(places))).astype(float)
-    return Point(x, (_counts(data, places) > 0).astype(float))
+    return Point(x, _counts(data, places)[1].astype(float))
 
 
-def _counts(data: Data, places: Labels) -> I64:
-    """Return the number of records of each kind at each place, (p, f)."""
-    counts = np.zeros_like(data.a)
+def _counts(data: Data, places: Labels) -> tuple[I64, Bool]:
+    """Return the number of each kind at each place, and whether it has any, (p, f)."""
+    counts, some = np.zeros_like(data.a), np.zeros_like(data.there)
     np.add.at(counts, places, data.a)
-    return counts
+    np.logical_or.at(some, places, data.there)
+    return counts, some
 
 
 def places(problem: Any, data: Data) -> Labels | None:
@@ -253,13 +264,14 @@ def merged_by_turns(data: Data) -> Labels | None:
     """
     at, p = np.arange(len(data.s)), len(data.s)
     while True:
-        counts, sizes = _counts(data, at), np.bincount(at, data.s, p)
-        few = (counts > 0) & (counts < data.k)
+        sizes = np.bincount(at, data.s, p)
+        counts, some = _counts(data, at)
+        few = some & (counts < data.k)
         if not few.any():
             return at
         short = np.flatnonzero(few.any(axis=1))
         one = int(short[sizes[short].argmin()])
-        fit = (sizes > 0) & (counts[:, few[one]] > 0).any(axis=1)
+        fit = (sizes > 0) & some[:, few[one]].any(axis=1)
         fit &= data.cells == data.cells[one]
         fit[one] = False
         if not data.moving[one]:

@@ -62,7 +62,7 @@ Manifests = Annotated[
     ),
 ]
 Person = Annotated[
-    str, typer.Option(help="Of several tables the identifier that says who is who.")
+    str, typer.Option(help="Identifier of a person, in each of several tables.")
 ]
 WithoutKeys = Annotated[
     bool,

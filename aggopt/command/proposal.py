@@ -40,7 +40,7 @@ WEIGHT_OR_MASK = (
     "weight, if it says how many of the population a record stands for; "
     "quasi-identifier, if it measures something; drop, if another column is the weight."
 )
-WHICH_WEIGHT = "one column is the weight; drop the others, which tell who is who."
+WHICH_WEIGHT = "one column is the weight; drop the others, which identify persons."
 UNIT_OR_MASK = (
     "unit, if it numbers what records are of, as households: k then counts these; "
     "identifier, which drops it; quasi-identifier, if it measures something."

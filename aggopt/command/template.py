@@ -24,7 +24,7 @@ _TEXT = """\
 
 [roles]
 # Every column stands in exactly one list; a column left over is refused. Behind each is
-# what was found among {records} records. What may tell who is who is masked: move
+# what was found among {records} records. What may identify a person is masked: move
 # to confidential what must not be given away, and to other what none can know.
 {roles}
 {types}
@@ -101,7 +101,8 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 #                          labels of your own go in Python, as initial_labels)
 # keep_groups = "earlier.private.csv"  # in place of a method: the groups of an earlier
 #                          release of the same records in the same order; or of those
-#                          whom earlier = "FILE" and person = "NAME" of both tables name
+#                          whom earlier = "FILE" and person = "NAME" of both name;
+#                          or lists of the keys and tables of all earlier releases
 # changes = "refuse"     # of that person: fewer than k who went, came or changed in a
 #                          group; or "hold back" records, or "merge" at the least loss
 # time_limit = 120       # seconds: stop then, with the best so far; where none are
@@ -130,7 +131,7 @@ encoding = {encoding}       # or "cp1252", "latin-1"; the release is UTF-8 all t
 multiline = false        # true: entries may span lines (stray quotes can hide records)
 
 [output]
-shuffle = true           # the order of records tells who is who
+shuffle = true           # the order of records can identify persons
 # seed = 1               # the same order each time one release is written
 round_integers = false   # true: whole numbers stay whole
 digits = 6               # of an attribute's standard deviation, in published values; or

@@ -1,10 +1,11 @@
 """The section of a job that keeps the groups of an earlier release."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr
 
+from aggopt.core.plural import plural
 from aggopt.core.regular_files import resolve_path
 from aggopt.core.section import SolverName
 from aggopt.core.types import Labels
@@ -28,10 +29,11 @@ class EarlierGroups(Grouping):
     Attributes
     ----------
     keep_groups
-        The path of the key: NAME.private.csv.
+        The path of the key, NAME.private.csv; or the keys of several earlier releases,
+        the oldest first.  The groups of the last are kept.
     earlier
-        The table that the earlier release was made from; changes are counted against
-        it.
+        The table that the earlier release was made from, or that of each; changes are
+        counted against all of them.
     person
         The identifier of a person in both tables.  If left out, both have equal records
         in equal order.
@@ -45,8 +47,8 @@ class EarlierGroups(Grouping):
     """
 
     method: Literal["keep_groups"] = "keep_groups"
-    keep_groups: str
-    earlier: str | None = None
+    keep_groups: str | Annotated[tuple[str, ...], Field(min_length=1)]
+    earlier: str | tuple[str, ...] | None = None
     person: str | None = None
     changes: Literal["refuse", "hold back", "merge"] = "refuse"
     solver: SolverName = None
@@ -61,6 +63,16 @@ class EarlierGroups(Grouping):
         return {"labels": self._labels}
 
     @property
+    def keys(self) -> tuple[Path, ...]:
+        """The private keys of the earlier releases, the oldest first."""
+        return _paths(self.keep_groups)
+
+    @property
+    def tables(self) -> tuple[Path, ...]:
+        """The tables that the earlier releases were made from; none if left out."""
+        return () if self.earlier is None else _paths(self.earlier)
+
+    @property
     def own(self) -> Any:
         """The method `KEPT`, which is not one of the methods that partition a table."""
         return KEPT
@@ -73,6 +85,19 @@ class EarlierGroups(Grouping):
                 "asks for groups in blocks.",
                 fix="leave attributes out.",
             )
+        if self.earlier is not None and len(self.tables) != len(self.keys):
+            raise JobError(
+                f"[partition] keep_groups names {plural(len(self.keys), 'key')}, and "
+                f"earlier names {plural(len(self.tables), 'table')}.",
+                fix="name the table of each key, in the order of the keys.",
+            )
+        if self.earlier is None and len(self.keys) > 1:
+            raise JobError(
+                f"[partition] keep_groups names {len(self.keys)} keys, and no earlier "
+                "tables: aggopt cannot count changes since these releases.",
+                fix="name the table of each key, in the order of the keys: earlier = "
+                '["FILE", "FILE"].',
+            )
         if self.earlier is None and self.person is not None:
             raise JobError(
                 "[partition] names a person and no earlier table, in which to find it.",
@@ -81,8 +106,8 @@ class EarlierGroups(Grouping):
             )
         if self.changes != "refuse" and self.person is None:
             raise JobError(
-                f"[partition] changes = {self.changes!r} takes records out, and needs "
-                "to know who is who.",
+                f"[partition] changes = {self.changes!r} leaves records out, and needs "
+                "an identifier that both tables have.",
                 fix="name the table that the earlier release was made from, earlier = "
                 '"FILE", and the identifier that both tables have, person = "NAME".',
             )
@@ -97,9 +122,7 @@ class EarlierGroups(Grouping):
     def beside(self, folder: Path) -> "EarlierGroups":
         """Return it with its paths seen from a folder."""
         paths = {"keep_groups": self.keep_groups, "earlier": self.earlier}
-        seen = {
-            n: str(resolve_path(folder / path)) for n, path in paths.items() if path
-        }
+        seen = {n: _seen_from(folder, path) for n, path in paths.items() if path}
         return self.model_copy(update=seen)
 
     def of_records(self, labels: Labels) -> "EarlierGroups":
@@ -107,3 +130,13 @@ class EarlierGroups(Grouping):
         made = self.model_copy()
         made._labels = labels
         return made
+
+
+def _paths(named: str | tuple[str, ...]) -> tuple[Path, ...]:
+    return tuple(map(Path, (named,) if isinstance(named, str) else named))
+
+
+def _seen_from(folder: Path, named: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """Return paths as text, seen from a folder; one path remains one."""
+    seen = tuple(str(resolve_path(folder / path)) for path in _paths(named))
+    return seen[0] if isinstance(named, str) else seen

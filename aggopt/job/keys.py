@@ -152,8 +152,8 @@ class PartitionKeys(TypedDict, total=False):
     )
     weights: Literal["variance", "range"]
     time_limit: float | None
-    keep_groups: str
-    earlier: str | None
+    keep_groups: str | Sequence[str]
+    earlier: str | Sequence[str] | None
     person: str | None
     changes: Literal["refuse", "hold back", "merge"]
     solver: str | Own | None

@@ -30,6 +30,17 @@ def drawn(seed):
     return model.Data(rng.normal(size=(6, 2)), sizes, counts, k, moving)
 
 
+def drawn_of_units(seed):
+    """Return the same with a unit that is in both groups, and counts in the second."""
+    data = drawn(seed)
+    b = data.a > 0
+    counts = data.a.copy()
+    counts[0, 1] -= 1
+    counts[1, 1] = max(counts[1, 1], data.k)
+    moving = (b & (counts < data.k)).any(axis=1)
+    return model.Data(data.c, data.s, counts, data.k, moving, None, b)
+
+
 def least(data):
     """Return the least objective of all places, each tried and judged by hand."""
     best = np.inf
@@ -39,18 +50,21 @@ def least(data):
         at = np.array(places)
         if any(at[q] != q for q in at):
             continue
-        totals = [data.a[at == q].sum(axis=0) for q in set(places)]
-        if any(0 < count < data.k for total in totals for count in total):
+        here = [at == q for q in set(places)]
+        if any(
+            (data.there[q].any(0) & (data.a[q].sum(0) < data.k)).any() for q in here
+        ):
             continue
         away = ((data.c - data.c[at]) ** 2).sum(axis=1)
         best = min(best, float((data.s * away).sum()))
     return best
 
 
+@pytest.mark.parametrize("instance", [drawn, drawn_of_units])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", INSTALLED)
-def test_a_solver_finds_the_best_of_all_places(name, seed) -> None:
-    data = drawn(seed)
+def test_a_solver_finds_the_best_of_all_places(name, seed, instance) -> None:
+    data = instance(seed)
     problem = model.build(data, SOLVERS[name].language)
     outcome = solve(problem, name)
     places = model.places(problem, data)
@@ -60,12 +74,15 @@ def test_a_solver_finds_the_best_of_all_places(name, seed) -> None:
     assert outcome.bound <= least(data) * (1 + 1e-6) + 1e-6
 
 
+@pytest.mark.parametrize("instance", [drawn, drawn_of_units])
 @pytest.mark.parametrize("seed", range(20))
-def test_merging_by_turns_is_feasible(seed) -> None:
-    data = drawn(seed)
+def test_merging_by_turns_is_feasible(seed, instance) -> None:
+    data = instance(seed)
     places = model.merged_by_turns(data)
     if places is None:  # of those that stay, one is in the way
-        data = model.Data(data.c, data.s, data.a, data.k, np.ones(6, bool))
+        data = model.Data(
+            data.c, data.s, data.a, data.k, np.ones(6, bool), None, data.b
+        )
         places = model.merged_by_turns(data)
     at = model.point(data, places)
     assert model.MODEL.violation(data, at) == 0
@@ -101,5 +118,7 @@ def test_data_that_fit_nothing_are_refused() -> None:
     data = model.example()
     with pytest.raises(JobError, match="There are 6 centroids"):
         model.Data(data.c, data.s[:5], data.a, data.k, data.moving)
+    with pytest.raises(JobError, match="There are 6 centroids"):
+        model.Data(data.c, data.s, data.a, data.k, data.moving, None, data.a[:5] > 0)
     with pytest.raises(InfeasibleInputError, match="fewer than k = 5 in a cell"):
         model.Data(data.c, data.s, data.a, 5, data.moving)

@@ -200,7 +200,7 @@ def test_releases_of_different_tables_are_refused(copied) -> None:
         )
         assert error.value.fix == (
             "compare releases that were made from one and the same file; or name the "
-            "file of each, and the identifier that tells who is who: --original a.csv "
+            "file of each, and an identifier that all have: --original a.csv "
             "--original b.csv --person NAME."
         )
 

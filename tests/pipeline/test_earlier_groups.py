@@ -196,8 +196,8 @@ REFUSED = {
             people(),
             kept(first, earlier=str(first / "people.csv"), person="note"),
         ),
-        "[partition] person names 'note', which is no identifier: who is who would be "
-        "published in every wave.",
+        "[partition] person names 'note', which is no identifier: the release "
+        "would publish it, and anybody could link the waves.",
         "list it as identifier, which drops it from the release.",
     ),
     "an earlier table of other records": (

@@ -187,12 +187,19 @@ def test_who_was_held_back_is_new_in_the_next_wave(folder) -> None:
     how = {"keep_groups": str(folder / "b.private.csv")}
     how |= {"earlier": str(folder / "two.csv"), "person": "name"}
     third = pd.concat([later(1, 0, 0), later(0, 6, 0).tail(0)])
+    with pytest.raises(AggoptError, match=r"keeps groups of a\.private\.csv") as no:
+        aggopt.mask(third, job(how))
+    assert 'keep_groups = ["a.private.csv", ' in no.value.fix
+    for name, files in {"keep_groups": "ab", "earlier": ("one", "two")}.items():
+        ending = ".private.csv" if name == "keep_groups" else ".csv"
+        how[name] = [str(folder / f"{file}{ending}") for file in files]
     with pytest.raises(AggoptError, match="which the earlier release left out"):
         aggopt.mask(third, job(how))
     release = aggopt.mask(third, job({**how, "changes": "hold back"}))
     assert release.wave.changes.new.total == 0
     assert release.wave.changes.gone.total == 0
     assert release.wave.held == 4
+    assert set(release.wave.changes.others) == {"a", "all earlier releases together"}
 
 
 def test_units_are_counted_in_units(tmp_path) -> None:
@@ -214,10 +221,12 @@ def test_units_are_counted_in_units(tmp_path) -> None:
     assert release.wave.changes.what == "unit"
     assert release.wave.changes.gone.rarest >= 3
     merged = how.model_copy(update={"changes": "merge"})
-    with pytest.raises(AggoptError, match="'merge' does not go with units"):
-        aggopt.mask(frame.iloc[1:], plain.model_copy(update={"partition": merged}))
+    release = aggopt.mask(
+        frame.iloc[1:], plain.model_copy(update={"partition": merged})
+    )
+    assert release.wave.changes.holds
     frame.drop(columns="household").to_csv(tmp_path / "one.csv", index=False)
-    with pytest.raises(AggoptError, match="has no 'household', of which k counts"):
+    with pytest.raises(AggoptError, match="has no column 'household', and k counts"):
         aggopt.mask(frame, asked)
 
 
@@ -250,11 +259,14 @@ def test_a_wave_of_which_all_would_be_held_back_is_refused(folder) -> None:
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ({"changes": "merge", "person": None}, "needs to know who is who"),
+        ({"changes": "merge", "person": None}, "needs an identifier that both"),
         ({"changes": "hold back", "solver": "highs"}, "names solver, and changes ="),
         ({"changes": "refuse", "time_limit": 3.0}, "names time_limit, and changes ="),
         ({"changes": "merge", "solver": "clarabel"}, "does not take problems of class"),
         ({"changes": "mend"}, "changes"),
+        ({"keep_groups": ["a", "b"]}, "names 2 keys, and earlier names 1 table"),
+        ({"keep_groups": ["a", "b"], "earlier": None}, "names 2 keys, and no earlier"),
+        ({"keep_groups": []}, "keep_groups"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(folder, how, says) -> None:

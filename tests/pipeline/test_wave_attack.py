@@ -234,7 +234,9 @@ def test_of_filled_values_those_that_are_there_are_counted(holed) -> None:
     with pytest.raises(PrivacyError, match="a value of 'income'") as refused:
         aggopt.mask(holed / "two.csv", filled(**how))
     assert "went from a group: 1 group, 1 record" in refused.value.problem
-    assert 'policy = "patterns"' in refused.value.fix
+    assert 'changes = "hold back"' in refused.value.fix
+    release = aggopt.mask(holed / "two.csv", filled(**how, changes="hold back"))
+    assert release.wave.changes.of_values["income"].holds
     assert str(pd.read_csv(holed / "one.csv")["income"][3]) not in str(refused.value)
 
 

@@ -187,30 +187,71 @@ def test_a_person_that_is_published_is_refused(folder) -> None:
     with pytest.raises(AggoptError) as error:
         together(folder, "note")
     assert error.value.problem == (
-        "'note' is no identifier of the release of first.csv: who is who would be "
-        "published in every wave."
+        "'note' is no identifier of the release of first.csv: the release "
+        "would publish it, and anybody could link the waves."
     )
     assert (
         error.value.fix == "name one that each job lists as identifier, which drops it."
     )
 
 
-def test_waves_in_which_k_counts_units_are_refused(folder, tmp_path) -> None:
+def with_households(folder, tmp_path, names=("first", "second"), column="home"):
+    """The same waves; persons of a household are neighbours in the first table."""
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    table = pd.read_csv(folder / "second.csv").assign(note=[*range(20)] * 2)
+    for name in ("first", "second"):
+        table = pd.read_csv(folder / f"{name}.csv")
+        number = table["name"].str.split().str[1].astype(int) // 2
+        table.assign(**{column: number}).to_csv(tmp_path / f"{name}.csv", index=False)
+        roles = {"unit": [column]} if name in names else {"drop": [column]}
+        made = aggopt.mask(tmp_path / f"{name}.csv", job(3, **roles))
+        made.write(tmp_path / f"{name}_masked.csv", overwrite=True)
+
+
+@pytest.mark.parametrize("names", [("first", "second"), ("second",)])
+def test_waves_in_which_k_counts_units_are_counted_in_units(
+    folder, tmp_path, names
+) -> None:
+    with_households(folder, tmp_path, names)
+    found = together(tmp_path)
+    one, two = (of_people(tmp_path, name) for name in ("first", "second"))
+    both = pd.concat([one, two], axis=1, keys=["one", "two"]).fillna(-1)
+    home = both.index.str.split().str[1].astype(int) // 2
+    sizes = both.assign(home=home).groupby(["one", "two"])["home"].nunique()
+    assert found.together.what == "unit"
+    assert found.together.rarest == sizes.min()
+    (pair,) = found.changes
+    inner = both.assign(home=home)[(both >= 0).all(axis=1)]
+    stayed = inner.groupby(["one", "two"])["home"].nunique()
+    assert pair.changes.what == "unit"
+    assert pair.changes.common.rarest == stayed.min()
+    assert pair.changes.common.few == (stayed < 3).sum()
+    came = both.assign(home=home)[both["one"] < 0].groupby("two")["home"].nunique()
+    assert pair.changes.new.rarest == came.min()
+
+
+def test_waves_with_different_units_are_refused(folder, tmp_path) -> None:
+    with_households(folder, tmp_path)
+    table = pd.read_csv(tmp_path / "second.csv").rename(columns={"home": "house"})
     table.to_csv(tmp_path / "second.csv", index=False)
-    made = aggopt.mask(tmp_path / "second.csv", job(unit=["note"], other=[]))
+    made = aggopt.mask(tmp_path / "second.csv", job(3, unit=["house"]))
     made.write(tmp_path / "second_masked.csv", overwrite=True)
     with pytest.raises(AggoptError) as error:
         together(tmp_path)
     assert error.value.problem == (
-        "k counts units in the release of second.csv, and waves are put together by "
-        "person."
+        "k counts units of different columns in these releases: 'home', 'house'."
     )
-    assert error.value.fix == (
-        "compare releases of one table, or waves in which k counts records."
-    )
+    assert error.value.fix == "compare releases in which k counts units of one column."
+
+
+def test_a_wave_without_the_units_of_the_other_is_refused(folder, tmp_path) -> None:
+    with_households(folder, tmp_path, names=("second",))
+    table = pd.read_csv(tmp_path / "first.csv").drop(columns="home")
+    table.to_csv(tmp_path / "first.csv", index=False)
+    made = aggopt.mask(tmp_path / "first.csv", job(3))
+    made.write(tmp_path / "first_masked.csv", overwrite=True)
+    with pytest.raises(AggoptError, match=r"first\.csv has no column 'home', and k"):
+        together(tmp_path)
 
 
 @pytest.mark.parametrize(

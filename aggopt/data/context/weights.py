@@ -75,6 +75,6 @@ def require_shared(sampling: SamplingWeights, k: int) -> None:
             f"{sampling.name!r} is to be published as it is, and {len(few)} of its "
             f"{plural(len(counts), 'value')} {'is' if len(few) == 1 else 'are'} of "
             f"fewer than k = {k} records, {plural(int(few.sum()), 'record')} in all: "
-            "they tell who is who.",
+            "such weights identify persons.",
             fix='set published = "group mean" or "drop" under [weights].',
         )

@@ -81,6 +81,7 @@ def compare_releases(
         units = _units(originals, tables, jobs)
     else:
         groups = waves.united(groups)
+        units = [waves.units(*range(len(jobs)))]
     k, there = min(job.privacy.k for job in jobs), _in_any(groups)
     every: Bool = np.all([each >= 0 for each in groups], axis=0)
     partly, whole = int(there.sum() - every.sum()), _counted(groups, there, jobs, units)
@@ -102,7 +103,9 @@ def _changes(
     for i, j in combinations(range(len(jobs)), 2):
         names, changed = waves.changed(i, j, jobs)
         lacking = waves.lacking(i, j, jobs, names)
-        both = changes_between(groups[i], groups[j], changed, names, k, lacking=lacking)
+        both = changes_between(
+            groups[i], groups[j], changed, names, k, waves.units(i, j), lacking
+        )
         found.append(PairOfWaves((tables[i].name, tables[j].name), both))
     return tuple(found)
 
@@ -212,7 +215,7 @@ def _require_one_table(
             raise TableError(
                 f"{files} are releases of different tables, by their manifests.",
                 fix="compare releases that were made from one and the same file; or "
-                "name the file of each, and the identifier that tells who is who: "
+                "name the file of each, and an identifier that all have: "
                 "--original a.csv --original b.csv --person NAME.",
             )
 

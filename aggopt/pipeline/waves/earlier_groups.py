@@ -1,6 +1,9 @@
 """The groups of an earlier release, for the records of a later table."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -21,15 +24,20 @@ from aggopt.errors import JobError, TableError
 from aggopt.job import Job
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.pipeline.waves.wave import (
+    EarlierRelease,
     Wave,
     find_changed,
+    find_first_groups,
     find_k,
     find_lacking,
     influential_in_both,
     is_filled,
+    manifest_beside,
+    read_entries,
 )
 from aggopt.pipeline.waves.wave_plan import choose_kept_records
 from aggopt.release.audit.changes import NOT_THERE, Changes
+from aggopt.release.manifest import read_manifest_or_none
 
 NEW, LEFT_OUT = NOT_THERE, -2  # of records without an earlier group
 
@@ -65,10 +73,11 @@ def add_earlier_groups(
             "[partition] keep_groups is to keep.",
             fix='set repair = "merge" under [privacy], which keeps them together.',
         )
-    path = Path(how.keep_groups)
+    path = how.keys[-1]
     groups = _groups(path)
-    if how.person is not None and how.earlier is not None:
-        rows, _ = _rows_by_person(how.person, Path(how.earlier), groups, job, table)
+    if how.person is not None:
+        rows, _ = _rows_by_person(how.person, how.tables[-1], groups, job, table)
+        _require_shared(how.tables[-1], how.person, rows)
         found = np.where(rows == NEW, NEW, groups[rows])
         if how.changes != "refuse":
             found = np.where(found == LEFT_OUT, NEW, found)
@@ -117,53 +126,140 @@ def require_earlier_groups(
 
 
 def read_wave(job: Job, table: Table) -> Wave | None:
-    """Return the table beside that of the earlier release; None without a person.
+    """Return the table compared to the earlier releases that the job names.
 
-    Raises as `add_earlier_groups`.
+    None if it names no earlier table.
+
+    Raises
+    ------
+    JobError
+        An earlier release keeps groups of another one, which the job does not name; or
+        as `add_earlier_groups`.
+    TableError
+        As `add_earlier_groups`, of each key and table.
     """
     how = job.partition
     if not isinstance(how, EarlierGroups) or how.earlier is None:
         return None
-    key = Path(how.keep_groups)
-    groups = _groups(key)
-    rows, before = _rows(how, Path(how.earlier), groups, job, table)
+    _require_every_release(how.keys)
+    index: dict[Any, int] = {}
+    files = []
+    for key, path in zip(how.keys, how.tables, strict=True):
+        groups = _groups(key)
+        rows, before = _rows(how, path, groups, job, table)
+        named = _people(how, nw.from_native(before))
+        at = np.array([index.setdefault(name, len(index)) for name in named])
+        files.append(_EarlierFiles(key, path, groups, before, rows, at))
+    if how.person is not None:
+        _require_shared(how.tables[-1], how.person, files[-1].rows)
+    row = np.array([index.get(name, NEW) for name in _people(how, table.frame)])
+    releases = tuple(_compare_release(f, job, table, row, len(index)) for f in files)
+    return _add_units(Wave(releases, row), files, table)
+
+
+@dataclass(frozen=True, eq=False)
+class _EarlierFiles:
+    """The groups (n1,) and the table of an earlier release.
+
+    Attributes
+    ----------
+    rows : (n,)
+        The earlier record of each record; NEW if there is none.
+    at : (n1,)
+        The person of each earlier record, 0..m-1.
+    """
+
+    key: Path
+    path: Path
+    groups: Labels
+    table: pa.Table
+    rows: Labels
+    at: Labels
+
+
+def _people(how: EarlierGroups, frame: Any) -> list[Any]:
+    """Return the person of each record, (n,): by the identifier, or by order."""
+    if how.person is None:
+        return list(range(len(frame)))
+    return [str(entry) for entry in frame[how.person].to_list()]
+
+
+def _compare_release(
+    files: _EarlierFiles, job: Job, table: Table, row: Labels, persons: int
+) -> EarlierRelease:
+    """Return an earlier release, compared to the table; `row` (n,) are its persons."""
+    key, before = files.key, files.table
     names = influential_in_both(key, job, before.column_names)
     for name in table.clocks.keys() & names:
         spelled = nw.from_native(before[name], series_only=True)
         dates = dated(spelled, table.clocks[name].format)
         at = before.column_names.index(name)
         before = before.set_column(at, name, dates.to_arrow())
-    changed = find_changed(before, table.frame, rows, names, job.input.decimal)
-    first = np.where(groups == LEFT_OUT, NOT_THERE, groups)
-    changed[first[rows] == NOT_THERE] = False  # the earlier release has no value of it
-    units = _units(how.earlier, before, table)
+    first = np.full(persons, NOT_THERE)
+    first[files.at] = np.where(files.groups == LEFT_OUT, NOT_THERE, files.groups)
+    changed = find_changed(before, table.frame, files.rows, names, job.input.decimal)
+    changed[find_first_groups(first, row) == NOT_THERE] = False
     masked = [name for name in names if name in job.roles.quasi_identifier]
     filled = (is_filled(key), job.missing.policy == "fill")
-    lacking = find_lacking(before, table.frame, masked, filled)
-    return Wave(first, rows, changed, names, find_k(key, groups), units, lacking)
+    lacking = {}
+    for name, (one, own) in find_lacking(before, table.frame, masked, filled).items():
+        of_persons = np.zeros(persons, bool)
+        of_persons[files.at] = one
+        lacking[name] = (of_persons, own)
+    k = find_k(key, files.groups)
+    name = key.name.removesuffix(".private.csv")
+    return EarlierRelease(name, first, changed, names, k, lacking)
 
 
-def _units(earlier: str, before: pa.Table, table: Table) -> Labels | None:
-    """Return the units of earlier records and of records, (m + n,); None of none."""
+def _require_every_release(keys: Sequence[Path]) -> None:
+    """Refuse keys if one of them keeps groups of a release that is not among them."""
+    names = {key.name for key in keys}
+    for key in keys:
+        manifest = manifest_beside(key)
+        if manifest is None:
+            continue
+        own = read_manifest_or_none(manifest, "job", "partition", "keep_groups")
+        earlier = own if isinstance(own, list) else [own] if own else []
+        unnamed = [Path(name).name for name in earlier if Path(name).name not in names]
+        if unnamed:
+            listed = ", ".join(f'"{name}"' for name in (*unnamed, *map(str, keys)))
+            raise JobError(
+                f"The release of {key.name} keeps groups of {' and '.join(unnamed)}, "
+                "which the job does not name: all three releases together can show "
+                "values of fewer than k.",
+                fix=f"name every earlier release, the oldest first: keep_groups = "
+                f"[{listed}], and in earlier the table of each, under [partition].",
+            )
+
+
+def _add_units(wave: Wave, files: Sequence[_EarlierFiles], table: Table) -> Wave:
+    """Return the wave with the units of persons and records, if k counts units."""
     names = table.roles.unit
     if not names:
-        return None
-    lacking = [name for name in names if name not in before.column_names]
-    if lacking:
-        raise TableError(
-            f"{Path(earlier).name} has no {', '.join(map(repr, lacking))}, of which k "
-            "counts units.",
-            fix="name the table that the earlier release was made from.",
-        )
-    entries = [
-        [*map(str, before[name].to_pylist()), *map(str, table.frame[name].to_list())]
-        for name in names
-    ]
-    return np.asarray(pd.factorize(pd.Series(list(zip(*entries, strict=True))))[0])
+        return wave
+    for each in files:
+        lacking = [name for name in names if name not in each.table.column_names]
+        if lacking:
+            raise TableError(
+                f"{each.path.name} has no column {', '.join(map(repr, lacking))}, and "
+                "k counts units by it.",
+                fix="name the table that the earlier release was made from.",
+            )
+    frames = [*(nw.from_native(each.table) for each in files), table.frame]
+    entries = np.concatenate([read_entries(frame, names) for frame in frames])
+    codes = np.asarray(pd.factorize(entries)[0])
+    *earlier, own = np.split(codes, np.cumsum([len(frame) for frame in frames])[:-1])
+    last = np.full(len(wave.releases[-1].first), NOT_THERE)
+    releases = []
+    for release, each, units in zip(wave.releases, files, earlier, strict=True):
+        of_persons = np.full(len(last), NOT_THERE)
+        of_persons[each.at] = last[each.at] = units
+        releases.append(replace(release, units=of_persons))
+    return Wave(tuple(releases), wave.row, np.concatenate([last, own]))
 
 
 def require_changes(changes: Changes, wave: Wave, job: Job) -> None:
-    """Refuse a wave that gives few away, and say what holds.
+    """Refuse a wave that shows values of fewer than k, and say which job holds.
 
     Raises
     ------
@@ -175,11 +271,6 @@ def require_changes(changes: Changes, wave: Wave, job: Job) -> None:
 
 def _fix(changes: Changes, wave: Wave, job: Job) -> str:
     """Return what can be done of a wave that does not hold."""
-    if changes.holds_of_records:
-        return (
-            'make both releases with policy = "patterns" under [missing], or do not '
-            "publish this wave beside the earlier release."
-        )
     hold_back = 'changes = "hold back" under [partition], which'
     merge = 'changes = "merge" under [partition], which'
     joins = "lets new ones join by k and merges groups of few changes"
@@ -192,8 +283,6 @@ def _fix(changes: Changes, wave: Wave, job: Job) -> str:
     }
     back = f"{hold_back} holds back {held['hold back']} of {n} records"
     back += " and merges no groups"
-    if wave.units is not None:
-        return f"set {back}."
     return f"set {merge} holds back {held['merge']} of {n} records, {joins}; or {back}."
 
 
@@ -236,10 +325,11 @@ def _require_groups(path: Path, found: Labels) -> None:
     if count:
         raise TableError(
             f"{path.name} has no group for {plural(count, 'record')} of the table, "
-            f"which the earlier release left out, as small strata are dropped.",
-            fix='make the earlier release with small = "merge" under [strata]; or take '
-            "these records out of this table, too, and name the earlier table and an "
-            'identifier: earlier = "FILE" and person = "NAME" under [partition].',
+            "which the earlier release left out: in dropped strata, or held back.",
+            fix='set changes = "hold back" or "merge" under [partition], with the '
+            'earlier table and an identifier: earlier = "FILE" and person = "NAME"; or '
+            "take these records out of this table, too; or make the earlier release "
+            'with small = "merge" under [strata].',
         )
 
 
@@ -300,8 +390,8 @@ def _rows_by_person(
     """Return the same by an identifier."""
     if person not in job.roles.identifier:
         raise JobError(
-            f"[partition] person names {person!r}, which is no identifier: who is who "
-            "would be published in every wave.",
+            f"[partition] person names {person!r}, which is no identifier: the release "
+            "would publish it, and anybody could link the waves.",
             fix="list it as identifier, which drops it from the release.",
         )
     before = read_as_text(earlier, job.input)
@@ -323,9 +413,13 @@ def _rows_by_person(
         )
     known = {name: i for i, name in enumerate(old)}
     found = np.array([known.get(each, NEW) for each in new])
-    if (found == NEW).all():
+    return found, before
+
+
+def _require_shared(earlier: Path, person: str, rows: Labels) -> None:
+    """Refuse a last earlier table that shares no person with the table."""
+    if (rows == NEW).all():
         raise TableError(
             f"No record of {earlier.name} is in the table, by {person!r}.",
             fix="name the table that the earlier release was made from.",
         )
-    return found, before

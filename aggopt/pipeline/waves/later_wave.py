@@ -13,7 +13,7 @@ from aggopt.core.validation import Labels
 from aggopt.data.context.strata import RecordStrata, select_records
 from aggopt.data.context.units import RecordUnits
 from aggopt.data.table import Table
-from aggopt.errors import JobError, PrivacyError
+from aggopt.errors import PrivacyError
 from aggopt.job import Job
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.partition.shared.result import Block
@@ -34,7 +34,7 @@ from aggopt.release.audit.counts import combine_codes, encode_entries
 def read_later_wave(table: Table, job: Job) -> tuple[Table, LaterWave | None]:
     """Return the records that are not held back, and the wave that they are.
 
-    None where the job does not say who is who in an earlier release.
+    None if the job names no table of an earlier release.
 
     Raises
     ------
@@ -49,7 +49,6 @@ def read_later_wave(table: Table, job: Job) -> tuple[Table, LaterWave | None]:
     changes = job.partition.changes
     if changes == "refuse":
         return table, LaterWave(wave)
-    _require_places(job)
     part, of = table, wave
     kept = np.ones(len(wave.row), bool)
     while not (stay := choose_kept_records(of, changes, _cells(part, job))).all():
@@ -62,7 +61,7 @@ def read_later_wave(table: Table, job: Job) -> tuple[Table, LaterWave | None]:
                 "before; or make the earlier release with larger groups.",
             )
         part, of = select_records(part, stay, job), of.of_rows(stay)
-    second = of.earlier if changes == "hold back" else np.zeros(len(of.row), np.intp)
+    second = of.parts if changes == "hold back" else np.zeros(len(of.row), np.intp)
     require_changes(of.changes(second), wave, job)  # whatever becomes of the groups
     return part, LaterWave(of, None if kept.all() else kept)
 
@@ -99,20 +98,6 @@ def _cells_of(given: PreparedTable, job: Job) -> Labels | None:
     return cells[units.of]
 
 
-def _require_places(job: Job) -> None:
-    """Refuse to merge groups in which units are counted.
-
-    A unit may have records in several groups: counts of units do not add up.
-    """
-    if job.roles.unit and getattr(job.partition, "changes", None) == "merge":
-        raise JobError(
-            "[partition] changes = 'merge' does not go with units: a unit may have "
-            "records in several groups, whose counts do not add up.",
-            fix='set changes = "hold back", which counts units and merges no groups; '
-            'or "refuse".',
-        )
-
-
 def place_new_records(
     job: Job, wave: LaterWave, given: PreparedTable
 ) -> tuple[Job, LaterWave]:
@@ -120,7 +105,10 @@ def place_new_records(
     how = job.partition
     if not isinstance(how, EarlierGroups) or how.changes != "merge":
         return job, wave
-    labels, proof = place_records(wave.wave, given.records, how, _cells_of(given, job))
+    units = given.units
+    of = None if units is None or units.records is None else units.of
+    cells = _cells_of(given, job)
+    labels, proof = place_records(wave.wave, given.records, how, cells, of)
     places = job.model_copy(update={"partition": how.of_records(labels)})
     return places, replace(wave, certificate=proof)
 

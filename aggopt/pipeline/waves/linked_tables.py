@@ -1,22 +1,23 @@
-"""Releases of several tables of the same people: who is who in them."""
+"""Releases of several tables of the same people, linked by an identifier."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from aggopt.core.types import Bool, Labels
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import JobError, TableError
 from aggopt.job import Job
-from aggopt.pipeline.waves.wave import find_changed, find_lacking
+from aggopt.pipeline.waves.wave import find_changed, find_lacking, read_entries
 from aggopt.release.audit.changes import NOT_THERE
 
 
 class LinkedTables:
-    """The tables that releases were made from, one each, and who is in them.
+    """The tables that releases were made from, one each, and their people.
 
     `person` is an identifier of all of them, which no release holds.
     """
@@ -24,15 +25,16 @@ class LinkedTables:
     def __init__(
         self, tables: Sequence[Path], person: str, jobs: Sequence[Job]
     ) -> None:
-        """Read who is in each table.
+        """Read the people of each table.
 
         Raises
         ------
         JobError
-            The person is no identifier of a job, or k counts units.
+            The person is no identifier of a job, or k counts units of different
+            columns.
         TableError
-            It does not differ in every record; nobody is in two tables; or a column
-            that is published says who is who.
+            It does not differ in every record; nobody is in two tables; a table lacks
+            the units; or a column that is published identifies each person.
         """
         self.person = person
         for path, job in zip(tables, jobs, strict=True):
@@ -51,6 +53,7 @@ class LinkedTables:
                 "people need not be compared.",
             )
         self._require_no_key(jobs)
+        self._units = self._read_units(tables, jobs)
 
     def united(self, groups: Sequence[Labels]) -> list[Labels]:
         """Return the groups of records of each table, by person, (p,) each.
@@ -101,19 +104,51 @@ class LinkedTables:
             found[name] = people
         return found
 
+    def units(self, *waves: int) -> Labels | None:
+        """Return the unit of each person (p,), in the last of these waves that has it.
+
+        -1 of people that none of them has; None if k counts records.
+        """
+        if self._units is None:
+            return None
+        found = np.full(len(self.at), NOT_THERE)
+        for wave in waves:
+            found[[self.at[name] for name in self.people[wave]]] = self._units[wave]
+        return found
+
+    def _read_units(
+        self, tables: Sequence[Path], jobs: Sequence[Job]
+    ) -> list[Labels] | None:
+        """Return the unit of each record of each table; None if k counts records."""
+        named = {job.roles.unit for job in jobs if job.roles.unit}
+        if not named:
+            return None
+        names = min(named)
+        if len(named) > 1:
+            listed = ", ".join(repr(name) for unit in sorted(named) for name in unit)
+            raise JobError(
+                f"k counts units of different columns in these releases: {listed}.",
+                fix="compare releases in which k counts units of one column.",
+            )
+        for path, table in zip(tables, self._written, strict=True):
+            lacking = [name for name in names if name not in table.column_names]
+            if lacking:
+                raise TableError(
+                    f"{path.name} has no column {', '.join(map(repr, lacking))}, and k "
+                    "counts units by it.",
+                    fix="name the tables that the releases were made from; or add the "
+                    "units to this table.",
+                )
+        entries = [read_entries(nw.from_native(t), names) for t in self._written]
+        codes = np.asarray(pd.factorize(np.concatenate(entries))[0])
+        return np.split(codes, np.cumsum([len(each) for each in entries])[:-1])
+
     def _require_identifier(self, path: Path, job: Job) -> None:
         if self.person not in job.roles.identifier:
             raise JobError(
-                f"{self.person!r} is no identifier of the release of {path.name}: who "
-                "is who would be published in every wave.",
+                f"{self.person!r} is no identifier of the release of {path.name}: the "
+                "release would publish it, and anybody could link the waves.",
                 fix="name one that each job lists as identifier, which drops it.",
-            )
-        if job.roles.unit:
-            raise JobError(
-                f"k counts units in the release of {path.name}, and waves are put "
-                "together by person.",
-                fix="compare releases of one table, or waves in which k counts "
-                "records.",
             )
 
     def _people(self, path: Path, table: pa.Table) -> list[str]:

@@ -1,10 +1,11 @@
-"""A later wave beside an earlier one: who is who, and whose values changed."""
+"""A later wave and earlier releases: records of one person, and changed values."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from aggopt.job.roles import Roles
 from aggopt.release.audit.changes import (
     NOT_THERE,
     Changes,
+    Few,
     WaveChanges,
     changes_between,
 )
@@ -28,83 +30,227 @@ from aggopt.release.files.staging import sha256_of_file
 from aggopt.release.manifest import read_manifest_or_none
 from aggopt.solvers import Certificate
 
+ALL = "all earlier releases together"  # their name in messages
 NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")  # no code as 007 is
 
 
 @dataclass(frozen=True, eq=False)
-class Wave:
-    """The records of a table, and those of the table of an earlier release.
+class View:
+    """Sums that an earlier release and a later wave both publish, of their groups.
 
     Attributes
     ----------
     first : (m,)
-        The group of each earlier record; NOT_THERE if the earlier release left it out.
-    row : (n,)
-        The earlier record of the same person; NOT_THERE if there is none.
+        The group of each person whose value is in a sum of the earlier release;
+        NOT_THERE of the others.
+    there : (n,)
+        Whether the value of a record is in a sum of the wave.
     changed : (n, f)
-        Whether an attribute of `names` has another value than in the earlier record.
+        Whether an attribute has another value, of records in both.
     k
-        What the earlier release was made with.
-    units : (m + n,)
-        The unit of each earlier record and of each record, where k counts these.
-    lacking
-        Which earlier records (m,) and which records (n,) have no value, by attribute
-        whose missing values are filled.
+        Fewest persons that a difference of sums may have.
+    units : (m,)
+        The unit of each person in the earlier release, if k counts units.
     """
 
     first: Labels = field(repr=False)
-    row: Labels = field(repr=False)
+    there: Bool = field(repr=False)
+    changed: Bool = field(repr=False)
+    k: int
+    units: Labels | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierRelease:
+    """One earlier release, compared to the records of a later wave.
+
+    Attributes
+    ----------
+    name
+        Its name in messages.
+    first : (m,)
+        The group of each person of any earlier release; NOT_THERE if this one has no
+        record of the person.
+    changed : (n, f)
+        Whether an attribute of `names` has another value than in this release.
+    k
+        The k that the release was made with.
+    lacking
+        Which persons (m,) and which records (n,) have no value, by attribute whose
+        missing values are filled.
+    units : (m,)
+        The unit of each person in this release, if k counts units.
+    """
+
+    name: str
+    first: Labels = field(repr=False)
     changed: Bool = field(repr=False)
     names: tuple[str, ...]
     k: int
-    units: Labels | None = field(default=None, repr=False)
     lacking: Mapping[str, tuple[Bool, Bool]] = field(default_factory=dict, repr=False)
+    units: Labels | None = field(default=None, repr=False)
+
+    def of_rows(self, kept: Bool) -> "EarlierRelease":
+        """Return it compared to the kept records (n,) only."""
+        lacking = {name: (one, own[kept]) for name, (one, own) in self.lacking.items()}
+        return replace(self, changed=self.changed[kept], lacking=lacking)
+
+    def views(self, row: Labels) -> Iterator[View]:
+        """Yield the view of records, and of each attribute with filled values.
+
+        `row` (n,) is the person of each record.
+        """
+        there = np.ones(len(row), bool)
+        yield View(self.first, there, self.changed, self.k, self.units)
+        for name, (one, own) in self.lacking.items():
+            first = np.where(one, NOT_THERE, self.first)
+            both = ~own & (find_first_groups(first, row) != NOT_THERE)
+            changed = self.changed[:, [self.names.index(name)]] & both[:, None]
+            yield View(first, ~own, changed, self.k, self.units)
+
+
+@dataclass(frozen=True, eq=False)
+class Wave:
+    """The records of a table, and the earlier releases of the same persons.
+
+    Attributes
+    ----------
+    releases
+        The earlier releases, the oldest first.  The wave keeps groups of the last one.
+    row : (n,)
+        The person of each record, 0..m-1; NOT_THERE if no earlier table has the person.
+    units : (m + n,)
+        The unit of each person in the last earlier table that has the person, and of
+        each record, if k counts units.
+    """
+
+    releases: tuple[EarlierRelease, ...]
+    row: Labels = field(repr=False)
+    units: Labels | None = field(default=None, repr=False)
 
     @property
-    def earlier(self) -> Labels:
-        """The earlier group of each record (n,); NOT_THERE of new ones."""
-        found = np.full(len(self.row), NOT_THERE)
-        known = self.row != NOT_THERE
-        found[known] = self.first[self.row[known]]
-        return found
+    def k(self) -> int:
+        """The largest k of the earlier releases."""
+        return max(release.k for release in self.releases)
+
+    @cached_property
+    def together(self) -> EarlierRelease | None:
+        """All earlier releases as one, whose groups are the common ones.
+
+        None if there is one release, or if fewer than the smallest k of them share a
+        common group already: no later wave mends this.
+        """
+        if len(self.releases) == 1:
+            return None
+        joint = join_groups([release.first for release in self.releases])
+        k = min(release.k for release in self.releases)
+        none = np.zeros((len(self.row), 0), bool)
+        there = joint != NOT_THERE
+        units = None if self.units is None else self.units[: len(joint)]
+        if Few.of(joint[there], k, None if units is None else units[there]).few:
+            return None
+        return EarlierRelease(ALL, joint, none, (), k, units=units)
+
+    @property
+    def is_broken_before(self) -> bool:
+        """Whether common groups of the earlier releases have fewer than k."""
+        return len(self.releases) > 1 and self.together is None
+
+    @property
+    def views(self) -> list[View]:
+        """The views of each earlier release, and of all together."""
+        every = [*self.releases, *([self.together] if self.together else [])]
+        return [view for release in every for view in release.views(self.row)]
+
+    @cached_property
+    def parts(self) -> Labels:
+        """The records that move together (n,): the groups that the wave keeps.
+
+        They are groups of the last release.  Persons that only older releases have move
+        with those of their common group.  NOT_THERE of new persons.
+        """
+        last = self.releases[-1].first
+        joint = join_groups([release.first for release in self.releases])
+        older = np.where(joint == NOT_THERE, NOT_THERE, joint + int(last.max()) + 1)
+        return find_first_groups(np.where(last == NOT_THERE, older, last), self.row)
+
+    @property
+    def is_kept_group(self) -> Bool:
+        """Whether the last release has a group of each record, (n,)."""
+        found = find_first_groups(self.releases[-1].first, self.row)
+        return np.asarray(found != NOT_THERE)
 
     @property
     def gone(self) -> Labels:
-        """Which earlier records are of persons that the table does not have."""
-        left = np.ones(len(self.first), bool)
+        """Persons of the earlier tables that the table does not have."""
+        left = np.ones(len(self.releases[-1].first), bool)
         left[self.row[self.row != NOT_THERE]] = False
         return np.flatnonzero(left)
 
     def of_rows(self, kept: Bool) -> "Wave":
         """Return it without the records that are not kept (n,): they are gone."""
-        m, units = len(self.first), self.units
+        m, units = len(self.releases[-1].first), self.units
         if units is not None:
             units = np.concatenate([units[:m], units[m:][kept]])
-        row, changed = self.row[kept], self.changed[kept]
-        lacking = {name: (one, own[kept]) for name, (one, own) in self.lacking.items()}
-        return replace(self, row=row, changed=changed, units=units, lacking=lacking)
+        releases = tuple(release.of_rows(kept) for release in self.releases)
+        return Wave(releases, self.row[kept], units)
 
     def changes(self, second: Labels) -> Changes:
-        """Return what the groups of the second release (n,) show beside the first."""
-        gone, m = self.gone, len(self.first)
-        first = np.concatenate([self.earlier, self.first[gone]])
+        """Return what groups (n,) show together with the last earlier release.
+
+        Its `others` are the counts for each older release, and for all together.
+        """
+        *older, last = self.releases
+        if self.together is not None:
+            older.append(self.together)
+        others = {release.name: self._changes(release, second) for release in older}
+        return replace(self._changes(last, second), others=others)
+
+    def _changes(self, release: EarlierRelease, second: Labels) -> Changes:
+        gone, m = self.gone, len(release.first)
+        first = find_first_groups(release.first, self.row)
+        first = np.concatenate([first, release.first[gone]])
         later = np.concatenate([second, np.full(len(gone), NOT_THERE)])
-        none = np.zeros((len(gone), len(self.names)), bool)
+        none = np.zeros((len(gone), len(release.names)), bool)
         units = self.units
-        if units is not None:
-            units = np.concatenate([units[m:], units[gone]])
-        changed = np.concatenate([self.changed, none])
+        if units is not None and release.units is not None:
+            units = np.concatenate([units[m:], release.units[gone]])
+        changed = np.concatenate([release.changed, none])
         known = self.row != NOT_THERE
         lacking = {}
-        for name, (one, own) in self.lacking.items():
+        for name, (one, own) in release.lacking.items():
             before = np.where(known, one[self.row], False)
             lacking[name] = (
                 np.concatenate([before, one[gone]]),
                 np.concatenate([own, np.ones(len(gone), bool)]),
             )
         return changes_between(
-            first, later, changed, self.names, self.k, units, lacking
+            first, later, changed, release.names, release.k, units, lacking
         )
+
+
+def find_first_groups(first: Labels, row: Labels) -> Labels:
+    """Return the earlier group of each record (n,), from those of persons (m,)."""
+    return np.where(row == NOT_THERE, NOT_THERE, first[row])
+
+
+def join_groups(firsts: Sequence[Labels]) -> Labels:
+    """Return the common group of each person (m,), by the groups in each release.
+
+    NOT_THERE of persons that no release has.
+
+    >>> join_groups([np.array([0, 0, 1, -1]), np.array([0, 0, -1, -1])]).tolist()
+    [0, 0, 1, -1]
+    """
+    if len(firsts) == 1:
+        return firsts[0]
+    stacked = np.stack(firsts)
+    there = (stacked != NOT_THERE).any(axis=0)
+    found = np.full(stacked.shape[1], NOT_THERE)
+    if there.any():
+        of = np.unique(stacked[:, there], axis=1, return_inverse=True)[1]
+        found[there] = of.ravel()
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +274,8 @@ class LaterWave:
             second = np.full(len(strata.kept), NOT_THERE)
             second[strata.kept] = labels
         held = 0 if self.kept is None else int((~self.kept).sum())
-        changes = self.wave.changes(second)
-        return WaveChanges(changes, held, self.kept, self.certificate)
+        changes, before = self.wave.changes(second), self.wave.is_broken_before
+        return WaveChanges(changes, held, self.kept, self.certificate, before)
 
 
 def manifest_beside(key: Path) -> Path | None:
@@ -268,4 +414,12 @@ def find_changed(
         old = before[name].take(pa.array(rows[known])).to_pylist()
         new = after[name].to_list()
         found[known, j] = find_differing(old, [new[i] for i in known], decimal)
+    return found
+
+
+def read_entries(frame: Any, names: Sequence[str]) -> Any:
+    """Return the entries of each record in these columns, as one object each, (n,)."""
+    found = np.empty(len(frame), dtype=object)
+    columns = [map(str, frame[name].to_list()) for name in names]
+    found[:] = list(zip(*columns, strict=True))
     return found

@@ -16,7 +16,7 @@ from aggopt.job.earlier_section import EarlierGroups
 from aggopt.models import wave_groups
 from aggopt.partition._optimal.restricted_ip import EXACTLY
 from aggopt.partition.shared.scaling import scale_records
-from aggopt.pipeline.waves.wave import Wave
+from aggopt.pipeline.waves.wave import View, Wave, find_first_groups, join_groups
 from aggopt.release.audit.changes import NOT_THERE
 from aggopt.solvers import Certificate, Status, choose
 from aggopt.solvers.run_solver import MISSED, hard_limited
@@ -32,7 +32,7 @@ def choose_kept_records(wave: Wave, changes: str, cells: Labels | None = None) -
     Other groups cannot mend a group from which fewer than k went, or in which fewer
     than k stay.  Nor can they mend fewer than k new records or changed values in a
     cell.  With "hold back" groups get no other members at all.  What is counted are
-    records, or the units of the wave.
+    records, or the units of the wave: in each view, of each earlier release.
 
     Parameters
     ----------
@@ -42,9 +42,10 @@ def choose_kept_records(wave: Wave, changes: str, cells: Labels | None = None) -
     """
     plan = _HoldingBack(wave, cells)
     if changes == "hold back":
-        plan.hold_back_in_groups()
+        plan.kept &= wave.is_kept_group
+        plan.settle(wave.parts)
     else:
-        plan.hold_back_in_cells()
+        plan.settle(plan.cells)
     return plan.kept
 
 
@@ -52,115 +53,102 @@ class _HoldingBack:
     """The records of a wave (n,) that are `kept`, while others are held back."""
 
     def __init__(self, wave: Wave, cells: Labels | None) -> None:
-        m, n = len(wave.first), len(wave.row)
-        ids = np.arange(m + n) if wave.units is None else wave.units
-        self.wave, self.ids = wave, ids[m:]
+        n = len(wave.row)
+        self.wave, self.views = wave, wave.views
+        self.ids = -1 - np.arange(n) if wave.units is None else wave.units[-n:]
         self.cells = np.zeros(n, np.intp) if cells is None else cells
         self.kept: Bool = self.cells >= 0
-        self.is_new: Bool = wave.earlier == NOT_THERE
-        self.rows_by_group = _rows_by(wave.earlier)
-        gone = wave.gone[wave.first[wave.gone] != NOT_THERE]
-        gone_by_group = _rows_by(wave.first[gone])
-        self.ids_gone = {g: ids[gone[rows]] for g, rows in gone_by_group.items()}
+        self.parts = join_groups([wave.parts, self.cells])
+        self.firsts = [find_first_groups(v.first, wave.row) for v in self.views]
+        self.changes = sum(
+            release.changed.sum(axis=1, dtype=np.int64) for release in wave.releases
+        )
 
-    def hold_back_in_groups(self) -> None:
-        """Hold back new records, and few changes in each group."""
-        self.kept[self.is_new] = False
-        for group, rows in self.rows_by_group.items():
-            while True:
-                few = self._few_changes(rows[self.kept[rows]])
-                self._hold_back(rows, few)
-                self._complete(group)
-                if not few.any():
-                    break
+    def settle(self, places: Labels) -> None:
+        """Hold records back until all counts are none or at least k.
 
-    def hold_back_in_cells(self) -> None:
-        """Hold back few new records and few changes of a cell as a whole."""
-        for group in self.rows_by_group:
-            self._complete(group)
-        is_stable = False
-        while not is_stable:
-            is_stable = True
-            for cell in np.unique(self.cells[self.kept]):
-                here = np.flatnonzero(self.kept & (self.cells == cell))
-                new, few = here[self.is_new[here]], self._few_changes(here)
-                is_stable &= not (_few(len(new), self.wave.k) or few.any())
-                if _few(len(new), self.wave.k):
-                    self.kept[new] = False
-                changed = here[self.wave.changed[here][:, few].any(axis=1)]
-                self._hold_back(here, few)
-                for group in np.unique(self.wave.earlier[changed]):
-                    if group != NOT_THERE:
-                        self._complete(int(group))
+        New and changed records count at the `places` (n,) that parts can share.
+        """
+        before, within = -1, join_groups([places, self.cells])
+        while before != (kept := int(self.kept.sum())):
+            before = kept
+            for view, first in zip(self.views, self.firsts, strict=True):
+                self._hold_back_few(within, view.there & (first == NOT_THERE))
+                for changed in view.changed.T:
+                    self._hold_back_few(places, changed)
+            for view, first in zip(self.views, self.firsts, strict=True):
+                self._complete(view, first)
 
-    def _few_changes(self, rows: Labels) -> Bool:
-        """Return whether fewer than k of these rows changed each attribute, (f,)."""
-        columns = self.wave.changed[rows].T
-        counts = [self._count(rows[column]) for column in columns]
-        return _few(counts, self.wave.k)
+    def _hold_back_few(self, places: Labels, rows: Bool) -> None:
+        """Hold back these rows where fewer than k are at a place."""
+        self.kept &= ~self._are_few(places, rows, self.wave.k)
 
-    def _count(self, rows: Labels) -> int:
-        """Return how many records these rows are, or units."""
-        if self.wave.units is None:
-            return len(rows)
-        return len(np.unique(self.ids[rows]))
+    def _are_few(self, labels: Labels, rows: Bool, k: int) -> Bool:
+        """Return which rows share a label with fewer than k kept ones, or units."""
+        found = np.zeros(len(rows), bool)
+        at = np.flatnonzero(rows & self.kept)
+        if at.size:
+            found[at] = _count_distinct(labels[at], self.ids[at]) < k
+        return found
 
-    def _hold_back(self, rows: Labels, few: Bool) -> None:
-        """Hold back those of these rows that changed one of a `few` attributes."""
-        self.kept[rows[self.wave.changed[rows][:, few].any(axis=1)]] = False
-
-    def _complete(self, group: int) -> None:
-        """Hold back so many members of a group that none or k went, and none or k stay.
+    def _complete(self, view: View, first: Labels) -> None:
+        """Hold back so many members of groups that none or k went, and none or k stay.
 
         Those of one cell stay together.
         """
-        rows, k = self.rows_by_group[group], self.wave.k
-        before = -1
-        while before != (kept := int(self.kept[rows].sum())):
-            before = kept
-            for cell in np.unique(self.cells[rows]):
-                part = rows[self.kept[rows] & (self.cells[rows] == cell)]
-                if self._count(part) < k:
-                    self.kept[part] = False
-            held = self.ids[rows[~self.kept[rows]]]
-            went = np.union1d(self.ids_gone.get(group, held[:0]), held)
-            if _few(len(went), k):
-                here = rows[self.kept[rows]]
-                changes = self.wave.changed[here].sum(axis=1)
-                ids = self.ids[here[np.argsort(changes, kind="stable")]]
-                others = list(dict.fromkeys(ids[~np.isin(ids, went)].tolist()))
-                more = others[: k - len(went)]
-                self.kept[here[np.isin(self.ids[here], more)]] = False
+        both = view.there & (first != NOT_THERE)
+        self.kept &= ~self._are_few(join_groups([first, self.parts]), both, view.k)
+        stay = np.flatnonzero(self.kept & both)
+        left = view.first != NOT_THERE
+        ids = np.arange(len(left)) if view.units is None else view.units.copy()
+        there = np.flatnonzero(self.kept & (self.wave.row != NOT_THERE))
+        ids[self.wave.row[there]] = self.ids[there]
+        left[self.wave.row[stay]] = False
+        went = np.flatnonzero(left)
+        few = went[_count_distinct(view.first[went], ids[went]) < view.k]
+        members = _rows_by(first[stay], stay)
+        for group, people in _rows_by(view.first[few], few).items():
+            here, gone = members.get(group, stay[:0]), ids[people]
+            own = self.ids[here[np.argsort(self.changes[here], kind="stable")]]
+            others = list(dict.fromkeys(own[~np.isin(own, gone)].tolist()))
+            more = others[: view.k - len(np.unique(gone))]
+            self.kept[here[np.isin(self.ids[here], more)]] = False
 
 
-def _few(counts: npt.ArrayLike, k: int) -> Bool:
-    return np.asarray((np.asarray(counts) > 0) & (np.asarray(counts) < k))
+def _count_distinct(labels: Labels, ids: Labels) -> Labels:
+    """Return the number of different ids with the label of each entry (n,)."""
+    if not labels.size:
+        return labels
+    of = np.unique(labels, return_inverse=True)[1]
+    pairs = np.unique(np.stack([of, ids]), axis=1)[0]
+    return np.asarray(np.bincount(pairs)[of])
 
 
-def _rows_by(earlier: Labels) -> dict[int, Labels]:
-    """Return the records of each earlier group."""
-    if not earlier.size:
+def _rows_by(labels: Labels, rows: Labels) -> dict[int, Labels]:
+    """Return the rows of each label."""
+    if not labels.size:
         return {}
-    order = np.argsort(earlier, kind="stable")
-    groups, starts = np.unique(earlier[order], return_index=True)
-    parts = np.split(order, starts[1:])
-    return {
-        int(group): part
-        for group, part in zip(groups, parts, strict=True)
-        if group != NOT_THERE
-    }
+    order = np.argsort(labels, kind="stable")
+    groups, starts = np.unique(labels[order], return_index=True)
+    parts = np.split(rows[order], starts[1:])
+    return dict(zip(groups.tolist(), parts, strict=True))
 
 
 def place_records(
-    wave: Wave, records: npt.ArrayLike, how: EarlierGroups, cells: Labels | None = None
+    wave: Wave,
+    records: npt.ArrayLike,
+    how: EarlierGroups,
+    cells: Labels | None = None,
+    of: Labels | None = None,
 ) -> tuple[Labels, Certificate | None]:
-    """Return the group of each record (n,), and how good the places of parts are.
+    """Return the group of each row of `records`, and how good the places of parts are.
 
     New records join by k, and groups with few changes others of their cell (n,), at the
     least loss; see `choose_kept_records`.  The certificate is None if nothing was to be
-    placed.
+    placed.  `of` (n,) is the row of each record of the wave, if rows are units.
     """
-    part, data = _data(wave, scale_records(records), cells)
+    of = np.arange(len(wave.row)) if of is None else of
+    part, data = _data(wave, scale_records(records), cells, of)
     if not data.moving.any():
         return part, None
     clock = Deadline(None)
@@ -198,22 +186,53 @@ def _better(data: wave_groups.Data, reading: Labels, best: Labels) -> bool:
 
 
 def _data(
-    wave: Wave, Z: npt.NDArray[np.float64], cells: Labels | None
+    wave: Wave, Z: npt.NDArray[np.float64], cells: Labels | None, of: Labels
 ) -> tuple[Labels, wave_groups.Data]:
-    """Return the part of each record (n,), and the model's data of the parts."""
-    earlier = wave.earlier
-    new = earlier == NOT_THERE
-    apart = np.where(new, np.arange(len(earlier)) + int(wave.first.max()) + 1, earlier)
-    within = np.zeros(len(earlier), np.intp) if cells is None else cells
+    """Return the part of each row of Z, and the model's data of the parts."""
+    n, m = len(of), len(Z)
+    parts = np.full(m, NOT_THERE)
+    known = wave.parts != NOT_THERE
+    parts[of[known]] = wave.parts[known]
+    apart = np.where(parts == NOT_THERE, np.arange(m) + int(parts.max()) + 1, parts)
+    within = np.zeros(m, np.intp)
+    if cells is not None:
+        within[of] = cells
     _, rows, part = np.unique(
         np.stack([apart, within]), axis=1, return_index=True, return_inverse=True
     )
-    part = part.ravel()
-    sizes = np.bincount(part)
-    kinds = np.column_stack([new, wave.changed])
-    counts = np.zeros((len(sizes), kinds.shape[1]), np.int64)
-    np.add.at(counts, part, kinds)
-    moving = np.asarray(_few(counts, wave.k).any(axis=1))
+    part, cell = part.ravel(), within[rows]
+    ids = np.arange(n) if wave.units is None else wave.units[-n:]
+    kinds = _kinds(wave)
+    shape = len(rows), kinds.shape[1]
+    counts, there = np.zeros(shape, np.int64), np.zeros(shape, bool)
+    for j, kind in enumerate(kinds.T):
+        there[part[of[kind]], j] = True
+        counts[:, j] = _count_ids(part[of[kind]], ids[kind], cell)
+    moving = np.asarray((there & (counts < wave.k)).any(axis=1))
     centroids = plain_group_means(Z, part)
-    data = wave_groups.Data(centroids, sizes, counts, wave.k, moving, within[rows])
+    sizes = np.bincount(part)
+    data = wave_groups.Data(centroids, sizes, counts, wave.k, moving, cell, there)
     return part, data
+
+
+def _count_ids(part: Labels, ids: Labels, cell: Labels) -> Labels:
+    """Return how many ids count in each part; each counts in one part of a cell (p,).
+
+    This part is one of those with the most ids.  So a sum over parts of a cell is never
+    more than their number of different ids.
+    """
+    pairs = np.unique(np.stack([part, ids]), axis=1)
+    size = np.bincount(pairs[0], minlength=len(cell))
+    best = np.lexsort((-size[pairs[0]], pairs[1], cell[pairs[0]]))
+    part, ids = pairs[:, best]
+    first = np.unique(np.stack([cell[part], ids]), axis=1, return_index=True)[1]
+    return np.bincount(part[first], minlength=len(cell))
+
+
+def _kinds(wave: Wave) -> Bool:
+    """Return of which kind each record is, (n, f): new or changed, in each view."""
+    kinds = [np.zeros((len(wave.row), 1), bool)]
+    for view in wave.views:
+        new = find_first_groups(view.first, wave.row) == NOT_THERE
+        kinds += [(view.there & new)[:, None], view.changed]
+    return np.unique(np.concatenate(kinds, axis=1), axis=1)

@@ -16,6 +16,10 @@ from aggopt.core.types import Bool, Labels
 from aggopt.errors import PrivacyError
 from aggopt.solvers import Certificate
 
+BROKEN_BEFORE = (
+    " The earlier releases together show values of fewer than k already, and no later "
+    "wave mends this: aggopt compare counts them."
+)
 NOT_THERE = -1  # the group of a record that a release does not have
 
 
@@ -74,6 +78,8 @@ class Changes:
     of_values
         The same of the records that have a value, by attribute whose missing values
         are filled: what a group publishes is of these alone.
+    others
+        The same for each older release, and for all of them together, by name.
     """
 
     k: int
@@ -83,11 +89,13 @@ class Changes:
     changed: Mapping[str, Few]
     what: str = "record"
     of_values: Mapping[str, "Changes"] = field(default_factory=dict)
+    others: Mapping[str, "Changes"] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:
         """Whether each count is 0, or k or more."""
-        return self.holds_of_records and all(c.holds for c in self.of_values.values())
+        parts = (*self.of_values.values(), *self.others.values())
+        return self.holds_of_records and all(part.holds for part in parts)
 
     @property
     def holds_of_records(self) -> bool:
@@ -112,7 +120,7 @@ class Changes:
         if self.holds:
             return (
                 f"{counted}: none or at least k = {self.k} of each in every group, and "
-                "of those whose values changed."
+                f"of those whose values changed.{''.join(self._held_elsewhere)}"
             )
         return f"{counted}. {' '.join(self.broken)}"
 
@@ -128,6 +136,14 @@ class Changes:
         for name, of_value in self.of_values.items():
             for sentence in of_value.broken:
                 yield f"Counting only records with a value of {name!r}: {sentence}"
+        for name, other in self.others.items():
+            for sentence in other.broken:
+                yield f"Compared to {name}: {sentence}"
+
+    @property
+    def _held_elsewhere(self) -> Iterator[str]:
+        for name, other in self.others.items():
+            yield f" Compared to {name}, this holds for k = {other.k}."
 
     def require(self, fix: str) -> None:
         """Refuse if a count does not hold; `fix` says what to do then.
@@ -152,7 +168,7 @@ class Changes:
 
 @dataclass(frozen=True, eq=False)
 class WaveChanges:
-    """What a release in the groups of an earlier one shows beside it.
+    """What a release in the groups of an earlier one shows together with it.
 
     Attributes
     ----------
@@ -165,12 +181,15 @@ class WaveChanges:
     certificate
         How good the places of new records and of groups with few changes are; None
         where none was to be placed.
+    broken_before
+        Whether the earlier releases show values of fewer than k without this one.
     """
 
     changes: Changes
     held: int
     kept: Bool | None = field(default=None, repr=False)
     certificate: Certificate | None = None
+    broken_before: bool = False
 
     @property
     def note(self) -> str:
@@ -178,7 +197,8 @@ class WaveChanges:
         held = plural(self.held, "record")
         are = "is" if self.held == 1 else "are"
         left = f" {held} {are} held back, and not in the release." if self.held else ""
-        return f"Beside the earlier release: {self.changes.verdict}{left}"
+        before = BROKEN_BEFORE if self.broken_before else ""
+        return f"Compared to the earlier release: {self.changes.verdict}{left}{before}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, ready for JSON."""

@@ -37,8 +37,9 @@ def survey(seed: int, n: int = 240) -> pd.DataFrame:
     )
 
 
-def asked(published: str = "group mean", **sections) -> aggopt.Job:
+def asked(published: str = "group mean", unit=(), **sections) -> aggopt.Job:
     roles = {"quasi-identifier": NUMBERS, "stratum": ["region"], "weight": ["weight"]}
+    roles["unit"] = list(unit)
     weights = {"published": published, "dominance": 1.0}
     return aggopt.Job(
         roles=roles,
@@ -65,11 +66,15 @@ def exact(facts: Facts, name: str) -> tuple[WeightedMoments, WeightedMoments]:
     )
 
 
+@pytest.mark.parametrize("unit", [(), ("household",)])
 @pytest.mark.parametrize("published", ["group mean", "drop"])
 @pytest.mark.parametrize("seed", range(5))
-def test_moments_of_a_report_equal_a_recount_by_weight(seed, published):
+def test_moments_of_a_report_equal_a_recount_by_weight(seed, published, unit):
     frame = survey(seed)
-    release = aggopt.mask(frame, asked(published))
+    for name in unit:
+        frame[name] = frame.groupby("region").cumcount() // 2 * 4
+        frame[name] += pd.factorize(frame["region"])[0]
+    release = aggopt.mask(frame, asked(published, unit))
     facts = facts_of(release, "masked.csv")
     rows = {row[0]: row[1:] for row in table(report_html(facts), BY_WEIGHT)}
     assert rows["attribute"][:6] == [
