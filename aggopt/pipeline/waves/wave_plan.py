@@ -43,9 +43,9 @@ def choose_kept_records(wave: Wave, changes: str, cells: Labels | None = None) -
     plan = _HoldingBack(wave, cells)
     if changes == "hold back":
         plan.kept &= wave.is_kept_group
-        plan.settle(wave.parts)
+        plan.hold_back(wave.parts)
     else:
-        plan.settle(plan.cells)
+        plan.hold_back(plan.cells)
     return plan.kept
 
 
@@ -64,7 +64,7 @@ class _HoldingBack:
             release.changed.sum(axis=1, dtype=np.int64) for release in wave.releases
         )
 
-    def settle(self, places: Labels) -> None:
+    def hold_back(self, places: Labels) -> None:
         """Hold records back until all counts are none or at least k.
 
         New and changed records count at the `places` (n,) that parts can share.
