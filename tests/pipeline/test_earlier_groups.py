@@ -164,9 +164,10 @@ def test_who_was_left_out_before_may_be_left_out_again(first) -> None:
 
 FIX_TABLE = "name the table that the earlier release was made from."
 FIX_LEFT_OUT = (
-    'make the earlier release with small = "merge" under [strata]; or take these '
-    "records out of this table, too, and name the earlier table and an identifier: "
-    'earlier = "FILE" and person = "NAME" under [partition].'
+    'set changes = "hold back" or "merge" under [partition], with the earlier table '
+    'and an identifier: earlier = "FILE" and person = "NAME"; or take these records '
+    'out of this table, too; or make the earlier release with small = "merge" under '
+    "[strata]."
 )
 FIX_KEY = (
     "name the NAME.private.csv of a release whose attributes were grouped together."
@@ -227,7 +228,7 @@ REFUSED = {
     "records that the earlier release left out": (
         lambda first: (people(), kept_but_for(first, 3)),
         "second.private.csv has no group for 3 records of the table, which the earlier "
-        "release left out, as small strata are dropped.",
+        "release left out: in dropped strata, or held back.",
         FIX_LEFT_OUT,
     ),
     "a person whom the earlier release left out": (
@@ -236,7 +237,7 @@ REFUSED = {
             kept_but_for(first, 2, earlier=str(first / "people.csv"), person="name"),
         ),
         "second.private.csv has no group for 1 record of the table, which the earlier "
-        "release left out, as small strata are dropped.",
+        "release left out: in dropped strata, or held back.",
         FIX_LEFT_OUT,
     ),
     "persons of another table": (
