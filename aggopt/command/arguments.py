@@ -46,6 +46,12 @@ TableFile = Annotated[
     Path,
     typer.Argument(metavar="TABLE", help=f"A {FILES} file.", callback=in_memory),
 ]
+TableOrFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE", help=f"A {FILES} file, or a folder of .parquet files."
+    ),
+]
 TableOrParts = Annotated[
     Path,
     typer.Argument(
@@ -66,9 +72,9 @@ JobBehind = Annotated[
         metavar="JOB", help="The job, a TOML file.", callback=require_no_table
     ),
 ]
-MaskedFile = Annotated[
+MaskedOrParts = Annotated[
     Path,
-    typer.Argument(metavar="MASKED", help="The released table.", callback=in_memory),
+    typer.Argument(metavar="MASKED", help="The released table, or an engine's folder."),
 ]
 SameOrder = Annotated[
     bool,

@@ -11,10 +11,10 @@ from aggopt.command.arguments import (
     AsJson,
     JobBehind,
     JobFile,
-    MaskedFile,
+    MaskedOrParts,
     PrivateFolder,
     SameOrder,
-    TableFile,
+    TableOrFolder,
     Trust,
     in_memory,
     require_no_table,
@@ -71,33 +71,39 @@ WithoutKeys = Annotated[
 
 
 def assess(
-    table: TableFile,
-    masked: MaskedFile,
+    table: TableOrFolder,
+    masked: MaskedOrParts,
     job: JobFile,
     trust: Trust,
     same_order: SameOrder = False,
     private: PrivateFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recount MASKED from its values and measure its risk and loss against TABLE."""
+    """Recount MASKED from its values and measure its risk and loss against TABLE.
+
+    Both may be folders that an engine reads and writes.  They are read whole, if memory
+    suffices.
+    """
+    from aggopt.engine.folder_review import find_release
     from aggopt.job.release_job import job_of_release
     from aggopt.pipeline.partition.partition_table import load_job
-    from aggopt.pipeline.review.review_release import review_release
+    from aggopt.pipeline.review.review_release import review_source
 
     asked = load_job(job_of_release(job), trust)
-    found = review_release(table, masked, asked, same_order=same_order, private=private)
+    both = find_release(table, masked, same_order=same_order, private=private)
+    found = review_source(both, asked)
     _told(found, show.review, as_json=as_json, holds=found.holds)
 
 
 def risk(
     context: typer.Context,
-    table: TableFile,
+    table: TableOrFolder,
     masked: Annotated[
         Path,
         typer.Argument(
             metavar="MASKED",
-            help="The released table; left out, TABLE is looked at alone: TABLE JOB.",
-            callback=in_memory,
+            help="The released table, or an engine's folder; left out, TABLE is looked "
+            "at alone: TABLE JOB.",
         ),
     ],
     trust: Trust,
@@ -117,14 +123,16 @@ def risk(
     options say nothing; of targets, all that is confidential where it says nothing.
 
     Without MASKED, that of TABLE as it is, before anything is masked: which records are
-    unique, or in groups smaller than k, by which quasi-identifiers.
+    unique, or in groups smaller than k, by which quasi-identifiers.  Folders are read
+    whole, if memory suffices.
     """
     from aggopt.command import show_risk
+    from aggopt.engine.folder_review import find_release, read_original
     from aggopt.job import Risk
     from aggopt.job.release_job import job_of_release
     from aggopt.pipeline.partition.partition_table import load_job
     from aggopt.pipeline.review.original_risk import original_risk
-    from aggopt.pipeline.review.review_release import review_release
+    from aggopt.pipeline.review.review_release import review_source
 
     path = masked if job is None else job
     require_no_table(context, path)
@@ -140,10 +148,12 @@ def risk(
     asked = asked.model_copy(update={"risk": wanted})
     if job is None:
         _require_release(target=target, same_order=same_order, private=private)
-        _told(original_risk(table, asked), show_risk.original, as_json=as_json)
+        found = original_risk(read_original(table, asked), asked)
+        _told(found, show_risk.original, as_json=as_json)
         return
-    found = review_release(table, masked, asked, same_order=same_order, private=private)
-    _told(found, show_risk.risk, as_json=as_json, holds=found.holds)
+    both = find_release(table, masked, same_order=same_order, private=private)
+    reviewed = review_source(both, asked)
+    _told(reviewed, show_risk.risk, as_json=as_json, holds=reviewed.holds)
 
 
 def _require_release(**options: Any) -> None:
@@ -157,8 +167,8 @@ def _require_release(**options: Any) -> None:
 
 
 def utility(
-    table: TableFile,
-    masked: MaskedFile,
+    table: TableOrFolder,
+    masked: MaskedOrParts,
     job: JobFile,
     trust: Trust,
     model: Annotated[
@@ -182,24 +192,24 @@ def utility(
     """Measure what analysts can still learn from MASKED, beside TABLE.
 
     Whether a classifier tells the two apart (pMSE), distributions, correlations,
-    regressions, tables of categories and weighted totals.
+    regressions, tables of categories and weighted totals.  Folders are read whole, if
+    memory suffices.
     """
     from aggopt.command import show_utility
+    from aggopt.engine.folder_review import find_release
     from aggopt.job.release_job import job_of_release
     from aggopt.pipeline.partition.partition_table import load_job
-    from aggopt.pipeline.review.utility import measure_utility
+    from aggopt.pipeline.review.utility import measure_utility_of
 
     asked = load_job(job_of_release(job), trust)
+    both = find_release(table, masked, same_order=same_order, private=private)
     with console.progress(quiet=as_json) as report:
-        found = measure_utility(
-            table,
-            masked,
+        found = measure_utility_of(
+            both,
             asked,
             model=model,
             weight=weight or asked.risk.weight,
             strata=words(strata),
-            same_order=same_order,
-            private=private,
             progress=report,
         )
     _told(found, show_utility.utility, as_json=as_json)

@@ -12,7 +12,11 @@ from aggopt.data.table import Table
 from aggopt.engine.reduce.measure_names import GROUPS, LOSS
 from aggopt.engine.storage.input_parts import ENDING, InputFolder
 from aggopt.engine.storage.journal import private_folder
-from aggopt.engine.storage.manifest_file import MANIFEST, require_as_written
+from aggopt.engine.storage.manifest_file import (
+    MANIFEST,
+    require_as_written,
+    require_described,
+)
 from aggopt.errors import JobError, TableError
 from aggopt.job import Job
 from aggopt.pipeline.review.report_data import (
@@ -28,7 +32,6 @@ from aggopt.pipeline.review.trusted_code import attach_trusted_code
 from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit, audit_release
-from aggopt.release.files.staging import sha256_of_file
 from aggopt.release.manifest import read_manifest_or_none
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts
 
@@ -63,7 +66,7 @@ def read_folder_report(
         The job names a file of code that is not trusted.
     """
     of = (private or private_folder(folder)) / MANIFEST
-    _require_described(folder, of)
+    require_described(folder, of)
     require_as_written(of)
     if originals is not None:
         _require_made_of(originals, of)
@@ -128,27 +131,6 @@ def _dominance(manifest: Path) -> tuple[Check, ...]:
     if not (kept and all(check.holds for check in kept)):
         raise edited_manifest_error(manifest, "audit")
     return tuple(kept)
-
-
-def _require_described(folder: Path, manifest: Path) -> None:
-    """Refuse a folder without its manifest, and one that it does not describe."""
-    if not manifest.is_file():
-        raise TableError(
-            f"{manifest} is not there.",
-            fix="name the folder of a release, and the private folder of its manifest, "
-            "if it is elsewhere (--manifests).",
-        )
-    files = read_manifest_or_none(manifest, "output", "files")
-    there = {path.name: path for path in folder.glob(f"*{ENDING}")}
-    known = isinstance(files, list) and all(isinstance(each, dict) for each in files)
-    said = {each.get("file"): each.get("sha256") for each in files} if known else {}
-    if said.keys() != there.keys() or any(
-        sha256_of_file(path) != said[name] for name, path in there.items()
-    ):
-        raise TableError(
-            f"{folder} does not hold the files that {manifest} describes.",
-            fix="bring together the two folders of one and the same run.",
-        )
 
 
 def _require_made_of(originals: Path, manifest: Path) -> None:

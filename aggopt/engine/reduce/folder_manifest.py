@@ -70,7 +70,8 @@ def _notes(
         *note_on_weights(config),
         *proofs.categories.notes(),
         *_of_holes(audit),
-        "Linkage and interval disclosure are not measured: they compare all records.",
+        "Linkage and interval disclosure are not measured: they compare all records, "
+        "as aggopt assess does, of folders that fit memory.",
         _of_blocks(config, proofs.groups.n),
     )
 

@@ -4,10 +4,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from aggopt.engine.storage.input_parts import ENDING
 from aggopt.engine.storage.scratch_files import write_atomically
 from aggopt.errors import TableError
 from aggopt.release.files.private import write_json
 from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.manifest import read_manifest_or_none
 
 MANIFEST = "manifest.json"
 DIGEST = f"{MANIFEST}.sha256"  # as sha256sum writes and checks it
@@ -38,3 +40,30 @@ def require_as_written(manifest: Path) -> None:
         f"{manifest} {wrong}: {beside.name} is to hold its SHA-256.",
         fix="bring both files as they were written with the release.",
     )
+
+
+def require_described(folder: Path, manifest: Path) -> None:
+    """Refuse a folder without its manifest, and one that it does not describe.
+
+    Raises
+    ------
+    TableError
+        The manifest is not there, or describes other files.
+    """
+    if not manifest.is_file():
+        raise TableError(
+            f"{manifest} is not there.",
+            fix="name the folder of a release, and the private folder of its manifest, "
+            "if it is elsewhere (--manifests).",
+        )
+    files = read_manifest_or_none(manifest, "output", "files")
+    there = {path.name: path for path in folder.glob(f"*{ENDING}")}
+    known = isinstance(files, list) and all(isinstance(each, dict) for each in files)
+    said = {each.get("file"): each.get("sha256") for each in files} if known else {}
+    if said.keys() != there.keys() or any(
+        sha256_of_file(path) != said[name] for name, path in there.items()
+    ):
+        raise TableError(
+            f"{folder} does not hold the files that {manifest} describes.",
+            fix="bring together the two folders of one and the same run.",
+        )

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import comb
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,8 +58,10 @@ class OriginalRisk:
         return found | {"whole": counts[0], "sets": counts[1:]}
 
 
-def original_risk(original: Path, job: Job) -> OriginalRisk:
+def original_risk(original: Any, job: Job) -> OriginalRisk:
     """Return the risk of a table before masking, by the [risk] section of a job.
+
+    `original` is the table, or the path of its file.
 
     Raises
     ------

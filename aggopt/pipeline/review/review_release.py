@@ -1,8 +1,9 @@
 """Read a written release again: recount it and measure it against the original."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,8 @@ from aggopt.data.context.weights import read_sampling_weights, read_scaled_weigh
 from aggopt.data.readers.read import read_file, read_release_as_text
 from aggopt.data.table import Table
 from aggopt.errors import TableError
-from aggopt.job import AttributeSection, Job
+from aggopt.job import AttributeSection, Input, Job
+from aggopt.job.roles import Roles
 from aggopt.measure import Assessment
 from aggopt.pipeline.finish.largest_loss import excessive_loss
 from aggopt.pipeline.finish.measures import find_complete, measure_if_varying
@@ -35,6 +37,53 @@ from aggopt.release.manifest import SHUFFLED, read_manifest_or_none
 CHANCE = 0.05  # kappa of categories in another order, but for luck
 NUMERIC = "numeric"
 NAMES = AttributeSection(kind="nominal")  # a release is read as its originals are
+
+ReadTable = Callable[[Path, Roles, Input, Mapping[str, AttributeSection]], pa.Table]
+
+
+class ReleaseSource(Protocol):
+    """A written release beside its original: two files, or two folders of files."""
+
+    @property
+    def same_order(self) -> bool:
+        """Whether both have one record order, with no key to show it."""
+
+    def tables(self, job: Job) -> tuple[Table, Table]:
+        """Return the original and the release, each in its own order."""
+
+    def places(self, n: int) -> Labels:
+        """Return the place of each of n original records in the release (n,)."""
+
+    def written(self, job: Job) -> pa.Table:
+        """Return the release as any reader reads it."""
+
+
+@dataclass(frozen=True)
+class TwoFiles:
+    """A release in one file, its original in another; the key next to it."""
+
+    original: Path
+    released: Path
+    same_order: bool = False
+    private: Path | None = None
+
+    def tables(self, job: Job) -> tuple[Table, Table]:
+        """Return the original and the release, each in its own order."""
+        return read_original_and_release(
+            self.original, self.released, job, self.private
+        )
+
+    def places(self, n: int) -> Labels:
+        """Return the place of each of n original records in the release (n,)."""
+        files = ReleaseFiles.beside(self.released, self.private)
+        if self.same_order:
+            _require_order(self.original, files, n)
+            return np.arange(n)
+        return find_places_by_key(self.original, files, n)
+
+    def written(self, job: Job) -> pa.Table:
+        """Return the release as any reader reads it."""
+        return read_release_as_text(self.released, job.released_input, job.roles)
 
 
 @dataclass(frozen=True)
@@ -103,10 +152,15 @@ def review_release(
         differ; the key is missing or belongs to another release; or `same_order` is
         false by the manifest or the key.
     """
-    first, second = read_original_and_release(original, released, job, private)
-    place = find_places(original, released, len(first.frame), same_order, private)
+    return review_source(TwoFiles(original, released, same_order, private), job)
+
+
+def review_source(source: ReleaseSource, job: Job) -> Review:
+    """Return the audit and the measures of a release; as `review_release`."""
+    first, second = source.tables(job)
+    place, same_order = source.places(len(first.frame)), source.same_order
     beside = replace(second, frame=second.frame[place.tolist()])
-    written = read_release_as_text(released, job.released_input, job.roles)
+    written = source.written(job)
     found = _recount(written, first, beside, np.argsort(place), job)
     asked = read_requests(first, first.matrix(), job)
     try:
@@ -181,24 +235,8 @@ def read_original_and_release(
     Records that the private key marks as held back are removed.
     """
     _require_turn(original, released)
-    return _both(
-        original, released, job, ReleaseFiles.beside(released, private).private
-    )
-
-
-def find_places(
-    original: Path,
-    released: Path,
-    n: int,
-    same_order: bool,
-    private: Path | None,
-) -> Labels:
-    """Return the place of each of n records in the release (n,); as `review`."""
-    files = ReleaseFiles.beside(released, private)
-    if same_order:
-        _require_order(original, files, n)
-        return np.arange(n)
-    return find_places_by_key(original, files, n)
+    key = ReleaseFiles.beside(released, private).private
+    return read_pair(original, released, job, _released_in(key))
 
 
 def _require_turn(original: Path, released: Path) -> None:
@@ -216,16 +254,24 @@ def _require_turn(original: Path, released: Path) -> None:
         )
 
 
-def _both(original: Path, released: Path, job: Job, key: Path) -> tuple[Table, Table]:
-    """Return the original and its release, which is read as the original is."""
+def read_pair(
+    original: Path,
+    released: Path,
+    job: Job,
+    there: pa.ChunkedArray | None,
+    read: ReadTable = read_file,
+) -> tuple[Table, Table]:
+    """Return the original and its release, which is read as the original is.
+
+    `there` are the records of the original that the key says were released.
+    """
     roles, types = job.roles, job.attributes
-    data = read_file(original, roles, job.input, types)
-    there = _released_in(key)
+    data = read(original, roles, job.input, types)
     if there is not None and len(there) == len(data):
         data = data.filter(there)
     first, _ = stratify(Table.of(data, roles, types, missing=job.missing), job)
     kept, levels = job.released_roles, dict.fromkeys(first.domains, NAMES)
-    again = read_file(released, kept, job.released_input, {**levels, **types})
+    again = read(released, kept, job.released_input, {**levels, **types})
     second = Table.of(_without(again, job.dropped), kept, like=first)
     n = len(first.frame)
     if len(second.frame) != n:

@@ -12,7 +12,7 @@ from aggopt.data.table import Table
 from aggopt.errors import TableError, require_known
 from aggopt.job import Job
 from aggopt.measure.utility import Utility, assess
-from aggopt.pipeline.review.review_release import find_places, read_original_and_release
+from aggopt.pipeline.review.review_release import ReleaseSource, TwoFiles
 from aggopt.release.audit.risks import read_plain_column, read_weight_column
 
 
@@ -40,6 +40,22 @@ def measure_utility(
     TableError, JobError
         As `review` and `aggopt.measure.utility.assess`.
     """
+    source = TwoFiles(original, released, same_order, private)
+    return measure_utility_of(
+        source, job, model=model, weight=weight, strata=strata, progress=progress
+    )
+
+
+def measure_utility_of(
+    source: ReleaseSource,
+    job: Job,
+    *,
+    model: Sequence[str] = (),
+    weight: str | None = None,
+    strata: Sequence[str] = (),
+    progress: Callable[[str, float], None] = lambda step, share: None,
+) -> Utility:
+    """Return what can still be learnt from a release; as `measure_utility`."""
     progress("read", 0.0)
     roles = job.roles
     plain = roles.as_they_are
@@ -50,12 +66,12 @@ def measure_utility(
     if weight is not None:
         kept = (*roles.identifier, *plain, *roles.weight)
         require_known("column that is not masked", weight, kept)
-    first, second = read_original_and_release(original, released, job, private)
+    first, second = source.tables(job)
     weights = read_weight_column(first, weight, job)
     if weight in (*plain, *job.released_roles.weight):
         after = read_weight_column(second, weight, job)
     else:
-        after = _as_released(weights, original, released, same_order, private)
+        after = _as_released(weights, source)
     return assess(
         _frame(first, job),
         _frame(second, job),
@@ -69,17 +85,11 @@ def measure_utility(
     )
 
 
-def _as_released(
-    weights: Floats | None,
-    original: Path,
-    released: Path,
-    same_order: bool,
-    private: Path | None,
-) -> Floats | None:
+def _as_released(weights: Floats | None, source: ReleaseSource) -> Floats | None:
     """Return weights of the original (n,) in the order of the release."""
     if weights is None:
         return None
-    place = find_places(original, released, len(weights), same_order, private)
+    place = source.places(len(weights))
     after = np.empty(len(weights))
     after[place] = weights
     return after

@@ -1,0 +1,241 @@
+"""Original and release in folders: read whole, once it is known that they fit."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aggopt.core.memory import require_memory
+from aggopt.core.types import I64
+from aggopt.core.validation import Labels
+from aggopt.data.readers.labelled_columns import apply_declared_types
+from aggopt.data.readers.parquet import check_parquet
+from aggopt.data.readers.read import read_file, read_release_as_text
+from aggopt.data.table import Table
+from aggopt.engine.storage.input_parts import (
+    InputFolder,
+    first_records,
+    is_folder_or_pattern,
+)
+from aggopt.engine.storage.journal import private_folder
+from aggopt.engine.storage.manifest_file import (
+    MANIFEST,
+    require_as_written,
+    require_described,
+)
+from aggopt.errors import TableError
+from aggopt.job import AttributeSection, Input, Job
+from aggopt.job.roles import Roles
+from aggopt.pipeline.review.review_release import ReleaseSource, TwoFiles, read_pair
+from aggopt.release.manifest import SHUFFLED, read_manifest_or_none
+
+COPIES = 4  # times the tables: read, joined, as numbers, and compared; measured
+PROCESS = 400 << 20  # bytes of the process itself, beside the tables
+KEY = ("input_file", "input_record", "released_record")
+WITHOUT_READING = (
+    "use a machine with more. The manifest.json of the release's private folder has "
+    "its audit and loss; of the originals alone, aggopt risk TABLE JOB takes less."
+)
+
+
+def find_release(
+    original: Path, released: Path, *, same_order: bool, private: Path | None
+) -> ReleaseSource:
+    """Return where a release and its original are read: from files, or from folders."""
+    if is_folder_or_pattern(original) or is_folder_or_pattern(released):
+        return TwoFolders(original, released, same_order, private)
+    return TwoFiles(original, released, same_order, private)
+
+
+def read_whole(
+    path: Path,
+    roles: Roles,
+    how: Input,
+    attributes: Mapping[str, AttributeSection],
+) -> pa.Table:
+    """Return all records of a folder of Parquet files as one table; or those of a file.
+
+    Raises
+    ------
+    TableError
+        As `InputFolder.of`; or as `read_file`.
+    """
+    if not is_folder_or_pattern(path):
+        return read_file(path, roles, how, attributes)
+    parts = InputFolder.of(path)
+    pieces = [piece.read(parts.schema.names) for piece in parts.pieces]
+    return apply_declared_types(
+        pa.concat_tables(pieces).unify_dictionaries(), roles, attributes
+    )
+
+
+def read_original(path: Path, job: Job) -> pa.Table | Path:
+    """Return all records of a folder; the path of a file, which is read later."""
+    if not is_folder_or_pattern(path):
+        return path
+    require_fitting(path)
+    return read_whole(path, job.roles, job.input, job.attributes)
+
+
+def require_fitting(*paths: Path) -> None:
+    """Refuse folders whose records, as one table each, exceed the memory that is left.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The message contains both numbers.
+    """
+    size = 0
+    for path in filter(is_folder_or_pattern, paths):
+        for file in {piece.path for piece in InputFolder.of(path).pieces}:
+            with pq.ParquetFile(file) as opened:
+                size += check_parquet(file, opened)
+    what = " and ".join(str(path) for path in paths)
+    require_memory(PROCESS + COPIES * size, f"Reading {what} whole", WITHOUT_READING)
+
+
+@dataclass(frozen=True)
+class TwoFolders:
+    """A release in a folder beside its original, in a folder or a file.
+
+    The key is in the private folder of the release, unless `private` names another.
+    """
+
+    original: Path
+    released: Path
+    same_order: bool = False
+    private: Path | None = None
+
+    @property
+    def _folder(self) -> Path:
+        """The folder of the released files, if a pattern names them, too."""
+        return self.released if self.released.is_dir() else self.released.parent
+
+    @property
+    def _key_folder(self) -> Path:
+        return self.private or private_folder(self._folder)
+
+    @property
+    def _manifest(self) -> Path:
+        return self._key_folder / MANIFEST
+
+    def tables(self, job: Job) -> tuple[Table, Table]:
+        """Return the original and the release, each in its own order.
+
+        Raises
+        ------
+        TableError, InfeasibleInputError
+            They are exchanged, do not fit memory, or cannot be read.
+        """
+        self._require_turn()
+        require_fitting(self.original, self.released)
+        there = None
+        if not self.same_order and self._manifest.exists():
+            there = pa.chunked_array([self._released_numbers >= 0])
+        return read_pair(self.original, self.released, job, there, read_whole)
+
+    def places(self, n: int) -> Labels:
+        """Return the place of each of n original records in the release (n,).
+
+        Raises
+        ------
+        TableError
+            No key is there, or it is of other folders; or the order is another one.
+        """
+        if self.same_order:
+            self._require_order()
+            return np.arange(n)
+        place = self._released_numbers[self._released_numbers >= 0]
+        if not np.array_equal(np.sort(place), np.arange(n)):
+            raise self._other_key()
+        return place.astype(np.intp)
+
+    def written(self, job: Job) -> pa.Table:
+        """Return the release as any reader reads it."""
+        if is_folder_or_pattern(self.released):
+            return read_whole(self.released, job.roles, job.input, {})
+        return read_release_as_text(self.released, job.released_input, job.roles)
+
+    @cached_property
+    def _released_numbers(self) -> I64:
+        """The place of each original record in the release, -1 if it has none."""
+        self._require_same()
+        parts = InputFolder.of(self.original)
+        firsts = first_records(parts.pieces)
+        found, before = np.full(parts.records, -1), 0
+        for path in sorted(self._key_folder.glob("key-*.parquet")):
+            try:
+                numbers, place = _read_key(path, firsts)
+                found[numbers] = before + place
+            except (KeyError, IndexError, pa.ArrowException, OSError):
+                raise self._other_key() from None
+            before += len(place)
+        return found
+
+    def _require_turn(self) -> None:
+        """Refuse a release in the place of the table that it was made from."""
+        swapped = private_folder(self.original) / MANIFEST
+        if swapped.exists() and not self._manifest.exists():
+            raise TableError(
+                f"{self.original} is a release: {swapped} says how it was made.",
+                fix="name the original first, and then what was released.",
+            )
+
+    def _require_order(self) -> None:
+        """Refuse `same_order` if the manifest says that the orders differ."""
+        if read_manifest_or_none(self._manifest, "order") == SHUFFLED:
+            raise TableError(
+                f"{self.released} has another record order than {self.original}: "
+                f"{self._manifest} says so.",
+                fix="leave --same-order out: the key says which record is which.",
+            )
+
+    def _require_same(self) -> None:
+        """Refuse folders other than the ones that the manifest describes."""
+        if not is_folder_or_pattern(self.released):
+            raise TableError(
+                f"{self.original} is a folder, and {self.released} one file, whose key "
+                "is of one file, too.",
+                fix="name the file that it was made from; or pass --same-order if the "
+                "two have the same record order.",
+            )
+        if not self._manifest.is_file():
+            raise TableError(
+                f"{self._manifest} is not there, so nobody can tell which record of "
+                f"{self.released} is which.",
+                fix="put it there, name its folder (--private), or pass --same-order "
+                "if the two tables have the same record order.",
+            )
+        require_as_written(self._manifest)
+        require_described(self._folder, self._manifest)
+        stated = read_manifest_or_none(self._manifest, "input")
+        parts = InputFolder.of(self.original)
+        seen = {"files": sorted(first_records(parts.pieces)), "records": parts.records}
+        if stated != seen:
+            raise TableError(
+                f"{self.original} does not hold the files that {self._manifest} "
+                "describes.",
+                fix="name the folder that the release was made from.",
+            )
+
+    def _other_key(self) -> TableError:
+        return TableError(
+            f"The keys in {self._key_folder} are not of these two folders.",
+            fix="put back those that were written with the release.",
+        )
+
+
+def _read_key(path: Path, firsts: Mapping[str, int]) -> tuple[I64, I64]:
+    """Return numbers of original records, and their places in a file of the release.
+
+    `firsts` has the number of the first record of each file.
+    """
+    key = pq.read_table(path, columns=list(KEY))
+    files = key.column(KEY[0]).combine_chunks().dictionary_encode()
+    starts = np.array([firsts[name] for name in files.dictionary.to_pylist()])
+    record, place = (key.column(name).to_numpy() for name in KEY[1:])
+    return starts[files.indices.to_numpy()] + record, place

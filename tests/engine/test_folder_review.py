@@ -1,0 +1,238 @@
+"""Risk, utility and assessment of folders are those of the same tables in one file."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from folders import QUASI, ROLES, job, linked, masked, persons, put, read
+from refusals import refused
+
+from aggopt.core import memory
+from aggopt.engine.folder_review import find_release, read_original
+from aggopt.errors import InfeasibleInputError, TableError
+from aggopt.job import Risk
+from aggopt.pipeline.review.original_risk import original_risk
+from aggopt.pipeline.review.review_release import TwoFiles, review_source
+from aggopt.pipeline.review.utility import measure_utility_of
+
+KINDS = ["numbers", "categories", "missing", "strata", "weights", "dates"]
+
+
+def tables(kind):
+    """Return two tables of persons, and the job that masks them."""
+    both = [persons(150), persons(90, seed=1)]
+    roles, asked = dict(ROLES), {}
+    rng = np.random.default_rng(2)
+    for table in both:
+        n = len(table)
+        table["area"] = rng.choice(["north", "south", "west"], n, p=[0.5, 0.49, 0.01])
+        table["born"] = pd.Timestamp("1990-01-01") + pd.to_timedelta(
+            rng.integers(0, 900, n), "D"
+        )
+        table["share"] = rng.uniform(1, 3, n)
+        if kind == "missing":
+            table.loc[rng.random(n) < 0.1, "height"] = np.nan
+    kept = {"area": "drop", "born": "drop", "share": "drop"}
+    if kind == "categories":
+        kept["area"], asked["attributes"] = "quasi-identifier", {}
+    if kind == "missing":
+        asked["missing"] = {"policy": "patterns"}
+    if kind == "strata":
+        kept["area"], asked["strata"] = "stratum", {"small": "drop"}
+    if kind == "weights":
+        kept["share"] = "weight"
+    if kind == "dates":
+        kept["born"] = "quasi-identifier"
+    for name, role in kept.items():
+        roles[role] = [*roles.get(role, []), name]
+    return both, job(4, roles=roles, **asked)
+
+
+def one_file(folder, out, release, tmp_path):
+    """Write original and release as one file each, with the key of the second."""
+    original, released = tmp_path / "one.parquet", tmp_path / "masked.parquet"
+    whole = read(folder)
+    whole.to_parquet(original, index=False)
+    read(out).to_parquet(released, index=False)
+    before = {}
+    for path in sorted(folder.glob("*.parquet")):
+        before[path.name] = sum(before.values()) and 150
+    place = pd.Series(pd.NA, index=range(len(whole)), dtype="Int64")
+    first = 0
+    for path in sorted(release.private.glob("key-*")):
+        key = pd.read_parquet(path).astype({"input_file": str})
+        rows = key["input_file"].map({"in-0.parquet": 0, "in-1.parquet": 150})
+        place.loc[(rows + key["input_record"]).to_numpy()] = (
+            key["released_record"].to_numpy() + first
+        )
+        first += len(key)
+    pd.DataFrame({"released_record": place}).to_csv(
+        tmp_path / "masked.private.csv", index=False
+    )
+    return TwoFiles(original, released)
+
+
+@pytest.fixture(params=KINDS)
+def both(request, tmp_path):
+    """A folder and its release, the same as two files, and the job."""
+    parts, asked = tables(request.param)
+    folder = put(tmp_path / "in", *parts)
+    release = masked(folder, asked, tmp_path / "out")
+    files = one_file(folder, tmp_path / "out", release, tmp_path)
+    folders = find_release(folder, tmp_path / "out", same_order=False, private=None)
+    return folders, files, asked, release
+
+
+def test_a_folder_is_assessed_as_the_same_table_in_one_file(both):
+    folders, files, asked, release = both
+    asked = asked.model_copy(update={"risk": Risk(target=("ill",), suda=2)})
+    of_folders, of_files = review_source(folders, asked), review_source(files, asked)
+    assert of_folders.to_dict() == of_files.to_dict()
+    assert of_folders.holds
+    assert of_folders.audit.records == release.audit.records
+    now, then = of_folders.audit.unchanged, release.audit.unchanged
+    assert (now.records, now.identical) == (then.records, then.identical)
+
+
+def test_a_folder_is_as_useful_as_the_same_table_in_one_file(both):
+    folders, files, asked, _ = both
+    how = {"model": ["income ~ age"], "weight": next(iter(asked.roles.weight), None)}
+    of_folders = measure_utility_of(folders, asked, **how)
+    assert of_folders.to_dict() == measure_utility_of(files, asked, **how).to_dict()
+
+
+def test_the_risk_of_a_folder_is_that_of_the_same_table_in_one_file(both):
+    folders, files, asked, _ = both
+    asked = asked.model_copy(update={"risk": Risk(suda=2)})
+    found = original_risk(read_original(folders.original, asked), asked)
+    assert found.to_dict() == original_risk(files.original, asked).to_dict()
+
+
+def test_loss_and_uniqueness_are_those_of_a_recount_by_pandas(tmp_path):
+    folder = put(tmp_path / "in", persons(150), persons(90, seed=1))
+    release = masked(folder, job(), tmp_path / "out")
+    source = find_release(folder, tmp_path / "out", same_order=False, private=None)
+    found = review_source(source, job())
+    before, after = linked(folder, release)
+    x, y = before[QUASI].to_numpy(float), after[QUASI].to_numpy(float)
+    lost = ((x - y) ** 2).sum(axis=0) / ((x - x.mean(axis=0)) ** 2).sum(axis=0)
+    assert found.measures.il == pytest.approx(lost.mean(), rel=1e-9)
+    sizes = before.groupby(QUASI)["ill"].transform("size")
+    whole = original_risk(read_original(folder, job()), job()).whole
+    assert whole.unique == (sizes == 1).sum()
+    assert whole.rare == (sizes < 4).sum()
+
+
+def test_the_command_looks_at_folders(tmp_path, aggopt, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "in", persons(60), persons(20, seed=1))
+    text = (
+        '[roles]\nidentifier = ["name"]\nconfidential = ["ill"]\nother = ["note"]\n'
+        'quasi-identifier = ["age", "height", "income"]\n[privacy]\nk = 4\n'
+    )
+    (tmp_path / "job.toml").write_text(text)
+    words = ["in", "job.toml", "--out", "out", "--engine", "local"]
+    assert aggopt("mask", *words)[0] == 0
+    for command in ("assess", "risk", "utility"):
+        code, told, errors = aggopt(command, "in", "out", "job.toml", "--json")
+        assert code == 0, errors
+        assert json.loads(told)
+    code, told, _ = aggopt("risk", "in/*.parquet", "job.toml", "--json")
+    assert (code, json.loads(told)["population"]) == (0, 80.0)
+
+
+def source_of(tmp_path, **how):
+    """Return a folder and its release."""
+    folder = put(tmp_path / "in", persons(60))
+    masked(folder, job(), tmp_path / "out")
+    how = {"same_order": False, "private": None, **how}
+    return find_release(folder, tmp_path / "out", **how)
+
+
+def test_folders_that_do_not_fit_are_refused_before_they_are_read(
+    tmp_path, monkeypatch
+):
+    source = source_of(tmp_path)
+    monkeypatch.setattr(memory, "available_memory", lambda: 100 << 20)
+    with pytest.raises(InfeasibleInputError, match="100 MiB are left") as caught:
+        review_source(source, job())
+    assert "manifest.json" in caught.value.fix
+
+
+def test_a_release_in_the_place_of_its_original_is_refused(tmp_path):
+    source_of(tmp_path)
+    turned = find_release(
+        tmp_path / "out", tmp_path / "in", same_order=False, private=None
+    )
+    with refused(
+        f"{tmp_path / 'out'} is a release: {tmp_path / 'out.private' / 'manifest.json'}"
+        " says how it was made.",
+        "name the original first, and then what was released.",
+        TableError,
+    ):
+        review_source(turned, job())
+
+
+def test_a_release_without_its_private_folder_is_refused(tmp_path):
+    source = source_of(tmp_path)
+    (tmp_path / "out.private").rename(tmp_path / "elsewhere")
+    with pytest.raises(TableError, match="nobody can tell which record"):
+        review_source(source, job())
+    there = tmp_path / "elsewhere"
+    found = find_release(
+        tmp_path / "in", tmp_path / "out", same_order=False, private=there
+    )
+    assert review_source(found, job()).holds
+
+
+def test_the_order_of_a_release_is_not_that_of_its_original(tmp_path):
+    with pytest.raises(TableError, match="has another record order"):
+        review_source(source_of(tmp_path, same_order=True), job())
+
+
+def test_another_folder_than_that_which_was_masked_is_refused(tmp_path):
+    source_of(tmp_path)
+    other = put(tmp_path / "other", persons(60), persons(3, seed=4))
+    found = find_release(other, tmp_path / "out", same_order=False, private=None)
+    with pytest.raises(TableError, match="does not hold the files that"):
+        review_source(found, job())
+
+
+def test_the_key_of_another_run_is_refused(tmp_path):
+    source = source_of(tmp_path)
+    key = next((tmp_path / "out.private").glob("key-*"))
+    table = pd.read_parquet(key)
+    table["released_record"] = 0
+    table.to_parquet(key, index=False)
+    with pytest.raises(TableError, match="are not of these two folders"):
+        review_source(source, job())
+    table.drop(columns="released_record").to_parquet(key, index=False)
+    with pytest.raises(TableError, match="are not of these two folders"):
+        review_source(source_again(tmp_path), job())
+
+
+def source_again(tmp_path):
+    """Return the same folder and release, read anew."""
+    return find_release(
+        tmp_path / "in", tmp_path / "out", same_order=False, private=None
+    )
+
+
+def test_a_folder_beside_a_file_has_no_key(tmp_path):
+    source_of(tmp_path)
+    read(tmp_path / "out").to_parquet(tmp_path / "out.parquet", index=False)
+    found = find_release(
+        tmp_path / "in", tmp_path / "out.parquet", same_order=False, private=None
+    )
+    with pytest.raises(TableError, match="whose key is of one file"):
+        review_source(found, job())
+
+
+def test_two_folders_of_one_order_need_no_key(tmp_path):
+    folder = put(tmp_path / "in", persons(60))
+    other = persons(60).drop(columns="name")
+    other = other.assign(**{name: other[name].mean() for name in QUASI})
+    put(tmp_path / "out", other.iloc[:30], other.iloc[30:])
+    found = find_release(folder, tmp_path / "out", same_order=True, private=None)
+    assert review_source(found, job()).audit.combination == 60
