@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -37,6 +37,9 @@ from aggopt.pipeline.partition.partition_table import load_job
 from aggopt.release.audit.risk_limits import unsure_limits
 from aggopt.release.files.csv import note_on_formulas
 
+if TYPE_CHECKING:
+    from aggopt.engine.resource_check import RunNeeds
+
 PUBLISHED = ("confidential", "other")  # as they are
 COSTLY = 500  # names of a column: fewer take no time that a person would notice
 COORDINATE = 16  # bytes: a number, and its copy
@@ -50,12 +53,15 @@ class Checked:
     ----------
     columns
         What each looks like, with its role, None where it has none.
+    needs
+        What a run of an engine needs; None of a table in memory.
     """
 
     records: int | None
     columns: tuple[tuple[ColumnProfile, str | None], ...]
     obstacles: tuple[Obstacle, ...]
     notes: tuple[str, ...]
+    needs: "RunNeeds | None" = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -74,6 +80,7 @@ class Checked:
             ],
             "obstacles": [asdict(each) for each in self.obstacles],
             "notes": list(self.notes),
+            **({} if self.needs is None else {"needs": self.needs.to_dict()}),
         }
 
 
@@ -104,28 +111,38 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     columns = with_roles(seen, roles, table.column_names)
     if job is None:
         return Checked(len(table), columns, tuple(wrong), ())
-    k, said = job.privacy.k, {n: how.type.kind for n, how in job.attributes.items()}
     found = obstacles(path, table, job)
-    refused = {each.column for each in found}
-    notes = tuple(
-        note
-        for look, role in columns
-        for note in (
-            *_notes(look, role, k, said.get(look.name)),
-            *_of_dates(look, role, job.attributes.get(look.name), refused),
-            *_of_no_role(look, role, job.missing.policy),
-            *_repeated(look, role, job),
-        )
+    notes = tuple(notes_on_columns(columns, job, found, len(table)))
+    published = table.select(
+        [look.name for look, _ in columns if look.name not in job.dropped]
     )
-    shown = [look.name for look, _ in columns]
-    published = table.select([n for n in shown if n not in job.dropped])
-    notes += tuple(confusable_names(shown))
     notes += tuple(note_on_formulas(published, job.released_input))
     notes += tuple(unsure_limits(job.privacy))
     notes += tuple(policies(path, table, job, found, seen))
     if not is_csv(path):
         notes += tuple(_lost_in_csv(table, columns))
     return Checked(len(table), columns, (*wrong, *found), notes)
+
+
+def notes_on_columns(
+    columns: Iterable[tuple[ColumnProfile, str | None]],
+    job: Job,
+    found: Iterable[Obstacle],
+    together: int,
+) -> Iterator[str]:
+    """Yield what a data steward should look at, column by column, and of their names.
+
+    `found` are the obstacles, and `together` is how many records are grouped at once.
+    """
+    refused = {each.column for each in found}
+    kinds = {name: how.type.kind for name, how in job.attributes.items()}
+    shown = tuple(columns)
+    for look, role in shown:
+        yield from _notes(look, role, job.privacy.k, kinds.get(look.name), together)
+        yield from _of_dates(look, role, job.attributes.get(look.name), refused)
+        yield from _of_no_role(look, role, job.missing.policy)
+        yield from _repeated(look, role, job)
+    yield from confusable_names([look.name for look, _ in shown])
 
 
 def with_roles(
@@ -165,7 +182,7 @@ def _lost_in_csv(
 
 
 def _notes(
-    look: ColumnProfile, role: str | None, k: int, kind: str | None
+    look: ColumnProfile, role: str | None, k: int, kind: str | None, together: int
 ) -> Iterator[str]:
     """Yield what a data steward should look at, though it is no obstacle."""
     name, different, rare = repr(look.name), look.different, look.rare(k)
@@ -181,7 +198,7 @@ def _notes(
         )
     named = kind == "nominal" or (kind is None and look.type in NAMES)
     if role == "quasi-identifier" and named and (different or 0) > COSTLY:
-        size = format_size(COORDINATE * look.records * (different or 0))
+        size = format_size(COORDINATE * together * (different or 0))
         yield (
             f"{name}: each of {different} values is a coordinate of every record, "
             f"which takes about {size}; a tree, an order or fewer values take less."

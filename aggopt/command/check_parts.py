@@ -1,17 +1,26 @@
 """Whether an engine would begin to mask a folder: by what its files say."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from aggopt.command.check import Checked, with_roles
+import pyarrow as pa
+
+from aggopt.command.check import Checked, notes_on_columns, with_roles
 from aggopt.command.check_confidential import require_comparable
 from aggopt.command.collect_errors import Obstacle
 from aggopt.core.columns.values import REFUSE
 from aggopt.core.plural import plural
-from aggopt.data.readers.column_profile import ColumnProfile, describe_type
+from aggopt.data.readers.column_profile import NOTHING, ColumnProfile, describe_type
 from aggopt.engine.mask import override_engine
+from aggopt.engine.resource_check import (
+    estimate_needs,
+    largest_block,
+    require_fitting_memory,
+)
 from aggopt.engine.run import set_block_partition
+from aggopt.engine.steps.category_levels import Levels
+from aggopt.engine.steps.count_levels import levels_of_folder
 from aggopt.engine.steps.weights import add_merging_for_dominance
 from aggopt.engine.storage.input_parts import (
     InputFolder,
@@ -28,6 +37,7 @@ from aggopt.errors import AggoptError
 from aggopt.job import Job
 from aggopt.job.release_job import job_of_release, names_engine, stated_roles
 from aggopt.pipeline.partition.partition_table import load_job
+from aggopt.pipeline.validate.rare_categories import require_frequent
 
 NO_ENGINE = Obstacle(
     "A folder is masked by an engine, and none is named.",
@@ -66,38 +76,76 @@ def checked_parts(
     if job is not None:
         named = engine is not None or names_engine(file)
         wrong += [] if named and job.engine.name != "memory" else [NO_ENGINE]
-        wrong += _of_engine(job)
+        wrong += obstacles_of_engine(job)
     if parts is None:
         return Checked(None, (), tuple(wrong), ())
     missing = missing_counts_of_footers(parts)
-    seen = tuple(
-        ColumnProfile(
-            field.name,
-            describe_type(field.type),
-            parts.records,
-            missing[field.name] or 0,
-        )
-        for field in parts.schema
-    )
+    levels: dict[str, Levels] = {}
     if job is not None:
         wrong += _of_parts(job, parts)
         wrong += _of_missing(job, missing)
-    files = len({piece.path for piece in parts.pieces})
+        for name, found in levels_of_folder(parts, job):
+            if isinstance(found, Levels):
+                levels[name] = found
+            else:
+                wrong.append(Obstacle.of(found, name))
+        for name, of in levels.items():
+            wrong += _caught(
+                partial(require_frequent, job, name, of.domain, of.counts), name
+            )
+    seen = [
+        _profile(field, parts.records, missing[field.name], levels)
+        for field in parts.schema
+    ]
+    columns = with_roles(
+        seen, job.roles if job else stated_roles(file), parts.schema.names
+    )
+    notes, needs = [*_of_footers(parts, missing, tuple(levels))], None
+    if job is not None:
+        in_blocks = set_block_partition(job)
+        block = largest_block(parts.records, job.engine.block)
+        notes = [*notes_on_columns(columns, job, wrong, block), *notes]
+        if job.engine.name != "memory":
+            needs = estimate_needs(parts, in_blocks, levels)
+            wrong += _caught(partial(require_fitting_memory, parts, in_blocks, levels))
+    return Checked(
+        parts.records, columns, tuple(dict.fromkeys(wrong)), tuple(notes), needs
+    )
+
+
+def _profile(
+    field: pa.Field, records: int, missing: int | None, levels: Mapping[str, Levels]
+) -> ColumnProfile:
+    """Return what is known of a column: its type, and how many lack it.
+
+    Of a category it is known how often each value occurs, too.
+    """
+    found = levels.get(field.name)
+    counts = None if found is None else found.counts[found.counts > 0]
+    kind = NOTHING if missing == records else describe_type(field.type)
+    return ColumnProfile(field.name, kind, records, missing or 0, counts)
+
+
+def _of_footers(
+    parts: InputFolder, missing: Mapping[str, int | None], categories: Sequence[str]
+) -> Iterator[str]:
+    """Yield what was read of the files, and what they do not say."""
     uncounted = [repr(name) for name, count in missing.items() if count is None]
-    notes = tuple(
-        f"{', '.join(uncounted)}: some file does not say how many values are missing."
-        for _ in uncounted[:1]
+    if uncounted:
+        yield (
+            f"{', '.join(uncounted)}: some file does not say how many values are "
+            "missing."
+        )
+    files = plural(len({piece.path for piece in parts.pieces}), "file")
+    read = f"the values of {', '.join(map(repr, categories))} were counted, and else "
+    yield (
+        f"In {files}, {read if categories else 'of which '}no record was read: values "
+        "that cannot be masked, such as infinite ones, are refused in the first pass "
+        "of mask."
     )
-    notes += (
-        f"In {plural(files, 'file')}, of which no record was read: values that cannot "
-        "be masked, such as infinite ones, are refused in the first pass of mask.",
-    )
-    roles = job.roles if job else stated_roles(file)
-    columns = with_roles(seen, roles, parts.schema.names)
-    return Checked(parts.records, columns, tuple(wrong), notes)
 
 
-def _of_engine(job: Job) -> Iterator[Obstacle]:
+def obstacles_of_engine(job: Job) -> Iterator[Obstacle]:
     """Yield each setting that no engine carries out."""
     yield from map(Obstacle.of, find_unsupported(job))
     try:
@@ -115,10 +163,14 @@ def _of_parts(job: Job, parts: InputFolder) -> Iterator[Obstacle]:
         partial(require_records, parts.records, job.privacy.k),
     )
     for check in checks:
-        try:
-            check()
-        except AggoptError as error:
-            yield Obstacle.of(error)
+        yield from _caught(check)
+
+
+def _caught(check: Callable[[], None], column: str | None = None) -> Iterator[Obstacle]:
+    try:
+        check()
+    except AggoptError as error:
+        yield Obstacle.of(error, column)
 
 
 def _of_missing(job: Job, missing: Mapping[str, int | None]) -> Iterator[Obstacle]:

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from aggopt.command.console import line, table
+from aggopt.command.progress import lasting
+from aggopt.core.memory import format_size
 from aggopt.core.plural import plural
 
 if TYPE_CHECKING:
     from aggopt.command.check import Checked
+    from aggopt.engine.resource_check import RunNeeds
 
 
 def checked(found: "Checked") -> None:
@@ -29,10 +32,25 @@ def _lines(found: "Checked") -> Iterator[str]:
         if not after or after[0].fix != each.fix:  # said once for all that share it
             yield f"    To fix: {each.fix}"
     yield from (f"Note: {note}" for note in found.notes)
+    if found.needs is not None:
+        yield _said_of_needs(found.needs)
     if found.obstacles:
         yield f"aggopt mask would refuse: {plural(len(found.obstacles), 'obstacle')}."
     else:
         yield "Nothing stands in the way: aggopt mask would begin."
+
+
+def _said_of_needs(needs: "RunNeeds") -> str:
+    """Return how much memory, disk and processor time a run takes."""
+    each, count = format_size(needs.process), needs.processes
+    memory = f"{each} of memory for each process"
+    if count is not None:
+        processes = f"{plural(count, 'process', 'processes')} of {each}"
+        memory = f"{format_size(needs.memory)} of memory ({processes})"
+    return (
+        f"A run needs about {memory}, {format_size(needs.disk)} of disk for files in "
+        f"between, and {lasting(needs.seconds)} of processor time."
+    )
 
 
 def _rows(found: "Checked") -> Iterator[tuple[str, str, str]]:

@@ -1,29 +1,99 @@
-"""What a run needs of memory and disk, before any work: about, and at least."""
+"""What a run needs of memory, disk and processor time, about, before any work."""
 
 import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pyarrow as pa
 
+from aggopt.core import memory
 from aggopt.core.memory import format_size, require_memory
 from aggopt.core.plural import plural
-from aggopt.engine.steps.split_tree import UNEVEN, count_tree_levels
+from aggopt.engine.steps.categories import TOGETHER
+from aggopt.engine.steps.category_levels import Levels, count_coordinates
+from aggopt.engine.steps.describe import AT_ONCE, COORDINATES
+from aggopt.engine.steps.split_tree import PER_LEAF, UNEVEN, count_tree_levels
 from aggopt.engine.steps.write import choose_file_count
 from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.errors import EngineError
 from aggopt.job import Job
+from aggopt.job.engine_section import Engine
 
-# Measured: processes that masked 1e5 to 1e6 records of 4 and 10 numbers.
-PROCESS = 300 << 20  # bytes of a process, beside what its task needs
-GROUPED = 10  # times the numbers of a record: what `blocked` needs of it
+# Measured: processes that masked 2e4 to 1e6 records of 4 to 1000 coordinates.
+PROCESS = 360 << 20  # bytes of a process, beside what its task needs
+BEGUN = 150 << 20  # bytes of it that it has once it runs
+GROUPED = 10  # times the coordinates of a record: what `blocked` needs of it
 NEAR = 580  # bytes of a record beside: its neighbours, and what a search knows of it
 DESCRIBED = 6  # times the numbers of a record of the input
+ENCODED = 4  # times the coordinates of records, and of a sample, for a tree of blocks
 READ = 3  # times a record: read, sorted and handed on
 WRITTEN = 9  # times a record of the release: sorted, written, read and counted
 TEXT = 24  # bytes of an entry whose length is not known
 PROGRAM = 200  # bytes of a group in a program of P3M, and of the lists it is made of
 COPIES = 2  # of the records in files in between: scattered to blocks, and published
+CHOSEN = 90  # bytes of a group and level, where `frequencies` chooses for all groups
 NUMBERED = 8  # bytes beside each record in files in between
+
+# Processor seconds, measured with `python benchmarks/engine.py needs`.
+STARTED = 3.0  # of a process: imports, and kernels read from their cache
+RECORD = 1.2e-4  # of a record, all passes
+COORDINATE = 1.1e-6  # of each coordinate of a record
+SEARCHED = {"fast": 1.0, "default": 1.5, "best": 4.0}  # times, by the effort
+
+UNKNOWN: Mapping[str, Levels] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class RunNeeds:
+    """What a run needs, about.
+
+    Attributes
+    ----------
+    processes, process
+        How many run at once, None if a cluster decides, and the bytes that each needs.
+    disk
+        Bytes of files in between, at least.
+    seconds
+        Processor seconds of all processes.
+    """
+
+    processes: int | None
+    process: int
+    disk: int
+    seconds: float
+
+    @property
+    def memory(self) -> int:
+        """Bytes of all processes of this machine."""
+        return self.process * (self.processes or 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {
+            "processes": self.processes,
+            "process_bytes": self.process,
+            "disk_bytes": self.disk,
+            "processor_seconds": round(self.seconds, 1),
+        }
+
+
+def estimate_needs(
+    parts: InputFolder, job: Job, levels: Mapping[str, Levels] = UNKNOWN
+) -> RunNeeds:
+    """Return what a run needs; at least, if the `levels` of categories are unknown."""
+    engine, width = job.engine, count_coordinates(job, levels)
+    processes = engine.jobs if engine.name == "local" else engine.workers
+    effort = str(job.partition.settings.get("effort", "default"))
+    each = (RECORD + COORDINATE * width) * SEARCHED[effort]
+    return RunNeeds(
+        processes,
+        process=PROCESS + task_bytes(parts, job, levels),
+        disk=_disk_bytes(parts, job),
+        seconds=STARTED * (processes or 1) + parts.records * each,
+    )
 
 
 def require_resources(parts: InputFolder, job: Job, out: Path) -> None:
@@ -34,24 +104,80 @@ def require_resources(parts: InputFolder, job: Job, out: Path) -> None:
     Raises
     ------
     InfeasibleInputError
-        Tasks that are done at once need more memory than is left.
+        As `require_fitting_memory`.
     EngineError
         Files in between need more than is free.
     """
-    engine = job.engine
-    at_once = engine.jobs if engine.name == "local" else engine.workers
-    if at_once is not None:
-        block = largest_block(parts.records, engine.block)
-        piece = max(piece.records for piece in parts.pieces)
-        require_memory(
-            at_once * (PROCESS + task_bytes(parts, job)),
-            f"A run of {plural(at_once, 'process', 'processes')}, in blocks of {block} "
-            f"records and pieces of files of {piece},",
-            fix="choose a smaller block under [engine] or fewer processes, or write "
-            "files with smaller row groups.",
+    require_fitting_memory(parts, job)
+    if not job.engine.resume:  # what was left is there already
+        _require_disk(_disk_bytes(parts, job), Path(job.engine.work or out.parent))
+
+
+def require_fitting_memory(
+    parts: InputFolder,
+    job: Job,
+    levels: Mapping[str, Levels] = UNKNOWN,
+    *,
+    begun: bool = False,
+) -> None:
+    """Refuse a run whose processes need more memory than is left on this machine.
+
+    If it has `begun`, some of their memory is theirs already.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The message contains both numbers; the fix names a block that fits, if any does.
+    """
+    needs = estimate_needs(parts, job, levels)
+    if needs.processes is None:
+        return
+    there = BEGUN * needs.processes if begun else 0
+    piece = max(piece.records for piece in parts.pieces)
+    wide = f" of {count_coordinates(job, levels)} coordinates" if levels else ""
+    require_memory(
+        needs.memory - there,
+        f"A run of {plural(needs.processes, 'process', 'processes')}, in blocks of "
+        f"{largest_block(parts.records, job.engine.block)} records{wide} and "
+        f"pieces of files of {piece},",
+        fix=_remedy(parts, job, levels, memory.available_memory() + there),
+    )
+
+
+def _remedy(
+    parts: InputFolder, job: Job, levels: Mapping[str, Levels], left: int
+) -> str:
+    """Return settings of [engine] by which a run fits, or what else to change."""
+    for engine in _smaller(job):
+        changed = job.model_copy(update={"engine": engine})
+        if estimate_needs(parts, changed, levels).memory <= left:
+            keys = [
+                f"{key} = {value}"
+                for key in ("block", "jobs", "workers")
+                if (value := getattr(engine, key)) != getattr(job.engine, key)
+            ]
+            return f"set {' and '.join(keys)} under [engine], which fits."
+    if _chooses_globally(job):
+        return 'set method = "plurality" under [aggregation.categories].'
+    if levels:
+        width = {name: each.points.shape[1] for name, each in levels.items()}
+        widest = max(width, key=width.__getitem__)
+        return (
+            f"publish less detail of {widest!r}, which has {width[widest]} coordinates "
+            "of each record; or use a machine with more."
         )
-    if not engine.resume:  # what was left is there already
-        _require_disk(parts, job, Path(engine.work or out.parent))
+    return "write files with smaller row groups; or use a machine with more."
+
+
+def _smaller(job: Job) -> Iterator[Engine]:
+    """Yield engines that need less memory: smaller blocks, then fewer processes."""
+    engine = job.engine
+    key = "jobs" if engine.name == "local" else "workers"
+    for processes in dict.fromkeys((getattr(engine, key), 1)):
+        block = engine.block
+        while block >= 2 * job.privacy.k:
+            yield engine.model_copy(update={"block": block, key: processes})
+            block //= 2
 
 
 def largest_block(n: int, block: int) -> int:
@@ -59,25 +185,45 @@ def largest_block(n: int, block: int) -> int:
     return min(n, round(UNEVEN * n / (1 << count_tree_levels(n, block))))
 
 
-def task_bytes(parts: InputFolder, job: Job) -> int:
+def task_bytes(
+    parts: InputFolder, job: Job, levels: Mapping[str, Levels] = UNKNOWN
+) -> int:
     """Return what the largest task needs, about, beside its process."""
-    numbers = 8 * len(job.roles.quasi_identifier)
+    n, numbers = parts.records, 8 * len(job.roles.quasi_identifier)
+    wide = 8 * count_coordinates(job, levels)
     of_one = READ * _row_bytes(parts, job, TEXT)
-    block = largest_block(parts.records, job.engine.block)
+    block = largest_block(n, job.engine.block)
     piece = max(piece.records for piece in parts.pieces)
-    file = -(-parts.records // choose_file_count(parts.records))
+    file = -(-n // choose_file_count(n))
+    leaves = 1 << count_tree_levels(n, job.engine.block)
+    sample = min(n, PER_LEAF * leaves)
+    encoded = min(piece, AT_ONCE, COORDINATES * 8 // max(wide, 1) + 1)
     needs = [
-        block * (of_one + GROUPED * numbers + NEAR),
-        piece * (of_one + DESCRIBED * numbers),
+        block * (of_one + GROUPED * wide + NEAR),
+        piece * (of_one + DESCRIBED * numbers) + ENCODED * encoded * wide,
+        sample * (numbers + ENCODED * wide),
         file * WRITTEN * (_row_bytes(parts, job, TEXT) + NUMBERED),
     ]
+    groups = n // job.privacy.k
     if job.aggregation.method == "p3m":
-        needs.append(parts.records // job.privacy.k * PROGRAM)
+        needs.append(groups * PROGRAM)
+    if _chooses_globally(job):
+        most = max((len(each.domain.nodes) for each in levels.values()), default=0)
+        needs.append(groups * most * CHOSEN)
     return round(max(needs))
 
 
-def _require_disk(parts: InputFolder, job: Job, work: Path) -> None:
-    needed = round(COPIES * parts.records * (_row_bytes(parts, job, 0) + NUMBERED))
+def _chooses_globally(job: Job) -> bool:
+    """Whether one program chooses a category for the groups of all blocks."""
+    how = job.aggregation.categories
+    return how is not None and how.method == TOGETHER
+
+
+def _disk_bytes(parts: InputFolder, job: Job) -> int:
+    return round(COPIES * parts.records * (_row_bytes(parts, job, 0) + NUMBERED))
+
+
+def _require_disk(needed: int, work: Path) -> None:
     try:
         free = shutil.disk_usage(work).free
     except OSError:  # a folder that is not there: told when one is made in it

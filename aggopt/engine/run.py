@@ -17,7 +17,7 @@ from aggopt.engine.reduce.certificates import FolderCertificates
 from aggopt.engine.reduce.folder_manifest import make_folder_release
 from aggopt.engine.reduce.group_sums import GroupSums, PublishedSums
 from aggopt.engine.reduce.partial_audit import merge_audits
-from aggopt.engine.resource_check import require_resources
+from aggopt.engine.resource_check import require_fitting_memory, require_resources
 from aggopt.engine.run_state import BlockState, LeafState, RunState
 from aggopt.engine.steps.block import part_shuffle
 from aggopt.engine.steps.coordinates import block_coordinates
@@ -37,7 +37,7 @@ from aggopt.engine.steps.global_programs import (
 from aggopt.engine.steps.merge_small_strata import add_merged_strata
 from aggopt.engine.steps.missing_plan import plan_buckets, plan_published_moments
 from aggopt.engine.steps.originals import add_originals
-from aggopt.engine.steps.split_tree import SplitTree, count_tree_levels
+from aggopt.engine.steps.split_tree import PER_LEAF, SplitTree, count_tree_levels
 from aggopt.engine.steps.strata import merge_strata_counts
 from aggopt.engine.steps.value_bounds import require_numbers, require_values
 from aggopt.engine.steps.weights import add_merging_for_dominance, mean_weight
@@ -70,8 +70,6 @@ from aggopt.engine.supported_settings import (
 )
 from aggopt.job import Job, Recommended
 from aggopt.release.audit.audit import Audit
-
-PER_LEAF = 400  # records of the sample for each leaf: sizes then differ by a sixth
 
 Progress = Callable[[str, float], None]
 
@@ -108,6 +106,7 @@ def release_folder(
         config = _config(parts, job, staged, reasons)
         run = _Run(carrier, on_progress, staged.journal)
         config = _with_levels(run, _with_strata(run, config), parts.schema)
+        require_fitting_memory(parts, job, config.levels, begun=True)
         blocks, groups = _partitioned(run, config, parts.schema)
         blocks, ends = solve_number_programs(run.each, blocks, groups, parts.schema)
         chosen = solve_category_programs(run.each, blocks)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aggopt.core.regular_files import require_no_partition
 from aggopt.data.readers.csv_text import read_csv_shape, read_text_blocks
 from aggopt.data.readers.formats import EXCEL, STATISTICAL, file_ending, is_csv
 from aggopt.data.readers.parquet import check_parquet
@@ -39,9 +40,9 @@ class Sample:
         """Return a sample of the table in a file; raises as `read_as_text`."""
         if is_csv(path):
             shape = read_csv_shape(path, how)
+            require_no_partition(path, shape.names)
             if shape.records > MOST:
-                blocks = read_text_blocks(path, shape, how)
-                return cls(_sampled(blocks, shape.records), shape.records)
+                return cls.of_blocks(read_text_blocks(path, shape, how), shape.records)
         elif file_ending(path) not in (*STATISTICAL, EXCEL):
             file = _parquet(path)
             n = 0 if file is None else file.metadata.num_rows
@@ -49,10 +50,16 @@ class Sample:
                 check_parquet(path, file)
                 batches = file.iter_batches(use_threads=False)
                 with suppress(OSError, pa.ArrowException):  # a damaged page: see below
-                    return cls(_sampled(map(_table, batches), n), n)
+                    return cls.of_blocks(map(_table, batches), n)
         whole = read_as_text(path, how)
-        n = len(whole)
-        return cls(_sampled([whole], n) if n > MOST else whole, n)
+        return cls.of_blocks([whole], len(whole))
+
+    @classmethod
+    def of_blocks(cls, blocks: Iterable[pa.Table], n: int) -> "Sample":
+        """Return a sample of consecutive blocks with n records in all."""
+        if n > MOST:
+            return cls(_sampled(blocks, n), n)
+        return cls(pa.concat_tables(list(blocks)), n)
 
     @property
     def note(self) -> str:

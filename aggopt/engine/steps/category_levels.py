@@ -1,5 +1,6 @@
 """Categories of a table that is read in pieces: which levels there are, how often."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,7 @@ from aggopt.encoding.levels import categories_of, require_few
 from aggopt.encoding.tree_notes import odd_branches
 from aggopt.encoding.typed_column import DEFAULT, TypedColumn
 from aggopt.errors import TableError
+from aggopt.job import Job
 
 MOST = 1000  # levels of an attribute: each is a coordinate of all records of a block
 
@@ -108,6 +110,15 @@ class Levels:
             pa.chunked_array([self.entries]), series_only=True
         )
         return found.alias(name)
+
+
+def count_coordinates(job: Job, levels: Mapping[str, Levels]) -> int:
+    """Return how many coordinates a record has; a number, and what is unknown, has one.
+
+    `levels` are those of the categories, by name.
+    """
+    names = job.roles.quasi_identifier
+    return sum(levels[n].points.shape[1] if n in levels else 1 for n in names)
 
 
 def count_values(

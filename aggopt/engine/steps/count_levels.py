@@ -18,8 +18,14 @@ from aggopt.encoding.attribute_type import NUMERIC
 from aggopt.engine.run_state import RunState
 from aggopt.engine.steps.category_levels import Levels, count_values
 from aggopt.engine.steps.strata import read_published_rows
-from aggopt.engine.storage.scratch_files import read_buckets, sum_arrays, write_sorted
-from aggopt.errors import naming
+from aggopt.engine.storage.input_parts import InputFolder
+from aggopt.engine.storage.scratch_files import (
+    decode_dictionaries,
+    read_buckets,
+    sum_arrays,
+    write_sorted,
+)
+from aggopt.errors import AggoptError, naming
 from aggopt.job import Job
 from aggopt.pipeline.validate.categories import (
     require_possible,
@@ -30,6 +36,8 @@ from aggopt.pipeline.validate.rare_categories import (
     require_categories,
     require_frequent,
 )
+
+LevelsOrError = tuple[str, Levels | AggoptError]
 
 
 def find_categories(schema: pa.Schema, job: Job) -> tuple[str, ...]:
@@ -124,6 +132,26 @@ def add_levels(config: RunState, schema: pa.Schema) -> RunState:
     for name, each in levels.items():
         require_frequent(job, name, each.domain, each.counts)
     return replace(made, job=job)
+
+
+def levels_of_folder(parts: InputFolder, job: Job) -> Iterator[LevelsOrError]:
+    """Yield each category with its levels in a folder, or why it is refused.
+
+    All records are read, of categories alone, a piece at a time.
+    """
+    types, kept = _types(parts.schema, job), attributes_with_missing(job)
+    for name in find_categories(parts.schema, job):
+        how, holes = types.get(name, AttributeType()), name in kept
+        try:
+            with naming(f"Column {name!r}"):
+                counts = [
+                    count_values(piece.read([name]).column(name), how, holes=holes)
+                    for piece in parts.pieces
+                ]
+                found = pa.concat_tables(map(decode_dictionaries, counts))
+                yield name, Levels.of(found, how)
+        except AggoptError as error:
+            yield name, error
 
 
 def level_weights(X: Floats, each: Floats | None, config: RunState) -> dict[str, F64]:

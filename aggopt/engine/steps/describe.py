@@ -14,6 +14,7 @@ from aggopt.data.context.confidential import read_confidential_attributes
 from aggopt.data.table import Table
 from aggopt.engine.reduce.moments import PartMoments, finite_range, require_width
 from aggopt.engine.run_state import LeafState, RunState
+from aggopt.engine.steps.category_levels import count_coordinates
 from aggopt.engine.steps.coordinates import block_coordinates
 from aggopt.engine.steps.count_levels import level_weights, make_empty_table
 from aggopt.engine.steps.dates import parse_dates
@@ -26,7 +27,8 @@ from aggopt.engine.storage.scratch_files import append_column, load_arrays, save
 from aggopt.engine.storage.shuffle import Shuffle
 from aggopt.errors import naming
 
-AT_ONCE = 2**16  # records that are encoded at once: one may have 1000 coordinates
+AT_ONCE = 2**16  # records that are encoded at once, where they are narrow
+COORDINATES = 2**22  # of records that are encoded at once, at most: 32 MiB
 
 
 def describe_part(number: int, config: RunState) -> int:
@@ -110,7 +112,8 @@ def scatter_part(number: int, config: LeafState) -> list[int]:
 def _leaf(rows: pa.Table, numbers: I64, number: int, config: LeafState) -> I64:
     """Return the leaf of each record of a piece, (n,)."""
     X = check_table(rows, config).matrix()
-    parts = (slice(i, i + AT_ONCE) for i in range(0, len(X), AT_ONCE))
+    rows_at_once = count_rows_at_once(config)
+    parts = (slice(i, i + rows_at_once) for i in range(0, len(X), rows_at_once))
     found = [
         config.tree.leaf(
             block_coordinates(X[part], config, config.scale), numbers[part]
@@ -126,6 +129,12 @@ def _leaf(rows: pa.Table, numbers: I64, number: int, config: LeafState) -> I64:
             config.at("there", number), **count_present(X, leaf, count_buckets(config))
         )
     return leaf
+
+
+def count_rows_at_once(config: RunState) -> int:
+    """Return how many records are encoded at once: fewer if they are wide."""
+    width = count_coordinates(config.job, config.levels)
+    return min(AT_ONCE, COORDINATES // max(width, 1) + 1)
 
 
 def leaf_shuffle(config: LeafState) -> Shuffle:

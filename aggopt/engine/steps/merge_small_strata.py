@@ -15,7 +15,7 @@ from aggopt.data.parsing.categories import find_nodes, publish_nodes
 from aggopt.engine.run_state import LeafState, RunState
 from aggopt.engine.steps.coordinates import block_coordinates
 from aggopt.engine.steps.dates import parse_dates
-from aggopt.engine.steps.describe import AT_ONCE, check_table, read_summary
+from aggopt.engine.steps.describe import check_table, count_rows_at_once, read_summary
 from aggopt.engine.steps.strata import TableStrata
 from aggopt.engine.storage.scratch_files import (
     load_state,
@@ -75,8 +75,9 @@ def sum_stratum_centres(number: int, config: LeafState) -> int:
     count, of = len(strata.sizes), strata.of(rows)
     X = check_table(rows, config).matrix()
     sums = np.zeros((count, _width(config)))
-    for start in range(0, len(X), AT_ONCE):
-        part = slice(start, start + AT_ONCE)
+    rows_at_once = count_rows_at_once(config)
+    for start in range(0, len(X), rows_at_once):
+        part = slice(start, start + rows_at_once)
         Z = block_coordinates(X[part], config, config.scale)
         for j, z in enumerate(Z.T):
             sums[:, j] += np.bincount(of[part], z, count)

@@ -17,6 +17,7 @@ from aggopt.core.types import I64, U64
 from aggopt.core.validation import Floats
 
 DIGITS = 9  # of an axis: its last ones are of no use
+PER_LEAF = 400  # records of the sample for each leaf: sizes then differ by a sixth
 UNEVEN = 1.4  # times the average: the most that a leaf has of the sample
 NEAR = 0.025  # of a node's sample: how many on either side tell how dense a place is
 
