@@ -8,6 +8,7 @@ import re
 import stat
 from collections.abc import Collection
 from pathlib import Path
+from urllib.parse import unquote
 
 from aggopt.errors import AggoptError, PlaceError, TableError
 
@@ -52,22 +53,43 @@ def require_no_partition(path: Path, columns: Collection[str]) -> None:
     TableError
         A folder is called like `region=01`, and `region` is no column.
     """
-    for folder in path.absolute().parents:
-        column, sign, _ = folder.name.partition("=")
-        if not (column and sign):
-            return
+    for column in partition_values(path):
         if column not in columns:
-            raise partitioned(path.name, column)
+            raise partitioned(path.name, column, csv=path.suffix.lower() == ".csv")
 
 
-def partitioned(name: str, column: str) -> TableError:
+def partition_values(path: Path) -> dict[str, str]:
+    """Return the columns in the names of the folders of a file, outermost first.
+
+    >>> partition_values(Path("/data/region=01/year=2020/part.csv"))
+    {'region': '01', 'year': '2020'}
+    """
+    found: list[tuple[str, str]] = []
+    for folder in path.absolute().parents:
+        column, sign, value = folder.name.partition("=")
+        if not (column and sign):
+            break
+        found.append((unquote(column), unquote(value)))
+    return dict(reversed(found))
+
+
+def partitioned(name: str, column: str, *, csv: bool = False) -> TableError:
     """Return the error of a file or folder with a Hive partition of this column.
 
     The values in the names of folders are those of records: none is shown.
     """
-    return TableError(
+    problem = (
         f"{name}: {column!r} is in the names of folders ({column}=...), as of Hive "
-        "partitions, and in no file: it would be lost.",
+        "partitions, and in no file: it would be lost."
+    )
+    if csv:
+        return TableError(
+            problem,
+            fix="run aggopt convert FOLDER NEW, which writes this column into Parquet "
+            "files; FOLDER is the one that has these folders.",
+        )
+    return TableError(
+        problem,
         fix="write it into the files, as text: import pyarrow as pa, pyarrow.dataset "
         f"as d; p = d.partitioning(pa.schema([({column!r}, pa.string())]), "
         'flavor="hive"); d.write_dataset(d.dataset(FOLDER, partitioning=p), NEW, '

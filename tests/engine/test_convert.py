@@ -11,6 +11,7 @@ from contract_rows import rows_of
 from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 import aggopt
 from aggopt.core import stale_files as leftovers
@@ -19,6 +20,7 @@ from aggopt.data.readers import csv_text
 from aggopt.data.readers.read import read_file
 from aggopt.engine.conversion import convert as module
 from aggopt.engine.conversion.column_text import ColumnText
+from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.errors import AggoptError, JobError, TableError
 from aggopt.job import Input, Job
 
@@ -543,3 +545,64 @@ def test_contract(name, tmp_path):
         assert outcome == "written"
         assert says in str(aggopt.convert(data, tmp_path / "out", **how))
         assert (tmp_path / "out").is_dir()
+
+
+UNKNOWN = "__HIVE_DEFAULT_PARTITION__"  # of records without a value
+
+
+def partitioned(folder, **entries):
+    """Write a CSV file for each region, which its folder has in its name."""
+    for region, ages in entries.items():
+        (folder / "in" / f"region={region}").mkdir(parents=True)
+        put(folder / "in" / f"region={region}", *ages)
+    return folder / "in"
+
+
+def test_columns_in_the_names_of_folders_become_columns_of_the_files(tmp_path):
+    folder = partitioned(
+        tmp_path, **{"01": ["30"], "a%20b": ["40", "50"], UNKNOWN: ["60"]}
+    )
+    made = aggopt.convert(folder, tmp_path / "out")
+    found = parts(tmp_path / "out").to_pydict()
+    assert made.records == 4
+    assert found["age"] == [30, 60, 40, 50]
+    assert found["region"] == ["01", None, "a b", "a b"]
+
+
+def test_a_folder_of_partitions_is_converted_by_the_roles_of_its_job(tmp_path):
+    folder = partitioned(tmp_path, **{"01": ["30"], "02": ["40", "50"]})
+    roles = {"identifier": ["id"], "quasi-identifier": ["age"], "stratum": ["region"]}
+    aggopt.convert(folder, tmp_path / "out", job=Job(roles=roles, privacy={"k": 3}))
+    assert parts(tmp_path / "out")["region"].to_pylist() == ["01", "02", "02"]
+
+
+def test_folders_with_other_columns_in_their_names_are_refused(tmp_path):
+    folder = partitioned(tmp_path, **{"01": ["30"]})
+    (folder / "year=2020").mkdir()
+    put(folder / "year=2020", "40", name="other.csv")
+    with refused(
+        "The folders of other.csv and of in.csv have other columns in their names "
+        "(NAME=...).",
+        "put all files of the table into folders of the same columns.",
+        TableError,
+    ):
+        aggopt.convert(folder, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+HIVE = (
+    "'region' is in the names of folders (region=...), as of Hive partitions, and in "
+    "no file: it would be lost."
+)
+
+
+def test_csv_files_of_partitions_are_refused_with_the_way_to_convert_them(tmp_path):
+    folder = partitioned(tmp_path, **{"01": ["30", "40", "50"]})
+    fix = (
+        "run aggopt convert FOLDER NEW, which writes this column into Parquet files; "
+        "FOLDER is the one that has these folders."
+    )
+    with refused(f"{folder}: {HIVE}", fix, TableError):
+        InputFolder.of(folder)
+    with refused(f"in.csv: {HIVE}", fix, TableError):
+        aggopt.mask(folder / "region=01" / "in.csv", job())

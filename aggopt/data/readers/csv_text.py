@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from aggopt.core.column_names import check_header
+from aggopt.core.regular_files import require_no_partition
 from aggopt.data.readers.csv_check import CsvShape, check_csv
 from aggopt.data.readers.text_encoding import UTF_8, WIDEST
 from aggopt.errors import TableError
@@ -25,6 +26,7 @@ def read_text_table(path: Path, how: Input) -> pa.Table:
         As `shape_of`; or a lenient reader counts other records.
     """
     shape = read_csv_shape(path, how)
+    require_no_partition(path, shape.names)
     if not shape.records:  # the reader below needs a line end behind the header
         return pa.table({name: pa.array([], pa.string()) for name in shape.names})
     # one block: entries may be as long as they like

@@ -1,19 +1,26 @@
 """CSV files that are one table in parts: read in blocks, one after the other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
+from aggopt.core.column_names import check_header
 from aggopt.core.plural import plural
-from aggopt.core.regular_files import require_regular, unreadable_error
+from aggopt.core.regular_files import (
+    partition_values,
+    require_regular,
+    unreadable_error,
+)
 from aggopt.data.readers.csv_check import CsvShape
 from aggopt.data.readers.csv_text import read_csv_shape, read_text_blocks
 from aggopt.engine.conversion.column_text import ColumnText
 from aggopt.errors import TableError
 from aggopt.job import Input
 from aggopt.pipeline.partition.partition_table import Progress
+
+MISSING = "__HIVE_DEFAULT_PARTITION__"  # the name of what is missing
 
 
 @dataclass(frozen=True)
@@ -25,11 +32,15 @@ class CsvParts:
     paths, shapes
         The files in the order of their names, and the shape a strict reader found
         in each.
+    partitions
+        Of each file the columns in the names of its folders, as region=01, that the
+        file does not have.
     """
 
     paths: tuple[Path, ...]
     shapes: tuple[CsvShape, ...]
     how: Input
+    partitions: tuple[Mapping[str, str], ...] = ()
 
     @classmethod
     def of(cls, paths: Sequence[Path], how: Input, on_progress: Progress) -> "CsvParts":
@@ -45,7 +56,9 @@ class CsvParts:
             on_progress("check", number / len(paths))
             shapes.append(_read_shape(path, how))
             _require_same(paths[0], shapes[0], path, shapes[-1])
-        parts = cls(tuple(paths), tuple(shapes), how)
+        parts = cls(
+            tuple(paths), tuple(shapes), how, _partitions(paths, shapes[0].names)
+        )
         if not parts.records:
             raise TableError(
                 "The table has no records.", fix="bring a table with records."
@@ -55,7 +68,7 @@ class CsvParts:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
-        return self.shapes[0].names
+        return (*self.shapes[0].names, *self.partitions[0])
 
     @property
     def records(self) -> int:
@@ -65,9 +78,10 @@ class CsvParts:
     def blocks(self, on_progress: Progress, step: str = "write") -> Iterator[pa.Table]:
         """Yield the records as text, in blocks; raises as `in_blocks`."""
         done = 0
-        for path, shape in zip(self.paths, self.shapes, strict=True):
+        files = zip(self.paths, self.shapes, self.partitions, strict=True)
+        for path, shape, partition in files:
             for block in read_text_blocks(path, shape, self.how):
-                yield block
+                yield _append_partition(block, partition)
                 done += block.num_rows
                 on_progress(step, done / self.records)
 
@@ -81,6 +95,43 @@ class CsvParts:
                 for name in self.names:
                     spelled[name] += ColumnText.of(block[name], how)
         return found
+
+
+def _partitions(
+    paths: Sequence[Path], names: Sequence[str]
+) -> tuple[Mapping[str, str], ...]:
+    """Return the columns in the names of the folders of each file, all alike.
+
+    Raises
+    ------
+    TableError
+        Some files lie in folders with other columns in their names.
+    """
+    found = [
+        {
+            name: value
+            for name, value in partition_values(path).items()
+            if name not in names
+        }
+        for path in paths
+    ]
+    for path, own in zip(paths, found, strict=True):
+        if list(own) != list(found[0]):
+            raise TableError(
+                f"The folders of {path.name} and of {paths[0].name} have other columns "
+                "in their names (NAME=...).",
+                fix="put all files of the table into folders of the same columns.",
+            )
+    check_header([*names, *found[0]], paths[0].name)
+    return tuple(found)
+
+
+def _append_partition(block: pa.Table, partition: Mapping[str, str]) -> pa.Table:
+    """Return records with the columns of their folders, empty for what is missing."""
+    for name, value in partition.items():
+        entries = ["" if value == MISSING else value] * len(block)
+        block = block.append_column(name, pa.array(entries, pa.string()))
+    return block
 
 
 def _read_shape(path: Path, how: Input) -> CsvShape:

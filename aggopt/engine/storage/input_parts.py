@@ -103,6 +103,11 @@ class InputFolder:
         """Those that the files are in."""
         return sorted({piece.path.parent for piece in self.pieces})
 
+    def blocks(self) -> Iterator[pa.Table]:
+        """Yield all records, a piece at a time."""
+        for piece in self.pieces:
+            yield piece.read(self.schema.names)
+
     @classmethod
     def of(cls, pattern: str | Path) -> "InputFolder":
         """Return the Parquet files that a pattern or the name of a folder stands for.
@@ -203,14 +208,17 @@ def list_files(pattern: str | Path, ending: str = ENDING) -> list[Path]:
     Raises
     ------
     TableError
-        There are none, or one has another ending; or the folder has Hive partitions, or
-        is an address.
+        There are none, or one has another ending; or a folder of Parquet files has Hive
+        partitions, or is an address.
     """
     folder = Path(pattern)
     require_local(folder)
-    if folder.is_dir():
-        _require_no_partitions(folder)
-    named = str(folder / f"*{ending}") if folder.is_dir() else str(pattern)
+    column = _partition_column(folder) if folder.is_dir() else None
+    if column is not None and ending == ENDING:
+        csv = next(folder.rglob("*.csv"), None) is not None
+        raise partitioned(str(folder), column, csv=csv)
+    inside = f"*{ending}" if column is None else f"**/*{ending}"
+    named = str(folder / inside) if folder.is_dir() else str(pattern)
     one = [folder] if folder.is_file() else []  # whose name may look like a pattern
     found = one or sorted(Path(name) for name in glob(named, recursive=True))
     more = "; `aggopt convert` makes them of CSV files" * (ending == ENDING)
@@ -229,12 +237,13 @@ def list_files(pattern: str | Path, ending: str = ENDING) -> list[Path]:
     return found
 
 
-def _require_no_partitions(folder: Path) -> None:
-    """Refuse a folder of folders that have a column in their names, as region=01."""
+def _partition_column(folder: Path) -> str | None:
+    """Return the column that folders in a folder have in their names, as region=01."""
     for name in sorted(each.name for each in folder.iterdir() if each.is_dir()):
         column, sign, _ = name.partition("=")
         if column and sign:
-            raise partitioned(str(folder), column)
+            return column
+    return None
 
 
 def _open_file(path: Path) -> Any:
