@@ -38,7 +38,6 @@ _OF_ONE = (
     "its private folder."
 )
 _FIXES = {
-    "init": "look at one of them: its job is that of all.",
     "repeat": "make a folder again in Python, with the secret under output in its "
     'manifest: aggopt.mask(folder, job, out="again", secret=...).',
 }

@@ -17,8 +17,8 @@ from aggopt.command.arguments import (
     Encoding,
     JobIfTable,
     Overwrite,
-    TableFile,
     TableOrCode,
+    TableOrFolder,
     Trust,
     require_none,
     required,
@@ -76,7 +76,7 @@ app.command()(convert)
 
 @app.command()
 def init(
-    table: TableFile,
+    table: TableOrFolder,
     out: Annotated[Path, typer.Option(help="Where to write the job.")] = Path(
         "job.toml"
     ),
@@ -120,7 +120,8 @@ def check(
 
     A line for each column, every obstacle with what to do about it, and notes.  Writes
     nothing.  Exit code 0 if it would begin, 2 if not.  Of a folder or a pattern of
-    Parquet files, which --engine or an engine in the job masks, no record is read.
+    Parquet files, which --engine or an engine in the job masks, only categories are
+    read; the last lines say what a run needs of memory, disk and processor time.
 
     Or `aggopt check FILE.py[:NAME]`: whether models, partitioners, measures, ... of
     your own obey the laws of their kinds.  Naming the file runs it.  Exit code 0 if no

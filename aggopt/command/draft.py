@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from aggopt.command.check_parts import obstacles_of_engine
 from aggopt.command.collect_errors import Obstacle, dropped, obstacles
 from aggopt.command.missing_policies import FILLED, REFUSED, Policy, proposed_policy
 from aggopt.command.proposal import (
@@ -28,8 +29,10 @@ from aggopt.data.readers.csv_dialect import sample_as_found
 from aggopt.data.readers.formats import is_csv
 from aggopt.data.readers.sample import Sample
 from aggopt.data.readers.text_encoding import UTF_8
+from aggopt.engine.storage.input_parts import InputFolder, is_folder_or_pattern
 from aggopt.errors import TableError
-from aggopt.job import Job
+from aggopt.job import Input, Job
+from aggopt.job.engine_section import Engine
 
 MOST = 2_000  # columns: so many are looked at in seconds
 NOTHING_TO_MASK = Obstacle(
@@ -95,8 +98,13 @@ def draft(
         As `aggopt.data.readers.csv_dialect.sample_as_found`; or the first line may be
         a record, or there are more columns than are looked at.
     """
-    sample, how = sample_as_found(path, separator, decimal, encoding)
-    table = sample.table
+    folder = is_folder_or_pattern(path)
+    if folder:
+        parts = InputFolder.of(path)
+        sample, how = Sample.of_blocks(parts.blocks(), parts.records), Input()
+    else:
+        sample, how = sample_as_found(path, separator, decimal, encoding)
+    table = sample.table.unify_dictionaries() if folder else sample.table
     _require_few(path, table)
     _require_header(path, table)
     seen = profile_columns(table, how if is_csv(path) else None)
@@ -117,6 +125,7 @@ def draft(
             roles=role_lines(proposed, undecided),
             types=type_lines(proposed, undecided),
             missing=commented(f'policy = "{policy.name}"', policy.reason),
+            folder=folder,
         )
 
     masked = [each.look for each in proposed if each.role == "quasi-identifier"]
@@ -128,10 +137,13 @@ def draft(
     parsed = tomllib.loads(text(questions, asked))
     parsed["roles"]["drop"] += [str(each.column) for each in questions]
     whole = Job(**parsed)
-    found = (*questions, *obstacles(path, table, whole))
+    table_job = whole.model_copy(update={"engine": Engine()})
+    found = (*questions, *obstacles(path, table, table_job))
+    if folder:
+        found = (*found, *obstacles_of_engine(whole))
     open_ = {each.column for each in found}
     holed = [look for look in masked if look.missing and look.name not in open_]
-    policy = proposed_policy(path, table, dropped(whole, open_), holed)
+    policy = proposed_policy(path, table, dropped(table_job, open_), holed)
     return Draft(text(found, policy), found, proposed, sample.note)
 
 

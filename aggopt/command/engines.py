@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aggopt.command import console, show
-from aggopt.command.console import line
 from aggopt.command.interrupt import NO_RELEASE, RELEASED, interrupts
 from aggopt.errors import JobError
 
@@ -72,7 +71,7 @@ def mask_folder(
         if as_json:
             console.as_json(_paths(release) | release.manifest)
         else:
-            _shown(release)
+            show.folder_release(release)
 
 
 @contextmanager
@@ -102,17 +101,3 @@ def _without_resume(words: list[str]) -> list[str]:
 def _paths(release: "FolderRelease") -> dict[str, object]:
     at = {"folder": str(release.path), "private": str(release.private)}
     return {"files": at}
-
-
-def _shown(release: "FolderRelease") -> None:
-    from aggopt.engine.reduce.measure_names import LOSS
-    from aggopt.solvers.certificate import HEADER, rows
-
-    show.audit(release.audit)
-    console.table(HEADER, rows(release.certificates))
-    for name, value in release.measures.items():
-        percent = value if name == LOSS else 100 * value
-        line(f"{name}: {percent:.4g} %")
-    for note in release.notes:
-        line(f"note: {note}")
-    line(f"For the public: {release.path}. For you alone: {release.private}.")

@@ -2,17 +2,25 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from aggopt.command import console
 from aggopt.command.console import command, line
-from aggopt.command.show_release import amber, certificates, said
+from aggopt.command.show_release import (
+    amber,
+    certificates,
+    said,
+    said_of_folder,
+)
 from aggopt.core.plural import plural
 from aggopt.data.readers.formats import release_ending
+from aggopt.engine.storage.input_parts import is_folder_or_pattern
 
 if TYPE_CHECKING:
     from aggopt.command.demo import Shown
     from aggopt.command.draft import Draft
+    from aggopt.engine.folder_release import FolderRelease
     from aggopt.measure import Assessment
     from aggopt.pipeline.review.review_release import Review
     from aggopt.release.audit.audit import Audit
@@ -50,7 +58,16 @@ def finished(written: "Release", files: "ReleaseFiles", *, as_json: bool) -> Non
 
 def release(release: "Release", files: "ReleaseFiles") -> None:
     """Print what was released, how risky it is and what is proven."""
-    for text in said(release, files, console.width()):
+    _styled(said(release, files, console.width()))
+
+
+def folder_release(release: "FolderRelease") -> None:
+    """Print what was released into a folder, how risky it is and what is proven."""
+    _styled(said_of_folder(release, console.width()))
+
+
+def _styled(lines: Iterable[str]) -> None:
+    for text in lines:
         line(
             text, style=next((s for w, s in STYLES.items() if text.startswith(w)), None)
         )
@@ -135,8 +152,10 @@ def written(table: Path, job: Path, made: "Draft", *, as_json: bool) -> None:
         line(f"Wrote {job}. Decide on {plural(points, 'point')} said there, then run")
     else:
         line(f"Wrote {job}. Look at the roles that are proposed in it, then run")
-    command(f"aggopt check {table} {job}")
-    command(f"aggopt mask {table} {job} --out masked{release_ending(table)}")
+    ending = "" if is_folder_or_pattern(table) else release_ending(table)
+    named = quote(str(table))
+    command(f"aggopt check {named} {job}")
+    command(f"aggopt mask {named} {job} --out masked{ending}")
 
 
 def _proposed(made: "Draft") -> Iterator[tuple[str, str, str]]:

@@ -5,7 +5,8 @@ known of a release is in its manifest, which `--json` prints, too; and `aggopt a
 measures it again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aggopt.core.html import text_table
@@ -13,6 +14,7 @@ from aggopt.core.plural import plural
 from aggopt.release.audit.seal import AMBER
 
 if TYPE_CHECKING:
+    from aggopt.engine.folder_release import FolderRelease
     from aggopt.measure import Assessment
     from aggopt.release.audit.audit import Audit
     from aggopt.release.files.output_paths import ReleaseFiles
@@ -40,6 +42,28 @@ def said(
         "; ".join([f"Masked table   {files.table}", *_reports(files)]),
         f"For you alone  {files.manifest} (how it was made, with all figures), "
         f"{files.private} (links records to groups)",
+    ]
+
+
+def said_of_folder(release: "FolderRelease", width: int | None = None) -> list[str]:
+    """Return the lines of a release that is a folder, as `said` those of a table."""
+    from aggopt.engine.reduce.measure_names import LOSS
+    from aggopt.engine.storage.manifest_file import MANIFEST
+
+    audit, manifest = release.audit, release.private / MANIFEST
+    urgent = [note for note in release.notes if note in audit.disclosures]
+    others = [note for note in release.notes if note not in audit.disclosures]
+    return [
+        *verdict(audit),
+        f"Risk: {_percent(release.measures['highest risk'])} for the record most at "
+        f"risk, {_percent(release.measures['average risk'])} on average (1 / records "
+        "of its combination).",
+        f"Loss: {_percent(release.measures[LOSS] / 100)} of the sum of squares (IL).",
+        *certificates(release.certificates, width=width),
+        *_listed(urgent, others, audit, manifest),
+        f"Masked table   {release.path}",
+        f"For you alone  {release.private} (the manifest, with all figures, and keys "
+        "that link records to groups)",
     ]
 
 
@@ -141,10 +165,17 @@ def notes(release: "Release", files: "ReleaseFiles") -> list[str]:
     last = len(release.notes) - release.trivial
     urgent = *release.notes[: release.urgent], *release.notes_on(files.table)
     others = [*release.notes[release.urgent : last], *_of_categories(release)]
+    return _listed(urgent, others, release.audit, files.manifest)
+
+
+def _listed(
+    urgent: Sequence[str], others: Sequence[str], audit: "Audit", manifest: Path
+) -> list[str]:
+    """Return all urgent notes, some of the others, and where the rest of them is."""
     shown = others if len(others) <= NOTES else others[: NOTES - 1]
     more = len(others) - len(shown)
-    listed = [note for note in (*urgent, *shown) if note != release.audit.warning]
-    rest = [f"{plural(more, 'more note')}: see notes in {files.manifest}."]
+    listed = [note for note in (*urgent, *shown) if note != audit.warning]
+    rest = [f"{plural(more, 'more note')}: see notes in {manifest}."]
     return [*(f"Note: {note}" for note in listed), *(rest if more else [])]
 
 

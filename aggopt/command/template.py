@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from textwrap import wrap
+from shlex import quote
+from textwrap import indent, wrap
 from typing import Any
 
 from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
@@ -138,8 +139,7 @@ digits = 6               # of an attribute's standard deviation, in published va
 #                          "full"; or, in its place, decimals = 2 for all attributes
 # encoding = "utf-8"       # of a CSV file that is written; or "cp1252", "latin-1"
 
-# [engine]                 # where a folder of .parquet files is masked, of any size
-# name = "local"           # by processes of this machine; or "dask"
+{of_engine}
 # block = 100_000          # records that are partitioned together, about
 # jobs = 1                 # of local: processes
 # workers = 2              # of dask: processes that are started here; or, in its place,
@@ -150,6 +150,10 @@ digits = 6               # of an attribute's standard deviation, in published va
 # resume = false           # true: go on where a run of this job to the same folder was
 #                          killed
 """
+
+_ENGINE = """\
+[engine]                 # where a folder of .parquet files is masked, of any size
+name = "local"           # by processes of this machine; or "dask\""""
 
 
 def template(
@@ -162,11 +166,13 @@ def template(
     roles: Iterable[str],
     types: Iterable[str],
     missing: Iterable[str],
+    folder: bool,
 ) -> str:
     """Return a job file for `table` that explains each key.
 
     `state` are lines on what is to be decided, `roles` those of its section, `types`
-    those of attributes whose types must be said, `missing` the policy on holes.
+    those of attributes whose types must be said, `missing` the policy on holes.  The
+    job of a `folder` names an engine.
     """
     of_k, *of_values = (model.template.strip() for model in REQUIREMENTS.values())
     return _TEXT.format(
@@ -185,8 +191,9 @@ def template(
                 *_settings(CATEGORY_AGGREGATORS),
             ]
         ),
-        file=table.name,
-        ending=release_ending(table),
+        file=quote(str(table)) if folder else table.name,
+        ending="" if folder else release_ending(table),
+        of_engine=_ENGINE if folder else indent(_ENGINE, "# "),
         job=job.name,
         records=records,
         roles="\n".join(roles),

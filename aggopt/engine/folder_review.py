@@ -67,10 +67,8 @@ def read_whole(
     if not is_folder_or_pattern(path):
         return read_file(path, roles, how, attributes)
     parts = InputFolder.of(path)
-    pieces = [piece.read(parts.schema.names) for piece in parts.pieces]
-    return apply_declared_types(
-        pa.concat_tables(pieces).unify_dictionaries(), roles, attributes
-    )
+    whole = pa.concat_tables(parts.blocks()).unify_dictionaries()
+    return apply_declared_types(whole, roles, attributes)
 
 
 def read_original(path: Path, job: Job) -> pa.Table | Path:

@@ -1,9 +1,14 @@
 """The command that masks a folder by an engine."""
 
 import json
+import tomllib
 
 import pytest
 from folders import QUASI, persons, put, read
+
+import aggopt as aggopt_
+from aggopt.core import memory
+from aggopt.engine.mask import override_engine
 
 JOB = """
 [roles]
@@ -32,9 +37,11 @@ def test_a_pattern_is_masked_into_a_folder(here, aggopt):
     assert (
         "k = 4 holds on the masked attributes, but 9 of 80 records are unique" in told
     )
-    assert "For the public: out. For you alone: out.private." in told
+    assert "Masked table   out\nFor you alone  out.private " in told
     assert "local search in blocks" in told
-    assert "highest risk: 25 %" in told
+    assert "Risk: 25.00 % for the record most at risk, 22.50 % on average" in told
+    assert "  none     none  " in told  # bound and gap of groups
+    assert "Note: Groups were made in 1 block of about 80 records." in told
     assert read(here / "out").groupby(QUASI).size().min() >= 4
 
 
@@ -96,7 +103,8 @@ def test_a_pattern_is_checked_by_what_its_files_say(here, aggopt):
     assert lines[0] == "80 records, 6 columns"
     assert lines[2].split() == ["'name'", "identifier", "text"]
     assert lines[3].split() == ["'age'", "quasi-identifier", "whole", "numbers"]
-    assert lines[-2].startswith("Note: In 2 files, of which no record was read")
+    assert lines[-3].startswith("Note: In 2 files, of which no record was read")
+    assert lines[-2].startswith("A run needs about 36")
     assert lines[-1] == "Nothing stands in the way: aggopt mask would begin."
 
 
@@ -171,7 +179,6 @@ def test_parts_that_cannot_be_read_are_an_obstacle(here, aggopt):
 @pytest.mark.parametrize(
     ("words", "fix"),
     [
-        pytest.param(["init", "in"], "look at one of them", id="init"),
         pytest.param(
             ["mask", "in/*.parquet", "job.toml", "--out", "out"], "--engine", id="mask"
         ),
@@ -198,3 +205,108 @@ def test_a_folder_is_not_repeated_by_the_command_which_says_how_it_is(here, aggo
     assert code == 2
     assert "'in' is a folder or pattern of files" in errors
     assert 'aggopt.mask(folder, job, out="again", secret=...)' in errors
+
+
+@pytest.mark.parametrize("table", ["in", "in/*.parquet"])
+def test_a_job_is_written_for_a_folder_and_its_next_steps_work(here, aggopt, table):
+    code, told, errors = aggopt("init", table, "--out", "new.toml")
+    assert code == 0, errors
+    steps = [line.split() for line in told.splitlines() if line.startswith("    ")]
+    quoted = f"'{table}'" if "*" in table else table
+    assert steps == [
+        ["aggopt", "check", quoted, "new.toml"],
+        ["aggopt", "mask", quoted, "new.toml", "--out", "masked"],
+    ]
+    code, _, errors = aggopt("check", table, "new.toml")
+    assert code == 0, errors
+    code, told, errors = aggopt("mask", table, "new.toml", "--out", "masked")
+    assert code == 0, errors
+    assert len(read(here / "masked")) == 80
+
+
+def test_a_job_for_a_folder_is_that_of_the_same_table_in_one_file(here, aggopt):
+    read(here / "in").to_parquet("whole.parquet", index=False)
+    for table in ("in", "whole.parquet"):
+        assert aggopt("init", table, "--out", f"{table}.toml")[0] == 0
+    jobs = [
+        tomllib.loads((here / f"{table}.toml").read_text())
+        for table in ("in", "whole.parquet")
+    ]
+    assert jobs[0].pop("engine") == {"name": "local"}
+    assert jobs[0] == jobs[1]
+
+
+def test_a_share_of_the_groups_is_told_within_one_block(here):
+    seen = []
+    asked = override_engine(here / "job.toml", name="local")
+    aggopt_.mask(
+        "in", asked, out="out", progress=lambda step, share: seen.append((step, share))
+    )
+    shares = [share for step, share in seen if step == "group"]
+    assert any(0 < share < 1 for share in shares)
+
+
+CATEGORY = JOB.replace('"income"]', '"income", "ward"]') + '[engine]\nname = "local"\n'
+
+
+def with_wards(here, rare=1):
+    """Add a column of ten names to the folder, and some that one person has."""
+    for number, n in enumerate((60, 20)):
+        ward = [f"w{i % 10}" for i in range(n)]
+        ward[: rare * (1 - number)] = [f"rare {i}" for i in range(rare * (1 - number))]
+        table = persons(n, seed=number).assign(ward=ward)
+        table.to_parquet(here / "in" / f"in-{number}.parquet", index=False)
+    (here / "job.toml").write_text(CATEGORY)
+
+
+def test_values_of_categories_are_counted_and_noted(here, aggopt):
+    with_wards(here)
+    code, told, _ = aggopt("check", "in", "job.toml")
+    assert code == 0
+    assert "text, 11 different" in told
+    rare = "Note: 'ward': 1 of 11 values is shared by fewer than k = 4 records."
+    assert rare in told
+    assert "the values of 'ward' were counted" in told
+    needs = json.loads(aggopt("check", "in", "job.toml", "--json")[1])["needs"]
+    assert needs["processes"] == 1
+    assert needs["process_bytes"] > needs["disk_bytes"] > 0
+    assert needs["processor_seconds"] > 0
+
+
+def test_a_category_of_mostly_rare_values_is_an_obstacle_of_check_and_mask(
+    here, aggopt
+):
+    with_wards(here, rare=50)
+    code, told, _ = aggopt("check", "in", "job.toml", "--json")
+    (problem,) = [each["problem"] for each in json.loads(told)["obstacles"]]
+    assert code == 2
+    code, _, errors = aggopt("mask", "in", "job.toml", "--out", "out")
+    assert code == 2
+    assert problem in " ".join(errors.split())
+
+
+def test_more_values_than_blocks_have_room_for_are_an_obstacle(here, aggopt):
+    for number in range(2):
+        table = persons(700, seed=number)
+        ward = [f"{number}-{i}" for i in range(700)]
+        table.assign(ward=ward).to_parquet(here / "in" / f"in-{number}.parquet")
+    (here / "job.toml").write_text(CATEGORY)
+    code, told, _ = aggopt("check", "in", "job.toml", "--json")
+    problems = [each["problem"] for each in json.loads(told)["obstacles"]]
+    assert code == 2
+    assert problems == [
+        "Column 'ward': There are more than 1000 different values, and each is a "
+        "coordinate of every record of a block."
+    ]
+
+
+def test_a_run_that_does_not_fit_is_an_obstacle_with_a_way_out(
+    here, aggopt, monkeypatch
+):
+    with_wards(here)
+    monkeypatch.setattr(memory, "available_memory", lambda: 500 << 20)
+    assert aggopt("check", "in", "job.toml")[0] == 0
+    (here / "job.toml").write_text(f"{CATEGORY}jobs = 2\n")
+    code, told, _ = aggopt("check", "in", "job.toml")
+    assert code == 2
+    assert "To fix: set jobs = 1 under [engine], which fits." in told
