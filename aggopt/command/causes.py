@@ -6,6 +6,7 @@ An error of this package has its code as an attribute of its class (`exit_code`)
 import signal
 from typing import NamedTuple
 
+from aggopt.core.memory import is_lack_of_memory
 from aggopt.errors import AggoptError, JobError, ResourceError, SolverError
 
 DONE, NO, INTERNAL = 0, 1, 5
@@ -60,7 +61,7 @@ def code_of(error: Exception) -> int:
     """Return the exit code of what went wrong."""
     if isinstance(error, AggoptError):
         return error.exit_code
-    if isinstance(error, OSError | MemoryError):
+    if isinstance(error, OSError) or is_lack_of_memory(error):
         return ResourceError.exit_code
     return INTERNAL
 

@@ -28,12 +28,13 @@ from aggopt.data.readers.formats import is_csv
 from aggopt.data.readers.read import read_as_text
 from aggopt.encoding import AttributeType
 from aggopt.encoding._encode import said_of_codes
-from aggopt.errors import AggoptError, toml_key
+from aggopt.errors import AggoptError, MemoryLimitError, toml_key
 from aggopt.job import AttributeSection, Job
 from aggopt.job.engine_section import Engine
 from aggopt.job.release_job import job_of_release, stated_roles
 from aggopt.job.roles import Roles
 from aggopt.pipeline.partition.partition_table import load_job
+from aggopt.pipeline.prepare.memory_check import require_memory_to_read
 from aggopt.release.audit.risk_limits import unsure_limits
 from aggopt.release.files.csv import note_on_formulas
 
@@ -102,10 +103,14 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     try:
         how = stated.input if stated else None
         table, how = (read_as_text(path, how), how) if how else read_with_dialect(path)
+    except MemoryLimitError:  # nothing of the job or the table is wrong
+        raise
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
     if table is None or how is None:
         return Checked(None, (), tuple(wrong), ())
+    if job is not None:
+        require_memory_to_read(len(table), job)
     seen = tuple(profile_columns(table, how if is_csv(path) else None))
     roles = stated.roles if stated else stated_roles(file)
     columns = with_roles(seen, roles, table.column_names)

@@ -4,6 +4,7 @@
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from signal import Signals
 from typing import Annotated
@@ -24,7 +25,7 @@ from aggopt.command.arguments import (
     required,
 )
 from aggopt.command.assessments import assess, compare, risk, utility
-from aggopt.command.causes import BY_SIGNAL, NO, code_of, help_of_codes
+from aggopt.command.causes import BY_SIGNAL, DONE, NO, code_of, help_of_codes
 from aggopt.command.choose import choose
 from aggopt.command.common_options import Commands
 from aggopt.command.convert import convert
@@ -38,6 +39,7 @@ from aggopt.command.mask import mask, repeat
 from aggopt.command.report import report
 from aggopt.command.signal_watchdog import watched
 from aggopt.core import dependencies
+from aggopt.core.memory import is_lack_of_memory
 from aggopt.core.plugins.loading import is_code_file
 from aggopt.errors import AggoptError, JobError
 
@@ -233,49 +235,63 @@ LACKING = "The system refuses a resource that aggopt needs, such as memory"
 
 def main() -> None:
     """Run the command; turn what went wrong into a message and an exit code."""
-    interrupts.listen()
-    with watched(interrupts.heard, interrupts.cut_off):
-        interrupts.outcome = NO_RELEASE
-        code = _run()
-        log.end(code)
-    sys.exit(code)
+    sys.exit(_ended(_run))
 
 
 def _run() -> int:
-    """Run the command and return its exit code; say what went wrong."""
+    """Run the command while signals are heard; return its exit code."""
+    interrupts.listen()
+    with watched(interrupts.heard, interrupts.cut_off):
+        interrupts.outcome = NO_RELEASE
+        code = _ended(_called)
+        log.end(code)
+    return code
+
+
+def _called() -> int:
+    code: int = app(standalone_mode=False) or 0
+    if code == EXIT or interrupts.count:
+        code = EXIT
+        _refuse(code, "Interrupted.", _advice())
+    return code
+
+
+def _ended(work: Callable[[], int]) -> int:
+    """Return the exit code of work; say what went wrong."""
     try:
-        code: int = app(standalone_mode=False) or 0
-        if code == EXIT or interrupts.count:
-            code = EXIT
-            _refuse(code, "Interrupted.", _advice())
+        return work()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 1
         if code > BY_SIGNAL:
             name = Signals(code - BY_SIGNAL).name
             _refuse(code, f"Ended by {name}.", _advice())
-    except AggoptError as error:
+    except Exception as error:  # outermost: a traceback may quote records
+        if interrupts.is_done:  # an exit code of a failure would deny the files
+            console.unprinted(error)
+            return DONE
         code = code_of(error)
-        _refuse(code, error.problem, error.fix)
-    except OSError as error:
-        code = code_of(error)
+        if hasattr(error, "format_message"):  # of the words on the command line
+            code = JobError.exit_code
+        _refuse(code, *_explained(error))
+    return code
+
+
+def _explained(error: Exception) -> tuple[str, str]:
+    """Return what went wrong, and what to do."""
+    if isinstance(error, AggoptError):
+        return error.problem, error.fix
+    if hasattr(error, "format_message"):
+        return error.format_message(), "see aggopt COMMAND --help."
+    if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
-        _refuse(
-            code,
+        return (
             f"{error.strerror or LACKING}{where}.",
             "check that the place is there and may be read and written to, and that "
             "its name is not too long.",
         )
-    except MemoryError as error:
-        code = code_of(error)
-        _refuse(code, "There is not enough memory for this.", ENGINE)
-    except Exception as error:  # outermost: a traceback may quote records
-        if hasattr(error, "format_message"):  # of the words on the command line
-            code = JobError.exit_code
-            _refuse(code, error.format_message(), "see aggopt COMMAND --help.")
-        else:
-            code = code_of(error)
-            _refuse(code, *_of_defect(error))
-    return code
+    if is_lack_of_memory(error):
+        return "There is not enough memory for this.", ENGINE
+    return _of_defect(error)
 
 
 ENGINE = (

@@ -174,13 +174,11 @@ def release(written: AbstractContextManager[Callable[[], T]]) -> T:
         return commit()
 
 
-@contextmanager
-def after_release() -> Iterator[None]:
-    """Keep the exit code of a release that is written, should printing fail."""
-    try:
-        yield
-    except (OSError, UnicodeError) as error:
-        _err.print(f"The release is written; printing failed ({type(error).__name__}).")
+def unprinted(error: Exception) -> None:
+    """Say that the files of the command are there, and that printing failed."""
+    done = interrupts.outcome[:1].upper() + interrupts.outcome[1:]
+    note(f"{done}; printing failed ({type(error).__name__}).")
+    if isinstance(error, OSError | UnicodeError):
         _unheard()
 
 

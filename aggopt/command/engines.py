@@ -67,11 +67,10 @@ def mask_folder(
         interrupts.result(RELEASED),
     ):
         release = mask(folder, job, out=to, progress=report, trust=trust)
-    with console.after_release():
-        if as_json:
-            console.as_json(_paths(release) | release.manifest)
-        else:
-            show.folder_release(release)
+    if as_json:
+        console.as_json(_paths(release) | release.manifest)
+    else:
+        show.folder_release(release)
 
 
 @contextmanager

@@ -118,6 +118,7 @@ def sweep(
             with interrupts.result(done, is_last=False):
                 kept.add(point)
             report("sweep", len(kept.points) / total)
+    interrupts.is_done = True
     if as_json:
         console.as_json(kept.to_dict())
     else:

@@ -6,6 +6,7 @@ note at each step, before files appear, and at its end.
 """
 
 import os
+import select
 import signal
 import sys
 import time
@@ -24,6 +25,7 @@ EXIT = BY_SIGNAL + signal.SIGINT
 _ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
 NO_RELEASE = "no release was written"
 RELEASED = "the release is written"
+READS = 1.0  # seconds that standard error may take to be read, if it is full
 _SHOWN = b"\x1b[?25h"  # the cursor, which a progress bar hides
 
 
@@ -34,6 +36,8 @@ class Interrupts:
     ----------
     count
         How often it came.
+    is_done
+        Whether the last files of the command have their names.
     advice
         What to do about an interrupted command, where it is not to run it again.
     heard
@@ -42,6 +46,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.count, self._outcome = 0, NO_RELEASE
+        self.is_done = False
         self.advice = ""
         self.heard: dict[int, float] = {}
 
@@ -60,6 +65,7 @@ class Interrupts:
 
         Not what is ignored, as nohup does, nor Ctrl-C that is handled elsewhere.
         """
+        self.is_done = False
         self.count, self.outcome, self.advice = 0, NO_RELEASE, ""
         self.heard = {}
         if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, self._came):
@@ -105,6 +111,7 @@ class Interrupts:
         """
 
         def finish() -> None:
+            self.is_done = is_last
             self.outcome = outcome
 
         def begin() -> None:
@@ -129,7 +136,8 @@ class Interrupts:
 def _end(why: str, outcome: str) -> None:
     """End here and now; no file of a release stays."""
     remove_staged()
-    os.write(2, _sentence(why, outcome))
+    if os.name == "nt" or select.select([], [2], [], READS)[1]:
+        os.write(2, _sentence(why, outcome))
     log.end(EXIT, f"{why}: ended at once, {outcome}.")
     os._exit(EXIT)
 

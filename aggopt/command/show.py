@@ -47,13 +47,12 @@ _SHOWN = {
 
 def finished(written: "Release", files: "ReleaseFiles", *, as_json: bool) -> None:
     """Print what was written, which nothing that goes wrong here undoes."""
-    with console.after_release():
-        if as_json:
-            stated = written.manifest()
-            stated["notes"] += written.notes_on(files.table)
-            console.as_json({"files": files.to_dict(), **stated})
-        else:
-            release(written, files)
+    if as_json:
+        stated = written.manifest()
+        stated["notes"] += written.notes_on(files.table)
+        console.as_json({"files": files.to_dict(), **stated})
+    else:
+        release(written, files)
 
 
 def release(release: "Release", files: "ReleaseFiles") -> None:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _PROGRAM = Path(__file__).with_name("guardian_process.py")
+PATIENCE = 60.0  # seconds that the guardian has to end processes and remove files
 GRACE = 1.5  # seconds: a thread of the command ends it after 1 s if it can run
 
 
@@ -79,7 +80,11 @@ def stop() -> None:
             os.close(_state.pipe)
             _state.pipe = None
         if _state.process is not None:
-            _state.process.wait()
+            try:
+                _state.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:  # it was stopped, or a disk hangs
+                _state.process.kill()
+                _state.process.wait()
             _state.process = None
 
 

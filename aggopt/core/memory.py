@@ -1,9 +1,12 @@
 """Available memory, and an early error if a computation needs more."""
 
+import sys
 from pathlib import Path
 
 from aggopt.errors import MemoryLimitError
 
+_STATM = Path("/proc/self/statm")
+_NO_THREAD = "can't start new thread"  # what Python says
 _CGROUP = Path("/sys/fs/cgroup")
 _FIX = "use a machine with more, fewer records, or another solver or method."
 
@@ -12,12 +15,42 @@ def available_memory() -> int:
     """Return the bytes that this process may still allocate."""
     import psutil
 
-    left = int(psutil.virtual_memory().available)
+    left = min(int(psutil.virtual_memory().available), _left_of_limit())
     try:  # a container may have less than its machine
         most, used = ((_CGROUP / f"memory.{f}").read_text() for f in ("max", "current"))
         return min(left, max(0, int(most) - int(used)))
     except (OSError, ValueError):
         return left
+
+
+def _left_of_limit() -> int:
+    """Return the bytes that `ulimit -v` leaves to this process."""
+    try:
+        import resource
+
+        pages = int(_STATM.read_text().split()[0])
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    except (ImportError, OSError, ValueError):  # no Linux
+        return sys.maxsize
+    if limit == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return max(0, limit - pages * resource.getpagesize())
+
+
+def is_lack_of_memory(error: BaseException) -> bool:
+    """Whether an error is a MemoryError, or one that a library raised from it.
+
+    A thread that cannot start lacks the memory of its stack.
+
+    >>> is_lack_of_memory(MemoryError()), is_lack_of_memory(ValueError())
+    (True, False)
+    """
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, MemoryError) or str(found) == _NO_THREAD:
+            return True
+        found = found.__cause__
+    return False
 
 
 def require_memory(needed: int, what: str, fix: str = _FIX) -> None:

@@ -3,9 +3,11 @@
 import pickle
 import warnings
 from collections.abc import Callable, Generator, Iterable
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
 from aggopt.core.safe_path import exclude_working_directory
+from aggopt.errors import EngineError
 
 Part = TypeVar("Part")
 Made = TypeVar("Made")
@@ -23,6 +25,8 @@ def run_in_processes(
     ------
     UntrustedCodeError
         A file of code that a part names has changed since it was trusted.
+    EngineError
+        A process ended before its task did.
     """
     from joblib import Parallel, delayed
     from joblib.externals.loky.backend.reduction import dumps
@@ -42,6 +46,12 @@ def run_in_processes(
         try:
             for each in made:  # noqa: UP028  by it `made` would be closed outside
                 yield each
+        except BrokenProcessPool:
+            raise EngineError(
+                "A process ended before its task did.",
+                fix="look whether the system ends processes for want of memory, and "
+                "use fewer of them (jobs).",
+            ) from None
         finally:
             with warnings.catch_warnings():  # an early stop has a reason
                 warnings.simplefilter("ignore", UserWarning)

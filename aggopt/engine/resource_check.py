@@ -21,12 +21,11 @@ from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.errors import EngineError
 from aggopt.job import Job
 from aggopt.job.engine_section import Engine
+from aggopt.pipeline.prepare.memory_check import GROUPED, NEAR, NUMBER
 
 # Measured: processes that masked 2e4 to 1e6 records of 4 to 1000 coordinates.
 PROCESS = 360 << 20  # bytes of a process, beside what its task needs
 BEGUN = 150 << 20  # bytes of it that it has once it runs
-GROUPED = 10  # times the coordinates of a record: what `blocked` needs of it
-NEAR = 580  # bytes of a record beside: its neighbours, and what a search knows of it
 DESCRIBED = 6  # times the numbers of a record of the input
 ENCODED = 4  # times the coordinates of records, and of a sample, for a tree of blocks
 READ = 3  # times a record: read, sorted and handed on
@@ -189,8 +188,8 @@ def task_bytes(
     parts: InputFolder, job: Job, levels: Mapping[str, Levels] = UNKNOWN
 ) -> int:
     """Return what the largest task needs, about, beside its process."""
-    n, numbers = parts.records, 8 * len(job.roles.quasi_identifier)
-    wide = 8 * count_coordinates(job, levels)
+    n, numbers = parts.records, NUMBER * len(job.roles.quasi_identifier)
+    wide = NUMBER * count_coordinates(job, levels)
     of_one = READ * _row_bytes(parts, job, TEXT)
     block = largest_block(n, job.engine.block)
     piece = max(piece.records for piece in parts.pieces)

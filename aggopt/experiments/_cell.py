@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from aggopt.core.deferred_signals import reraise_interrupts
+from aggopt.core.memory import is_lack_of_memory
 from aggopt.errors import AggoptError, TimeLimitError, naming
 from aggopt.experiments._timeout import within
 from aggopt.job import Job, SolverSection
@@ -114,7 +115,12 @@ def limited(job: Job, seconds: float | None) -> Job:
 def failure_of(error: Exception) -> Figures:
     """Return the columns of a failure: the error's type, and words without values."""
     said = "what it says is not kept, because it may hold values of records"
-    if isinstance(error, AggoptError):
+    if is_lack_of_memory(error):
+        said = (
+            "There is not enough memory. To fix: use fewer processes, fewer records or "
+            "a machine with more memory."
+        )
+    elif isinstance(error, AggoptError):
         said = f"{error.problem} To fix: {error.fix}"
     return {"error": type(error).__name__, "message": said}
 

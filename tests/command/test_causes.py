@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyreadstat
 import pytest
 from tables import ROLES_AND_K, people, put_partitioner
 
@@ -45,6 +47,7 @@ def failing(error: BaseException):
     [
         (lambda X, k, **_: X[:, 0].argsort(), 1, "k = 4 was promised"),
         (failing(MemoryError()), 3, "There is not enough memory for this."),
+        (failing(RuntimeError("can't start new thread")), 3, "not enough memory"),
         (failing(PermissionError(13, "Permission denied")), 3, "Permission denied."),
         (failing(ZeroDivisionError("Ms Secret")), 5, "Internal error: ZeroDivision"),
         (failing(KeyboardInterrupt()), 130, "Interrupted."),
@@ -85,6 +88,57 @@ def test_a_disk_or_a_folder_that_refuses_is_3(
     assert code == 3
     assert f"cannot be written: {says}" in err
     assert {path.name for path in here.iterdir()} == GIVEN
+
+
+@pytest.mark.parametrize("error", [MemoryError(), KeyError("Ms Secret")])
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_a_release_that_is_written_is_no_failure_whatever_is_printed(
+    here, aggopt, monkeypatch, error, words
+):
+    monkeypatch.setattr("aggopt.command.show.finished", failing(error))
+    code, _, err = aggopt(*MASK, *words)
+    name = type(error).__name__
+    assert (code, err) == (0, f"The release is written; printing failed ({name}).\n")
+    made = {"masked.csv", "masked.manifest.json", "masked.private.csv"}
+    assert {path.name for path in here.iterdir()} == GIVEN | made
+
+
+@pytest.mark.parametrize(
+    ("reader", "table"),
+    [
+        ("pyarrow.csv.read_csv", "people.csv"),
+        ("openpyxl.load_workbook", "people.xlsx"),
+        ("pyreadstat.read_sav", "people.sav"),
+        ("pyreadstat.write_sav", "people.parquet"),
+    ],
+)
+def test_a_reader_or_writer_that_lacks_memory_is_3(
+    here, aggopt, monkeypatch, reader, table
+):
+    people().to_excel("people.xlsx", index=False)
+    people().to_parquet("people.parquet")
+    pyreadstat.write_sav(people(), "people.sav")
+    monkeypatch.setattr(reader, failing(MemoryError("Ms Secret")))
+    code, out, err = aggopt("mask", table, "job.toml", "--out", "masked.sav")
+    assert (code, out) == (3, "")
+    assert "There is not enough memory for this." in err
+    assert "Secret" not in err
+    assert not list(here.glob("masked*"))
+
+
+def test_a_folder_that_a_process_lacks_the_memory_to_read_is_3(
+    here, aggopt, monkeypatch
+):
+    (here / "parts").mkdir()
+    people().drop(columns="name").to_parquet("parts/a.parquet")
+    (here / "job.toml").write_text(ROLES_AND_K.replace('identifier = ["name"]', ""))
+    lacking = pa.ArrowMemoryError("malloc of size 480000000 failed")
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile", failing(lacking))
+    words = ("mask", "parts", "job.toml", "--out", "out")
+    code, _, err = aggopt(*words, "--engine", "local", "--jobs", "1")
+    assert code == 3
+    assert "not enough memory" in err
+    assert not (here / "out").exists()
 
 
 @pytest.mark.parametrize("name", ["people.csv", "job.toml"])

@@ -1,6 +1,7 @@
 """Work for other processes: what refuses to be loaded there says why."""
 
 import os
+import signal
 import warnings
 
 import joblib
@@ -8,7 +9,7 @@ import pytest
 
 from aggopt.core.plugins.trust import trust_files
 from aggopt.core.processes import run_in_processes
-from aggopt.errors import UntrustedCodeError
+from aggopt.errors import EngineError, UntrustedCodeError
 from aggopt.partition import PARTITIONERS
 
 
@@ -66,6 +67,18 @@ def test_processes_import_nothing_from_where_we_are(monkeypatch):
     monkeypatch.setattr(joblib, "Parallel", Here)
     assert list(run_in_processes(safe, [1], 2)) == ["1"]
     assert safe(1) is None
+
+
+def lost(part):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_process_that_the_system_ends_is_said_and_not_waited_for():
+    with pytest.raises(EngineError, match="A process ended before its task did") as why:
+        list(run_in_processes(lost, range(4), 2))
+    assert "use fewer of them" in why.value.fix
+    assert list(run_in_processes(abs, [-1], 2)) == [1]
 
 
 def test_code_that_changed_is_refused_in_words(monkeypatch, tmp_path):

@@ -1,6 +1,7 @@
 """A solver's process: what it refuses, and that its folder goes with its parent."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -57,6 +58,50 @@ def is_there(pid: int) -> bool:
         return False
     with open(f"/proc/{pid}/stat") as stat:
         return stat.read().rpartition(")")[2].split()[0] != "Z"
+
+
+FULL = """
+import os, signal
+from aggopt.command.interrupt import interrupts
+from aggopt.core import guardian
+unread, full = os.pipe()
+os.set_blocking(full, False)
+try:
+    while True:
+        os.write(full, b"x")
+except BlockingIOError:
+    os.set_blocking(full, True)
+os.dup2(full, 2)
+"""
+KILLED = """
+wakeups, woken = os.pipe()
+heard, forward = os.pipe()
+guardian.start(wakeups, forward, grace=0.1)
+guardian.tell("sentence", "Ended.")
+os.write(woken, bytes([signal.SIGTERM]))
+signal.pause()
+"""
+TWICE = """
+interrupts.listen()
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    signal.raise_signal(signal.SIGINT)
+"""
+
+
+@pytest.mark.parametrize(("ending", "code"), [(KILLED, -9), (TWICE, 130)])
+def test_a_command_ends_though_no_one_reads_its_errors(forked, ending, code):
+    assert forked(FULL + ending).returncode == code
+
+
+def test_a_guardian_that_does_not_run_is_killed(own_process, monkeypatch) -> None:
+    monkeypatch.setattr(guardian, "PATIENCE", 0.1)
+    assert guardian.start()
+    process = guardian._state.process
+    process.send_signal(signal.SIGSTOP)
+    guardian.stop()
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_a_fork_has_no_guardian(own_process) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any, TypeVar
 
+from aggopt.core.memory import is_lack_of_memory
 from aggopt.errors import JobError, OwnMemoryError
 
 Found = TypeVar("Found")
@@ -56,7 +57,7 @@ def _refusal(name: str, file: str | None, error: BaseException) -> JobError:
         f"{name} fails with {'an' if kind[0] in 'AEIOU' else 'a'} {kind}{where}; what "
         "it says is not repeated, because it may hold values of records."
     )
-    if isinstance(error, MemoryError):
+    if is_lack_of_memory(error):
         return OwnMemoryError(seen, fix=NO_MEMORY)
     return JobError(seen, fix=CORRECT)
 

@@ -51,6 +51,8 @@ def list_entries(column: nw.Series[Any]) -> Entries:
         else:
             found[:] = [_signed(v) for v in column.to_list()]
         return found
+    except MemoryError:
+        raise
     except Exception:  # of four libraries, and each message may quote an entry
         pass
     raise TableError(

@@ -8,12 +8,15 @@ import pyarrow as pa
 import pyarrow.csv
 
 from aggopt.core.column_names import check_header
+from aggopt.core.memory import require_memory
 from aggopt.core.regular_files import require_no_partition
 from aggopt.data.readers.csv_check import CsvShape, check_csv
+from aggopt.data.readers.parquet import IN_BLOCKS
 from aggopt.data.readers.text_encoding import UTF_8, WIDEST
 from aggopt.errors import TableError
 from aggopt.job import Input
 
+HELD = 3  # times its size: what reading a file takes; short of it, Arrow aborts
 BLOCK = 2**21  # bytes of a block, of which the reader below has up to 32 ahead
 
 
@@ -24,15 +27,19 @@ def read_text_table(path: Path, how: Input) -> pa.Table:
     ------
     TableError
         As `shape_of`; or a lenient reader counts other records.
+    MemoryLimitError
+        It needs more memory than is left.
     """
+    # one block: entries may be as long as they like
+    wider = 1 if how.encoding == UTF_8 else WIDEST
+    size = wider * path.stat().st_size + 1
+    require_memory(HELD * size, f"The table in {path.name}", IN_BLOCKS)
     shape = read_csv_shape(path, how)
     require_no_partition(path, shape.names)
     if not shape.records:  # the reader below needs a line end behind the header
         return pa.table({name: pa.array([], pa.string()) for name in shape.names})
-    # one block: entries may be as long as they like
-    wider = 1 if how.encoding == UTF_8 else WIDEST
-    size = min(wider * path.stat().st_size + 1, 2**31 - 1)
-    table = pyarrow.csv.read_csv(path, **_options(shape, how, size))
+    options = _options(shape, how, min(size, 2**31 - 1))
+    table = pyarrow.csv.read_csv(path, **options)
     _require_counted(path, shape, table.num_rows)
     return table
 

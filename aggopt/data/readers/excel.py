@@ -80,7 +80,7 @@ def _sheet(path: Path) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what does not travel; one quotes
             sheets = openpyxl.load_workbook(path).worksheets
-    except AggoptError:
+    except (AggoptError, MemoryError):
         raise
     except Exception:  # of several libraries; a message may quote the file
         raise TableError(

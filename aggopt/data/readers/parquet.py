@@ -15,9 +15,9 @@ DENSEST = 1000  # times that tables become smaller in a file, at most
 SMALL = 2**28  # bytes: up to this many, any share of the file is fine
 BATCH = 2**16  # records whose entries are counted at once
 LEAST = 4  # bytes of an entry whose type has no width, as text
-_FIX = (
-    'mask a folder of such files, block by block: name = "local" under [engine]; or '
-    "use a machine with more."
+IN_BLOCKS = (
+    'mask it block by block, as a folder of Parquet files: name = "local" under '
+    "[engine], after `aggopt convert` for CSV files; or use a machine with more."
 )
 
 
@@ -36,7 +36,7 @@ def read_parquet(path: Path) -> pa.Table:
     """
     with pq.ParquetFile(path) as file:
         unpacked = check_parquet(path, file)
-        require_memory(unpacked, f"The table in {path.name}", _FIX)
+        require_memory(unpacked, f"The table in {path.name}", IN_BLOCKS)
     return pq.read_table(path)
 
 

@@ -83,6 +83,8 @@ def _parsed(path: Path, **how: Any) -> tuple[Entries, Any]:
                 path.absolute(), output_format="dict", **how
             )
         return found
+    except MemoryError:
+        raise
     except Exception:  # its message may quote an entry
         pass
     raise TableError(

@@ -9,6 +9,7 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
+from aggopt.core.memory import is_lack_of_memory
 from aggopt.engine.executors.task_progress import note_progress_in
 from aggopt.engine.steps.block import partition_block, publish_block
 from aggopt.engine.steps.bounded_means import solve_bounded_means
@@ -69,11 +70,6 @@ def run_task(step: str, number: int, known: Path) -> Any:
             return TASKS[step.rstrip(ROUNDS)](number, load_state(known))
     except (AggoptError, StoppedError, KeyboardInterrupt):
         raise
-    except MemoryError:
-        failed = EngineError(
-            f"Step {step!r}, task {number}: there is not enough memory.",
-            fix="choose a smaller block under [engine], or fewer processes.",
-        )
     except Exception as error:
         failed = _error_without_values(step, number, error)
     raise failed  # not within the handler, which would chain it
@@ -97,6 +93,11 @@ def _interrupts_raised() -> Iterator[None]:
 
 def _error_without_values(step: str, number: int, error: Exception) -> EngineError:
     """Return an error without the words of another, which may quote records."""
+    if is_lack_of_memory(error):
+        return EngineError(
+            f"Step {step!r}, task {number}: there is not enough memory.",
+            fix="choose a smaller block under [engine], or fewer processes.",
+        )
     frame, line = list(walk_tb(error.__traceback__))[-1]
     where = f"line {line} of {Path(frame.f_code.co_filename).name}"
     said = f" ({error.strerror})" if isinstance(error, OSError) else ""

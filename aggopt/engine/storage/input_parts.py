@@ -74,6 +74,8 @@ class InputPart:
                 return found.cast(make_nullable(found.schema))
             common = [each for each in self.schema if each.name in columns]
             return found.select([each.name for each in common]).cast(pa.schema(common))
+        except MemoryError:
+            raise
         except (OSError, pa.ArrowException):
             return None  # its message may quote the file
 
@@ -249,6 +251,8 @@ def _partition_column(folder: Path) -> str | None:
 def _open_file(path: Path) -> Any:
     try:
         return pq.ParquetFile(path)
+    except MemoryError:
+        raise
     except (OSError, pa.ArrowException):
         pass
     raise _unreadable_error(path)

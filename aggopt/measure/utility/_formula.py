@@ -30,6 +30,8 @@ def columns_of(formula: str, known: Collection[str]) -> list[str]:
         parsed = formulaic.Formula(formula)
         sides = [parsed.lhs, parsed.rhs]
         factors = [f for side in sides for term in side for f in term.factors]
+    except MemoryError:
+        raise
     except Exception:  # of the parser, whose messages are its own
         raise JobError("The formula cannot be read.", fix=EXAMPLE) from None
     if len(parsed.lhs) != 1:

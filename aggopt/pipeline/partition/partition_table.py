@@ -30,6 +30,10 @@ from aggopt.pipeline.partition.strata import (
 from aggopt.pipeline.partition.subsets import OnProgress, SubsetPartitioner
 from aggopt.pipeline.prepare.attribute_blocks import Columns, find_blocks
 from aggopt.pipeline.prepare.defaults import with_defaults
+from aggopt.pipeline.prepare.memory_check import (
+    require_memory_to_group,
+    require_memory_to_read,
+)
 from aggopt.pipeline.prepare.prepared_table import PreparedTable, prepare_table
 from aggopt.pipeline.programs.user_model_messages import suggest_remedy
 from aggopt.pipeline.validate.distance_requests import read_requests
@@ -93,6 +97,7 @@ def partition_table(
     given = prepare_table(table, job)
     columns = find_blocks(job, given.records)
     job, reasons = with_defaults(job, given, columns)
+    require_memory_to_group(len(given.whole), job)
     table, whole, strata, units = given.table, given.whole, given.strata, given.units
     for check in preflight_checks(table, whole, job, columns, strata, units):
         check()
@@ -262,6 +267,8 @@ def read_table(data: Any, job: Job) -> tuple[Table, Source]:
     """Return the checked table of data or of a file, and its source."""
     path = Path(data) if isinstance(data, str | Path) else None
     found = read_file(path, job.roles, job.input, job.attributes) if path else data
+    if hasattr(found, "__len__"):  # else it is refused below
+        require_memory_to_read(len(found), job)
     table = Table.of(found, job.roles, job.attributes, missing=job.missing)
     file, digest = (path.name, sha256_of_file(path)) if path else (None, None)
     known = fingerprint(table.frame)

@@ -305,6 +305,8 @@ def _load(problem: Any, solution: Path, format: str, language: str) -> None:
     try:
         with _silence_pyomo():
             read(problem, solution, names)
+    except MemoryError:
+        raise
     except Exception:  # whatever a reader raises may quote the file
         pass
     else:

@@ -61,7 +61,7 @@ def write_statistical(to: Path, table: pa.Table, books: Mapping[str, Codebook]) 
     write = _writer(ending, columns, labels)
     try:
         write(frame, to.absolute(), column_labels=labels or None)
-    except OSError:
+    except (OSError, MemoryError):
         raise
     except Exception:  # its message may quote an entry
         raise TableError(

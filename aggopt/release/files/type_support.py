@@ -109,6 +109,8 @@ def _as_they_are(
         found = (
             _of_parquet(table, names, whole) if parquet else read_as_text(table, how)
         )
+    except MemoryError:
+        raise
     except (OSError, pa.ArrowException, TableError):
         return None
     there = [name for name in names if found.schema.get_field_index(name) >= 0]  # once

@@ -1,0 +1,40 @@
+"""Memory that is left, and errors that are a lack of it."""
+
+import sys
+
+import pytest
+
+from aggopt.core.memory import available_memory, is_lack_of_memory, require_memory
+from aggopt.errors import MemoryLimitError
+
+LIMITED = """
+import resource
+from pathlib import Path
+from aggopt.core.memory import available_memory
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+limit = pages * resource.getpagesize() + 2**29
+resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+print(available_memory())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="to enable: run it on Linux")
+def test_a_limit_on_the_addresses_of_a_process_counts(forked):
+    assert available_memory() > 0
+    ended = forked(LIMITED)
+    assert ended.stderr == ""
+    assert 0 < int(ended.stdout) <= 2**29
+
+
+def test_a_library_may_raise_an_error_of_its_own_for_lack_of_memory():
+    own = RuntimeError("Ms Secret")
+    assert not is_lack_of_memory(own)
+    own.__cause__ = MemoryError()
+    assert is_lack_of_memory(own)
+
+
+def test_more_than_is_left_is_refused_with_both_numbers(monkeypatch):
+    monkeypatch.setattr("aggopt.core.memory.available_memory", lambda: 2**20)
+    require_memory(2**20, "It")
+    with pytest.raises(MemoryLimitError, match="about 2 MiB of memory, and 1 MiB are"):
+        require_memory(2**21, "It")
