@@ -212,7 +212,7 @@ def waves_of(folder, names):
 def made(tmp_path, request):
     what, changes, seed = request.param
     sections = CASES[what, changes]
-    n = 60 if what == "units" else 40
+    n = {"units": 60, "fill": 90}.get(what, 40)
     people(n, seed, what).to_csv(tmp_path / "one.csv", index=False)
     aggopt.mask(tmp_path / "one.csv", job(what, **sections)).write(
         tmp_path / "one_masked.csv"
