@@ -19,21 +19,13 @@ from aggopt.engine.storage.manifest_file import (
 )
 from aggopt.errors import JobError, TableError
 from aggopt.job import Job
-from aggopt.pipeline.review.report_data import (
-    edited_manifest_error,
-    read_certificate,
-    read_count,
-    read_counts,
-    read_entry,
-    require_promised,
-    types_of_release,
-)
+from aggopt.pipeline.review.report_data import require_promised, types_of_release
 from aggopt.pipeline.review.trusted_code import attach_trusted_code
 from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit, audit_release
-from aggopt.release.manifest import read_manifest_or_none
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts
+from aggopt.release.report.statement import Statement, facts_of_statement
 
 READ = (
     "read audit, certificates and measures in the manifest.json of its private folder."
@@ -70,22 +62,20 @@ def read_folder_report(
     require_as_written(of)
     if originals is not None:
         _require_made_of(originals, of)
-    named = attach_trusted_code(
-        read_entry(of, "job", dict), read_manifest_or_none(of, "code")
-    )
+    stated = Statement.of_file(of)
+    named = attach_trusted_code(stated.entry("job", dict), stated.find("code"))
     job = Job(**named).loaded()
     if asked is not None:
         require_promised(of, job, asked)
     rows = _rows(folder, job)
-    names, solved = job.roles.quasi_identifier, read_entry(of, "certificates", dict)
-    proven = {name: read_certificate(of, said) for name, said in solved.items()}
-    loss, made = read_entry(of, "measures", dict).get(LOSS), read_entry(of, "made", str)
+    loss, proven = stated.entry("measures", dict).get(LOSS), dict(stated.certificates)
     if not isinstance(loss, float) or GROUPS not in proven:
-        raise edited_manifest_error(of, "measures")
-    groups = {", ".join(names): proven.pop(GROUPS)}
+        raise stated.error("measures")
+    groups = {", ".join(job.roles.quasi_identifier): proven.pop(GROUPS)}
     there = [name for name in job.dropped if name in rows.column_names]
     released = rows.drop_columns(there)
-    return Facts(
+    return facts_of_statement(
+        stated,
         title=folder.name,
         released=Table.of(
             released, job.released_roles, types_of_release(job), missing=job.missing
@@ -96,13 +86,9 @@ def read_folder_report(
         measures=None,
         certificates=proven,
         groups=groups,
-        made=(made[:10], read_manifest_or_none(of, "versions", "aggopt")),
         promised_by=BY_MANIFEST if asked is None else BY_BOTH,
         loss=loss / 100,
-        unchanged=read_count(of, "audit", "unchanged", "records"),
-        filled=read_counts(of, "imputed_in"),
-        suppressed=read_counts(of, "suppressed_in"),
-        stated=_dominance(of) if _asks_dominance(job) else (),
+        stated=_dominance(stated) if _asks_dominance(job) else (),
     )
 
 
@@ -121,15 +107,15 @@ def _asks_dominance(job: Job) -> bool:
     return bool(job.roles.weight) and job.weights.dominance < 1
 
 
-def _dominance(manifest: Path) -> tuple[Check, ...]:
+def _dominance(stated: Statement) -> tuple[Check, ...]:
     """Return what a manifest says of weights that no release has, and kept."""
-    found = read_entry(manifest, "audit", dict).get("promises")
+    found = stated.entry("audit", dict).get("promises")
     said = [each for each in found if isinstance(each, dict)] if found else []
     names = {field.name for field in fields(Check)}
     checks = [Check(**each) for each in said if each.keys() == names]
     kept = [each for each in checks if each.promise == Dominance.model]
     if not (kept and all(check.holds for check in kept)):
-        raise edited_manifest_error(manifest, "audit")
+        raise stated.error("audit")
     return tuple(kept)
 
 
@@ -141,7 +127,7 @@ def _require_made_of(originals: Path, manifest: Path) -> None:
     TableError
         They are more or fewer, or not files of Parquet.
     """
-    made_of = read_count(manifest, "input", "records")
+    made_of = Statement.of_file(manifest).count("input", "records")
     records = InputFolder.of(originals).records
     if records != made_of:
         raise TableError(

@@ -13,6 +13,8 @@ import pytest
 import aggopt
 from aggopt import Job
 from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.pipeline.review.report_data import read_report_data
+from aggopt.release.report.html import report_html
 
 K = 4
 FREQUENCIES = {"method": "frequencies"}
@@ -69,6 +71,15 @@ def test_rare_published_categories_are_counted() -> None:
     assert release.manifest()["audit"]["rare"] == {
         "town": {"categories": 2, "records": 8}
     }
+
+
+def test_a_report_of_the_files_says_which_are_rare(tmp_path: Path) -> None:
+    spread().to_csv(tmp_path / "people.csv", index=False)
+    release = aggopt.mask(tmp_path / "people.csv", job())
+    release.write(tmp_path / "masked.csv")
+    facts = read_report_data(tmp_path / "masked.csv")
+    assert facts.rare == {"town": 2}
+    assert f"published categories of fewer than k = {K} originals" in report_html(facts)
 
 
 def test_rare_categories_are_avoided() -> None:

@@ -18,9 +18,7 @@ import aggopt
 from aggopt.errors import JobError, TableError
 from aggopt.job import AttributeSection
 from aggopt.pipeline.review.report_data import (
-    MEASURED,
     _leveled,
-    _of_groups,
     _read,
     _require_countable,
     read_report_data,
@@ -29,6 +27,7 @@ from aggopt.pipeline.review.report_data import (
 from aggopt.release.report.facts import BY_BOTH, BY_JOB, BY_MANIFEST
 from aggopt.release.report.html import report_html
 from aggopt.release.report.release_report import facts_of
+from aggopt.release.report.statement import MEASURED, Statement
 from aggopt.solvers import Status
 from aggopt.solvers.certificate import Claim
 
@@ -404,7 +403,7 @@ def test_a_part_without_a_certificate_is_refused():
         "bring the manifest as it was written with the release.",
         JobError,
     ):
-        _of_groups(Path("of") / "x.manifest.json", part)
+        Statement("x.manifest.json", {"partition": [part]}).groups  # noqa: B018
 
 
 def test_a_file_is_recounted_by_the_blocks_that_are_stated(here):

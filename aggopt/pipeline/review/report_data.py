@@ -1,17 +1,14 @@
 """Read the files of a written release again, for its report."""
 
 import re
-from dataclasses import dataclass, fields, replace
-from math import isfinite
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.csv
 
 from aggopt.core.regular_files import require_regular
 from aggopt.core.types import F64, Labels
-from aggopt.core.validation import is_number
 from aggopt.data.context.units import read_units
 from aggopt.data.readers.read import read_file
 from aggopt.data.table import Table
@@ -28,14 +25,13 @@ from aggopt.release.audit.file_audit import recount_file
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.files.staging import sha256_of_file
 from aggopt.release.manifest import read_manifest_or_none
-from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts, Private
-from aggopt.solvers import Certificate, Status
-from aggopt.solvers.certificate import Claim
+from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts
+from aggopt.release.report.statement import (
+    Statement,
+    facts_of_statement,
+    private_facts,
+)
 
-MEASURED = (
-    *("n", "il", "safety", "sdid", "sdid_chance"),
-    *("dld", "linkage", "linkage_limit", "linkage_chance"),
-)  # parts of the report on measures
 PROMISED = ("roles", "privacy", "strata", "units", "weights")  # sections of a job
 NAMES = AttributeSection(kind="nominal")  # without the originals their levels are names
 
@@ -81,35 +77,26 @@ def read_report_data(
     if asked is not None:
         require_promised(files.manifest, job, asked)
     found = _read(files, job, original)
-    of = files.manifest
-    parts = read_entry(of, "partition", list)
-    solved = read_entry(of, "certificates", dict)
-    measures, made = read_manifest_or_none(of, "measures"), read_entry(of, "made", str)
-    certificates = {name: read_certificate(of, said) for name, said in solved.items()}
-    groups = dict(_of_groups(of, part) for part in parts)
-    if measures is not None and not _are_measures(measures):
-        raise edited_manifest_error(of, "measures")
-    blocks = [part["attributes"] for part in parts]
+    stated = Statement.of_file(files.manifest)
+    groups, measures = stated.groups, stated.measures
+    blocks = [part["attributes"] for part in stated.entry("partition", list)]
     n = len(found.released.frame)
     counted = recount_file(masked, job, blocks, n, found.units, found.weights)
     linkage = None if measures is None else measures["linkage"]
-    counted = counted.with_linkage(job.privacy, linkage)
-    return Facts(
+    own = private_facts(stated, found.rows, str(stated.find("output", "seed")))
+    return facts_of_statement(
+        stated,
         title=masked.name,
         released=found.released,
         original=found.original,
         job=job,
-        audit=counted,
+        audit=counted.with_linkage(job.privacy, linkage),
         measures=measures,
-        certificates=certificates,
+        certificates=stated.certificates,
         groups=groups,
-        made=(made[:10], read_manifest_or_none(of, "versions", "aggopt")),
         promised_by=BY_MANIFEST if asked is None else BY_BOTH,
         sha256=sha256_of_file(masked),
-        unchanged=read_count(of, "audit", "unchanged", "records"),
-        filled=read_counts(of, "imputed_in"),
-        suppressed=read_counts(of, "suppressed_in"),
-        private=_private(of, found) if private else None,
+        private=own if private else None,
     )
 
 
@@ -203,83 +190,4 @@ def _both(files: ReleaseFiles, job: Job, original: Path) -> _OrderedTables:
         None if units is None else units[order],
         None if weights is None else weights[order],
         None if len(rows) == len(key) else rows,
-    )
-
-
-def read_entry(manifest: Path, key: str, kind: type) -> Any:
-    """Return an entry of a manifest, or refuse one that no release writes."""
-    found = read_manifest_or_none(manifest, key)
-    if not isinstance(found, kind):
-        raise edited_manifest_error(manifest, key)
-    return found
-
-
-def edited_manifest_error(manifest: Path, key: str) -> JobError:
-    """Return what refuses a manifest that states something else under a key."""
-    return JobError(
-        f"{manifest.name} states no {key} that a release writes: it may have been "
-        "edited.",
-        fix="bring the manifest as it was written with the release.",
-    )
-
-
-def read_count(manifest: Path, *keys: str) -> int | None:
-    """Return a count that a manifest records; None if it is missing."""
-    count = read_manifest_or_none(manifest, *keys)
-    if count is None:
-        return None
-    if type(count) is not int or count < 0:
-        raise edited_manifest_error(manifest, keys[0])
-    return count
-
-
-def read_counts(manifest: Path, key: str) -> dict[str, int]:
-    """Return how many missing values each attribute has, as a manifest states it."""
-    names = read_manifest_or_none(manifest, "audit", "missing", key) or {}
-    if not isinstance(names, dict):
-        raise edited_manifest_error(manifest, "audit")
-    path = ("audit", "missing", key)
-    return {name: read_count(manifest, *path, name) or 0 for name in names}
-
-
-def _are_measures(found: object) -> bool:
-    if not isinstance(found, dict):
-        return False
-    figures: list[Any] = [found.get(name) for name in MEASURED]
-    return all(is_number(each) and isfinite(each) for each in figures)
-
-
-def _of_groups(manifest: Path, part: Any) -> tuple[str, Certificate]:
-    """Return the attributes that were grouped together, and their certificate."""
-    names = part.get("attributes") if isinstance(part, dict) else None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise edited_manifest_error(manifest, "partition")
-    return ", ".join(names), read_certificate(manifest, part.get("certificate"))
-
-
-def read_certificate(manifest: Path, said: Any) -> Certificate:
-    """Return a certificate that a manifest records, or refuse an invalid one."""
-    names = {field.name for field in fields(Certificate)}
-    try:
-        known = {name: value for name, value in said.items() if name in names}
-        claim = known.get("claimed")
-        known["claimed"] = None if claim is None else Claim(**claim)
-        found = Certificate(**{**known, "status": Status(said["status"])})
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise edited_manifest_error(manifest, "certificates") from None
-    figures = [found.objective, found.violation]
-    figures += [] if found.bound is None else [found.bound]
-    if not all(map(is_number, figures)):
-        raise edited_manifest_error(manifest, "certificates")
-    return found
-
-
-def _private(manifest: Path, found: _OrderedTables) -> Private:
-    made = {
-        "file that was masked": str(read_manifest_or_none(manifest, "input", "file")),
-        "its SHA-256": str(read_manifest_or_none(manifest, "input", "sha256")),
-        "seed of the order": str(read_manifest_or_none(manifest, "output", "seed")),
-    }
-    return Private(
-        tuple(read_manifest_or_none(manifest, "notes") or ()), made, found.rows
     )

@@ -1,8 +1,7 @@
 """The report of a release that is in memory."""
 
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -10,15 +9,16 @@ from aggopt.core.not_pickled import NotPickled
 from aggopt.core.types import Bool
 from aggopt.data.table import Table
 from aggopt.job import Job
-from aggopt.measure import Assessment
-from aggopt.partition.shared.result import Block
 from aggopt.release.audit.audit import Audit
-from aggopt.release.block_names import partition_certificates
 from aggopt.release.files.output_paths import require_html
 from aggopt.release.files.staging import Staging, check_places
-from aggopt.release.manifest import Source, list_versions
-from aggopt.release.report.facts import Facts, Private
+from aggopt.release.report.facts import Facts
 from aggopt.release.report.html import report_html
+from aggopt.release.report.statement import (
+    Statement,
+    facts_of_statement,
+    private_facts,
+)
 from aggopt.solvers import Certificate
 
 
@@ -34,17 +34,10 @@ class Released(Protocol):
     @property
     def audit(self) -> Audit: ...  # noqa: D102
     @property
-    def measures(self) -> Assessment | None: ...  # noqa: D102
-    @property
     def certificates(self) -> dict[str, Certificate]: ...  # noqa: D102
     @property
-    def blocks(self) -> tuple[Block, ...]: ...  # noqa: D102
-    @property
-    def notes(self) -> tuple[str, ...]: ...  # noqa: D102
-    @property
-    def source(self) -> Source: ...  # noqa: D102
-    @property
     def kept(self) -> Bool | None: ...  # noqa: D102
+    def manifest(self) -> dict[str, Any]: ...  # noqa: D102
 
 
 def facts_of(
@@ -60,43 +53,24 @@ def facts_of(
     `counted` is the audit of the file of that `sha256`, in place of that of the values
     in memory.
     """
-    found, same, holes = (
-        release.measures,
-        release.audit.unchanged,
-        release.audit.missing,
-    )
-    return Facts(
+    stated = Statement("The manifest", release.manifest())
+    seed = release.job.output.seed
+    kept = release.kept
+    rows = None if kept is None else np.flatnonzero(kept)
+    own = private_facts(stated, rows, "drawn" if seed is None else str(seed))
+    return facts_of_statement(
+        stated,
         title=title,
         released=release.masked,
         original=release.original.value,
         job=release.job,
         audit=release.audit if counted is None else counted,
-        measures=None if found is None else found.to_dict(),
+        measures=stated.measures,
         certificates=release.certificates,
-        groups=partition_certificates(release.blocks, release.job),
-        made=(
-            datetime.now(UTC).date().isoformat(),
-            list_versions(["aggopt"])["aggopt"],
-        ),
+        groups=stated.groups,
         sha256=sha256,
-        unchanged=None if same is None else same.records,
-        filled={} if holes is None else holes.imputed_in,
-        suppressed={} if holes is None else holes.suppressed_in,
-        rare={name: each.categories for name, each in release.audit.rare.items()},
-        private=_private(release) if private else None,
+        private=own if private else None,
     )
-
-
-def _private(release: Released) -> Private:
-    source, seed = release.source, release.job.output.seed
-    kept = release.kept
-    made = {
-        "file that was masked": source.file or "none: a table in memory",
-        "its SHA-256": source.sha256 or "none",
-        "seed of the order": "drawn" if seed is None else str(seed),
-    }
-    rows = None if kept is None else np.flatnonzero(kept)
-    return Private(release.notes, made, rows)
 
 
 def write_report(

@@ -1,0 +1,180 @@
+"""What a manifest states of a release, and the facts of a report made of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from aggopt.core.types import Labels
+from aggopt.core.validation import is_number
+from aggopt.data.table import Table
+from aggopt.errors import JobError
+from aggopt.job import Job
+from aggopt.release.audit.audit import Audit
+from aggopt.release.manifest import read_manifest_or_none
+from aggopt.release.report.facts import BY_JOB, Facts, Private
+from aggopt.solvers import Certificate, Status
+from aggopt.solvers.certificate import Claim
+
+MEASURED = (
+    *("n", "il", "safety", "sdid", "sdid_chance"),
+    *("dld", "linkage", "linkage_limit", "linkage_chance"),
+)  # parts of the report on measures
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """The entries of a manifest, checked as they are read: a file may be edited.
+
+    Attributes
+    ----------
+    name
+        Name of the file, for errors.
+    entries
+        What stands in it; anything but a mapping states nothing.
+    """
+
+    name: str
+    entries: Any = field(repr=False)
+
+    @classmethod
+    def of_file(cls, manifest: Path) -> "Statement":
+        """Return what a manifest states; nothing if it cannot be read."""
+        return cls(manifest.name, read_manifest_or_none(manifest))
+
+    def error(self, key: str) -> JobError:
+        """Return what refuses a manifest that states something else under a key."""
+        return JobError(
+            f"{self.name} states no {key} that a release writes: it may have been "
+            "edited.",
+            fix="bring the manifest as it was written with the release.",
+        )
+
+    def find(self, *keys: str) -> Any:
+        """Return the value under these keys; None if there is none."""
+        found = self.entries
+        for key in keys:
+            found = found.get(key) if isinstance(found, Mapping) else None
+        return found
+
+    def entry(self, key: str, kind: type) -> Any:
+        """Return an entry of this type, or refuse one that no release writes."""
+        found = self.find(key)
+        if not isinstance(found, kind):
+            raise self.error(key)
+        return found
+
+    def count(self, *keys: str) -> int | None:
+        """Return a count; None if it is missing."""
+        count = self.find(*keys)
+        if count is None:
+            return None
+        if type(count) is not int or count < 0:
+            raise self.error(keys[0])
+        return count
+
+    def counts(self, *keys: str, of: tuple[str, ...] = ()) -> dict[str, int]:
+        """Return the count of each attribute, which stands under its name and `of`."""
+        names = self.find(*keys) or {}
+        if not isinstance(names, Mapping):
+            raise self.error(keys[0])
+        return {name: self.count(*keys, name, *of) or 0 for name in names}
+
+    def certificate(self, said: Any) -> Certificate:
+        """Return a certificate, or refuse an invalid one."""
+        names = {each.name for each in fields(Certificate)}
+        try:
+            known = {name: value for name, value in said.items() if name in names}
+            claim = known.get("claimed")
+            known["claimed"] = None if claim is None else Claim(**claim)
+            found = Certificate(**{**known, "status": Status(said["status"])})
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise self.error("certificates") from None
+        figures = [found.objective, found.violation]
+        figures += [] if found.bound is None else [found.bound]
+        if not all(map(is_number, figures)):
+            raise self.error("certificates")
+        return found
+
+    @cached_property
+    def certificates(self) -> dict[str, Certificate]:
+        """What is proven, by name."""
+        solved = self.entry("certificates", dict)
+        return {name: self.certificate(said) for name, said in solved.items()}
+
+    @property
+    def groups(self) -> dict[str, Certificate]:
+        """What is proven of groups, by the attributes that were grouped together."""
+        return dict(map(self._of_groups, self.entry("partition", list)))
+
+    def _of_groups(self, part: Any) -> tuple[str, Certificate]:
+        names = part.get("attributes") if isinstance(part, dict) else None
+        if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+            raise self.error("partition")
+        return ", ".join(names), self.certificate(part.get("certificate"))
+
+    @property
+    def measures(self) -> dict[str, Any] | None:
+        """The measures, as `Assessment.to_dict` has them; None without any."""
+        if self.find("measures") is None:
+            return None
+        measures: dict[str, Any] = self.entry("measures", dict)
+        figures: list[Any] = [measures.get(name) for name in MEASURED]
+        if not all(is_number(each) and isfinite(each) for each in figures):
+            raise self.error("measures")
+        return measures
+
+
+def facts_of_statement(
+    statement: Statement,
+    *,
+    title: str,
+    released: Table,
+    original: Table | None,
+    job: Job,
+    audit: Audit,
+    measures: Mapping[str, Any] | None,
+    certificates: Mapping[str, Certificate],
+    groups: Mapping[str, Certificate],
+    promised_by: str = BY_JOB,
+    **more: Any,
+) -> Facts:
+    """Return the facts of a report: what was counted, and what a manifest states.
+
+    The release does not tell what is filled in, suppressed, unchanged or rare, so that
+    the manifest has to.  `more` are facts that some releases have: see `Facts`.
+    """
+    return Facts(
+        title=title,
+        released=released,
+        original=original,
+        job=job,
+        audit=audit,
+        measures=measures,
+        certificates=certificates,
+        groups=groups,
+        made=(statement.entry("made", str)[:10], statement.find("versions", "aggopt")),
+        promised_by=promised_by,
+        unchanged=statement.count("audit", "unchanged", "records"),
+        filled=statement.counts("audit", "missing", "imputed_in"),
+        suppressed=statement.counts("audit", "missing", "suppressed_in"),
+        rare=statement.counts("audit", "rare", of=("categories",)),
+        **more,
+    )
+
+
+def private_facts(stated: Statement, rows: Labels | None, seed: str) -> Private:
+    """Return what the office alone may see of a release that has these rows.
+
+    `seed` is that of the order, in words.
+    """
+    source = {key: stated.find("input", key) for key in ("file", "sha256")}
+    made = {
+        "file that was masked": source["file"] or "none: a table in memory",
+        "its SHA-256": source["sha256"] or "none",
+        "seed of the order": seed,
+    }
+    notes = tuple(stated.find("notes") or ())
+    return Private(notes, {name: str(value) for name, value in made.items()}, rows)
