@@ -149,10 +149,21 @@ class Reader:
                         path.unlink(missing_ok=True)
                 self.bring(word for word in words[2:] if word != made)
                 code, out, err = self.aggopt(*words[1:])
+                if words[1] == "init":
+                    self.decide(self.here / (made or "job.toml"))
                 ends = block.why if block.mark == "ends with" else "0"
                 assert code == 0 or str(code) == ends, f"{words}: {code}, {err}"
                 last = out
         return last if runs else None
+
+    def decide(self, written: Path) -> None:
+        """Decide what init asks in a job that it wrote: columns are confidential."""
+        job = tomlkit.parse(written.read_text("utf-8"))
+        roles: Any = job["roles"]
+        known = {name for names in roles.values() for name in names}
+        asked = [name for name in table().columns if name not in known]
+        roles["confidential"] = [*roles.get("confidential", []), *asked]
+        written.write_text(tomlkit.dumps(job), "utf-8")
 
     def bring(self, words: Iterable[str]) -> None:
         """Bring releases that a page speaks of without making them."""

@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -28,6 +28,7 @@ from aggopt.data.readers.formats import is_csv
 from aggopt.data.readers.read import read_as_text
 from aggopt.encoding import AttributeType
 from aggopt.encoding._encode import said_of_codes
+from aggopt.engine.resource_check import RunNeeds
 from aggopt.errors import AggoptError, MemoryLimitError, toml_key
 from aggopt.job import AttributeSection, Job
 from aggopt.job.engine_section import Engine
@@ -37,9 +38,6 @@ from aggopt.pipeline.partition.partition_table import load_job
 from aggopt.pipeline.prepare.memory_check import require_memory_to_read
 from aggopt.release.audit.risk_limits import unsure_limits
 from aggopt.release.files.csv import note_on_formulas
-
-if TYPE_CHECKING:
-    from aggopt.engine.resource_check import RunNeeds
 
 PUBLISHED = ("confidential", "other")  # as they are
 COSTLY = 500  # names of a column: fewer take no time that a person would notice
@@ -62,7 +60,7 @@ class Checked:
     columns: tuple[tuple[ColumnProfile, str | None], ...]
     obstacles: tuple[Obstacle, ...]
     notes: tuple[str, ...]
-    needs: "RunNeeds | None" = None
+    needs: RunNeeds | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""

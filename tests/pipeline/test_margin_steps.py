@@ -79,7 +79,7 @@ def test_a_narrow_margin_gives_originals_away_and_that_is_said(name) -> None:
     one, right = single(name, release, 0.15)
     assert right >= {"money": 1, "children": 4}[name]
     assert right >= 0.5 * one
-    assert said(release) == [ASKED, FEW.format(name, "1 possible value", 1)]
+    assert said(release) == [FEW.format(name, "1 possible value", 1), ASKED]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_what_a_margin_spans_is_said(name, more, few) -> None:
     if few is None:
         assert notes == [NOTE]
     else:
-        assert notes == [ASKED, FEW.format(name, few, few[0])]
+        assert notes == [FEW.format(name, few, few[0]), ASKED]
 
 
 def test_soft_wishes_keep_their_margin_and_promise_nothing() -> None:
