@@ -75,8 +75,9 @@ class Killer:
     def __call__(self, step, share):
         there = self.workers()
         if share < 1 and step not in self.killed and there:
-            self.killed.append(step)
-            os.kill(there[0], signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended by now: the next call
+                os.kill(there[0], signal.SIGKILL)
+                self.killed.append(step)
 
 
 def spawned():
