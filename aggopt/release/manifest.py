@@ -77,12 +77,18 @@ def make_manifest(
 def read_manifest_or_none(path: Path, *keys: str) -> Any:
     """Return the value under these keys of a manifest; None if unreadable or absent."""
     try:
-        found = json.loads(path.read_bytes())
+        stated = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
+    return find_entry(stated, *keys)
+
+
+def find_entry(stated: Any, *keys: str) -> Any:
+    """Return the value under these keys of what a manifest states; None if absent."""
+    value = stated
     for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def _partition(blocks: Sequence[Block], job: Job) -> list[dict[str, Any]]:

@@ -32,12 +32,12 @@ from aggopt.pipeline.waves.wave import (
     find_lacking,
     influential_in_both,
     is_filled,
-    manifest_beside,
     read_entries,
+    read_statement,
 )
 from aggopt.pipeline.waves.wave_plan import choose_kept_records
 from aggopt.release.audit.changes import NOT_THERE, Changes
-from aggopt.release.manifest import read_manifest_or_none
+from aggopt.release.manifest import find_entry
 
 NEW, LEFT_OUT = NOT_THERE, -2  # of records without an earlier group
 
@@ -141,15 +141,16 @@ def read_wave(job: Job, table: Table) -> Wave | None:
     how = job.partition
     if not isinstance(how, EarlierGroups) or how.earlier is None:
         return None
-    _require_every_release(how.keys)
+    statements = [read_statement(key) for key in how.keys]
+    _require_every_release(how.keys, statements)
     index: dict[Any, int] = {}
     files = []
-    for key, path in zip(how.keys, how.tables, strict=True):
+    for key, path, stated in zip(how.keys, how.tables, statements, strict=True):
         groups = _groups(key)
         rows, before = _rows(how, path, groups, job, table)
         named = _people(how, nw.from_native(before))
         at = np.array([index.setdefault(name, len(index)) for name in named])
-        files.append(_EarlierFiles(key, path, groups, before, rows, at))
+        files.append(_EarlierFiles(key, path, stated, groups, before, rows, at))
     if how.person is not None:
         _require_shared(how.tables[-1], how.person, files[-1].rows)
     row = np.array([index.get(name, NEW) for name in _people(how, table.frame)])
@@ -163,6 +164,8 @@ class _EarlierFiles:
 
     Attributes
     ----------
+    stated
+        What its manifest states, None if there is none.
     rows : (n,)
         The earlier record of each record; NEW if there is none.
     at : (n1,)
@@ -171,6 +174,7 @@ class _EarlierFiles:
 
     key: Path
     path: Path
+    stated: Any
     groups: Labels
     table: pa.Table
     rows: Labels
@@ -188,8 +192,8 @@ def _compare_release(
     files: _EarlierFiles, job: Job, table: Table, row: Labels, persons: int
 ) -> EarlierRelease:
     """Return an earlier release, compared to the table; `row` (n,) are its persons."""
-    key, before = files.key, files.table
-    names = influential_in_both(key, job, before.column_names)
+    before = files.table
+    names = influential_in_both(files.stated, job, before.column_names)
     for name in table.clocks.keys() & names:
         spelled = nw.from_native(before[name], series_only=True)
         dates = dated(spelled, table.clocks[name].format)
@@ -200,25 +204,25 @@ def _compare_release(
     changed = find_changed(before, table.frame, files.rows, names, job.input.decimal)
     changed[find_first_groups(first, row) == NOT_THERE] = False
     masked = [name for name in names if name in job.roles.quasi_identifier]
-    filled = (is_filled(key), job.missing.policy == "fill")
+    filled = (is_filled(files.stated), job.missing.policy == "fill")
     lacking = {}
     for name, (one, own) in find_lacking(before, table.frame, masked, filled).items():
         of_persons = np.zeros(persons, bool)
         of_persons[files.at] = one
         lacking[name] = (of_persons, own)
-    k = find_k(key, files.groups)
-    name = key.name.removesuffix(".private.csv")
+    k = find_k(files.stated, files.groups)
+    name = files.key.name.removesuffix(".private.csv")
     return EarlierRelease(name, first, changed, names, k, lacking)
 
 
-def _require_every_release(keys: Sequence[Path]) -> None:
-    """Refuse keys if one of them keeps groups of a release that is not among them."""
+def _require_every_release(keys: Sequence[Path], statements: Sequence[Any]) -> None:
+    """Refuse keys if one of them keeps groups of a release that is not among them.
+
+    `statements` are what the manifests of the keys state.
+    """
     names = {key.name for key in keys}
-    for key in keys:
-        manifest = manifest_beside(key)
-        if manifest is None:
-            continue
-        own = read_manifest_or_none(manifest, "job", "partition", "keep_groups")
+    for key, stated in zip(keys, statements, strict=True):
+        own = find_entry(stated, "job", "partition", "keep_groups")
         earlier = own if isinstance(own, list) else [own] if own else []
         unnamed = [Path(name).name for name in earlier if Path(name).name not in names]
         if unnamed:

@@ -27,7 +27,7 @@ from aggopt.release.audit.changes import (
     changes_between,
 )
 from aggopt.release.files.staging import sha256_of_file
-from aggopt.release.manifest import read_manifest_or_none
+from aggopt.release.manifest import find_entry, read_manifest_or_none
 from aggopt.solvers import Certificate
 
 ALL = "all earlier releases together"  # their name in messages
@@ -278,8 +278,10 @@ class LaterWave:
         return WaveChanges(changes, held, self.kept, self.certificate, before)
 
 
-def manifest_beside(key: Path) -> Path | None:
-    """Return the manifest that lies beside a private key; None if there is none.
+def read_statement(key: Path) -> Any:
+    """Return what the manifest beside a private key states; None if there is none.
+
+    A manifest that cannot be read states nothing.
 
     Raises
     ------
@@ -290,38 +292,33 @@ def manifest_beside(key: Path) -> Path | None:
     path = key.with_name(name)
     if not path.is_file():
         return None
-    known = read_manifest_or_none(path, "output", "key_sha256")
+    stated = read_manifest_or_none(path) or {}
+    known = find_entry(stated, "output", "key_sha256")
     if known is not None and known != sha256_of_file(key):
         raise TableError(
             f"{key.name} is not the key that {name} describes.",
             fix="bring together the files of one and the same run.",
         )
-    return path
+    return stated
 
 
-def find_k(key: Path, groups: Labels) -> int:
-    """Return the k of the release of a key: its manifest's, or its smallest group."""
-    manifest = manifest_beside(key)
-    k = (
-        None
-        if manifest is None
-        else read_manifest_or_none(manifest, "job", "privacy", "k")
-    )
+def find_k(stated: Any, groups: Labels) -> int:
+    """Return the k of a release: the one its manifest states, or its smallest group."""
+    k = find_entry(stated, "job", "privacy", "k")
     if isinstance(k, int):
         return k
     return int(np.unique(groups[groups >= 0], return_counts=True)[1].min())
 
 
-def influential_in_both(key: Path, job: Job, columns: Sequence[str]) -> tuple[str, ...]:
+def influential_in_both(
+    stated: Any, job: Job, columns: Sequence[str]
+) -> tuple[str, ...]:
     """Return the attributes that the published values of both releases depend on.
 
     A weight or a request counts even if it is dropped: a group's mean shows its change.
     Of an earlier release without a manifest all columns of its table count.
     """
-    manifest = manifest_beside(key)
-    roles = (
-        None if manifest is None else read_manifest_or_none(manifest, "job", "roles")
-    )
+    roles = find_entry(stated, "job", "roles")
     earlier = columns
     if isinstance(roles, dict):
         earlier = (*Roles(**roles).published, *Roles(**roles).wish)
@@ -329,12 +326,9 @@ def influential_in_both(key: Path, job: Job, columns: Sequence[str]) -> tuple[st
     return tuple(name for name in names if name in earlier and name in columns)
 
 
-def is_filled(key: Path) -> bool:
-    """Whether a key's release may have filled what was missing, by its manifest."""
-    manifest = manifest_beside(key)
-    if manifest is None:
-        return True
-    return bool(read_manifest_or_none(manifest, "job", "missing", "policy") == "fill")
+def is_filled(stated: Any) -> bool:
+    """Whether a release may have filled what was missing, by its manifest."""
+    return stated is None or find_entry(stated, "job", "missing", "policy") == "fill"
 
 
 def find_lacking(

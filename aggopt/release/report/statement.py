@@ -13,7 +13,7 @@ from aggopt.data.table import Table
 from aggopt.errors import JobError
 from aggopt.job import Job
 from aggopt.release.audit.audit import Audit
-from aggopt.release.manifest import read_manifest_or_none
+from aggopt.release.manifest import find_entry, read_manifest_or_none
 from aggopt.release.report.facts import BY_JOB, Facts, Private
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import Claim
@@ -54,10 +54,7 @@ class Statement:
 
     def find(self, *keys: str) -> Any:
         """Return the value under these keys; None if there is none."""
-        found = self.entries
-        for key in keys:
-            found = found.get(key) if isinstance(found, Mapping) else None
-        return found
+        return find_entry(self.entries, *keys)
 
     def entry(self, key: str, kind: type) -> Any:
         """Return an entry of this type, or refuse one that no release writes."""
