@@ -33,7 +33,7 @@ from aggopt.job.roles import Roles
 from aggopt.pipeline.review.review_release import ReleaseSource, TwoFiles, read_pair
 from aggopt.release.manifest import SHUFFLED, read_manifest_or_none
 
-COPIES = 4  # times the tables: read, joined, as numbers, and compared; measured
+COPIES = 4  # times the tables: read, joined, as numbers, and compared
 PROCESS = 400 << 20  # bytes of the process itself, beside the tables
 KEY = ("input_file", "input_record", "released_record")
 WITHOUT_READING = (
@@ -159,12 +159,15 @@ class TwoFolders:
         return read_release_as_text(self.released, job.released_input, job.roles)
 
     @cached_property
+    def _originals(self) -> InputFolder:
+        return InputFolder.of(self.original)
+
+    @cached_property
     def _released_numbers(self) -> I64:
         """The place of each original record in the release, -1 if it has none."""
         self._require_same()
-        parts = InputFolder.of(self.original)
-        firsts = first_records(parts.pieces)
-        found, before = np.full(parts.records, -1), 0
+        firsts = first_records(self._originals.pieces)
+        found, before = np.full(self._originals.records, -1), 0
         for path in sorted(self._key_folder.glob("key-*.parquet")):
             try:
                 numbers, place = _read_key(path, firsts)
@@ -211,7 +214,7 @@ class TwoFolders:
         require_as_written(self._manifest)
         require_described(self._folder, self._manifest)
         stated = read_manifest_or_none(self._manifest, "input")
-        parts = InputFolder.of(self.original)
+        parts = self._originals
         seen = {"files": sorted(first_records(parts.pieces)), "records": parts.records}
         if stated != seen:
             raise TableError(

@@ -60,9 +60,9 @@ def read_folder_report(
     of = (private or private_folder(folder)) / MANIFEST
     require_described(folder, of)
     require_as_written(of)
-    if originals is not None:
-        _require_made_of(originals, of)
     stated = Statement.of_file(of)
+    if originals is not None:
+        _require_made_of(originals, stated)
     named = attach_trusted_code(stated.entry("job", dict), stated.find("code"))
     job = Job(**named).loaded()
     if asked is not None:
@@ -119,7 +119,7 @@ def _dominance(stated: Statement) -> tuple[Check, ...]:
     return tuple(kept)
 
 
-def _require_made_of(originals: Path, manifest: Path) -> None:
+def _require_made_of(originals: Path, stated: Statement) -> None:
     """Refuse originals whose records are not as many as those that were masked.
 
     Raises
@@ -127,12 +127,12 @@ def _require_made_of(originals: Path, manifest: Path) -> None:
     TableError
         They are more or fewer, or not files of Parquet.
     """
-    made_of = Statement.of_file(manifest).count("input", "records")
+    made_of = stated.count("input", "records")
     records = InputFolder.of(originals).records
     if records != made_of:
         raise TableError(
             f"{originals.name} has {plural(records, 'record')}, and the release was "
-            f"made of {made_of}, by {manifest.name}.",
+            f"made of {made_of}, by {stated.name}.",
             fix="name the folder or the pattern that was masked.",
         )
 
