@@ -12,13 +12,12 @@ from aggopt.measure import WHOLE, Assessment, Measure
 from aggopt.pipeline.finish.measures import find_complete, measure_if_varying
 from aggopt.pipeline.finish.original_comparison import compare_originals
 from aggopt.pipeline.finish.rounding import round_release
+from aggopt.pipeline.partition.partition_table import Progress, progress_or_noop
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.release.audit.audit import Audit, audit_release
 from aggopt.release.audit.dominance import dominance_requirement
 from aggopt.release.audit.originals import Originals
 from aggopt.release.block_names import partition_names
-
-Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +61,6 @@ class Evaluation:
         return self.measures
 
 
-def ignore_progress(step: str, share: float) -> None:
-    """Do nothing."""
-
-
 def ignore_audit(audit: Audit) -> None:
     """Do nothing: a trial may break what is required."""
 
@@ -78,7 +73,7 @@ def evaluate(
     linked_at_once: int = WHOLE,
     extra: Mapping[str, Measure] = MappingProxyType({}),
     check: Callable[[Audit], None] = ignore_audit,
-    on_progress: Progress = ignore_progress,
+    on_progress: Progress | None = None,
 ) -> Evaluation:
     """Return the evaluation of the values (n, d) that groups of a table publish.
 
@@ -92,14 +87,15 @@ def evaluate(
     TableError
         As `measure_release`, and whatever `check` raises.
     """
-    on_progress("audit", 0.0)
+    report = progress_or_noop(on_progress)
+    report("audit", 0.0)
     released = round_release(given, values)
     originals = compare_originals(
         given.whole, released.matrix(), given.job.output, given.table
     )
     audit = audit_before_writing(given, released, originals)
     check(audit)
-    on_progress("measure", 0.0)
+    report("measure", 0.0)
     wanted = given.asked if requests is None else dict(requests)
     measures = measure_if_varying(
         given.table, released, wanted, extra, whole=linked_at_once
