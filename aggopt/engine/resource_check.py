@@ -36,7 +36,7 @@ COPIES = 2  # of the records in files in between: scattered to blocks, and publi
 CHOSEN = 90  # bytes of a group and level, where `frequencies` chooses for all groups
 NUMBERED = 8  # bytes beside each record in files in between
 
-# Processor seconds, measured with `python benchmarks/engine.py needs`.
+# Processor seconds, about: from runs of one process on one machine.
 STARTED = 3.0  # of a process: imports, and kernels read from their cache
 RECORD = 1.2e-4  # of a record, all passes
 COORDINATE = 1.1e-6  # of each coordinate of a record
