@@ -25,6 +25,14 @@ other = ["note"]
 [privacy]
 k = 4
 """  # as a job file has them
+MEANS = f'{ROLES_AND_K}[partition]\nmethod = "mdav"\n'
+GRID = """
+tables = {people = "people.csv"}
+roles = {quasi-identifier = ["age", "income"], other = ["name", "illness", "note"]}
+[grid]
+k = [4]
+partition = ["mdav"]
+"""  # as a file of an experiment has it
 
 
 def people(n: int = 40, seed: int = 0) -> pd.DataFrame:

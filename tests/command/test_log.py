@@ -7,12 +7,11 @@ import stat
 from datetime import datetime
 
 import pytest
-from tables import ROLES_AND_K, people, put_partitioner
+from tables import GRID, MEANS, ROLES_AND_K, people, put_partitioner
 
 from aggopt.command import log, progress
 from aggopt.core import guardian_process
 
-JOB = f'{ROLES_AND_K}[partition]\nmethod = "mdav"\n'
 MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")
 KEYS = {"time", "level", "stage", "message", "seconds"}
 
@@ -22,7 +21,7 @@ def here(tmp_path, monkeypatch):
     """A folder with a table and a job, as working directory."""
     monkeypatch.chdir(tmp_path)
     people().to_csv("people.csv", index=False)
-    (tmp_path / "job.toml").write_text(JOB)
+    (tmp_path / "job.toml").write_text(MEANS)
     return tmp_path
 
 
@@ -214,22 +213,13 @@ def test_no_log_has_a_value(here, aggopt, words):
     assert "exit" in lines()[-1]
 
 
-GRID = """
-tables = {people = "people.csv"}
-roles = {quasi-identifier = ["age", "income"], other = ["name", "illness", "note"]}
-[grid]
-k = [4]
-partition = ["mdav"]
-"""
-
-
 def test_no_log_of_an_experiment_has_a_value(here, aggopt, monkeypatch):
     marked().to_csv("people.csv", index=False)
     (here / "grid.toml").write_text(GRID)
     words = ("experiment", "grid.toml", "--out", "rows.csv", "--log", "run.jsonl")
     assert aggopt(*words)[0] == 0
     assert not MARK.search((here / "run.jsonl").read_text())
-    how = f'{JOB}[aggregation]\nmethod = "p3m"\nsolver = "lagrangian"\n'
+    how = f'{MEANS}[aggregation]\nmethod = "p3m"\nsolver = "lagrangian"\n'
     (here / "job.toml").write_text(how)
     grid = ("--alpha", "0.5", "--delta", "0.1", "--jobs", "1", "--out", "s")
     code, _, _ = aggopt("sweep", "people.csv", "job.toml", *grid, "--log", "s.jsonl")

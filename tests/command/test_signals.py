@@ -5,20 +5,12 @@ import signal
 from itertools import count
 
 import pytest
-from tables import ROLES_AND_K, people
+from tables import GRID, MEANS, ROLES_AND_K, people
 
 from aggopt.command.interrupt import interrupts
 from aggopt.core import guardian
 
 STEPS = ("link", "replace", "rename", "unlink", "chmod", "fsync", "rmdir")
-MEANS = f'{ROLES_AND_K}[partition]\nmethod = "mdav"\n'
-GRID = """
-tables = {people = "people.csv"}
-roles = {quasi-identifier = ["age", "income"], other = ["name", "illness", "note"]}
-[grid]
-k = [4]
-partition = ["mdav"]
-"""
 TABLE = {"masked.csv", "masked.manifest.json", "masked.private.csv"}
 MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")
 COMMANDS = {
