@@ -16,9 +16,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
-from aggopt.aggregate import request_sections as wishes
+from aggopt.aggregate import distance_requests as wishes
 from aggopt.aggregate.kept_statistics import KeptApart
-from aggopt.aggregate.own.section import ByModel
+from aggopt.aggregate.user_model import ByModel
 from aggopt.job import (
     AttributeSection,
     Correlation,

@@ -5,7 +5,7 @@ aggopt/experiments/published.toml: by k the minimum and average group size for e
 VMDAV, DIVERSE: not published; measured with an independent prototype.
 """
 
-from aggopt.experiments.published import study
+from aggopt.experiments.reproduce import study
 
 KS = (2, 5, 10, 15, 20, 25, 30)
 TS = (0.01, 0.05, 0.09, 0.13, 0.17, 0.21, 0.25)

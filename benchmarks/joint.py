@@ -22,7 +22,7 @@ from scipy.spatial.distance import cdist
 
 from aggopt import datasets
 from aggopt.aggregate import Aggregation, mean, p3m, p3m_onesided, satisfaction
-from aggopt.experiments._methods_in_print import matlab_random
+from aggopt.experiments.reproduce import matlab_random
 from aggopt.measure import Assessment, assess
 from aggopt.partition import local_search, mdav
 from aggopt.solvers import SOLVERS, Status

@@ -20,8 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from aggopt.aggregate import Aggregation, mean, p3m, p3m_onesided, satisfaction
-from aggopt.experiments._methods_in_print import matlab_random
-from aggopt.experiments.published import study
+from aggopt.experiments.reproduce import matlab_random, study
 from aggopt.measure import assess, il, sl
 from aggopt.partition import mdav
 from aggopt.solvers import SOLVERS

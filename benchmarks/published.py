@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from aggopt.aggregate import mean, p3m
-from aggopt.experiments.published import study
+from aggopt.experiments.reproduce import study
 from aggopt.measure import assess, il, sl
 from aggopt.partition import mdav
 

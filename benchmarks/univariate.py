@@ -21,7 +21,7 @@ from rich.table import Table
 
 from aggopt.aggregate import mean
 from aggopt.core.validation import Floats, Labels
-from aggopt.experiments.published import study
+from aggopt.experiments.reproduce import study
 from aggopt.measure import assess, il
 from aggopt.partition import individual_ranking, mdav, mhm, projection, univariate
 

@@ -11,8 +11,7 @@ Run:  python examples/10_reproduce_a_table.py
 # %% The study, and the table that stands in the place of its own
 from sklearn.datasets import load_diabetes
 
-from aggopt.experiments.published import study
-from aggopt.experiments.reproduce import reproduce
+from aggopt.experiments.reproduce import reproduce, study
 
 patients = load_diabetes(as_frame=True, scaled=False).data
 print(study("mortazavi2017").citation)

@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.group_sums import plain_group_means
+from aggopt.core.record_weights import plain_group_means
 from aggopt.core.types import I64
 from aggopt.core.validation import (
     Floats,

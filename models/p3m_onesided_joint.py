@@ -46,8 +46,9 @@ from aggopt.models import p3m_joint, p3m_onesided
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import labelled
 from aggopt.models.shared.joint import centroids
-from aggopt.models.shared.joint_demands import Demanded, Interval
 from aggopt.models.shared.joint_wishes import (
+    Demanded,
+    Interval,
     SquaredWishes,
     add_rows_in_pyomo,
     missed_rows,

@@ -45,8 +45,7 @@ from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.errors import TableError, require_known
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import amounts, labelled
-from aggopt.models.shared.path import bound, cheapest
-from aggopt.models.shared.runs import RunCost, costs_of, unit_of
+from aggopt.models.shared.runs import RunCost, bound, cheapest, costs_of, unit_of
 from aggopt.models.shared.runs import require_cost as require_cost
 
 LANGUAGES = ("cvxpy", "pyomo")

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from aggopt.checks import _programs as programs
+from aggopt.checks import _solvers as programs
 from aggopt.checks._model import LIMIT, TriedModel
 from aggopt.command import cli
 from aggopt.models import MODELS
 from aggopt.solvers import SOLVERS, solve
-from aggopt.solvers.child_process import answer_apart
 from aggopt.solvers.process_pool import inside
+from aggopt.solvers.run_solver import run_apart
 from aggopt.solvers.solver import CLASSES, Solver
 
 MARK = "--- "
@@ -54,7 +54,7 @@ def ask_for_model(name: str, solver: Solver) -> None:
     data = TriedModel.of(MODELS[name], {}, name).data
     start = getattr(data, "means", None)
     limit = LIMIT if solver.time_limit else None
-    answer_apart(MODELS[name], data, solver, start, limit, None)
+    run_apart(MODELS[name], data, solver, start, limit, None)
 
 
 def mask_each(names: Sequence[str]) -> None:

@@ -13,8 +13,7 @@ from aggopt import Job
 from aggopt.aggregate import mean
 from aggopt.checks import report
 from aggopt.experiments.compare_solvers import Row
-from aggopt.experiments.published import PublishedCell, PublishedTable
-from aggopt.experiments.reproduce import Reproduced
+from aggopt.experiments.reproduce import PublishedCell, PublishedTable, Reproduced
 from aggopt.experiments.sweep import SweepPoint
 from aggopt.partition._recommend import Recommendation
 from aggopt.partition.shared.result import Partition

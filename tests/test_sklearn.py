@@ -38,7 +38,7 @@ from aggopt.errors import (
 )
 from aggopt.pipeline import mask as pipeline
 from aggopt.sklearn import Microaggregator, expected_failed_checks
-from aggopt.sklearn._row_hashes import row_hashes
+from aggopt.sklearn._fitted import row_hashes
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 NEW = np.random.default_rng(1).normal(size=(9, 3))

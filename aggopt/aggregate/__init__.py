@@ -12,13 +12,13 @@ from aggopt.aggregate.categories.frequencies import (
     crossed_frequencies as crossed_frequencies,
 )
 from aggopt.aggregate.categories.frequencies import frequencies as frequencies
-from aggopt.aggregate.categories.medoids import medoids as medoids
+from aggopt.aggregate.categories.plurality import medoids as medoids
 from aggopt.aggregate.categories.plurality import plurality as plurality
 from aggopt.aggregate.categories.published import (
     PublishedCategories as PublishedCategories,
 )
 from aggopt.aggregate.categories.published import PublishedTogether as PublishedTogether
-from aggopt.aggregate.categories.published_loss import published_loss as published_loss
+from aggopt.aggregate.categories.published import published_loss as published_loss
 from aggopt.aggregate.categories.registry import (
     CATEGORY_AGGREGATORS as CATEGORY_AGGREGATORS,
 )
@@ -26,10 +26,10 @@ from aggopt.aggregate.categories.registry import (
     CategoryAggregator as CategoryAggregator,
 )
 from aggopt.aggregate.categories.wish import wish as wish
-from aggopt.aggregate.own.by_model import by_model as by_model
 from aggopt.aggregate.registry import AGGREGATORS as AGGREGATORS
 from aggopt.aggregate.registry import Aggregator as Aggregator
 from aggopt.aggregate.secret_margins import with_margins as with_margins
+from aggopt.aggregate.user_model import by_model as by_model
 
 
 def __getattr__(name: str) -> Any:

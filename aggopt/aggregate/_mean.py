@@ -7,24 +7,20 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.aggregate._kept_apart import (
-    Keep,
-    Part,
-    parts_of,
-    put_together,
-    response_for,
-)
-from aggopt.aggregate._mean_within import variance_within
-from aggopt.aggregate._numbers import numbers
-from aggopt.aggregate.aggregation import Aggregation, by_attribute, group_means
+from aggopt.aggregate.aggregation import Aggregation, by_attribute, group_means, numbers
 from aggopt.aggregate.bounds import Bounds, End
-from aggopt.aggregate.joint_aggregation import covariance_kept
+from aggopt.aggregate.joint_aggregation import covariance_kept, variance_within
 from aggopt.aggregate.kept_statistics import (
     STATISTICS,
+    Keep,
     Keeping,
     KeptApart,
+    Part,
     Statistic,
+    parts_of,
+    put_together,
     require_kept,
+    response_for,
 )
 from aggopt.aggregate.registry import Aggregator
 from aggopt.core.compile_time import compile_time

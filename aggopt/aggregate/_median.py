@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.aggregate._numbers import numbers
-from aggopt.aggregate.aggregation import Aggregation, by_attribute
+from aggopt.aggregate.aggregation import Aggregation, by_attribute, numbers
 from aggopt.aggregate.registry import Aggregating, Aggregator
 from aggopt.core.compile_time import compile_time
 from aggopt.core.record_weights import (

@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Literal
 import numpy.typing as npt
 
 from aggopt.aggregate._by_requests import Wishing, by_wishes
-from aggopt.aggregate._distance_requests import Wanted, Wish
-from aggopt.aggregate._kept_apart import Keep
 from aggopt.aggregate.aggregation import Aggregation
 from aggopt.aggregate.bounds import End
+from aggopt.aggregate.distance_requests import Wanted, WishValues
+from aggopt.aggregate.kept_statistics import Keep
 from aggopt.aggregate.registry import Aggregator
 from aggopt.aggregate.shift_settings import TEMPLATE, Squared
 from aggopt.aggregate.shifted_means import require_number
@@ -24,8 +24,8 @@ def p3m(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
     *,
-    delta: Wish = 0.1,
-    importance: Wish = 0.001,
+    delta: WishValues = 0.1,
+    importance: WishValues = 0.001,
     alpha: float = 0.5,
     lower: End = None,
     upper: End = None,

@@ -7,12 +7,12 @@ import numpy.typing as npt
 from pydantic import Field
 
 from aggopt.aggregate._by_requests import Wishing, by_wishes
-from aggopt.aggregate._distance_requests import Wanted, Wish
-from aggopt.aggregate._kept_apart import Keep
 from aggopt.aggregate.aggregation import Aggregation
 from aggopt.aggregate.bounds import End
+from aggopt.aggregate.distance_requests import Wanted, WishValues
+from aggopt.aggregate.distance_requests import Wish as WishSection
+from aggopt.aggregate.kept_statistics import Keep
 from aggopt.aggregate.registry import Aggregator
-from aggopt.aggregate.request_sections import Wish as WishSection
 from aggopt.aggregate.shift_settings import Shifting
 from aggopt.aggregate.shifted_means import require_number
 from aggopt.models import satisfaction_joint
@@ -25,8 +25,8 @@ def satisfaction(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
     *,
-    delta: Wish = 0.1,
-    importance: Wish = 1.0,
+    delta: WishValues = 0.1,
+    importance: WishValues = 1.0,
     price: float = 1.0,
     lower: End = None,
     upper: End = None,

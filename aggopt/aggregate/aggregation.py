@@ -11,7 +11,8 @@ from aggopt.aggregate.bounds import Bounds
 from aggopt.core.equality import EqualByField
 from aggopt.core.html import html_section, html_table
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.validation import Floats, Labels, check_matrix
+from aggopt.encoding import Encoded
 from aggopt.errors import JobError, naming
 from aggopt.solvers import Certificate
 from aggopt.solvers.certificate import HEADER, endings, largest_gap, rows
@@ -154,3 +155,20 @@ def group_means(X: Floats, labels: Labels, weights: Floats | None = None) -> Flo
     share = away if weights is None else away * weights[:, None]
     sums = np.stack([np.bincount(labels, column) for column in share.T], axis=1)
     return np.asarray(base + sums / sizes[:, None])
+
+
+def numbers(X: npt.ArrayLike) -> Floats:
+    """Return records as a float matrix (n, d); raises as `matrix`.
+
+    Raises
+    ------
+    JobError
+        They are encoded: means of coordinates are not values of attributes.
+    """
+    if isinstance(X, Encoded):
+        raise JobError(
+            "X is encoded, and its coordinates are no values that can be published.",
+            fix='pass the numbers as they are, people[["age", "income"]]; of a '
+            'category aggopt.aggregate.plurality takes X.attribute("sex").',
+        )
+    return check_matrix(X)

@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, StrictInt
 
+from aggopt.aggregate.distance_requests import Wish
 from aggopt.aggregate.kept_statistics import Keeping
-from aggopt.aggregate.request_sections import Wish
 from aggopt.aggregate.secret_margins import WIDEST
 from aggopt.core.section import SolverSection
 from aggopt.core.types import Bool

@@ -17,10 +17,9 @@ from aggopt.models import Model
 from aggopt.models.shared.joint_wishes import JointWishes
 from aggopt.models.shared.value_bounds import snapped
 from aggopt.solvers import Certificate, Claim, Solver, Status, choose
-from aggopt.solvers.answer import Answer
-from aggopt.solvers.certificate import closed, size_of
+from aggopt.solvers.certificate import Answer, closed, size_of
 from aggopt.solvers.options import check_time_limit
-from aggopt.solvers.run_solver import answer
+from aggopt.solvers.run_solver import run_solver
 
 FEASIBLE = 1e-6  # largest violation, per record, that may be published
 STARTS = ("means", "renormalised", "lagrangian")
@@ -259,7 +258,7 @@ def _answers(
             left = how.limit - (compile_time.now() - started)
             if left <= 0:
                 return
-        found = answer(
+        found = run_solver(
             model, data, how.solver, start, time_limit=left, options=how.options
         )
         yield _within(data, found)
@@ -310,5 +309,5 @@ def _optimum(model: Model, data: Any) -> Floats:
     """Return the centroids of the Lagrangian method: of all attributes, by each."""
     if isinstance(data, JointWishes):
         return put_together(data, optima_apart(data))
-    best = answer(model, data, choose("lagrangian", *model.kinds), data.means)
+    best = run_solver(model, data, choose("lagrangian", *model.kinds), data.means)
     return np.asarray(data.means if best.reading is None else best.reading)

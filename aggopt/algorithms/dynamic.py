@@ -10,8 +10,7 @@ from aggopt.core.memory import require_memory
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats
 from aggopt.models import univariate as model
-from aggopt.solvers.answer import Answer
-from aggopt.solvers.certificate import Status
+from aggopt.solvers.certificate import Answer, Status
 from aggopt.solvers.solver import Solver
 
 BYTES = 40  # for each value, at the peak
@@ -32,9 +31,7 @@ def run(
         It does not fit into memory.
     """
     from aggopt.algorithms import runs as _runs
-    from aggopt.algorithms import (
-        runs_paths as _runs_paths,  # import numba: not before needed
-    )
+    from aggopt.algorithms import runs as _runs_paths
 
     n, k = len(data.x), data.k
     require_memory(BYTES * n, f"the partition of {n} values")

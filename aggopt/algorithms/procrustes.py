@@ -9,8 +9,7 @@ from typing import Any
 
 from aggopt.core.compile_time import compile_time
 from aggopt.models import covariance_mean as model
-from aggopt.solvers.answer import Answer
-from aggopt.solvers.certificate import Status
+from aggopt.solvers.certificate import Answer, Status
 from aggopt.solvers.solver import Solver
 
 

@@ -10,10 +10,38 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.algorithms.runs_paths import meet
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats
+
+
+@inner
+def meet(before: AnyInt, a: int, b: int, horizon: int) -> int:
+    """Return the last node that the paths to a and b share; 0 if before `horizon`."""
+    while a != b:
+        if a > b:
+            a = before[a]
+        else:
+            b = before[b]
+        if min(a, b) < horizon:
+            return 0
+    return a
+
+
+@compiled
+def read(before: AnyInt, labels: AnyInt) -> None:
+    """Write the group of each value (n,), 0 first, read back from the last."""
+    j, number = len(labels), 0
+    while j > 0:
+        j, number = before[j], number + 1
+    j = len(labels)
+    while j > 0:
+        number -= 1
+        begin = before[j]
+        for i in range(begin, j):
+            labels[i] = number
+        j = begin
+
 
 SSE, SAE, RANGE, WHOLE = range(4)  # the last: SSE about the best whole number
 KINDS = {"sse": SSE, "sae": SAE, "maxdist": RANGE}

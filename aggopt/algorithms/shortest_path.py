@@ -5,8 +5,7 @@ from typing import Any
 
 from aggopt.core.compile_time import compile_time
 from aggopt.models import univariate as model
-from aggopt.solvers.answer import Answer
-from aggopt.solvers.certificate import Status
+from aggopt.solvers.certificate import Answer, Status
 from aggopt.solvers.solver import Solver
 
 

@@ -14,9 +14,9 @@ The package tests its own methods by these calls:
 On the command line: `aggopt check my_code.py`.
 """
 
-from aggopt.checks._run import checks_of as checks_of
-from aggopt.checks._run import parametrize_with_checks as parametrize_with_checks
-from aggopt.checks._run import report as report
+from aggopt.checks._kinds import checks_of as checks_of
+from aggopt.checks._kinds import parametrize_with_checks as parametrize_with_checks
+from aggopt.checks._kinds import report as report
 from aggopt.checks.law import Ending as Ending
 from aggopt.checks.law import Law as Law
 from aggopt.checks.law import LawBrokenError as LawBrokenError

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate import Aggregation, Aggregator
-from aggopt.aggregate._own import OwnAggregator
+from aggopt.aggregate.registry import OwnAggregator
 from aggopt.checks.law import laws, not_tried, refused, require
 from aggopt.core.compile_time import compile_time
 from aggopt.core.plugins.loading import origin_of_object

@@ -5,22 +5,22 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
+from importlib import import_module
 from inspect import signature
 from types import ModuleType
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
+import numpy.typing as npt
 
-from aggopt.checks import _declared as declared
-from aggopt.checks.law import not_tried
+from aggopt.checks.law import not_tried, require
 from aggopt.core.types import F64, I64
 from aggopt.errors import JobError, SolverError
 from aggopt.models import Model
 from aggopt.models.shared.user_model import OwnModel
 from aggopt.solvers import SOLVERS, Solver, choose, solve
-from aggopt.solvers.answer import Answer
-from aggopt.solvers.certificate import Status
-from aggopt.solvers.run_solver import answer
+from aggopt.solvers.certificate import Answer, Status
+from aggopt.solvers.run_solver import run_solver
 from aggopt.solvers.solver import BRANCHING
 
 TOUCH = 1e-5  # what solvers of integer programs allow themselves, where points count
@@ -119,7 +119,7 @@ class TriedModel:
         if at is not None:
             return at
         point = get_type_hints(self.model.objective).get("at")
-        values = declared.taken(problem, getattr(point, "_fields", ("",)))
+        values = taken(problem, getattr(point, "_fields", ("",)))
         return None if point is None or values is None else point(*values)
 
     def at(self, reading: Any) -> Any:
@@ -137,7 +137,7 @@ class TriedModel:
         )
         limit = LIMIT if branches else None
         begin = start if starts else None
-        return answer(self.model, self.data, solver, begin, time_limit=limit)
+        return run_solver(self.model, self.data, solver, begin, time_limit=limit)
 
     @cached_property
     def known(self) -> Any:
@@ -164,7 +164,7 @@ class TriedModel:
         yield at
         rng = np.random.default_rng(0)
         for name, value in at._asdict().items():
-            shape = declared.shape_of(problem, name)
+            shape = shape_of(problem, name)
             if shape is None or shape != np.shape(value):
                 continue
             some = rng.permutation(int(np.prod(shape)))[:ENTRIES]
@@ -172,7 +172,7 @@ class TriedModel:
                 for step in STEPS:
                     moved = np.array(value, dtype=np.float64)
                     moved.flat[entry] += step
-                    if declared.is_symmetric(problem, name):
+                    if is_symmetric(problem, name):
                         moved = (moved + moved.T) / 2
                     yield at._replace(**{name: moved})
 
@@ -196,3 +196,116 @@ def arrays(data: Any) -> dict[str, Any]:
         return {}
     named = ((own.name, getattr(data, own.name)) for own in fields(data) if own.init)
     return {name: v for name, v in named if isinstance(v, np.ndarray)}
+
+
+OF_VARIABLES = "of its variables"  # violations of domains, not of a constraint
+
+
+def language_of(problem: Any) -> str:
+    """Return the modelling language of a problem."""
+    return "cvxpy" if hasattr(problem, "var_dict") else "pyomo"
+
+
+def class_of(problem: Any) -> str:
+    """Return the class of a problem: LP, QP, SOCP, SDP, MILP, MIQP, NLP or MINLP."""
+    language = import_module(f"aggopt.solvers._{language_of(problem)}")
+    return str(language.problem_class(problem))
+
+
+def constraint_names(problem: Any) -> set[str]:
+    """Return the names of its constraints."""
+    if language_of(problem) == "cvxpy":
+        return {str(row.label) for row in problem.constraints}
+    from pyomo.environ import Constraint
+
+    return {row.name for row in problem.component_objects(Constraint)}
+
+
+def shape_of(problem: Any, name: str) -> tuple[int, ...] | None:
+    """Return the shape of a variable that it declares, None of one that it does not."""
+    if language_of(problem) == "cvxpy":
+        known = problem.var_dict.get(name)
+        return None if known is None else tuple(known.shape)
+    known = getattr(problem, name, None)
+    if known is None or not len(known):
+        return None
+    last = max(known.index_set())
+    return tuple(i + 1 for i in last) if isinstance(last, tuple) else (last + 1,)
+
+
+def is_symmetric(problem: Any, name: str) -> bool:
+    """Whether a variable is declared as a symmetric matrix."""
+    return language_of(problem) == "cvxpy" and problem.var_dict[name].is_symmetric()
+
+
+def put(problem: Any, at: Any) -> None:
+    """Set the variables that it declares to the values of a point."""
+    for name, value in at._asdict().items():
+        if shape_of(problem, name) is None:
+            continue
+        if language_of(problem) == "cvxpy":
+            problem.var_dict[name].save_value(np.asarray(value, dtype=np.float64))
+            continue
+        values = np.asarray(value, dtype=np.float64)
+        for where in getattr(problem, name):
+            number = float(values[where])
+            getattr(problem, name)[where].set_value(number, skip_validation=True)
+    if language_of(problem) == "cvxpy":  # Pyomo names such a variable itself
+        lacking = [v.name() for v in problem.variables() if v.value is None]
+        require(not lacking, f"its point has no value of {', '.join(lacking)}")
+
+
+def taken(problem: Any, names: tuple[str, ...]) -> list[npt.NDArray[Any]] | None:
+    """Return the values of variables of a solved problem; None where one has none."""
+    found = []
+    for name in names:
+        if language_of(problem) != "cvxpy" or name not in problem.var_dict:
+            return None
+        found.append(problem.var_dict[name].value)
+    return None if any(value is None for value in found) else found
+
+
+def cost(problem: Any) -> float:
+    """Return its objective at the values that its variables have."""
+    if language_of(problem) == "cvxpy":
+        return float(problem.objective.value)
+    from pyomo.environ import Objective, value
+
+    return float(value(next(problem.component_data_objects(Objective, active=True))))
+
+
+def missed(problem: Any) -> dict[str, float]:
+    """Return by how much its constraints are missed, by their names.
+
+    Violations of the domains of its variables have the name `OF_VARIABLES`.
+    """
+    found: dict[str, float] = {}
+    for name, amount in _missed(problem):
+        found[name] = max(amount, found.get(name, 0.0))
+    return found
+
+
+def _missed(problem: Any) -> Iterator[tuple[str, float]]:
+    if language_of(problem) == "cvxpy":
+        for row in problem.constraints:
+            yield str(row.label), float(np.max(row.violation(), initial=0.0))
+        for variable in problem.variables():
+            away = np.abs(variable.value - variable.project(variable.value))
+            yield OF_VARIABLES, float(np.max(away, initial=0.0))
+        return
+    from pyomo.environ import Constraint, Var, value
+
+    for block in problem.component_objects(Constraint):
+        for row in block.values():
+            yield block.name, _outside(value(row.body), row.lb, row.ub)
+    for variables in problem.component_objects(Var):
+        for one in variables.values():
+            away = _outside(one.value, one.lb, one.ub)
+            broken = 0.0 if one.is_continuous() else abs(one.value - round(one.value))
+            yield OF_VARIABLES, max(away, broken)
+
+
+def _outside(body: float, low: float | None, high: float | None) -> float:
+    below = 0.0 if low is None else low - body
+    above = 0.0 if high is None else body - high
+    return float(max(below, above, 0.0))

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.checks import _declared as declared
-from aggopt.checks import _model_ends as ends
-from aggopt.checks._model import HELD, TriedModel, arrays, constraints_of
+from aggopt.checks import _model as declared
+from aggopt.checks._model import HELD, LIMIT, TriedModel, arrays, constraints_of
 from aggopt.checks.law import laws, not_tried, refused, require
-from aggopt.errors import AggoptError, UnknownNameError
+from aggopt.errors import AggoptError, JobError, SolverError, UnknownNameError
+from aggopt.solvers import choose, solve
 from aggopt.solvers.certificate import Status
 from aggopt.solvers.solver import BRANCHING, CLASSES
 
@@ -279,6 +279,35 @@ def _require_agreement(f: TriedModel, problem: Any, at: Any, language: str) -> N
     require(domains < CLEAR or worst > HELD, f"{says}, and violations say nothing")
 
 
+def a_fallback_is_feasible(f: TriedModel) -> None:
+    """What it falls back on, found without a solver, misses no constraint."""
+    if f.model.fallback is None:
+        not_tried("it has no fallback")
+    reading = f.model.fallback(f.data)
+    if reading is None:
+        not_tried("it has no fallback for its small data")
+    missed = f.model.violation(f.data, f.at(reading))
+    require(missed < HELD, f"it misses by {missed:.3g}")
+
+
+def impossible_data_end_without_an_answer(f: TriedModel) -> None:
+    """Data that it calls impossible are refused, or end without a usable point."""
+    if f.model.impossible is None:
+        not_tried("it gives no impossible data")
+    try:
+        data = f.model.impossible()
+    except AggoptError:
+        return
+    for language in f.model.languages:
+        try:
+            solver = choose(None, f.kind, language=language)
+        except (JobError, SolverError) as none:
+            not_tried(f"{none.problem} {none.fix}")
+        problem = f.model.build(data, language)
+        status = solve(problem, solver.name, time_limit=LIMIT).status
+        require(not status.usable, f"in {language} they end as {status.value}")
+
+
 LAWS = laws(
     the_head_states_the_model,
     constraints_have_the_names_of_the_head,
@@ -290,8 +319,8 @@ LAWS = laws(
     it_goes_to_another_process,
     the_solved_program_agrees,
     languages_and_numpy_agree,
-    ends.a_fallback_is_feasible,
-    ends.impossible_data_end_without_an_answer,
+    a_fallback_is_feasible,
+    impossible_data_end_without_an_answer,
     judging_changes_nothing,
     order_of_records_does_not_matter,
     multipliers_prove_no_more_than_the_optimum,

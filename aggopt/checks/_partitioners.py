@@ -1,19 +1,263 @@
 """Laws of a partitioner: f(X, k) to the group of each record."""
 
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from aggopt.checks import _loss, _weighing
-from aggopt.checks._partitioner import L, T, TriedPartitioner, alike
-from aggopt.checks._records import K, edges
+from aggopt.checks._records import Case, K, cases, edges, normal, partitions
 from aggopt.checks.law import laws, not_tried, refused, require
 from aggopt.core.compile_time import compile_time
+from aggopt.core.types import F64, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.partition import Partition, Partitioner
 from aggopt.partition.registry import AttributeUse
+from aggopt.partition.shared.scaling import scale_records
+from aggopt.partition.shared.sse import compute_sse
 from aggopt.privacy import distinct_l, t_closeness
+
+L, T = 2, 0.5  # required of methods that use a confidential attribute
+
+
+@dataclass(frozen=True, eq=False)
+class TriedPartitioner:
+    """A partitioner with its settings, in the form that laws call.
+
+    Attributes
+    ----------
+    function, settings
+        The function, and the settings of each call.
+    takes
+        Which attributes it groups; if it takes one, it receives the first.
+    guarantees
+        The requirements of k, l and t that its groups must satisfy.
+    public
+        Whether anyone may call it; only a job calls a user's own function, after it
+        has made arrays and refused tables without numbers, or without k.
+    records, group_sizes
+        Ordinary records without near-ties, and the k of their groups.
+    cases
+        The tables on which its groups are counted.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    settings: Mapping[str, Any]
+    excused: Mapping[str, str]
+    takes: AttributeUse = AttributeUse.SEVERAL
+    guarantees: frozenset[str] = frozenset("k")
+    public: bool = False
+    records: F64 = field(default_factory=normal, repr=False)
+    group_sizes: Sequence[int] = (2, 3, K)
+    cases: Sequence[Case] = field(default_factory=cases, repr=False)
+    _known: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls, method: Partitioner, settings: Mapping[str, Any], name: str
+    ) -> "TriedPartitioner":
+        """Return a method as its laws see it."""
+        own = method.function, settings, method.excused
+        return cls(name, *own, method.takes, method.guarantees, method.origin is None)
+
+    @cached_property
+    def arguments(self) -> Mapping[str, Parameter]:
+        """The arguments of its function."""
+        return signature(self.function).parameters
+
+    @cached_property
+    def asks(self) -> frozenset[str]:
+        """The arguments that it needs in addition to X, k and its settings."""
+        needs = {n for n, p in self.arguments.items() if p.default is Parameter.empty}
+        return frozenset(needs & {"confidential", "l", "t"} - set(self.settings))
+
+    @property
+    def standardises(self) -> bool:
+        """Whether it measures distances on z-scores."""
+        return self.settings.get("scale") != "none"
+
+    def __call__(self, X: Any, k: Any, order: Labels | None = None, **how: Any) -> Any:
+        """Return its result for records, whose places are `order`."""
+        asked = {"l": L, "t": T, "confidential": self._confidential(X, order)}
+        given = {name: asked[name] for name in self.asks}
+        return self.function(self.attributes(X), k=k, **given, **self.settings, **how)
+
+    def attributes(self, X: Any) -> Any:
+        """Return its part of records: all, the first attribute, or a column of it."""
+        if self.takes is AttributeUse.SEVERAL or np.ndim(X) < 2:
+            return X
+        if isinstance(X, list):
+            return [row[0] if self.takes is AttributeUse.ONE else row[:1] for row in X]
+        first: Any = 0 if self.takes is AttributeUse.ONE else [0]
+        return X.iloc[:, first] if isinstance(X, pd.DataFrame) else X[:, first]
+
+    def labels(self, X: Any, k: Any, order: Labels | None = None) -> npt.NDArray[Any]:
+        """Return the group of each record from its result, (n,)."""
+        if isinstance(X, np.ndarray) and not X.flags.writeable:
+            X = X.copy(order="K")  # kernels are compiled again for read-only arrays
+        found = np.asarray(self(X, k, order))
+        one = (
+            self.takes is AttributeUse.EACH and found.ndim == 2 and found.shape[1] == 1
+        )
+        return found[:, 0] if one else found
+
+    def at(self, case: Case) -> npt.NDArray[Any]:
+        """Return the labels of a case, found once."""
+        if case.name not in self._known:
+            self._known[case.name] = self.labels(case.X.copy(), case.k)
+        return self._known[case.name]
+
+    def ordinary(self, k: int) -> npt.NDArray[Any]:
+        """Return the labels of the ordinary records, found once."""
+        return self.at(Case(f"k = {k}", self.records, k))
+
+    @property
+    def k(self) -> int:
+        """The group size where one is enough."""
+        return self.group_sizes[-1]
+
+    def _confidential(self, X: Any, order: Labels | None) -> Any:
+        """Return values that alternate, so that any two records side by side differ."""
+        values = np.arange(np.shape(X)[0] if np.ndim(X) else 0) % L
+        return values if order is None else values[order]
+
+
+def alike(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+    """Whether labels (n,) define equal groups, for any numbering.
+
+    >>> alike(np.array([0, 0, 1]), np.array([1, 1, 0]))
+    True
+    """
+    pairs = len(np.unique(np.stack([one, other]), axis=1).T)
+    return pairs == len(np.unique(one)) == len(np.unique(other))
+
+
+def groups_lose_less_than_chance(f: TriedPartitioner) -> None:
+    """Groups lose less than random groups of the same sizes."""
+    X = scale_records(
+        np.asarray(f.records[:, : 1 if f.takes is not AttributeUse.SEVERAL else None])
+    )
+    labels = f.labels(f.records, f.k)
+    rng = np.random.default_rng(0)
+    own = compute_sse(X, labels)
+    chance = min(compute_sse(X, rng.permutation(labels)) for _ in range(5))
+    require(own < chance, f"they lose {own:.4g}, groups at random {chance:.4g}")
+
+
+def certificate_is_true(f: TriedPartitioner) -> None:
+    """The objective is what the groups lose, and no groups lose less than the bound."""
+    X = normal()[:7]
+    found = f(X, 2)
+    if not isinstance(found, Partition):
+        not_tried("it returns labels without a certificate")
+    if f.takes is not AttributeUse.SEVERAL:
+        X = X[:, :1]
+    Z = scale_records(X) if f.standardises else np.asarray(X)
+    own, certificate = _unweighted_loss(Z, f.labels(normal()[:7], 2)), found.certificate
+    stated = certificate.objective
+    near = abs(stated - own) <= 1e-9 * max(1.0, own)
+    require(near, f"the objective is {stated:.9g}, and the groups lose {own:.9g}")
+    best = min(_of_groups(Z, groups) for groups in partitions(len(Z), 2))
+    bound = certificate.bound
+    if bound is not None:
+        held = bound <= best + 1e-9 * max(1.0, best)
+        require(held, f"it proves {bound:.9g}, and {best:.9g} is reached")
+
+
+def _unweighted_loss(Z: F64, labels: npt.NDArray[Any]) -> float:
+    """Return the sum of squares within groups, the slow way."""
+    return _of_groups(Z, [np.flatnonzero(labels == g) for g in np.unique(labels)])
+
+
+def _of_groups(Z: F64, groups: Any) -> float:
+    return sum(float(((Z[g] - Z[g].mean(axis=0)) ** 2).sum()) for g in groups)
+
+
+LOSS_LAWS = (groups_lose_less_than_chance, certificate_is_true)
+
+
+POWER = 1024.0  # of two: no weight is rounded by it
+TIMES = (1, 3, 1, 2, 5, 1, 2)  # as which each of seven records counts
+
+
+def equal_weights_change_nothing(f: TriedPartitioner) -> None:
+    """Weights that are all equal, 1 or another, give the labels that none give."""
+    _require_weighing(f)
+    for weight in (1.0, 7.0):
+        found = _labels(f, f.records, f.k, np.full(len(f.records), weight))
+        same = np.array_equal(found, f.ordinary(f.k))
+        require(same, f"weights of {weight:g} give other labels")
+
+
+def scale_of_weights_does_not_matter(f: TriedPartitioner) -> None:
+    """Weights times a power of two give the same labels, and lose that much more."""
+    _require_weighing(f)
+    weights = np.random.default_rng(20).uniform(1.0, 3.0, len(f.records))
+    one, other = (f(f.records.copy(), f.k, weights=w * weights) for w in (1.0, POWER))
+    same = np.array_equal(np.asarray(one), np.asarray(other))
+    require(same, f"weights times {POWER:g} give other labels")
+    if isinstance(one, Partition):
+        stated, expected = other.loss, POWER * one.loss
+        near = abs(stated - expected) <= 1e-9 * expected
+        require(near, f"they lose {stated:.9g}, not {POWER:g} times {one.loss:.9g}")
+
+
+def whole_weights_are_replicated_records(f: TriedPartitioner) -> None:
+    """Objective and bound are those of as many equal records, in groups of k before."""
+    _require_weighing(f)
+    X = normal()[:7]
+    found = f(X.copy(), 2, weights=np.array(TIMES, np.float64))
+    if not isinstance(found, Partition):
+        not_tried("it returns labels without a certificate")
+    Z = np.repeat(X, TIMES, axis=0)
+    Z = scale_records(Z) if f.standardises else Z
+    own, certificate = _weighted_loss(Z, found.labels), found.certificate
+    stated = certificate.objective
+    near = abs(stated - own) <= 1e-9 * max(1.0, own)
+    require(near, f"the objective is {stated:.9g}, and the records lose {own:.9g}")
+    if certificate.bound is not None:
+        best = min(
+            _weighted_loss(Z, _numbers(groups)) for groups in partitions(len(X), 2)
+        )
+        held = certificate.bound <= best + 1e-9 * max(1.0, best)
+        require(held, f"it proves {certificate.bound:.9g}, and {best:.9g} is reached")
+
+
+def _require_weighing(f: TriedPartitioner) -> None:
+    if "weights" not in f.arguments:
+        not_tried("it takes no weights")
+    if f.takes is not AttributeUse.SEVERAL:
+        not_tried("it takes one attribute")
+
+
+def _labels(f: TriedPartitioner, X: F64, k: int, weights: F64) -> npt.NDArray[Any]:
+    return np.asarray(f(X.copy(), k, weights=weights))
+
+
+def _weighted_loss(Z: F64, labels: npt.NDArray[Any]) -> float:
+    """Return the loss of replicated records Z in the groups (7,) before replication."""
+    return compute_sse(Z, np.repeat(labels, TIMES))
+
+
+def _numbers(groups: list[list[int]]) -> npt.NDArray[Any]:
+    """Return the group of each of seven records."""
+    labels = np.empty(len(TIMES), np.intp)
+    for number, group in enumerate(groups):
+        labels[group] = number
+    return labels
+
+
+WEIGHT_LAWS = (
+    equal_weights_change_nothing,
+    scale_of_weights_does_not_matter,
+    whole_weights_are_replicated_records,
+)
+
 
 LIMIT, SOON = 0.05, 5.0  # seconds allowed, and within which that is done
 
@@ -248,8 +492,8 @@ LAWS = laws(
     constant_attribute_does_not_matter,
     container_does_not_matter,
     copies_stay_together,
-    *_loss.LAWS,
-    *_weighing.LAWS,
+    *LOSS_LAWS,
+    *WEIGHT_LAWS,
     a_time_limit_is_kept,
     it_keeps_what_it_guarantees,
     impossible_k_is_refused,

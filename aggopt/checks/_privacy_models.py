@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.checks._attribute import UNIT, people, requirement
-from aggopt.checks._records import partitions
+from aggopt.checks._records import UNIT, partitions, people, requirement
 from aggopt.checks.law import laws, not_tried, require
 from aggopt.core.types import I64, Labels
 from aggopt.errors import InfeasibleInputError

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.checks._attribute import UNIT, people, requirement
-from aggopt.checks._records import partitions
+from aggopt.checks._records import UNIT, partitions, people, requirement
 from aggopt.checks.law import laws, not_tried, require
 from aggopt.core.compile_time import compile_time
 from aggopt.core.types import F64, I64, Labels

@@ -1,22 +1,106 @@
 """Laws of a solver: programs whose ends are known, and small data of models."""
 
 import threading
-from collections.abc import Iterator
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
-from aggopt.checks import _declared as declared
-from aggopt.checks import _programs as programs
-from aggopt.checks._interrupt import InterruptedTrialError, interrupted
+import numpy as np
+
+from aggopt.checks import _model as declared
 from aggopt.checks._model import TriedModel
-from aggopt.checks._solver import LIMIT, NUMBERS, TriedSolver
-from aggopt.checks.law import laws, not_tried, refused, require
+from aggopt.checks.law import (
+    InterruptedTrialError,
+    interrupted,
+    laws,
+    not_tried,
+    refused,
+    require,
+)
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import AggoptError, JobError
 from aggopt.models import MODELS
-from aggopt.solvers import Status
+from aggopt.solvers import Solver, Status, solve
+from aggopt.solvers._solve import Outcome
+from aggopt.solvers.certificate import Answer
 from aggopt.solvers.solver import CLASSES
+
+LIMIT = 30.0  # seconds allowed to small programs
+NUMBERS = {"MIQP": 0.4}  # of a known program: others have 1
+
+
+class KnownEnd(NamedTuple):
+    """Result of a program of known result, as if it were minimised."""
+
+    kind: str
+    best: float
+    value: float
+    outcome: Outcome
+    sign: int
+
+
+@dataclass(frozen=True, eq=False)
+class TriedSolver:
+    """A solver, and the programs and models that it takes."""
+
+    name: str
+    solver: Solver
+    excused: Mapping[str, str]
+
+    @classmethod
+    def of(cls, method: Solver, settings: Any, name: str) -> "TriedSolver":
+        """Return a solver as its laws see it."""
+        return cls(name, method, method.excused)
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes that it takes, declared in its language."""
+        return [kind for kind in CLASSES if self.solver.fits(kind)]
+
+    @property
+    def models(self) -> list[str]:
+        """The models whose data it takes, without a declaration."""
+        return [name for name in MODELS if self.solver.fits(name)]
+
+    def require_here(self, *, classes: bool = True) -> None:
+        """Raise NotTriedError if the solver is not installed, or takes no program."""
+        if self.solver.lacks:
+            not_tried(f"{self.solver.lacks}; to enable: {self.solver.install}")
+        if classes and not self.classes:
+            not_tried("it takes data of models, and no declared program")
+        if not classes and not self.models:
+            not_tried("it takes declared programs, and no data of a model")
+
+    def ended(self, problem: Any, **how: Any) -> Outcome:
+        """Return the result of a problem."""
+        return solve(problem, self.solver.name, **how)
+
+    @cached_property
+    def known(self) -> list[KnownEnd]:
+        """How the known program of each class ended, minimised and maximised."""
+        found = []
+        for kind in self.classes:
+            for sign, a in ((1, NUMBERS.get(kind, 1.0)), (-1, 0.4)):
+                language = str(self.solver.language)
+                problem = known(language, kind, a, maximised=sign < 0)
+                outcome = self.ended(problem, time_limit=LIMIT)
+                usable = outcome.status.usable
+                value = sign * declared.cost(problem) if usable else np.nan
+                best = best_of(kind, a)
+                found.append(KnownEnd(kind, best, value, outcome, sign))
+        return found
+
+    @cached_property
+    def answers(self) -> list[tuple[TriedModel, Answer]]:
+        """Its answers for the small data of each model that it takes."""
+        found = []
+        for name in self.models:
+            tried = TriedModel.of(MODELS[name], {}, name)
+            found.append((tried, tried.answer(self.solver)))
+        return found
+
 
 SOON = 10.0  # seconds within which a short limit is kept
 NEAR = 1e-4  # of a known optimum
@@ -64,7 +148,7 @@ def infeasible_is_said(f: TriedSolver) -> None:
     """Without a feasible point it finds none, and a global solver says that."""
     f.require_here()
     for kind in f.classes:
-        problem = programs.infeasible(str(f.solver.language), kind)
+        problem = infeasible(str(f.solver.language), kind)
         status = f.ended(problem, time_limit=LIMIT).status
         shown = not status.usable or status.is_open
         require(shown, f"{kind}: it ends as {status.value}")
@@ -79,11 +163,11 @@ def infeasible_is_said(f: TriedSolver) -> None:
 def unbounded_is_said(f: TriedSolver) -> None:
     """Where the cost falls for ever, it finds no optimum, and proves no bound."""
     f.require_here()
-    linear = [kind for kind in f.classes if kind in programs.LINEAR]
+    linear = [kind for kind in f.classes if kind in LINEAR]
     if not linear:
         not_tried("it takes no class of which an unbounded program is known")
     for kind in linear:
-        problem = programs.unbounded(str(f.solver.language), kind)
+        problem = unbounded(str(f.solver.language), kind)
         outcome = f.ended(problem, time_limit=LIMIT)
         ended = outcome.status in (Status.OPTIMAL, Status.LOCAL)
         require(not ended, f"{kind}: it ends as {outcome.status.value}")
@@ -113,7 +197,7 @@ def an_interrupt_is_raised(f: TriedSolver) -> None:
         not_tried("it takes no integer programs, of which a long one is known")
     if f.solver.language == "pyomo":
         not_tried("an interrupt within Pyomo's own code can leave output captured")
-    problem, started = programs.knapsack(str(f.solver.language)), compile_time.now()
+    problem, started = knapsack(str(f.solver.language)), compile_time.now()
     with interrupted(after=0.1) as came:
         try:
             with reraise_interrupts():
@@ -130,7 +214,7 @@ def unknown_options_are_refused(f: TriedSolver) -> None:
     f.require_here()
     kind = f.classes[0]
     for option in ("no_such", "log_file"):
-        problem = programs.known(str(f.solver.language), kind)
+        problem = known(str(f.solver.language), kind)
         refused(
             partial(f.ended, problem, options={option: 1}),
             f"the option '{option}'",
@@ -145,7 +229,7 @@ def it_repeats_itself(f: TriedSolver) -> None:
     for kind, _, value, outcome, sign in f.known:
         if sign > 0:
             a = NUMBERS.get(kind, 1.0)
-            problem = programs.known(str(f.solver.language), kind, a)
+            problem = known(str(f.solver.language), kind, a)
             again = f.ended(problem, time_limit=LIMIT)
             alike = again.status is outcome.status and again.bound == outcome.bound
             require(alike, f"{kind}: it ends otherwise the second time")
@@ -195,12 +279,12 @@ def bounds_of_models_hold(f: TriedSolver) -> None:
 def options_of_models_are_refused(f: TriedSolver) -> None:
     """An option that it does not have is refused, whatever model it is asked for."""
     f.require_here(classes=False)
-    from aggopt.solvers.answer import answer_here
+    from aggopt.solvers.run_solver import run_here
 
     for name in f.models:
         model, data = MODELS[name], TriedModel.of(MODELS[name], {}, name).data
         start = getattr(data, "means", None)
-        ask = partial(answer_here, model, data, f.solver, start, None)
+        ask = partial(run_here, model, data, f.solver, start, None)
         refused(
             partial(ask, options={"no_such": 1}),
             f"{name}: the option 'no_such'",
@@ -212,9 +296,154 @@ def options_of_models_are_refused(f: TriedSolver) -> None:
 def _long(f: TriedSolver) -> Iterator[tuple[Any, float]]:
     """Yield a program that lasts, and a limit that it cannot end within."""
     if "MILP" in f.classes:
-        yield programs.knapsack(str(f.solver.language)), 0.05
+        yield knapsack(str(f.solver.language)), 0.05
     if "SDP" in f.classes:
-        yield programs.correlations(), 1e-4
+        yield correlations(), 1e-4
+
+
+WHOLE = ("MILP", "MIQP", "MINLP")
+LINEAR = ("LP", "MILP", "QP")  # classes that can be unbounded in a known way
+# How far from 0 these optima are: solvers keep absolute tolerances, a gap is relative.
+APART = 4.0
+
+
+def best_of(kind: str, a: float) -> float:
+    """Return the optimum of `known`, of a class and a number a from 0.3 to 1."""
+    whole = ((i - a) ** 2 + (1 - i - a) ** 2 for i in range(-4, 6))
+    ends = (x * (1 - x) + a * x for x in (-4, 5))
+    room = (1 - 2 * (0.5 - a) ** 2) / 2
+    found: dict[str, Callable[[], float]] = {
+        "LP": lambda: -4 * a,
+        "QP": lambda: APART + 2 * (0.5 - a) ** 2,
+        "SOCP": lambda: 0.5 - APART - float(np.sqrt(room)),
+        "SDP": lambda: 2 * a,
+        "MILP": lambda: -4 * a,
+        "MIQP": lambda: min(whole),
+        "NLP": lambda: min(ends),
+        "MINLP": lambda: min(ends),
+    }
+    return found[kind]()
+
+
+def known(language: str, kind: str, a: float = 1.0, *, maximised: bool = False) -> Any:
+    """Return a problem of a class, of two variables that add up to 1.
+
+    Maximised, it is the minimisation with its cost negated.
+    """
+    sign = -1 if maximised else 1
+    return (_known_cvxpy if language == "cvxpy" else _known_pyomo)(kind, a, sign)
+
+
+def infeasible(language: str, kind: str) -> Any:
+    """Return a problem of a class without a feasible point."""
+    problem = known(language, kind)
+    if language == "cvxpy":
+        import cvxpy as cp
+
+        (x,) = problem.variables()
+        row = cp.trace(x) <= 1 if kind == "SDP" else cp.sum(x) >= 3
+        return cp.Problem(problem.objective, [*problem.constraints, row])
+    import pyomo.environ as pyo
+
+    problem.more = pyo.Constraint(expr=problem.x[0] + problem.x[1] >= 3)
+    return problem
+
+
+def unbounded(language: str, kind: str) -> Any:
+    """Return a problem of a class of `LINEAR` whose cost falls for ever."""
+    if language == "cvxpy":
+        import cvxpy as cp
+
+        x = cp.Variable(2, integer=kind in WHOLE)
+        cost = x[0] + (cp.square(x[0] + x[1]) if kind == "QP" else 0)
+        return cp.Problem(cp.Minimize(cost), [x[0] + x[1] == 1])
+    import pyomo.environ as pyo
+
+    problem = pyo.ConcreteModel()
+    domain = pyo.Integers if kind in WHOLE else pyo.Reals
+    x = problem.x = pyo.Var([0, 1], domain=domain, initialize=0)
+    problem.one = pyo.Constraint(expr=x[0] + x[1] == 1)
+    square = (x[0] + x[1]) ** 2 if kind == "QP" else 0
+    problem.cost = pyo.Objective(expr=x[0] + square)
+    return problem
+
+
+def knapsack(language: str) -> Any:
+    """Return an integer program that takes solvers more than a moment."""
+    rng = np.random.default_rng(0)
+    weights, worth = rng.integers(1, 99, (20, 60)), rng.integers(1, 99, 60)
+    most = weights.sum(axis=1) // 3
+    if language == "cvxpy":
+        import cvxpy as cp
+
+        x = cp.Variable(60, boolean=True)
+        return cp.Problem(cp.Maximize(worth @ x), [weights @ x <= most])
+    import pyomo.environ as pyo
+
+    problem = pyo.ConcreteModel()
+    x = problem.x = pyo.Var(range(60), domain=pyo.Binary)
+    rows = [dict(enumerate(row)) for row in weights.tolist()]
+    problem.rows = pyo.Constraint(
+        range(20), rule=lambda _, i: pyo.sum_product(rows[i], x) <= int(most[i])
+    )
+    total = pyo.sum_product(dict(enumerate(worth.tolist())), x)
+    problem.cost = pyo.Objective(expr=total, sense=pyo.maximize)
+    return problem
+
+
+def correlations() -> Any:
+    """Return a semidefinite program of several iterations, in cvxpy."""
+    import cvxpy as cp
+
+    X = cp.Variable((30, 30), PSD=True)
+    cost = cp.sum(cp.multiply(np.random.default_rng(0).normal(size=(30, 30)), X))
+    return cp.Problem(cp.Minimize(cost), [cp.diag(X) == 1])
+
+
+def _known_cvxpy(kind: str, a: float, sign: int) -> Any:
+    import cvxpy as cp
+
+    x = cp.Variable(2, integer=kind in WHOLE, bounds=[-5, 5], value=[3.0, -2.0])
+    rows = [cp.sum(x) == 1]
+    cost: Any = a * x[0]
+    if kind == "QP":
+        cost = cp.sum_squares(x - a) + APART
+    elif kind == "MIQP":
+        cost = cp.sum_squares(x - a)
+    elif kind in ("NLP", "MINLP"):
+        cost = x[0] * x[1] + a * x[0]
+    elif kind == "SOCP":
+        cost = x[0] - APART
+        rows.append(cp.sum_squares(x - a) <= 1)
+    elif kind == "SDP":
+        z = cp.Variable((2, 2), PSD=True)
+        cost, rows = cp.trace(z), [z[0, 1] == a]
+    sense = cp.Minimize if sign > 0 else cp.Maximize
+    return cp.Problem(sense(sign * cost), rows)
+
+
+def _known_pyomo(kind: str, a: float, sign: int) -> Any:
+    import pyomo.environ as pyo
+
+    problem = pyo.ConcreteModel()
+    domain = pyo.Integers if kind in WHOLE else pyo.Reals
+    x = problem.x = pyo.Var([0, 1], domain=domain, bounds=(-5, 5), initialize=0)
+    x[0], x[1] = 3, -2
+    square = (x[0] - a) ** 2 + (x[1] - a) ** 2
+    problem.one = pyo.Constraint(expr=x[0] + x[1] == 1)
+    cost = a * x[0]
+    if kind == "QP":
+        cost = square + APART
+    elif kind == "MIQP":
+        cost = square
+    elif kind in ("NLP", "MINLP"):
+        cost = x[0] * x[1] + a * x[0]
+    elif kind == "SOCP":
+        cost = x[0] - APART
+        problem.ball = pyo.Constraint(expr=square <= 1)
+    sense = pyo.minimize if sign > 0 else pyo.maximize
+    problem.cost = pyo.Objective(expr=sign * cost, sense=sense)
+    return problem
 
 
 LAWS = laws(

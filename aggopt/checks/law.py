@@ -1,6 +1,10 @@
 """A law, the trial of one thing by it, and how that ended."""
 
-from collections.abc import Callable
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NoReturn
@@ -164,3 +168,27 @@ def refused(
         wanted = " or ".join(error.__name__ for error in errors)
         require(False, f"{what}: {type(other).__name__} and no {wanted}")
     require(False, f"{what} is taken")
+
+
+class InterruptedTrialError(KeyboardInterrupt):
+    """What an interrupt raises here: nothing else does."""
+
+
+@contextmanager
+def interrupted(after: float) -> Iterator[list[int]]:
+    """Send an interrupt after some seconds, which raises `InterruptedTrialError`."""
+    came: list[int] = []
+
+    def hear(number: int, frame: object) -> None:
+        came.append(number)
+        raise InterruptedTrialError
+
+    before = signal.signal(signal.SIGINT, hear)
+    timer = threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        yield came
+    finally:
+        timer.cancel()
+        timer.join()
+        signal.signal(signal.SIGINT, before)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from aggopt.command.check import Checked, notes_on_columns, with_roles
 from aggopt.command.check_confidential import require_comparable
 from aggopt.command.collect_errors import Obstacle
-from aggopt.core.columns.values import REFUSE
+from aggopt.core.columns import REFUSE
 from aggopt.core.plural import plural
 from aggopt.data.readers.column_profile import NOTHING, ColumnProfile, describe_type
 from aggopt.engine.mask import override_engine

@@ -88,8 +88,8 @@ def choose(
     both have the points that are done.  Exit code 1 if a point fails, which is then a
     row that says why.
     """
-    from aggopt.experiments.processes import require_jobs
-    from aggopt.experiments.running_choice import Choosing
+    from aggopt.experiments._run import require_jobs
+    from aggopt.experiments.choose import Choosing
 
     files = _places(out, overwrite=overwrite, inputs=(table, job))
     require_jobs(jobs)

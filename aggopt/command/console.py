@@ -18,7 +18,7 @@ from aggopt.command.log import log
 from aggopt.command.progress import Bar, Steps, lines
 from aggopt.core.compile_time import compile_time
 from aggopt.core.html import text_table, wrap_lines
-from aggopt.core.json_text import json_text
+from aggopt.core.text_formats import json_text
 
 T = TypeVar("T")
 

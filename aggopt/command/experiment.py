@@ -38,8 +38,8 @@ def experiment(
     that says why, and the exit code is then 1.  With a cache, cells that are done are
     kept if you interrupt: run it again to go on.
     """
+    from aggopt.experiments._grid import GridFile
     from aggopt.experiments.experiment import experiment as found_in
-    from aggopt.experiments.grid_file import GridFile
     from aggopt.release.files.staging import check_places
 
     _require_ending(out)

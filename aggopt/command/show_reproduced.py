@@ -9,13 +9,12 @@ from aggopt.core.plural import plural
 from aggopt.errors import JobError
 
 if TYPE_CHECKING:
-    from aggopt.experiments.published import PublishedCell, PublishedTable
-    from aggopt.experiments.reproduce import Reproduced
+    from aggopt.experiments.reproduce import PublishedCell, PublishedTable, Reproduced
 
 
 def listed(*, given: bool, json: bool) -> None:
     """Print the studies with their tables; refuse options that are of one study."""
-    from aggopt.experiments.published import studies
+    from aggopt.experiments.reproduce import studies
 
     if given:
         raise JobError(
@@ -39,7 +38,7 @@ def _listed(citation: str, tables: Any) -> dict[str, Any]:
 
 def reproduced(name: str, cells: Sequence["Reproduced"], *, json: bool) -> None:
     """Print the tables of a study, ours above what is printed."""
-    from aggopt.experiments.published import study
+    from aggopt.experiments.reproduce import study
 
     tables = dict.fromkeys(cell.table for cell in cells)
     of = {t: [cell for cell in cells if cell.table is t] for t in tables}

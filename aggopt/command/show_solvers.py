@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from aggopt.command.console import line, table
 
 if TYPE_CHECKING:
-    from aggopt.experiments.solver_rows import Row
+    from aggopt.experiments.compare_solvers import Row
     from aggopt.experiments.sweep import SweepPoint
     from aggopt.solvers import Solver
 

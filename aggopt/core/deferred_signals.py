@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from aggopt.core import guardian
 
@@ -133,3 +133,14 @@ def names_given() -> Iterator[None]:
 
 def _deferred_numbers() -> list[int]:
     return [number for name in _NAMES if (number := getattr(signal, name, None))]
+
+
+Made = TypeVar("Made")
+
+
+def finish_despite_interrupt(make: Callable[[], Made]) -> tuple[Made, bool]:
+    """Return `make()`, called again if Ctrl-C interrupts it, and whether it did."""
+    try:
+        return make(), False
+    except KeyboardInterrupt:
+        return make(), True

@@ -1,13 +1,31 @@
 """Work spread over processes, each result as soon as its task ends."""
 
+import os
 import pickle
 import warnings
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from aggopt.core.safe_path import exclude_working_directory
 from aggopt.errors import EngineError
+
+NAME = "PYTHONSAFEPATH"  # as Python's option -P, also for child processes
+
+
+@contextmanager
+def exclude_working_directory() -> Iterator[None]:
+    """Keep child processes of the block from importing the working directory."""
+    before = os.environ.get(NAME)
+    os.environ[NAME] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(NAME, None)
+        else:
+            os.environ[NAME] = before
+
 
 Part = TypeVar("Part")
 Made = TypeVar("Made")

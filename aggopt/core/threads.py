@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from typing import TypeVar
 
-from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress
+from aggopt.core.deadline import Deadline, Progress
 from aggopt.core.validation import is_whole
 from aggopt.errors import JobError
 

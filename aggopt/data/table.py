@@ -8,7 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.core.columns.values import REFUSE
+from aggopt.core.columns import REFUSE
 from aggopt.core.frame import require_records, to_frame
 from aggopt.core.validation import Floats
 from aggopt.data.parsing.categories import (

@@ -8,18 +8,17 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns.values import OWN, REFUSE, shown
+from aggopt.core.columns import OWN, REFUSE, shown
 from aggopt.core.frame import require_records, to_frame
 from aggopt.core.plural import plural
 from aggopt.core.record_weights import check_weights as weights_of
 from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.core.types import F64
 from aggopt.encoding._categories import Categories
-from aggopt.encoding._domain import Domain
+from aggopt.encoding._domain import Domain, odd_branches
 from aggopt.encoding.attribute_type import NUMERIC, AttributeType
 from aggopt.encoding.encoded_table import Encoded, EncodedAttribute, joined
 from aggopt.encoding.levels import categories_of, require_few
-from aggopt.encoding.tree_notes import odd_branches
 from aggopt.encoding.typed_column import DEFAULT, NAME, NUMBER, RANKED, TypedColumn
 from aggopt.errors import JobError, TableError, UnknownNameError, naming, require_known
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from math import isfinite
 from typing import Any, Literal, get_args
 
-from aggopt.core.columns.values import OWN, REFUSE, shown
+from aggopt.core.columns import OWN, REFUSE, shown
 from aggopt.core.validation import is_number
 from aggopt.encoding.date_format import DateFormat
 from aggopt.errors import JobError, UnknownNameError, require_known

@@ -14,7 +14,7 @@ from aggopt.core.types import F64, I64
 from aggopt.encoding._categories import Categories
 from aggopt.encoding._domain import Domain
 from aggopt.encoding.attribute_type import KINDS
-from aggopt.encoding.numeric_column import NumericColumn
+from aggopt.encoding.typed_column import NumericColumn
 from aggopt.errors import JobError, UnknownNameError
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from aggopt.aggregate.categories.registry import CategorySection
-from aggopt.aggregate.request_sections import ByAttribute
+from aggopt.aggregate.distance_requests import ByAttribute
 from aggopt.aggregate.shift_settings import DECIDES, INSISTS
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.job import Job, Mean, P3m, Recommended, Repairing

@@ -1,15 +1,362 @@
 """Result of a choice, as text, a table of any kind, a picture or a page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from aggopt.core.equality import EqualByField
 from aggopt.core.html import html_section, html_table, text_table
+from aggopt.core.plural import plural
+from aggopt.core.validation import is_number
+from aggopt.errors import JobError, require_known
 from aggopt.experiments._cell import Figures
-from aggopt.experiments._choice_result import Tried
+from aggopt.experiments._choice_grid import ChoicePoint, words
+from aggopt.experiments._picture import front
 from aggopt.experiments.tidy_rows import TidyRows, Writer, written
+from aggopt.release.report.charts import scatter
+from aggopt.release.report.page import TEMPLATES, page
+from aggopt.release.report.parts import DataTable, Figure
+
+LOSSES = {"pil": "PIL", "il": "IL"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tried:
+    """Points of a choice, and the recommended one.
+
+    Attributes
+    ----------
+    points
+        The finished points, in the order of the settings varied.
+    asked
+        Number of requested points, done or not: an interrupt leaves some out.
+    table
+        Its path; None for a table in memory.
+    at_most
+        Maximum share of linked records, which the recommendation respects.
+    loss
+        "pil" or "il": the loss to minimise.
+    """
+
+    points: tuple[ChoicePoint, ...] = field(repr=False)
+    asked: int
+    table: Path | None
+    at_most: float
+    loss: str
+
+    @property
+    def called(self) -> str:
+        """What sentences call the table."""
+        return "the table" if self.table is None else self.table.name
+
+    @property
+    def placed(self) -> tuple[ChoicePoint, ...]:
+        """The points that have a place on the map: linkage and loss."""
+        return tuple(
+            point
+            for point in self.points
+            if point.linkage is not None and self.loss_of(point) is not None
+        )
+
+    @property
+    def front(self) -> tuple[ChoicePoint, ...]:
+        """The points that no other beats in linkage and loss, by linkage."""
+        placed = self.placed
+        return tuple(placed[j] for j in front([self._at(p) for p in placed]))
+
+    def loss_of(self, point: ChoicePoint) -> Any:
+        """Return the loss of a point, as `loss` names it."""
+        return getattr(point, self.loss)
+
+    def recommended(self, at_most: float | None = None) -> ChoicePoint | None:
+        """Return the point with the least loss among points within the maximum linkage.
+
+        None if all link more.  `at_most` is the choice's own when omitted.
+
+        Raises
+        ------
+        JobError
+            `at_most` is not a share.
+        """
+        most = self.at_most if at_most is None else require_share(at_most)
+        within = [point for point in self.front if self._at(point)[0] <= most]
+        return within[-1] if within else None
+
+    def recommendation(self, at_most: float | None = None) -> str:
+        """Describe the recommended point, or the closest one if none qualifies."""
+        most = self.at_most if at_most is None else require_share(at_most)
+        found, asked = self.recommended(most), f"At most {percent(most)} linked"
+        if found is not None:
+            return (
+                f"{asked}, least {LOSSES[self.loss]}: {found.called}. "
+                f"{self._figures(found)}"
+            )
+        if not self.front:
+            return f"{asked}: nothing can be recommended, as no point has figures."
+        least = self.front[0]
+        return (
+            f"{asked}: no point is within. The least is {least.called}. "
+            f"{self._figures(least)} Allow more, or go through larger k."
+        )
+
+    @property
+    def verdict(self) -> str:
+        """How many points are done, and how many failed."""
+        done, failed = len(self.points), sum(p.error is not None for p in self.points)
+        some = f"{done} of " if done < self.asked else ""
+        return f"Choice: {some}{plural(self.asked, 'point')}, {failed} failed."
+
+    def _at(self, point: ChoicePoint) -> tuple[float, float]:
+        linkage: Any = point.linkage
+        return linkage, self.loss_of(point)
+
+    def _figures(self, point: ChoicePoint) -> str:
+        linkage, lost = self._at(point)
+        limit: Any = point.linkage_limit
+        return (
+            f"It links {percent(linkage)} of the records (no linkage exceeds "
+            f"{percent(limit)}), with {LOSSES[self.loss]} {percent(lost)}."
+        )
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with a decimal.
+
+    Examples
+    --------
+    >>> percent(0.1), percent(0.0832)
+    ('10 %', '8.3 %')
+    """
+    return f"{round(100 * share, 1):g} %"
+
+
+def require_share(share: object) -> float:
+    """Return a share of records, 0 to 1.
+
+    Raises
+    ------
+    JobError
+        It is none.
+    """
+    if not is_number(share) or not 0 <= share <= 1:  # type: ignore[operator]
+        raise JobError(
+            f"at_most = {share}.",
+            fix="name a share of the records, 0 to 1: 0.1 is 10 %.",
+        )
+    return float(share)  # type: ignore[arg-type]
+
+
+def require_loss(loss: object) -> None:
+    """Refuse an unknown loss for a choice; raises `UnknownNameError`."""
+    require_known("loss", loss, LOSSES)
+
+
+if TYPE_CHECKING:
+    from aggopt.job import Job
+
+FIGURES = (
+    *("k holds", "gap of groups, %", "gap of values, %", "IL, %", "PIL, %"),
+    *("linked, %", "limit, %", "SI, %", "seconds", "job"),
+)
+LINKED = FIGURES.index("linked, %")
+AXIS = {"pil": "probabilistic information loss PIL", "il": "information loss IL"}
+
+
+def page_of(choice: Tried) -> str:
+    """Return the text of the page."""
+    chosen = choice.recommended()
+    head, _, rest = choice.recommendation().partition(": ")
+    axes = _labels(choice.points)
+    return page(
+        "choice.html",
+        script=(TEMPLATES / "choice.js").read_text("utf-8"),
+        title=f"Releases of {choice.called} to choose from",
+        verdict=choice.verdict,
+        axes="; ".join(words({n: ", ".join(of)}) for n, of in axes.items()),
+        chosen=None if chosen is None else chosen.number,
+        advice=(f"{head}{_of(chosen)}", rest[:1].upper() + rest[1:]),
+        limited=f"{percent(choice.at_most)} linked",
+        map=_map(choice, list(axes)) if choice.placed else None,
+        blocks=_blocks(choice.placed),
+        filters=[
+            {"name": name, "labels": of, "column": column}
+            for column, (name, of) in enumerate(axes.items(), start=1)
+        ],
+        linked=1 + len(axes) + LINKED,
+        points=_points(choice.points, list(axes)),
+        failed=[point for point in choice.points if point.error is not None],
+        jobs=[_job(point, choice.table) for point in choice.points],
+    )
+
+
+def _of(chosen: ChoicePoint | None) -> str:
+    return "" if chosen is None else f": point {chosen.number}"
+
+
+def _labels(points: Sequence[ChoicePoint]) -> dict[str, list[str]]:
+    """Return the settings varied, by name, with their labels in the table."""
+    found: dict[str, dict[str, None]] = {}
+    for point in points:
+        for name, value in point.asked.items():
+            found.setdefault(name, {})[_label(value)] = None
+    return {name: list(labels) for name, labels in found.items()}
+
+
+def _label(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
+def _points(points: Sequence[ChoicePoint], axes: Sequence[str]) -> DataTable:
+    rows = [
+        [
+            point.number,
+            *(_label(point.asked[name]) for name in axes),
+            *_figures(point),
+            Markup('<a href="#job-{0}">job {0}</a>').format(point.number),
+        ]
+        for point in points
+    ]
+    first = 1 + len(axes)
+    return DataTable(
+        "All points: what was gone through, and the figures of each release",
+        ("point", *axes, *FIGURES),
+        rows,
+        numeric=range(first + 1, first + len(FIGURES) - 1),
+        ids=[f"point-{point.number}" for point in points],
+    )
+
+
+def _figures(point: ChoicePoint) -> list[str]:
+    """Return the cells of `FIGURES`, but for the last."""
+    if point.error is not None:
+        broken = "NO" if point.holds is False else "failed"
+        return [broken, *[""] * (len(FIGURES) - 2)]
+    gaps = point.groups_gap, point.gap
+    shares = (point.il, point.pil, point.linkage, point.linkage_limit, point.si)
+    return [
+        f"yes ({point.smallest})",
+        *("unproven" if gap is None else _hundredths(gap) for gap in gaps),
+        *("none" if share is None else _hundredths(share) for share in shares),
+        f"{point.seconds:.1f}",
+    ]
+
+
+def _hundredths(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _map(choice: Tried, axes: Sequence[str]) -> Figure:
+    """Return the map of points that have a place on it."""
+    loss, best = LOSSES[choice.loss], [point.number for point in choice.front]
+    table = DataTable(
+        f"Records linked and {loss} of each point",
+        ("point", "linked", loss),
+        [(p.number, *map(percent, _place(choice, p))) for p in choice.placed],
+        numeric=(1, 2),
+    )
+    listed = ", ".join(map(str, best))
+    caption = f"Points that no other beats in both: {listed}."
+    return Figure(_chart(choice, axes, best), caption, table)
+
+
+def _chart(choice: Tried, axes: Sequence[str], best: Sequence[int]) -> Markup:
+    placed, chosen = choice.placed, choice.recommended()
+    names, joined = _series([name for name in axes if name != "k"], placed)
+    numbers = [point.number for point in placed]
+    return scatter.scatter(
+        [
+            scatter.Point(
+                series=_name(names, point),
+                label=_mark(point, best),
+                x=_place(choice, point)[0],
+                y=_place(choice, point)[1],
+                says=_says(choice, point),
+                href=f"#job-{point.number}",
+            )
+            for point in placed
+        ],
+        title=f"Records linked against {LOSSES[choice.loss]}, of each point",
+        x="records linked by one-to-one assignment",
+        y=AXIS[choice.loss],
+        chosen=None if chosen is None else numbers.index(chosen.number),
+        mark="recommended",
+        joined=joined,
+        front=[numbers.index(number) for number in best],
+        limit=choice.at_most,
+    )
+
+
+def _mark(point: ChoicePoint, best: Sequence[int]) -> str:
+    """Return the label of a point: its number on the front, and k if it varies."""
+    number = str(point.number) if point.number in best else ""
+    k = f"k = {point.asked['k']}" if "k" in point.asked else ""
+    return ", ".join(filter(None, (number, k)))
+
+
+def _place(choice: Tried, point: ChoicePoint) -> tuple[float, float]:
+    linkage: Any = point.linkage
+    return linkage, choice.loss_of(point)
+
+
+def _says(choice: Tried, point: ChoicePoint) -> str:
+    linked, lost = map(percent, _place(choice, point))
+    return f"{point.called}: {linked} linked, {LOSSES[choice.loss]} {lost}"
+
+
+def _series(
+    axes: Sequence[str], points: Sequence[ChoicePoint]
+) -> tuple[Sequence[str], bool]:
+    """Return the settings that distinguish the series, and whether only k remains.
+
+    They are the first settings, as many as the number of series styles allows.
+    """
+    for count in range(len(axes), 0, -1):
+        names = axes[:count]
+        if len({_name(names, point) for point in points}) <= scatter.MARKS:
+            return names, count == len(axes)
+    return (), not axes
+
+
+def _name(names: Sequence[str], point: ChoicePoint) -> str:
+    """Return the name of a series."""
+    return ", ".join(_label(point.asked[name]) for name in names) or "all points"
+
+
+def _blocks(placed: Sequence[ChoicePoint]) -> str:
+    """Return the note on linkage in blocks."""
+    most = max((point.linkage_blocks or 1 for point in placed), default=1)
+    if most == 1:
+        return ""
+    return (
+        f"Records were linked in up to {plural(most, 'block')}, which mostly gives a "
+        "little more than all at once."
+    )
+
+
+def _job(point: ChoicePoint, table: Path | None) -> dict[str, Any]:
+    return {
+        "number": point.number,
+        "called": point.called,
+        "command": _command(point.job, point.number, table),
+        "text": point.job.as_text(),
+    }
+
+
+def _command(job: "Job", number: int, table: Path | None) -> str:
+    """Return the line that makes the release of a point."""
+    name = f"point-{number}.toml"
+    files = [str(origin.file) for origin in job.code if origin.file is not None]
+    trust = list(dict.fromkeys(files))
+    if table is None:
+        more = f", trust={trust}" if trust else ""
+        return f'aggopt.mask(table, "{name}"{more}).write("masked.csv")'
+    named = [word for file in trust for word in ("--trust", file)]
+    return join(["aggopt", "mask", str(table), name, "--out", "masked.csv", *named])
+
 
 if TYPE_CHECKING:
     from aggopt.release.figures.figure import Picture
@@ -67,8 +414,6 @@ class Choices(EqualByField, Tried, TidyRows):
 
     def page_writer(self) -> Writer:
         """Return a function that writes the page to a file at a path."""
-        from aggopt.experiments._choice_page import page_of
-
         text = page_of(self)
         return lambda to: to.write_text(text, encoding="utf-8")
 

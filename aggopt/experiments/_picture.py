@@ -6,7 +6,24 @@ from typing import TYPE_CHECKING
 from aggopt.core.validation import is_number
 from aggopt.errors import JobError, require_known
 from aggopt.experiments._cell import Figures
-from aggopt.experiments._front import front
+
+
+def front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Return the places of points that are Pareto optimal, by their first figure.
+
+    Of points that are equal, the first.
+
+    Examples
+    --------
+    >>> front([(3.0, 1.0), (1.0, 2.0), (2.0, 2.0)])
+    [1, 0]
+    """
+    best: list[int] = []
+    for place in sorted(range(len(points)), key=lambda j: points[j]):
+        if not best or points[place][1] < points[best[-1]][1]:
+            best.append(place)
+    return best
+
 
 if TYPE_CHECKING:
     from aggopt.release.figures.figure import Picture

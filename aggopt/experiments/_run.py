@@ -5,11 +5,18 @@ from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
+from typing import Any
 
+from aggopt.core.equality import to_hashable
 from aggopt.core.plural import plural
 from aggopt.core.processes import run_in_processes
 from aggopt.core.randomness import secret_from_seed
-from aggopt.errors import AggoptError, naming
+from aggopt.core.validation import is_whole
+from aggopt.data.fingerprint import fingerprint
+from aggopt.data.readers.read import read_file
+from aggopt.data.table import Table
+from aggopt.errors import AggoptError, JobError, naming, require_known
 from aggopt.experiments._cache import Cache, key_of
 from aggopt.experiments._cell import (
     Done,
@@ -20,10 +27,98 @@ from aggopt.experiments._cell import (
     in_time,
 )
 from aggopt.experiments._grid import Cell
-from aggopt.experiments._tables import Tables
 from aggopt.job import Job, Mean, Output
+from aggopt.job.roles import Roles
 from aggopt.pipeline.partition.partitioned_table import Partitions
 from aggopt.pipeline.validate.preflight_checks import keeps_variance
+from aggopt.solvers.solver_log import is_logged
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Tables by name, and their content once read."""
+
+    given: Mapping[str, Any] = field(repr=False)
+    _read: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    _known: dict[Hashable, str] = field(default_factory=dict, repr=False)
+
+    def data(self, cell: Cell) -> Any:
+        """Return the table of a cell; raises as `aggopt.mask`, of files alone."""
+        found, job = self.given[cell.table], cell.job
+        if not isinstance(found, str | Path):
+            return found
+        how = cell.table, job.roles, job.input, to_hashable(job.attributes)
+        if how not in self._read:
+            self._read[how] = read_file(
+                Path(found), job.roles, job.input, job.attributes
+            )
+        return self._read[how]
+
+    def fingerprint(self, cell: Cell) -> str:
+        """Return the SHA-256 of the table of a cell; raises as `aggopt.mask`."""
+        job = cell.job
+        how = cell.table, job.roles, job.input, to_hashable(job.attributes), job.missing
+        if how not in self._known:
+            data = self.data(cell)
+            table = Table.of(data, job.roles, job.attributes, missing=job.missing)
+            self._known[how] = fingerprint(table.frame)
+        return self._known[how]
+
+
+def named(tables: Any) -> dict[str, Any]:
+    """Return tables by name: the name of a file, or the place in a list.
+
+    Raises
+    ------
+    JobError
+        No table is given, two have one name, or a name is not text.
+    """
+    if isinstance(tables, Mapping):
+        pairs = list(tables.items())
+    else:
+        listed = tables if isinstance(tables, list | tuple) else [tables]
+        pairs = [(_name(table, j), table) for j, table in enumerate(listed)]
+    names = [name for name, _ in pairs]
+    if not names:
+        raise JobError("There are no tables.", fix="pass some, by name.")
+    if not all(isinstance(name, str) and name for name in names):
+        raise JobError("A table has a name that is no text.", fix="name it by a text.")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise JobError(
+            f"Two tables are called {twice[0]!r}.",
+            fix='name them: {"a name": table, "another": table}.',
+        )
+    return dict(pairs)
+
+
+def _name(table: Any, place: int) -> str:
+    return Path(table).stem if isinstance(table, str | Path) else str(place)
+
+
+def roles_of(roles: Any, names: list[str]) -> dict[str, Any]:
+    """Return the roles of each table, which are given once, or by table.
+
+    Raises
+    ------
+    JobError
+        They are given by table, and one is missing, or is of no table.
+    """
+    by_table = isinstance(roles, Mapping) and all(
+        isinstance(own, Mapping | Roles) for own in roles.values()
+    )
+    if not (by_table and roles):
+        return dict.fromkeys(names, roles)
+    for name in roles:
+        require_known("table", name, names)
+    left = [name for name in names if name not in roles]
+    if left:
+        raise JobError(
+            f"The table {left[0]!r} has no roles.",
+            fix="give the roles of each table, or those of all once.",
+        )
+    return {name: roles[name] for name in names}
+
 
 Family = tuple[str, Job, bool]  # key that is equal for cells that share groups
 Families = dict[Family, list[int]]  # their places
@@ -154,3 +249,21 @@ def _ordered(shared: Family) -> Hashable:
     table, job, keeps = shared
     any_k = job.privacy.model_copy(update={"k": 1})
     return table, job.model_copy(update={"privacy": any_k}), keeps
+
+
+def require_jobs(jobs: object) -> None:
+    """Refuse an invalid number of processes.
+
+    Raises
+    ------
+    JobError
+        It is 0, or not a whole number; or it is several although the output of solvers
+        is kept, which requires one process.
+    """
+    if not is_whole(jobs) or jobs == 0:
+        raise JobError(f"jobs = {jobs}.", fix="name a number of processes, or -1.")
+    if jobs != 1 and is_logged():
+        raise JobError(
+            f"jobs = {jobs}, and a log of solvers is kept, which is of one process.",
+            fix="set jobs = 1, or keep no log.",
+        )

@@ -1,26 +1,247 @@
 """Published tables of the field next to ours, of their data or of the user's."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from aggopt import datasets
+from aggopt.aggregate import mean, p3m
 from aggopt.core import html
+from aggopt.core.deadline import require_progress
 from aggopt.core.frame import to_frame
-from aggopt.core.progress import require_progress
+from aggopt.core.types import F64, Labels
 from aggopt.data.readers.read import read_as_text
 from aggopt.data.table import Table
-from aggopt.errors import JobError, TableError
-from aggopt.experiments._methods_in_print import CLOSE, Figure, StudyRecords, figure_of
-from aggopt.experiments.published import (
-    ABOUT,
-    PublishedCell,
-    PublishedTable,
-    study,
-)
+from aggopt.errors import JobError, TableError, require_known
 from aggopt.job import Input, Job
+from aggopt.measure import il, si, sl
+from aggopt.partition import PARTITIONERS, mdav, mhm
 from aggopt.pipeline.partition.partition_table import Progress, read_table
+
+FILE = Path(__file__).with_name("published.toml")
+NOTHING, ABOUT = "-", "~"  # in place of a cell that is empty, and before a rough one
+SIZES = "/"  # between the smallest and the average group size
+
+
+@dataclass(frozen=True)
+class PublishedCell:
+    """One cell of a published table.
+
+    Attributes
+    ----------
+    figure, data
+        The measure, and the data set on which it was measured.
+    k, t
+        Minimum size of groups, and the required t, if any was.
+    printed
+        The figure as printed; None if the cell is empty.
+    alpha, delta
+        The parameters of P3M, if they differ from cell to cell.
+    """
+
+    figure: str
+    data: str
+    k: int
+    t: float | None = None
+    printed: str | None = None
+    alpha: float | None = None
+    delta: float | None = None
+
+    @property
+    def value(self) -> float | None:
+        """The figure as a number; None if the cell is empty, or has two sizes."""
+        if self.printed is None or SIZES in self.printed:
+            return None
+        return float(self.printed.lstrip(ABOUT))
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A published table.
+
+    Attributes
+    ----------
+    number
+        As in print, or the name of its figure if the sources give no number.
+    title, note
+        Title of its figures, and a note on their comparison with ours.
+    method
+        The method that computes ours: see `aggopt.experiments.reproduce`.
+    records
+        The quasi-identifiers; all attributes of a reference table if empty.
+    cells
+        All of them, row by row.
+    """
+
+    number: str
+    title: str
+    note: str
+    method: str
+    records: tuple[str, ...]
+    cells: tuple[PublishedCell, ...]
+
+    def row(self, figure: str, data: str) -> tuple[PublishedCell, ...]:
+        """Return the cells of a figure on a table of data, in their order."""
+        return tuple(c for c in self.cells if (c.figure, c.data) == (figure, data))
+
+    def values(self, figure: str) -> dict[str, tuple[float | None, ...]]:
+        """Return the numbers of a figure by table of data."""
+        names = dict.fromkeys(c.data for c in self.cells if c.figure == figure)
+        return {n: tuple(c.value for c in self.row(figure, n)) for n in names}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study and its published tables, by number."""
+
+    name: str
+    citation: str
+    tables: Mapping[str, PublishedTable]
+
+    def table(self, number: object) -> PublishedTable:
+        """Return a table by its number, or refuse one that is not here."""
+        require_known(f"table of {self.name}", str(number), self.tables)
+        return self.tables[str(number)]
+
+
+@cache
+def studies() -> dict[str, Study]:
+    """Return the studies by name.
+
+    Examples
+    --------
+    >>> studies()["mortazavi2017"].table(2).row("P3M", "Census")[0].printed
+    '55.19'
+    """
+    found = tomllib.loads(FILE.read_text("utf-8"))
+    return {name: _study(name, **said) for name, said in found.items()}
+
+
+def study(name: object) -> Study:
+    """Return a study by its name; the refusal of another suggests the nearest."""
+    require_known("study", name, studies())
+    return studies()[str(name)]
+
+
+def _study(name: str, citation: str, tables: dict[str, Any]) -> Study:
+    return Study(name, citation, {n: _table(n, **said) for n, said in tables.items()})
+
+
+def _table(
+    number: str,
+    title: str,
+    method: str,
+    across: dict[str, list[float]],
+    rows: list[dict[str, Any]],
+    note: str = "",
+    records: tuple[str, ...] = (),
+) -> PublishedTable:
+    ((axis, values),) = across.items()
+    cells = (cell for row in rows for cell in _cells(axis, values, **row))
+    return PublishedTable(number, title, note, method, tuple(records), tuple(cells))
+
+
+def _cells(
+    axis: str, values: list[float], cells: str, **row: Any
+) -> Iterator[PublishedCell]:
+    """Yield the cells of a row: the listed values change from one to the next."""
+    for j, (at, cell) in enumerate(zip(values, cells.split(), strict=True)):
+        own = {n: v[j] if isinstance(v, list) else v for n, v in row.items()}
+        printed = None if cell == NOTHING else cell
+        yield PublishedCell(**{**own, axis: at, "printed": printed})
+
+
+GRID = (0.2, 0.4, 0.6, 0.8)  # of alpha and of Delta: the 16 pairs of the study of P3M
+
+Figure = float | str
+
+
+@dataclass(frozen=True, eq=False)
+class StudyRecords:
+    """StudyRecords X (n, d), and by name confidential values (n,) of them."""
+
+    name: str
+    X: F64 = field(repr=False)
+    held: dict[str, F64] = field(default_factory=dict, repr=False)
+    _groups: dict[int, Labels] = field(default_factory=dict, repr=False)
+
+    def groups(self, k: int) -> Labels:
+        """Return the groups of MDAV (n,), made once for each k."""
+        if k not in self._groups:
+            self._groups[k] = np.asarray(mdav(self.X, k))
+        return self._groups[k]
+
+
+def figure_of(method: str, records: StudyRecords, cell: PublishedCell) -> Figure:
+    """Return our figure in the place of a published one: a number, or two sizes.
+
+    Loss, satisfaction and scores are in %; sizes are smallest/average group.
+    """
+    require_known("method in print", method, METHODS)
+    return METHODS[method](records, cell)
+
+
+def _loss(records: StudyRecords, cell: PublishedCell) -> Figure:
+    X, order = records.X, cell.figure.removesuffix("-MHM").lower()
+    by_order = cell.figure.endswith("-MHM")
+    labels = mhm(X, cell.k, order=order) if by_order else records.groups(cell.k)
+    return 100 * il(X, mean(X, labels).values)
+
+
+def _satisfaction(records: StudyRecords, cell: PublishedCell) -> Figure:
+    X, groups = records.X, records.groups(cell.k)
+    if cell.figure == "means":
+        return 100 * sl(X, mean(X, groups, keep="variance").values)
+    return 100 * sl(X, p3m(X, groups).values)
+
+
+def _satisfaction_at_random(records: StudyRecords, cell: PublishedCell) -> Figure:
+    X, groups = records.X, records.groups(cell.k)
+    weights = matlab_random(X.shape)
+    if cell.figure == "means":
+        return 100 * sl(X, mean(X, groups, keep="variance").values, importance=weights)
+    return 100 * sl(X, p3m(X, groups, importance=weights).values, importance=weights)
+
+
+def _score(records: StudyRecords, cell: PublishedCell) -> Figure:
+    """Return SI in %; of P3M at the cell's alpha and delta, or the best of the grid."""
+    X, groups = records.X, records.groups(cell.k)
+    if cell.figure == "means":
+        return 100 * si(X, mean(X, groups, keep="variance").values)
+    alphas = GRID if cell.alpha is None else (cell.alpha,)
+    deltas = GRID if cell.delta is None else (cell.delta,)
+    pairs = product(alphas, deltas)
+    found = (p3m(X, groups, alpha=a, delta=delta) for a, delta in pairs)
+    return 100 * min(si(X, masked.values) for masked in found)
+
+
+def _sizes(partition: str, records: StudyRecords, cell: PublishedCell) -> Figure:
+    y, algorithm = records.held[cell.figure], PARTITIONERS[partition].function
+    sizes = np.bincount(algorithm(records.X, y, cell.k, cell.t, bins="rank"))
+    return f"{sizes.min()}/{len(y) // len(sizes)}"
+
+
+def matlab_random(shape: tuple[int, ...]) -> F64:
+    """Return the numbers of MATLAB's rand, seeded by 1: column by column."""
+    drawn = np.random.RandomState(1).random_sample(int(np.prod(shape)))
+    return drawn.reshape(shape, order="F")
+
+
+CLOSE = ("merge_until_close", "anonymity_first", "closeness_first")
+METHODS: dict[str, Callable[[StudyRecords, PublishedCell], Figure]] = {
+    "information loss": _loss,
+    "satisfaction": _satisfaction,
+    "satisfaction, random importance": _satisfaction_at_random,
+    "scoring index": _score,
+    **{name: partial(_sizes, name) for name in CLOSE},
+}
+
 
 REFERENCE: dict[str, Callable[[], Any]] = {
     "Tarragona": datasets.tarragona,
@@ -107,7 +328,7 @@ def reproduce(
     Parameters
     ----------
     name
-        Of the study: `aggopt.experiments.published.studies` has them.
+        Of the study: `aggopt.experiments.reproduce.studies` has them.
     table
         Its number; all of the study's when omitted.
     data

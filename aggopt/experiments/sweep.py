@@ -1,33 +1,34 @@
 """An aggregation over a grid of parameters: risk and loss at each point."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from aggopt.aggregate import PublishedCategories
+from aggopt.aggregate import Aggregation, PublishedCategories
 from aggopt.aggregate.kept_statistics import STATISTICS, require_kept
 from aggopt.aggregate.registry import Aggregating
+from aggopt.aggregate.user_model import ByModel
+from aggopt.core.html import HtmlFields
 from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.processes import run_in_processes
 from aggopt.data.context.distance_requests import require_reach
 from aggopt.errors import JobError
-from aggopt.experiments._front import front
-from aggopt.experiments._own_sweep import own_point, settings_of
-from aggopt.experiments._sweep_point import SweepPoint as SweepPoint
-from aggopt.experiments._sweep_point import point_of
-from aggopt.experiments.processes import require_jobs
+from aggopt.experiments._picture import front
+from aggopt.experiments._run import require_jobs
 from aggopt.job import Job, Squared
+from aggopt.measure import PilParts
 from aggopt.pipeline.aggregate.aggregate_table import (
     aggregate_categories,
     assemble_columns,
 )
 from aggopt.pipeline.aggregate.margins import margin_arguments
 from aggopt.pipeline.aggregate.missing_values import aggregate_observed
-from aggopt.pipeline.finish.evaluate import evaluate
+from aggopt.pipeline.finish.evaluate import Evaluation, evaluate
 from aggopt.pipeline.finish.measures import AT_ONCE
 from aggopt.pipeline.partition.partition_table import (
     Progress,
@@ -38,6 +39,125 @@ from aggopt.pipeline.partition.partition_table import (
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.validate.preflight_checks import choose_solver
 from aggopt.solvers import Solver
+
+
+@dataclass(frozen=True)
+class SweepPoint(HtmlFields):
+    """One point of the grid and its measures.
+
+    `linkage` is the expected share of records that the best one-to-one assignment
+    links, in `blocks` blocks: more than 1000 records are linked in blocks, which is
+    faster and mostly gives more.  So compare points with an equal number of blocks
+    only.  `gap` is the largest, None unproven; `holds` is whether the audit of the
+    point's values confirms all requirements, None without requirements; `keep` names
+    the kept statistics.  Of a user's aggregation `settings` are the settings varied, in
+    place of `alpha`, `delta` and `keep`.
+    """
+
+    alpha: float | None
+    delta: float | None
+    linkage: float
+    blocks: int
+    si: float
+    dr: float
+    pil: float
+    sl: float | None
+    il: float
+    gap: float | None
+    status: str
+    usable: bool = True
+    holds: bool | None = None
+    keep: str = "variance"
+    correlation_error: float | None = None
+    pil_parts: PilParts = field(default_factory=PilParts)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def at(self) -> dict[str, Any]:
+        """Where in the grid it is: alpha and delta, or the settings, by name."""
+        return dict(self.settings) or {"alpha": self.alpha, "delta": self.delta}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, each part of PIL under a name of its own."""
+        values = asdict(self)
+        parts, settings = values.pop("pil_parts"), values.pop("settings")
+        own = {f"settings.{name}": value for name, value in settings.items()}
+        for name in ("alpha", "delta", "keep") if own else ():
+            del values[name]
+        named = {f"pil_{name}": share for name, share in parts.items()}
+        return own | values | named
+
+
+def point_of(masked: Aggregation, tried: Evaluation, **at: Any) -> SweepPoint:
+    """Return the point of these results; `at` are its settings."""
+    usable = all(c.status.usable for c in masked.certificates)
+    found = tried.require_measures()
+    return SweepPoint(
+        **{"alpha": None, "delta": None, **at},
+        linkage=found.linkage,
+        blocks=found.linkage_blocks,
+        si=found.si,
+        dr=found.dr,
+        pil=found.pil,
+        sl=found.sl,
+        il=found.il,
+        gap=masked.gap,
+        status=masked.status,
+        usable=usable,
+        holds=tried.audit.holds if usable else None,
+        correlation_error=found.correlation_error,
+        pil_parts=found.pil_parts,
+    )
+
+
+def settings_of(
+    how: UserMethodSection, over: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the settings of each point; raises as `OwnSection.contained`.
+
+    Raises
+    ------
+    JobError
+        `over` names no setting, or lists no values of one.
+    """
+    if not over:
+        raise JobError(
+            "No setting is named to go through.",
+            fix='name some with their values: over={"cap": [1.0, 2.0]}, or --over '
+            "cap=1.0,2.0.",
+        )
+    for name, values in over.items():
+        if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+            raise JobError(
+                f"The setting {name} is to go through what is no list of values.",
+                fix=f"list some: over={{{name!r}: [1.0, 2.0]}}.",
+            )
+    points = [dict(zip(over, each, strict=True)) for each in product(*over.values())]
+    for point in points:
+        changed(how, point)  # which refuses unknown settings
+    return points
+
+
+def changed(how: Any, point: Mapping[str, Any]) -> UserMethodSection:
+    """Return a section with some settings changed, checked like those of a job."""
+    arguments = {**how.arguments, **point}
+    made: UserMethodSection = how.model_copy(update={"arguments": arguments})
+    model = isinstance(how, ByModel)
+    made.checked(how.program.takes if model else how.own.function)
+    return made
+
+
+def own_point(
+    given: PartitionedTable,
+    chosen: Mapping[str, PublishedCategories],
+    point: Mapping[str, Any],
+) -> list[SweepPoint]:
+    """Return the point of these settings, measured and audited."""
+    how: Any = given.job.aggregation
+    masked = aggregate_observed(given, {**how.settings, **point})
+    values = assemble_columns(given, masked, chosen).values
+    tried = evaluate(given, values, linked_at_once=AT_ONCE)
+    return [point_of(masked, tried, keep="", settings=point)]
 
 
 def sweep(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool
 
-from aggopt.core.columns.values import REFUSE
+from aggopt.core.columns import REFUSE
 from aggopt.core.section import Section, to_plain
 from aggopt.encoding import AttributeType
 from aggopt.encoding.arx import read_rows

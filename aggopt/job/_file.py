@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.toml_file import read_toml
+from aggopt.core.text_formats import read_toml
 
 
 def sections_in(file: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError as Invalid
 
-from aggopt.aggregate.own.section import ByModel
+from aggopt.aggregate.user_model import ByModel
 from aggopt.core.plugins.loading import KINDS, Origin, resolve_code_path
 from aggopt.core.plugins.section import PluginSection, UserMethodSection
 from aggopt.core.registry import Registry

@@ -9,8 +9,7 @@ attributes are constant, no unit is defined and every function refuses.
 from typing import Any
 
 from aggopt.measure import risk, utility
-from aggopt.measure._assess import assess
-from aggopt.measure._assessment import Assessment
+from aggopt.measure._assess import Assessment, assess
 from aggopt.measure._correlation_error import (
     correlation_error,
     mean_correlation_error,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.columns.values import groups_of
+from aggopt.core.columns import groups_of
 from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import TableError
 

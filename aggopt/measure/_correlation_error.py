@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.validation import Floats
-from aggopt.measure._moments import centred, unit_spread
 from aggopt.measure._pair import Pair
+from aggopt.measure._statistics import centred, unit_spread
 from aggopt.measure.registry import Comparison, Heading, Measure, of_numbers
 
 

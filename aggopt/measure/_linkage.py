@@ -12,9 +12,8 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 from aggopt.measure._attacker import Attacker, LinkedGroups
 from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure._parts import BLOCK, parted
-from aggopt.measure._parts import WHOLE as WHOLE
-from aggopt.measure.registry import Comparison, Heading, Measure
+from aggopt.measure.registry import BLOCK, Comparison, Heading, Measure, parted
+from aggopt.measure.registry import WHOLE as WHOLE
 
 
 @dataclass(frozen=True)

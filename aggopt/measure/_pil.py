@@ -8,13 +8,16 @@ import numpy.typing as npt
 
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.validation import Floats
-from aggopt.measure._moments import centred, mean_of, unit_spread
 from aggopt.measure._pair import Pair
-from aggopt.measure._probability import probability
-from aggopt.measure._quantiles import quantiles_moved
+from aggopt.measure._statistics import (
+    centred,
+    mean_of,
+    probability,
+    quantiles_moved,
+    unit_spread,
+)
 from aggopt.measure.registry import Comparison, Heading, Measure, TypedComparison
-from aggopt.measure.types.counts import mean
-from aggopt.measure.types.frequencies import cells_moved, levels_moved
+from aggopt.measure.types.frequencies import cells_moved, levels_moved, mean
 
 
 @dataclass(frozen=True)

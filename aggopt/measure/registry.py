@@ -1,20 +1,92 @@
 """The measures by name: each is declared in its own file of this folder."""
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import Enum
-from math import inf
-from typing import Any, TypeVar
+from math import inf, isfinite
+from numbers import Real
+from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.plugins.function import UserFunction
 from aggopt.core.plugins.loading import Origin
 from aggopt.core.registry import Method, Registry
+from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 from aggopt.measure._pair import Pair
-from aggopt.measure._parts import WHOLE
-from aggopt.measure._typed_pair import TypedPair, Types
-from aggopt.measure._user_measure import OwnMeasure
+from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
+
+WHOLE = 5000
+"""Records that are assigned at once, unless asked otherwise: 5 to 10 s, 400 MB."""
+
+BLOCK = 1000  # records of a block if the table has more: .1 s each
+
+
+def parted(rows: Floats, sizes: Labels, most: int) -> list[Labels]:
+    """Return the parts of distinct rows (m, v), each the indices of its rows.
+
+    A part has rows of at most `most` records, or is one row; `sizes` (m,) are the
+    numbers of records of each row.  Rows are halved in the attribute with the largest
+    spread, as near to half of the records as possible.  Rows that are equal in that
+    attribute stay together, so that the order of the rows does not matter.
+    """
+    waiting, done = [np.arange(len(rows))], []
+    while waiting:
+        part = waiting.pop()
+        if len(part) == 1 or sizes[part].sum() <= most:
+            done.append(part)
+        else:
+            waiting.extend(_halves(part, rows[part], sizes[part]))
+    return done
+
+
+def _halves(part: Labels, rows: Floats, sizes: Labels) -> tuple[Labels, Labels]:
+    values = rows[:, np.argmax(np.ptp(rows, axis=0))]
+    order = np.argsort(values)
+    ends = np.flatnonzero(np.diff(values[order]))  # the last row before a step
+    below = np.cumsum(sizes[order])
+    cut = ends[np.argmin(np.abs(2 * below[ends] - below[-1]))] + 1
+    return part[order[:cut]], part[order[cut:]]
+
+
+@dataclass(frozen=True)
+class OwnMeasure(UserFunction):
+    """A function f(original, released) of the user's."""
+
+    data: ClassVar[tuple[str, ...]] = ("original", "released")
+
+    def __call__(self, original: Any, released: Any) -> float:
+        """Return the function's result; it receives deep copies of both tables.
+
+        Raises
+        ------
+        JobError
+            The function fails, or does not return a finite number.
+        """
+        found = self.run(deepcopy(original), deepcopy(released))
+        number = self.origin.run(_number, found)  # which may be code of the user's
+        if number is None:
+            raise self._no_number(f"something of type {type(found).__name__}")
+        if not isfinite(number):
+            raise self._no_number("a number that is not finite")
+        return number
+
+    def _no_number(self, what: str) -> JobError:
+        return JobError(
+            f"The measure {self.origin.name} returns {what}.",
+            fix="return one finite number.",
+        )
+
+
+def _number(found: Any) -> float | None:
+    """Return a number as a float; None for anything else."""
+    if isinstance(found, bool) or not isinstance(found, Real):
+        return None
+    return float(found)
+
 
 Found = TypeVar("Found")
 TAKEN = {  # by an `Assessment` and the arguments of `assess`
@@ -271,3 +343,30 @@ def own_measures(extra: Mapping[str, Any] | Iterable[Any]) -> dict[str, Measure]
         measure.function.checked({})  # type: ignore[attr-defined]
         found[called] = measure
     return found
+
+
+Figure = float | None  # None if it is not defined
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypedMeasure(Declared):
+    """A measure of attributes of any types, by attribute or of all together.
+
+    Attributes
+    ----------
+    each, whole
+        Function that computes it for one attribute, which may have `weights`, or else
+        for all attributes together.
+    """
+
+    each: Callable[[AttributePair], Figure] | None = None
+    whole: Callable[[TypedComparison], Figure] | None = None
+
+    def shown(self, found: Figure) -> str:
+        """Return a figure in its printed form; "" if it is not defined."""
+        if found is None:
+            return ""
+        return f"{100 * found:.2f} %" if self.percent else f"{found:.4g}"
+
+
+TYPED = Registry("aggopt.measure.types", TypedMeasure, "measure of typed attributes")

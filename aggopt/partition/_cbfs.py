@@ -4,8 +4,7 @@ from typing import Literal
 
 import numpy.typing as npt
 
-from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress
+from aggopt.core.deadline import Deadline, Progress
 from aggopt.core.types import F64, Labels
 from aggopt.core.validation import check_group_size
 from aggopt.partition._unassigned import pool as unassigned

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress, require_progress
+from aggopt.core.deadline import Deadline, Progress, require_progress
 from aggopt.core.validation import Floats, check_group_size, check_groups, is_whole
 from aggopt.encoding.encoded_table import Encoded
 from aggopt.errors import JobError, PrivacyError, naming, require_known

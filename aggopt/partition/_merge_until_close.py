@@ -6,8 +6,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress
+from aggopt.core.deadline import Deadline, Progress
 from aggopt.core.validation import check_group_size, check_groups
 from aggopt.errors import JobError, require_known
 from aggopt.partition.constraints.t_closeness import CloseToTable

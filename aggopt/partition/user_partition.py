@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.deadline import Deadline
+from aggopt.core.deadline import Deadline, Progress
 from aggopt.core.plugins.function import UserFunction
 from aggopt.core.plugins.loading import Origin
-from aggopt.core.progress import Progress
 from aggopt.core.types import F64, Labels
 from aggopt.core.validation import check_group_size, check_groups
 from aggopt.encoding.encoded_table import Encoded

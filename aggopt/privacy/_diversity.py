@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns.values import each, labels_of
+from aggopt.core.columns import each, labels_of
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, is_number
 from aggopt.errors import JobError

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.columns.values import labels_of
+from aggopt.core.columns import labels_of
 
 
 def k_anonymity(groups: Any) -> int:

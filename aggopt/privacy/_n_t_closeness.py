@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns.columns import columns, is_series, is_table
-from aggopt.core.columns.values import each, groups_of
+from aggopt.core.columns import columns, each, groups_of, is_series, is_table
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, check_matrix, is_whole

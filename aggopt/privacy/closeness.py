@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from aggopt.core.columns.values import each, labels_of
+from aggopt.core.columns import each, labels_of
 from aggopt.privacy.distance import Distance
 from aggopt.privacy.metric import Metric
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.columns.columns import Entries, plain
-from aggopt.core.columns.values import REFUSE, each
+from aggopt.core.columns import REFUSE, Entries, each, plain
 from aggopt.core.types import I64
 from aggopt.errors import TableError
 

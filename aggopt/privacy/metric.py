@@ -8,8 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aggopt.core.columns.columns import columns, is_missing, is_series, plain
-from aggopt.core.columns.values import OWN, REFUSE, shown
+from aggopt.core.columns import (
+    OWN,
+    REFUSE,
+    columns,
+    is_missing,
+    is_series,
+    plain,
+    shown,
+)
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
 from aggopt.privacy._ranked import ranked

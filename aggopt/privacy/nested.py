@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aggopt.core.columns.columns import columns, is_missing, is_series, plain
+from aggopt.core.columns import columns, is_missing, is_series, plain
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
 from aggopt.privacy.distance import Distance, require_exact

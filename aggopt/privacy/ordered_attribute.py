@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns.columns import columns, factorized, plain
+from aggopt.core.columns import columns, factorized, plain
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
 from aggopt.privacy._emd_of_parts import numerators

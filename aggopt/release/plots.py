@@ -13,7 +13,7 @@ from aggopt.data.table import Table
 from aggopt.errors import TableError, require_known
 from aggopt.job import Job
 from aggopt.measure import Assessment
-from aggopt.measure.rounded_figures import correlations
+from aggopt.measure.safe_figures import correlations
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counts import Count, combine_codes, encode_entries
 

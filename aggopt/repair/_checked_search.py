@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.group_sums import group_sums
-from aggopt.core.record_weights import multiply_by_weights
+from aggopt.core.record_weights import group_sums, multiply_by_weights
 from aggopt.core.types import F64, I64, Labels
 from aggopt.partition.neighbours.neighbours import find_neighbours
 from aggopt.privacy.distance import starts_of

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from aggopt.core.deadline import LONGEST, Deadline
-from aggopt.core.progress import Progress
+from aggopt.core.deadline import LONGEST, Deadline, Progress
 from aggopt.core.types import Labels
 from aggopt.core.validation import check_groups, is_whole, require_seed
 from aggopt.errors import JobError, require_known

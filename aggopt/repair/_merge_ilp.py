@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.group_sums import plain_group_means
+from aggopt.core.record_weights import plain_group_means
 from aggopt.core.validation import Labels
 from aggopt.models.closeness_merge import MODEL
 from aggopt.partition._optimal.restricted_ip import EXACTLY, TRUST
@@ -17,9 +17,8 @@ from aggopt.repair._pricing import UnionPrices, price_unions
 from aggopt.repair._problem import Problem
 from aggopt.repair._unions import Unions, find_close_unions
 from aggopt.solvers import Certificate, Solver, Status
-from aggopt.solvers.answer import Answer
-from aggopt.solvers.child_process import GRACE
-from aggopt.solvers.run_solver import hard_limited
+from aggopt.solvers.certificate import Answer
+from aggopt.solvers.run_solver import GRACE, run_with_hard_limit
 
 ROUNDING = 1e-9
 MANY = 40_000  # unions in the last integer program, at most
@@ -143,7 +142,7 @@ def _solve_program(
     """Solve in a separate process, as the time limit of HiGHS is soft."""
     limit = max(left - GRACE, left / 2) if np.isfinite(left) else None
     exactly = EXACTLY.get(solver.native.lower())
-    return hard_limited(MODEL, unions.data(candidates), solver, limit, exactly)
+    return run_with_hard_limit(MODEL, unions.data(candidates), solver, limit, exactly)
 
 
 def _make_certificate(

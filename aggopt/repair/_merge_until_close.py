@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.group_sums import group_sums
+from aggopt.core.record_weights import group_sums
 from aggopt.core.validation import Labels
 from aggopt.partition.constraints.t_closeness import CloseToTable
 from aggopt.partition.merge.merge import merge_with_nearest

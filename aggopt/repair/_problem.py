@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.group_sums import group_sse
+from aggopt.core.record_weights import group_sse
 from aggopt.core.stacklevel import caller_stacklevel
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, check_group_size

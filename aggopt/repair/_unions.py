@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.group_sums import plain_group_means
+from aggopt.core.record_weights import plain_group_means
 from aggopt.core.validation import Floats, Labels
 from aggopt.models import closeness_merge as model
 from aggopt.repair._problem import Problem

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.group_sums import group_sse, plain_group_means
-from aggopt.core.progress import Progress
+from aggopt.core.deadline import Progress
+from aggopt.core.record_weights import group_sse, plain_group_means
 from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import InfeasibleInputError
 from aggopt.partition._loss_bound import compute_loss_bound

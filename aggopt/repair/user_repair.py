@@ -6,9 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from aggopt.core.deadline import Deadline
+from aggopt.core.deadline import Deadline, Progress
 from aggopt.core.plugins.function import UserFunction
-from aggopt.core.progress import Progress
 from aggopt.core.types import F64, Bool, Labels
 from aggopt.encoding.encoded_table import Encoded
 from aggopt.errors import PrivacyError

@@ -1,19 +1,150 @@
 """Class of a problem in Pyomo, and its linear program, if it is one."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import fsum, inf, isfinite, isinf, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 
 from aggopt.core.validation import Floats
+from aggopt.errors import JobError
 from aggopt.solvers._linear_bound import LinearProgram
-from aggopt.solvers._pyomo_parts import (
-    constraints,
-    objective,
-    require_known,
-    variables,
+from aggopt.solvers.termination import ProgramScale, Terms, scale
+
+# The kinds of components that solvers receive, and kinds that require nothing of a
+# solution.  Pyomo silently ignores any other kind.
+KINDS = frozenset(
+    {
+        pyo.Var,
+        pyo.Constraint,
+        pyo.Objective,
+        pyo.Expression,
+        pyo.Param,
+        pyo.Set,
+        pyo.Block,
+        pyo.Suffix,
+        pyo.BooleanVar,
+    }
 )
+
+
+def require_known(problem: Any) -> None:
+    """Refuse problems with parts that no solver would receive.
+
+    Raises
+    ------
+    JobError
+        The problem has an active component of another kind than `KINDS`, no variable,
+        or an integer variable that is fixed between whole numbers.
+    """
+    parts = problem.component_objects(active=True, descend_into=True)
+    strange = sorted({c.ctype.__name__ for c in parts if c.ctype not in KINDS})
+    if strange:
+        raise JobError(
+            f"The problem has active components of kind {', '.join(strange)}, "
+            "which solvers are not given.",
+            fix="state them as constraints, by a transformation of Pyomo such as "
+            "gdp.bigm, or deactivate them.",
+        )
+    if any(_is_off(v) for v in variables(problem, fixed=True)):
+        raise JobError(
+            "A variable of whole numbers is fixed between two of them.",
+            fix="fix it at a whole number, or unfix it.",
+        )
+    if not variables(problem):
+        raise JobError(
+            "The problem has no variable that a solver could choose.",
+            fix="pass an objective or constraints with a variable that is not fixed.",
+        )
+
+
+def _is_off(v: Any) -> bool:
+    whole = v.fixed and not v.is_continuous() and v.value is not None
+    return bool(whole and v.value != round(v.value))
+
+
+def objective(problem: Any) -> Any:
+    """Return the one objective; refuse none and several."""
+    found = list(_active(problem, pyo.Objective))
+    if len(found) != 1:
+        raise JobError(
+            f"The problem has {len(found)} active objectives.",
+            fix="declare one, or deactivate the others.",
+        )
+    return found[0]
+
+
+def constraints(problem: Any) -> list[Any]:
+    """Return the active constraints that have a bound."""
+    every = _active(problem, pyo.Constraint)
+    return [c for c in every if c.has_lb() or c.has_ub()]
+
+
+def variables(problem: Any, *, fixed: bool = False) -> list[Any]:
+    """Return the variables of active parts, whichever block declares them."""
+    found: dict[int, Any] = {}
+    for part in (objective(problem).expr, *(c.body for c in constraints(problem))):
+        for v in identify_variables(part, include_fixed=fixed):
+            found.setdefault(id(v), v)
+    return list(found.values())
+
+
+def missed(problem: Any) -> float:
+    """Return the largest violation of any constraint at the problem's point.
+
+    Bounds of a variable, and that it is whole, are constraints, too.
+    """
+    worst = 0.0
+    for row in constraints(problem):
+        at = pyo.value(row.body)
+        if row.has_lb():
+            worst = max(worst, pyo.value(row.lower) - at)
+        if row.has_ub():
+            worst = max(worst, at - pyo.value(row.upper))
+    for v in variables(problem):
+        if v.value is None:  # no solver was given it: nothing depends on it
+            continue
+        left, right = v.bounds
+        worst = worst if left is None else max(worst, left - v.value)
+        worst = worst if right is None else max(worst, v.value - right)
+        if not v.is_continuous():
+            worst = max(worst, abs(v.value - round(v.value)))
+    return float(worst)
+
+
+def multipliers_by_name(problem: Any) -> dict[str, Floats] | None:
+    """Return the multipliers in the suffix `dual`, by constraint; None without it.
+
+    Pyomo's multiplier is the rate at which the objective rises with the side of a row.
+    Here it is the rate at which the objective improves, per unit of loosening.  For an
+    equality, the unit is by how much its left side may exceed the right.
+    """
+    left = getattr(problem, "dual", None)
+    if not isinstance(left, pyo.Suffix):
+        return None
+    sign = 1.0 if objective(problem).sense == pyo.maximize else -1.0
+    found = {}
+    for block in problem.component_objects(pyo.Constraint, active=True):
+        rows = [row for row in block.values() if row in left]
+        if rows:
+            found[block.name] = np.array([_loosened(r, sign * left[r]) for r in rows])
+    return found or None
+
+
+def _loosened(row: Any, higher: float) -> float:
+    """Return a multiplier of a row from that of its upper side."""
+    if row.equality or not row.has_lb():
+        return float(higher)
+    return float(abs(higher) if row.has_ub() else -higher)
+
+
+def _active(problem: Any, kind: Any) -> Any:
+    return problem.component_data_objects(kind, active=True, descend_into=True)
+
 
 CONVEX = 1e-9  # share of the largest eigenvalue: one above its negative counts as 0
 DENSE = 1500  # most variables of a quadratic form whose eigenvalues are computed
@@ -30,7 +161,7 @@ def problem_class(problem: Any) -> str:
     require_known(problem)
     whole = any(not v.is_continuous() for v in variables(problem))
     cost = objective(problem)
-    bend = _bend(_form(cost.expr), -1.0 if cost.sense == pyo.maximize else 1.0)
+    bend = _bend(_standard_form(cost.expr), -1.0 if cost.sense == pyo.maximize else 1.0)
     rows = _bend_of_rows(problem)
     if "other" in (bend, rows) or (whole and rows == "convex"):
         return "MINLP" if whole else "NLP"
@@ -39,7 +170,7 @@ def problem_class(problem: Any) -> str:
     return ("MI" if whole else "") + ("QP" if bend == "convex" else "LP")
 
 
-def _form(expression: Any) -> Any:
+def _standard_form(expression: Any) -> Any:
     return generate_standard_repn(expression, quadratic=True)
 
 
@@ -52,7 +183,7 @@ def _bend_of_rows(problem: Any) -> str:
             continue
         if degree != 2 or (row.has_lb() and row.has_ub()):
             return "other"
-        if _bend(_form(row.body), 1.0 if row.has_ub() else -1.0) == "other":
+        if _bend(_standard_form(row.body), 1.0 if row.has_ub() else -1.0) == "other":
             return "other"
         worst = "convex"
     return worst
@@ -92,7 +223,7 @@ def program_of(problem: Any) -> PyomoProgram | None:
     sign = -1.0 if cost.sense == pyo.maximize else 1.0
     free = variables(problem)
     place = {id(v): j for j, v in enumerate(free)}
-    forms, goal = [_form(row.body) for row in rows], _form(cost.expr)
+    forms, goal = [_standard_form(row.body) for row in rows], _standard_form(cost.expr)
     if any(not v.is_continuous() for v in free) or _is_other(forms, goal):
         return None
     low, high = _sides(rows, forms)
@@ -145,3 +276,163 @@ def _matrix(forms: list[Any], place: dict[int, int]) -> Any:
     j = np.array([place[id(v)] for f in forms for v in f.linear_vars], int)
     a = np.array([pyo.value(c) for f in forms for c in f.linear_coefs], float)
     return csr_array((a, (i, j)), (len(forms), len(place)))
+
+
+ROUNDS = 4  # of narrowing the box; each looks at every row once
+Interval = tuple[float, float]
+Box = dict[int, Interval]
+
+
+@dataclass(frozen=True)
+class Form:
+    """Sum of a x^2 + b x over `own` and a x y over `pairs`, between low and high."""
+
+    own: dict[int, tuple[float, float]]  # by the id of x
+    pairs: list[tuple[float, int, int]]
+    constant: float
+    low: float = -inf
+    high: float = inf
+
+
+def scale_of_problem(problem: Any, reached: float | None = None) -> ProgramScale | None:
+    """Return the scale of a problem; None if it is not moderate or not quadratic.
+
+    If an objective is `reached`, points with a worse objective are left out.
+
+    >>> problem = pyo.ConcreteModel()
+    >>> x = problem.x = pyo.Var([0, 1])
+    >>> problem.row = pyo.Constraint(expr=x[0] ** 2 + x[1] ** 2 <= 4)
+    >>> problem.cost = pyo.Objective(expr=3 * x[0])
+    >>> round(scale_of_problem(problem).largest, 9)
+    6.0
+    """
+    cost = objective(problem)
+    goal = _quadratic_form(cost.expr)
+    rows = [_quadratic_form(row.body, row) for row in constraints(problem)]
+    known = [row for row in rows if row is not None]
+    if goal is None or len(known) < len(rows):
+        return None
+    sign = -1.0 if cost.sense == pyo.maximize else 1.0
+    used = set().union(*map(_used, (goal, *known)))
+    box = {id(v): _bounds(v) for v in variables(problem) if id(v) in used}
+    better = [] if reached is None else [_at_least_as_good(goal, sign, reached)]
+    for _ in range(ROUNDS):
+        if all(isfinite(left) and isfinite(right) for left, right in box.values()):
+            break
+        for row in (*known, *better):
+            _narrow(row, box)
+    ends = np.array(list(box.values())).reshape(-1, 2)
+    sides = [s - row.constant for row in known for s in (row.low, row.high)]
+    terms = [term for row in known for term in _terms(row, box)]
+    costs = list(_terms(goal, box, upward=sign))
+    return scale(
+        _stacked(terms),
+        np.array([s for s in sides if isfinite(s)]),
+        _stacked(costs),
+        (ends[:, 0], ends[:, 1]),
+        goal.constant,
+    )
+
+
+def _bounds(v: Any) -> Interval:
+    left, right = v.bounds
+    return -inf if left is None else left, inf if right is None else right
+
+
+def _quadratic_form(expression: Any, row: Any = None) -> Form | None:
+    found = generate_standard_repn(expression, quadratic=True)
+    if found.nonlinear_expr is not None:
+        return None
+    own: dict[int, tuple[float, float]] = {}
+    pairs = []
+    for v, b in zip(found.linear_vars, found.linear_coefs, strict=True):
+        own[id(v)] = (0.0, float(pyo.value(b)))
+    for (u, v), a in zip(found.quadratic_vars, found.quadratic_coefs, strict=True):
+        if u is v:
+            own[id(u)] = (float(pyo.value(a)), own.get(id(u), (0.0, 0.0))[1])
+        else:
+            pairs.append((float(pyo.value(a)), id(u), id(v)))
+    own = {j: both for j, both in own.items() if any(both)}
+    pairs = [pair for pair in pairs if pair[0]]
+    low = -inf if row is None or not row.has_lb() else float(pyo.value(row.lower))
+    high = inf if row is None or not row.has_ub() else float(pyo.value(row.upper))
+    return Form(own, pairs, float(pyo.value(found.constant)), low, high)
+
+
+def _stacked(terms: list[Interval]) -> Terms:
+    both = np.array(terms).reshape(-1, 2)
+    return Terms(both[:, 0], both[:, 1])
+
+
+def _terms(form: Form, box: Box, *, upward: float = 0.0) -> Iterator[Interval]:
+    """Yield coefficients and reaches, but of squares that only add, `upward`, none."""
+    for j, (a, b) in form.own.items():
+        most = max(map(abs, box[j]))
+        yield b, most
+        if a:
+            yield a, 0.0 if a * upward > 0 else most * most
+    for a, i, j in form.pairs:
+        yield a, max(map(abs, box[i])) * max(map(abs, box[j]))
+
+
+def _at_least_as_good(goal: Form, sign: float, reached: float) -> Form:
+    """Return the row that all points satisfy that are at least as good as `reached`."""
+    own = {j: (sign * a, sign * b) for j, (a, b) in goal.own.items()}
+    pairs = [(sign * a, i, j) for a, i, j in goal.pairs]
+    return Form(own, pairs, sign * goal.constant, high=sign * reached)
+
+
+def _used(form: Form) -> set[int]:
+    return {*form.own, *(j for _, *both in form.pairs for j in both)}
+
+
+def _narrow(row: Form, box: Box) -> None:
+    """Narrow the box to the range that a row leaves each of its variables."""
+    spans = {j: _span(a, b, box[j]) for j, (a, b) in row.own.items()}
+    whole = [*spans.values(), *(_product(a, box[i], box[j]) for a, i, j in row.pairs)]
+    least, most = [s[0] for s in whole], [s[1] for s in whole]
+    endless = sum(map(isinf, least)), sum(map(isinf, most))
+    known = fsum(filter(isfinite, least)), fsum(filter(isfinite, most))
+    for j, (a, b) in row.own.items():
+        top = row.high - row.constant - _rest(known[0], endless[0], spans[j][0], -inf)
+        bottom = row.low - row.constant - _rest(known[1], endless[1], spans[j][1], inf)
+        left, right = _solved(a, b, bottom, top)
+        box[j] = max(box[j][0], left), min(box[j][1], right)
+
+
+def _rest(known: float, endless: int, own: float, nothing: float) -> float:
+    """Return the sum of the other terms' ends; `nothing` if one of them has no end."""
+    others = endless - isinf(own)
+    return nothing if others else known - (0.0 if isinf(own) else own)
+
+
+def _times(a: float, b: float) -> float:
+    return 0.0 if a == 0 or b == 0 else a * b
+
+
+def _product(a: float, one: Interval, other: Interval) -> Interval:
+    every = [_times(a, _times(p, q)) for p in one for q in other]
+    return min(every), max(every)
+
+
+def _span(a: float, b: float, x: Interval) -> Interval:
+    """Return the range of a x^2 + b x, which is a (x + h)^2 - a h^2, h = b / 2a."""
+    if a == 0:
+        return _product(b, x, (1.0, 1.0))
+    h = b / (2 * a)
+    left, right = x[0] + h, x[1] + h
+    ends = left * left, right * right
+    nearest = 0.0 if left <= 0 <= right else min(ends)
+    low, high = sorted((_times(a, nearest), _times(a, max(ends))))
+    return low - a * h * h, high - a * h * h
+
+
+def _solved(a: float, b: float, low: float, high: float) -> Interval:
+    """Return an interval that contains all x with low <= a x^2 + b x <= high."""
+    if a == 0:
+        left, right = sorted((low / b, high / b))
+        return left, right
+    h = b / (2 * a)
+    square = (high if a > 0 else low) / a + h * h
+    away = sqrt(square) if square >= 0 else inf
+    return -away - h, away - h

@@ -9,11 +9,10 @@ from aggopt.core.deadline import LONGEST
 from aggopt.core.html import HtmlFields
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
-from aggopt.solvers._choose import choose
-from aggopt.solvers._unlisted_solvers import LANGUAGES
 from aggopt.solvers.certificate import Status
 from aggopt.solvers.options import native_options
 from aggopt.solvers.process_pool import is_here
+from aggopt.solvers.registry import LANGUAGES, choose
 from aggopt.solvers.separate_process import run_apart
 from aggopt.solvers.solver import Solver
 from aggopt.solvers.solver_log import heard

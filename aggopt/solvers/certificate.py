@@ -304,3 +304,24 @@ def _each(names: Iterable[str | None]) -> str:
 def endings(certificates: Sequence[Certificate]) -> str:
     """Return the statuses of the certificates, each named once."""
     return ", ".join(sorted({c.status.value for c in certificates}))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Answer of a solver, as read by the model, with its proven bound.
+
+    `reading` is centroids (m,), or labels (n,); None if the solver found no point.
+    `claimed` is a bound that the user's code claims.  `iterations` and `multipliers`
+    are as in a `Certificate`; the multipliers are in the model's units.
+    """
+
+    reading: Any = field(repr=False)
+    status: Status
+    bound: float | None
+    solver: str
+    seconds: float
+    claimed: Claim | None = None
+    iterations: int | None = None
+    multipliers: Mapping[str, Floats] | None = field(
+        default=None, repr=False, compare=False
+    )

@@ -14,7 +14,7 @@ from cvxpy import settings
 from cvxpy.reductions.solution import Solution
 from scipy.sparse import csc_array, triu
 
-from aggopt.solvers._cvxpy_program import program_of
+from aggopt.solvers._cvxpy import program_of
 
 HOLDS = ("LP", "MILP", "QP")  # classes that cvxpy hands to HiGHS
 TINY = 1e-12  # the least that HiGHS may be set to take an entry of a row for 0

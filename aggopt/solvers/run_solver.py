@@ -3,21 +3,122 @@
 This package's own methods run here; all other code may never return.
 """
 
+import pickle
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
 from typing import Any
 
+from aggopt.core.deadline import LONGEST
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.core.validation import Floats
-from aggopt.solvers.answer import Answer, answer_here
-from aggopt.solvers.certificate import Status
-from aggopt.solvers.child_process import answer_apart
+from aggopt.solvers import process_pool as _pool
+from aggopt.solvers._solve import solve
+from aggopt.solvers.certificate import Answer, Claim, Status
+from aggopt.solvers.options import native_options
+from aggopt.solvers.process_pool import GRACE as GRACE
+from aggopt.solvers.separate_process import dumps, seconds_of, unanswered
 from aggopt.solvers.solver import Solver
+from aggopt.solvers.solver_log import heard
+
+
+def run_here(
+    model: Any,
+    data: Any,
+    solver: Solver,
+    start: Floats | None,
+    time_limit: float | None,
+    options: Mapping[str, Any] | None,
+) -> Answer:
+    """Return the answer of `solver` for `data` of `model`, found in this process."""
+    if solver.run is not None:
+        answered: Answer = solver.run(model, data, start, time_limit, options)
+        return answered
+    if solver.language is None:
+        native = native_options(solver, time_limit, options)
+        if solver.is_foreign:
+            native.setdefault(str(solver.time_limit), LONGEST)
+        own = import_module(f"aggopt.algorithms.{solver.native}")
+        with heard(solver.name):
+            found: Answer = own.run(data, solver, native, start)
+        return found
+    begin = {} if start is None else {"start": start}
+    problem = model.build(data, solver.language, **begin)
+    outcome = solve(problem, solver, time_limit=time_limit, options=options)
+    if not outcome.status.usable or outcome.status is Status.UNANSWERED:
+        return Answer(None, outcome.status, None, outcome.solver, outcome.seconds)
+    stated = _own_bound(model, problem, data)
+    origin = getattr(model, "origin", None)  # None of ours, whose proof is one
+    return Answer(
+        model.reader(problem, data),
+        outcome.status,
+        _best(outcome.bound, None if origin else stated),
+        outcome.solver,
+        outcome.seconds,
+        Claim(stated, str(origin)) if origin and stated is not None else None,
+        outcome.iterations,
+        outcome.multipliers,
+    )
+
+
+def _own_bound(model: Any, problem: Any, data: Any) -> float | None:
+    """Return the model's own bound from the solver's multipliers; None without them."""
+    if model.multipliers is None or model.proven is None:
+        return None
+    found = model.multipliers(problem, data)
+    return None if found is None else float(model.proven(data, found))
+
+
+def _best(one: float | None, other: float | None) -> float | None:
+    return max((b for b in (one, other) if b is not None), default=None)
+
+
+def run_apart(
+    model: Any,
+    data: Any,
+    solver: Solver,
+    start: Floats | None,
+    time_limit: float | None,
+    options: Mapping[str, Any] | None,
+) -> Answer:
+    """Run `answer_here` in another process; return its result or raise its error.
+
+    A solver that aborts has failed.  A solver that exceeds its limit, or takes none, is
+    killed at the limit.  A user's model is built in this process, which sends the
+    program.
+    """
+    if _pool.is_here() or (model.origin is not None and solver.run is None):
+        return run_here(model, data, solver, start, time_limit, options)
+    inner = time_limit if solver.limited else None
+    named = (options or {}).get(solver.time_limit or "")
+    try:
+        found: Answer = _pool.call(
+            run_here,
+            *(model, data, solver, start, inner, dict(options or {})),
+            solver=solver.name,
+            limit=seconds_of(time_limit if time_limit is not None else named),
+            modules=_modules(solver),
+            dumps=partial(dumps, own=solver.run) if solver.run else pickle.dumps,
+        )
+    except _pool.NoAnswer as none:
+        return Answer(None, unanswered(none), None, solver.name, none.seconds)
+    return found
+
+
+def _modules(solver: Solver) -> tuple[str, ...]:
+    """Return the modules that are imported before the time limit begins."""
+    if solver.run is not None:
+        return ("aggopt.solvers.user_solver",)
+    if solver.language:
+        return (f"aggopt.solvers._{solver.language}",)
+    return (f"aggopt.algorithms.{solver.native}",)
+
 
 MISSED = 1e-6  # what an answer may miss a constraint by
 
 
-def answer(
+def run_solver(
     model: Any,
     data: Any,
     solver: Solver,
@@ -27,12 +128,12 @@ def answer(
     options: Mapping[str, Any] | None = None,
 ) -> Answer:
     """Return the answer of `solver` for `data` of `model`; it begins at `start`."""
-    ask = answer_apart if solver.is_foreign else answer_here
+    ask = run_apart if solver.is_foreign else run_here
     with reraise_interrupts():
         return ask(model, data, solver, start, time_limit, options)
 
 
-def hard_limited(
+def run_with_hard_limit(
     model: Any,
     data: Any,
     solver: Solver,
@@ -45,9 +146,9 @@ def hard_limited(
     takes one.  It has failed if its answer violates a constraint.
     """
     if solver.origin is None:
-        return answer_apart(model, data, solver, None, time_limit, options)
+        return run_apart(model, data, solver, None, time_limit, options)
     limit = time_limit if solver.limited else None
-    found = answer(model, data, solver, None, time_limit=limit)
+    found = run_solver(model, data, solver, None, time_limit=limit)
     if found.reading is None:
         return found
     if model.violation(data, model.point(data, found.reading)) <= MISSED:

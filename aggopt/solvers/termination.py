@@ -4,10 +4,95 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 
+import numpy as np
+
 from aggopt.core.validation import Floats, is_number
-from aggopt.solvers._scale import ProgramScale
+from aggopt.solvers._linear_bound import LinearProgram, narrowed
 from aggopt.solvers.certificate import Status, closed
 from aggopt.solvers.solver import Solver
+
+LEAST = 1e-6  # a thousand times the number that HiGHS and SCIP take for 0
+MOST = 1e6  # its inverse; a variable within it moves a row by LEAST by 1
+ROUNDED = 1e-13  # a smaller term of a row is lost in its other terms' rounding
+SAFE = 1e-7  # of the largest term: a hundred times the tolerance of reduced costs
+PRICE = 1e-9  # tolerance of a reduced cost, for each unit of its variable
+
+
+@dataclass(frozen=True)
+class ProgramScale:
+    """Size of the terms of a program whose numbers are moderate.
+
+    Attributes
+    ----------
+    largest
+        Largest value that a term of the objective can have.
+    lost
+        Most that its tiny terms and the tolerances of reduced costs can add.
+    constant
+        Constant of the objective.
+    """
+
+    largest: float
+    lost: float
+    constant: float
+
+    def allowance(self, bound: float) -> float:
+        """Return the amount to take off a bound for the tolerances of its solver."""
+        size = max(1.0, abs(bound - self.constant), self.largest, abs(bound))
+        return SAFE * size + self.lost
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Coefficients (p,), and the largest size (p,) of the factor of each of them."""
+
+    factor: Floats = field(repr=False)
+    reach: Floats = field(repr=False)
+
+
+def scale(
+    rows: Terms,
+    sides: Floats,
+    costs: Terms,
+    box: tuple[Floats, Floats],
+    constant: float,
+) -> ProgramScale | None:
+    """Return the scale of a program; None if one of its numbers is not moderate.
+
+    `costs` leaves out squares that only add to the objective.  `sides` of rows leaves
+    out the infinite ones.
+    """
+    left, right = box
+    ends = np.abs(np.append(left, right))
+    a, moved = np.abs(rows.factor), np.abs(rows.factor) * rows.reach
+    a = a[(a > 0) & ~(moved <= ROUNDED)]
+    c = np.abs(costs.factor)
+    sizes = np.concatenate([ends, a, c, np.abs(sides)])
+    if (a < LEAST).any() or not (sizes <= MOST).all():
+        return None
+    terms = np.where(c > 0, c * costs.reach, 0.0)
+    lost = terms[c < LEAST].sum() + PRICE * np.abs(right - left).sum()
+    return ProgramScale(float(terms.max(initial=0.0)), float(lost), constant)
+
+
+def scale_of(program: LinearProgram) -> ProgramScale | None:
+    """Return the scale of a linear program, or of one with squares as costs."""
+    for _ in range(3):  # a row narrows what another needs
+        program = narrowed(program)
+    box = program.left, program.right
+    reach = np.maximum(*np.abs(box))
+    table = program.rows.tocoo()
+    sides = np.append(program.low, program.high)
+    if not (program.curve <= MOST).all():
+        return None
+    return scale(
+        Terms(table.data, reach[table.col]),
+        sides[np.isfinite(sides)],
+        Terms(program.cost, reach),
+        box,
+        program.constant,
+    )
+
 
 FEASIBLE = 1e-4  # violation of a constraint that Ipopt, too, accepts
 EXACT = 1e-9  # largest violation of a constraint by a point of the program

@@ -12,8 +12,7 @@ from aggopt.core.compile_time import compile_time
 from aggopt.core.plugins.function import UserFunction
 from aggopt.core.plugins.loading import Origin
 from aggopt.errors import JobError
-from aggopt.solvers._answer_form import Answer
-from aggopt.solvers.certificate import Claim, Status
+from aggopt.solvers.certificate import Answer, Claim, Status
 from aggopt.solvers.solver import CLASSES, LOCAL_OPTIMUM, Solver
 
 ABOUT = (

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,9 +10,124 @@ from aggopt.core.plural import plural
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, TableError
-from aggopt.models.shared.orthogonal import aligned, root
-from aggopt.models.shared.response import Free, beside_response
 from aggopt.models.shared.shift_data import require_mean_one
+
+ROWS = 1 << 16  # records whose triangle is found at once: megabytes
+NOISE = 1e-10  # of the largest singular value: rounding of a singular value of 0
+SINGULAR = 1e-14  # of the largest singular value: smaller ones are rounding
+
+
+def root(Z: Floats) -> Floats:
+    """Return R (r, d) with R'R = Z'Z, r the rank of Z (n, d).
+
+    R is computed from triangles of Z, not from Z'Z.  So directions with hardly any
+    variation keep their digits.
+    """
+    triangle = np.empty((0, Z.shape[1]))
+    for first in range(0, len(Z), ROWS):
+        part = np.concatenate([triangle, Z[first : first + ROWS]])
+        triangle = np.asarray(np.linalg.qr(part, mode="r"))
+    _, values, vectors = np.linalg.svd(triangle, full_matrices=False)
+    rank = int((values > NOISE * values.max(initial=0.0)).sum())
+    return np.asarray(values[:rank, None] * vectors[:rank])
+
+
+def aligned(image: Floats, apart: Floats) -> Floats:
+    """Return the Q (m, r) of largest tr(Q' image) with Q'Q = I and apart' Q = 0.
+
+    `apart` (m, q) has orthonormal columns.  Q = U V', from the singular value
+    decomposition U s V' of the part of the image orthogonal to them (orthogonal
+    Procrustes).  If it leaves directions open, vectors of cosines fill them.
+    """
+    if not image.size:
+        return image
+    own = image - apart @ (apart.T @ image)
+    U, size, Vt = np.linalg.svd(own, full_matrices=False)
+    known = int((size > SINGULAR * size[0]).sum()) if size[0] > 0 else 0
+    U[:, :known] = _polar(U[:, :known] - apart @ (apart.T @ U[:, :known]))
+    if known < len(size):
+        taken = np.column_stack([apart, U[:, :known]])
+        U[:, known:] = _completion(taken, len(size) - known)
+    return np.asarray(U @ Vt)
+
+
+def _polar(Q: Floats) -> Floats:
+    """Return the matrix with orthonormal columns that is nearest to Q (m, r)."""
+    if not Q.size:
+        return Q
+    U, _, Vt = np.linalg.svd(Q, full_matrices=False)
+    return np.asarray(U @ Vt)
+
+
+def _completion(W: Floats, more: int) -> Floats:
+    """Return `more` orthonormal columns, orthogonal to W (m, p).
+
+    Among p + more cosines, which are orthonormal, at least `more` are not in the span
+    of W.
+    """
+    m, p = W.shape
+    angle = np.pi / m * np.outer(np.arange(m) + 0.5, np.arange(p + more))
+    waves, _ = np.linalg.qr(np.cos(angle))
+    U, _, _ = np.linalg.svd(waves - W @ (W.T @ waves), full_matrices=False)
+    return np.asarray(U[:, :more])
+
+
+NEARLY = 1e-9  # of a variance: rounding
+
+
+class Free(NamedTuple):
+    """Feasible centroids: sqrt(n_j) c_j = fixed + N root, N'N = I, apart'N = 0.
+
+    fixed (m, d), root (r, d) with orthogonal rows, apart (m, q) with orthonormal
+    columns: sqrt(n_j / n), and that of a response, if groups differ in one.
+    """
+
+    fixed: Floats
+    root: Floats
+    apart: Floats
+
+
+def beside_response(R: Floats, u: Floats, b: Floats, kept: Floats, n: int) -> Free:
+    """Return the part of n records with root R that a response leaves free.
+
+    The response is standardised.  b (m,) are its group means times sqrt(n_j), `kept`
+    (d,) its products with the attributes.  With A = sqrt(n_j) c_j = Q R, Q'b must be
+    t, R't = kept.  So Q is v w' and a part apart from v = b / |b|, w = t / |b|.  The
+    Gram matrix of that part is I - w w'.  Proof: docs/mathematics/joint.md.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The Gram matrix is not positive semidefinite, or there are too few groups.
+    """
+    _require_groups(len(b), len(R))
+    t = R @ kept / np.sum(R**2, axis=1)
+    between, explained = float(b @ b), float(t @ t)
+    if explained > between + NEARLY * n:
+        raise InfeasibleInputError(
+            f"{1 - between / n:.1%} of the response's variance lie within groups, of "
+            "which the members are published alike: what is left has no room for the "
+            f"{explained / n:.1%} that the attributes explain.",
+            fix="choose a smaller k, or fewer quasi-identifiers; or leave the "
+            "regression out.",
+        )
+    if between <= NEARLY * n:  # nothing varies between groups, and nothing is to
+        return Free(np.zeros((len(b), R.shape[1])), R, u[:, None])
+    length = np.sqrt(between)
+    v, w = b / length, t / length
+    square = min(float(w @ w), 1.0)
+    shrunk = (1 - np.sqrt(1 - square)) / square if square > 0 else 0.0
+    left = root(R - shrunk * np.outer(w, w @ R))  # of (I - w w')^(1/2) R
+    return Free(np.outer(v, w @ R), left, np.column_stack([u, v]))
+
+
+def _require_groups(m: int, rank: int) -> None:
+    if m < rank + 2:
+        raise InfeasibleInputError(
+            f"{m} groups cannot keep the regression of a response on attributes of "
+            f"rank {rank}: {rank + 2} or more can.",
+            fix="choose a smaller k, or fewer attributes in the regression.",
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aggopt.aggregate import by_model, mean
-from aggopt.aggregate.own.by_model import own_model
+from aggopt.aggregate.user_model import own_model
 from aggopt.core.plugins.loading import load_plugin
 from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import JobError, SolverError, UnknownNameError
@@ -324,7 +324,7 @@ def test_what_a_model_falls_back_on_is_kept_after_a_limit(tmp_path):
     )
 
     def slow(model, data):
-        from aggopt.solvers.answer import Answer
+        from aggopt.solvers.certificate import Answer
 
         return Answer(None, Status.LIMIT, None, "slow", 0.0)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aggopt.aggregate._step import step_of
+from aggopt.aggregate.secret_margins import step_of
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=400)

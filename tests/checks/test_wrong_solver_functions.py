@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from checks.tried import by, caught
 
-from aggopt.checks import Ending, _solver_function, _solver_functions, report
+from aggopt.checks import Ending, _solver_functions, report
+from aggopt.checks import _solver_functions as _solver_function
 from aggopt.core.plugins.loading import load_plugin
 from aggopt.core.plugins.trust import trust_files
 from aggopt.solvers import process_pool as _pool

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from aggopt.checks import Ending, Trial, _solvers
-from aggopt.checks._solver import TriedSolver
-from aggopt.checks._solvers import LAWS
+from aggopt.checks._solvers import LAWS, TriedSolver
 from aggopt.models import MODELS
 from aggopt.solvers import SOLVERS, Status
 

@@ -8,7 +8,7 @@ import pytest
 from tables import people
 
 from aggopt.errors import JobError
-from aggopt.experiments.grid_file import GridFile
+from aggopt.experiments._grid import GridFile
 
 CODE = """
 import os

@@ -75,10 +75,10 @@ def test_p3m_has_its_time_whatever_compiles(monkeypatch, ticking):
     x, labels = rng.normal(size=24), np.arange(24) // 4
     data = p3m.Data((x - x.mean()) / x.std(), labels, x * 0 + 1.5, x * 0 + 0.01, 0.5)
     program = program_of(data)
-    freely = lagrangian.solve(program)
+    freely = lagrangian.solve_separable(program)
     meets = slowly(lagrangian.meets_every_group, ticking)
     monkeypatch.setattr(lagrangian, "meets_every_group", meets)
-    found = lagrangian.solve(program, time_limit=freely.seconds + SLOW / 2)
+    found = lagrangian.solve_separable(program, time_limit=freely.seconds + SLOW / 2)
     assert freely.nodes > 1
     assert (found.status, found.nodes) == (freely.status, freely.nodes)
     assert found.seconds < freely.seconds + SLOW / 2

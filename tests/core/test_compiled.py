@@ -30,7 +30,7 @@ from functools import partial
 
 import numpy as np
 from aggopt.models import p3m
-from aggopt.algorithms.lagrangian.ascent import _maximise
+from aggopt.algorithms.lagrangian.dual_optimum import _maximise
 from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
 from aggopt.algorithms.lagrangian.program import implied_box
 
@@ -209,7 +209,7 @@ def test_kernels_are_found_however_they_are_called(met: set[str]) -> None:
         # of one alias for several
         "aggopt.partition._local_search.annealing_kernels.anneal",
         "aggopt.partition._optimal.subset_row_kernels.find_triples",  # handed on
-        "aggopt.algorithms.lagrangian.bound.bound",  # by its name
+        "aggopt.algorithms.lagrangian.dual_function.bound",  # by its name
         "aggopt.algorithms.lagrangian.sweep_line._sweep_line",  # in its own module
     } <= met
     assert "aggopt.algorithms.lagrangian.dual_function.evaluate" not in met

@@ -11,7 +11,7 @@ import pytest
 
 from aggopt import measure
 from aggopt.command import console
-from aggopt.core.json_text import json_text
+from aggopt.core.text_formats import json_text
 from aggopt.release.files.private import write_json
 from aggopt.release.manifest import read_manifest_or_none
 

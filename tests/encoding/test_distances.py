@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from encoding.mixed import squared
 
-from aggopt.encoding._distances import TableOfDistances
+from aggopt.encoding.levels import TableOfDistances
 from aggopt.errors import JobError
 
 K23 = {  # lengths of paths in the complete bipartite graph

@@ -11,8 +11,8 @@ import pytest
 from folders import ROLES, SECRET, digest, job, masked, persons, put, read
 
 import aggopt
-from aggopt.core.group_sums import group_sse
 from aggopt.core.randomness import derive_seed
+from aggopt.core.record_weights import group_sse
 from aggopt.data.parsing.categories import publish_nodes
 from aggopt.encoding import Domain
 from aggopt.engine.steps import category_levels as levels

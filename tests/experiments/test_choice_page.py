@@ -10,8 +10,7 @@ import pytest
 
 from aggopt import Job, choose
 from aggopt.errors import TableError
-from aggopt.experiments._choice import Choices
-from aggopt.experiments._choice_page import page_of
+from aggopt.experiments._choice import Choices, page_of
 
 NASTY = "<script>"
 NAMES = ["age", NASTY]

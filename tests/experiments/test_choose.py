@@ -19,8 +19,7 @@ from aggopt import choose, mask
 from aggopt.errors import AggoptError, JobError, TableError
 from aggopt.experiments._cell import failure_of
 from aggopt.experiments._choice import Choices
-from aggopt.experiments._choice_grid import AXES
-from aggopt.experiments._choice_point import ChoicePoint, point_of
+from aggopt.experiments._choice_grid import AXES, ChoicePoint, point_of
 from aggopt.partition import mdav
 
 FRAME = people(24)

@@ -28,9 +28,8 @@ from aggopt.errors import (
     UntrustedCodeError,
 )
 from aggopt.experiments import _cache, _run
-from aggopt.experiments._cell import limited
+from aggopt.experiments._cell import limited, within
 from aggopt.experiments._grid import _flat, cells_of
-from aggopt.experiments._timeout import within
 from aggopt.partition import Partition, mdav
 from aggopt.solvers import Certificate, Status
 

@@ -14,9 +14,15 @@ from aggopt.aggregate import mean, p3m
 from aggopt.command import show_reproduced
 from aggopt.command.cli import app
 from aggopt.errors import AggoptError, JobError, TableError, UnknownNameError
-from aggopt.experiments import _methods_in_print as methods
-from aggopt.experiments.published import PublishedCell, PublishedTable, studies, study
-from aggopt.experiments.reproduce import Reproduced, reproduce
+from aggopt.experiments import reproduce as methods
+from aggopt.experiments.reproduce import (
+    PublishedCell,
+    PublishedTable,
+    Reproduced,
+    reproduce,
+    studies,
+    study,
+)
 from aggopt.measure import si, sl
 from aggopt.partition import mdav, mhm
 

@@ -9,8 +9,8 @@ from tables import ROLES, people
 
 from aggopt import experiment
 from aggopt.errors import JobError, TableError, UnknownNameError
-from aggopt.experiments._front import front
-from aggopt.experiments._results import Experiment
+from aggopt.experiments._picture import front
+from aggopt.experiments.experiment import Experiment
 
 GRID = {
     "k": [3, 99],

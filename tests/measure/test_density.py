@@ -5,15 +5,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aggopt.measure.density import BINS, Density, _few, density, round_edges
-from aggopt.measure.level_shares import LEVELS, Shares, shares
-from aggopt.measure.rounded_figures import (
+from aggopt.measure.safe_figures import (
+    BINS,
     FEW,
+    LEVELS,
+    Density,
+    Shares,
     Summary,
+    _few,
     correlations,
+    density,
     percent,
     percents,
+    round_edges,
     rounded,
+    shares,
     summary,
     there,
 )

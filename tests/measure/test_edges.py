@@ -11,10 +11,8 @@ from aggopt.core import memory
 from aggopt.errors import AggoptError, InfeasibleInputError, JobError, TableError
 from aggopt.measure import _linkage
 from aggopt.measure._linkage import _Groups
-from aggopt.measure._moments import unit_spread
 from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure._probability import probability
-from aggopt.measure._quantiles import _within
+from aggopt.measure._statistics import _within, probability, unit_spread
 
 every_measure = pytest.mark.parametrize("m", MEASURES.values(), ids=MEASURES)
 compared = {n: m for n, m in MEASURES.items() if m.needs == "both"}

@@ -13,7 +13,7 @@ from aggopt import Job
 from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import JobError, UnknownNameError, UntrustedCodeError
 from aggopt.measure import MEASURES, assess
-from aggopt.measure._user_measure import OwnMeasure
+from aggopt.measure.registry import OwnMeasure
 
 X = np.array([[0.0], [2.0], [4.0], [6.0]])
 Y = np.array([[1.0], [1.0], [5.0], [5.0]])

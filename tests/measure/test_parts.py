@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.measure._parts import _halves
+from aggopt.measure.registry import _halves
 
 
 def halves(rows, sizes):

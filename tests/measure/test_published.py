@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from aggopt import measure
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
-from aggopt.experiments.published import study
+from aggopt.experiments.reproduce import study
 
 DATA = Path(
     os.environ.get("AGGOPT_DATA", Path(__file__).parents[2].parent / "shared" / "data")

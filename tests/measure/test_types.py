@@ -18,7 +18,7 @@ from aggopt.core.html import html_lines
 from aggopt.errors import AggoptError, JobError, TableError, UnknownNameError
 from aggopt.measure import assess_types, types
 from aggopt.measure.types import TYPED
-from aggopt.measure.types.counts import Contingency
+from aggopt.measure.types.frequencies import Contingency
 
 NODES = ["flu", "asthma", "attack", "weak", "y", "lung", "heart", "left", "x", "*"]
 EACH = [name for name, m in TYPED.items() if m.each]

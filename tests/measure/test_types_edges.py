@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from aggopt.errors import TableError
 from aggopt.measure import assess_types, types
 from aggopt.measure._typed_pair import TypedPair, _within
-from aggopt.measure.types.counts import Contingency
+from aggopt.measure.types.frequencies import Contingency
 
 SCHOOL = {"school": {"order": ["low", "middle", "high"]}}
 COUNT = st.integers(1, 10**5)

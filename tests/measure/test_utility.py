@@ -12,9 +12,8 @@ import aggopt
 from aggopt.errors import AggoptError, InfeasibleInputError, JobError
 from aggopt.measure import utility
 from aggopt.measure.utility._assess import _correlation
-from aggopt.measure.utility._formula import columns_of, installed
 from aggopt.measure.utility._propensity import EVENTS, _coordinates
-from aggopt.measure.utility._regression import _compared
+from aggopt.measure.utility._regression import _compared, columns_of, installed
 
 EXTRA = "needs the extra stats: pip install '.[stats]'"
 rng = np.random.default_rng(5)

@@ -10,7 +10,7 @@ import pytest
 from aggopt import measure
 from aggopt.measure import assess
 from aggopt.measure._pair import Pair
-from aggopt.measure._quantiles import _at, _sorted, quantiles_moved
+from aggopt.measure._statistics import _at, _sorted, quantiles_moved
 from aggopt.measure.registry import TypedComparison
 
 rng = np.random.default_rng(3)

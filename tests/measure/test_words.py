@@ -12,7 +12,7 @@ import pytest
 
 from aggopt import encode, measure
 from aggopt.errors import AggoptError
-from aggopt.measure._assessment import _plain
+from aggopt.measure._assess import _plain
 from aggopt.measure._pair import Pair
 from aggopt.measure.registry import Comparison
 

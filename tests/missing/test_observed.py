@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.missing.observed import Observed
+from aggopt.missing._imputed import Observed
 from aggopt.privacy.requirement import members
 from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 

@@ -13,7 +13,7 @@ from shift_instances import MODELS, instance, somewhere
 from aggopt.models import satisfaction
 from aggopt.models.shared.shift_data import renormalised
 from aggopt.solvers import SOLVERS, Status
-from aggopt.solvers.answer import answer_here
+from aggopt.solvers.run_solver import run_here
 
 cases = pytest.mark.parametrize("model", MODELS, ids=lambda m: m.MODEL.name)
 seeds = pytest.mark.parametrize("seed", range(4))
@@ -86,7 +86,7 @@ def test_scip_agrees_with_the_declaration(model, seed):
     require_solver("pyomo:scip")
     data = instance(model, seed, n=9, m=3)
     solver = SOLVERS["pyomo:scip"]
-    found = answer_here(model.MODEL, data, solver, data.means, 60, None)
+    found = run_here(model.MODEL, data, solver, data.means, 60, None)
     assert found.status is Status.OPTIMAL
     slack = (
         {"touch": 1e-5} if model is satisfaction else {}

@@ -8,10 +8,9 @@ from scipy.optimize import minimize
 
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.models import covariance_mean as model
-from aggopt.models.shared.joint import nearest
-from aggopt.models.shared.orthogonal import root
+from aggopt.models.shared.joint import nearest, root
 from aggopt.solvers import SOLVERS
-from aggopt.solvers.answer import answer_here
+from aggopt.solvers.run_solver import run_here
 
 seeds = pytest.mark.parametrize("seed", range(6))
 
@@ -28,7 +27,7 @@ def instance(seed: int, n: int = 24, d: int = 3, m: int = 7) -> model.Data:
 
 
 def solved(data: model.Data) -> tuple[np.ndarray, float]:
-    found = answer_here(model.MODEL, data, SOLVERS["procrustes"], None, None, None)
+    found = run_here(model.MODEL, data, SOLVERS["procrustes"], None, None, None)
     return found.reading, found.bound
 
 
@@ -156,7 +155,7 @@ def test_attributes_that_hardly_differ_keep_their_differences(seed, condition):
 def test_the_root_is_that_of_all_records_whatever_their_number(monkeypatch):
     Z = instance(2, n=500).Z
     whole = root(Z)
-    monkeypatch.setattr("aggopt.models.shared.orthogonal.ROWS", 64)
+    monkeypatch.setattr("aggopt.models.shared.joint.ROWS", 64)
     assert root(Z).T @ root(Z) == pytest.approx(whole.T @ whole, abs=1e-9)
 
 

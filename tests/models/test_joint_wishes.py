@@ -8,7 +8,7 @@ from joint_instances import beside, instance, of_model, rotation, standardised
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import p3m_joint, p3m_onesided, p3m_onesided_joint
 from aggopt.models import satisfaction_joint as counted
-from aggopt.models.shared.joint_demands import least
+from aggopt.models.shared.joint_wishes import least
 
 KINDS = [p3m_onesided_joint, counted]
 kinds = pytest.mark.parametrize("kind", KINDS, ids=["onesided", "satisfaction"])

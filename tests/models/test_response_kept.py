@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from aggopt.errors import InfeasibleInputError
 from aggopt.models import covariance_mean as model
 from aggopt.solvers import SOLVERS
-from aggopt.solvers.answer import answer_here
+from aggopt.solvers.run_solver import run_here
 
 seeds = pytest.mark.parametrize("seed", range(5))
 
@@ -30,7 +30,7 @@ def instance(seed: int, n: int = 24, d: int = 2, m: int = 7) -> model.Data:
 
 
 def solved(data: model.Data) -> tuple[np.ndarray, float]:
-    found = answer_here(model.MODEL, data, SOLVERS["procrustes"], None, None, None)
+    found = run_here(model.MODEL, data, SOLVERS["procrustes"], None, None, None)
     return found.reading, found.bound
 
 

@@ -16,7 +16,7 @@ from aggopt.errors import (
 )
 from aggopt.models import univariate as model
 from aggopt.solvers import SOLVERS
-from aggopt.solvers.answer import answer_here
+from aggopt.solvers.run_solver import run_here
 
 CHOICES = [("sse", "any"), ("sae", "any"), ("maxdist", "any"), ("sse", "integer")]
 HEADINGS = ("Data", "Variables", "Minimise", "Subject to", "Class:", "Source:")
@@ -92,7 +92,7 @@ def test_the_arcs_are_all_groups_of_k_to_2k_less_1():
 def test_a_path_is_read_where_a_solver_spreads_over_several(name, x):
     require_solver(name)
     data = model.Data(x, 2)
-    found = answer_here(model.MODEL, data, SOLVERS[name], None, None, None)
+    found = run_here(model.MODEL, data, SOLVERS[name], None, None, None)
     at = model.point(data, found.reading)
     assert model.MODEL.violation(data, at) == 0
     assert model.objective(data, at) == pytest.approx(found.bound, abs=1e-6)

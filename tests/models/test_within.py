@@ -11,7 +11,7 @@ from joint_instances import instance as joint
 from joint_instances import of_model
 from shift_instances import MODELS, instance
 
-from aggopt.checks import _declared as declared
+from aggopt.checks import _model as declared
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import (
     p3m,

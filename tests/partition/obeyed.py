@@ -1,7 +1,6 @@
 """How a test holds a partitioner to the laws on records of its own."""
 
-from aggopt.checks._partitioner import TriedPartitioner
-from aggopt.checks._partitioners import LAWS
+from aggopt.checks._partitioners import LAWS, TriedPartitioner
 from aggopt.checks._records import Case
 
 BY_NAME = {law.name: law for law in LAWS}

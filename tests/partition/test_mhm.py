@@ -13,7 +13,7 @@ from partition.test_against_reference import grids
 from partition.test_published import loss, z_scores
 
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.experiments.published import study
+from aggopt.experiments.reproduce import study
 from aggopt.partition import cbfs, mdav, mhm
 from aggopt.partition._mhm import orderings as far_pairs
 from aggopt.partition._mhm import orderings as orders

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aggopt.experiments.published import study
+from aggopt.experiments.reproduce import study
 from aggopt.partition import cbfs, mdav
 
 ROOT = Path(__file__).parents[2]

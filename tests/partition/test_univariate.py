@@ -251,12 +251,12 @@ def test_certificates_are_numbers(edge, solver) -> None:
 
 
 def test_a_bound_is_never_above_the_objective(monkeypatch) -> None:
-    real = univariate_module.answer
+    real = univariate_module.run_solver
 
     def rounded_up(*asked, **settings):
         return replace(real(*asked, **settings), bound=1e300)
 
-    monkeypatch.setattr(univariate_module, "answer", rounded_up)
+    monkeypatch.setattr(univariate_module, "run_solver", rounded_up)
     certificate = univariate(RNG.normal(size=30), 4).certificate
     assert certificate.bound == certificate.objective
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from partition.weighted import all_partitions
 
-from aggopt.core.group_sums import group_sse
+from aggopt.core.record_weights import group_sse
 from aggopt.errors import TableError
 from aggopt.partition import _loss_bound, loss_bound
 from aggopt.partition.shared.evidence import certify_squares

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import aggopt
-from aggopt.aggregate.categories.cross_table_values import values_of
+from aggopt.aggregate.categories.kept_combinations import values_of
 from aggopt.command.collect_errors import refused
 from aggopt.data.readers.read import read_as_text, read_file
 from aggopt.data.table import Table

@@ -12,7 +12,7 @@ from holed import FILL, asked
 from aggopt.data.context.strata import RecordStrata
 from aggopt.encoding.incomplete import encode_observed
 from aggopt.errors import InfeasibleInputError, JobError
-from aggopt.missing.observed import Observed
+from aggopt.missing._imputed import Observed
 from aggopt.partition import mdav
 from aggopt.pipeline.aggregate.missing_values import PresentRows, _only
 from aggopt.pipeline.partition import missing_imputed as fill

@@ -12,8 +12,7 @@ from tables import job, people
 import aggopt
 from aggopt import Job
 from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
-from aggopt.experiments._solver_step import solved_by
-from aggopt.experiments.compare_solvers import compare
+from aggopt.experiments.compare_solvers import compare, solved_by
 from aggopt.experiments.sweep import sweep
 from aggopt.pipeline.partition.partition_table import load_job
 from aggopt.pipeline.validate.preflight_checks import find_model

@@ -13,11 +13,11 @@ from aggopt.partition import optimal
 from aggopt.partition._optimal.restricted_ip import _solve_program
 from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 from aggopt.solvers import SOLVERS, Status
-from aggopt.solvers.answer import answer_here
+from aggopt.solvers.run_solver import run_here
 
 CODE = """
 from aggopt.solvers import SOLVERS
-from aggopt.solvers.answer import answer_here
+from aggopt.solvers.run_solver import answer_here
 
 def choose(model, data):
     return answer_here(model, data, SOLVERS["cvxpy:highs"], None, None, None).reading
@@ -39,7 +39,7 @@ asked: list[str] = []
 
 def choose(model, data):
     asked.append(model.name)
-    return answer_here(model, data, SOLVERS["cvxpy:highs"], None, None, None).reading
+    return run_here(model, data, SOLVERS["cvxpy:highs"], None, None, None).reading
 
 
 def limited(model, data, *, time_limit):
@@ -130,7 +130,7 @@ def test_each_call_of_a_comparison_has_a_limit(section, method):
         limits.append(time_limit)
         if section == "aggregation":
             return data.renormalised
-        return answer_here(model, data, SOLVERS["dynamic"], None, None, None).reading
+        return run_here(model, data, SOLVERS["dynamic"], None, None, None).reading
 
     roles = {"quasi-identifier": ["age"], "other": ["name", "income", "illness"]}
     roles["other"].append("note")

@@ -17,7 +17,7 @@ from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
 from aggopt.job.roles import Roles
-from aggopt.missing.observed import Observed
+from aggopt.missing._imputed import Observed
 from aggopt.partition import mdav
 from aggopt.pipeline.aggregate import aggregate_table as aggregate_step
 from aggopt.pipeline.aggregate import missing_values as observed

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from aggopt.core.columns.columns import columns
+from aggopt.core.columns import columns
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.privacy import (
     distinct_l,

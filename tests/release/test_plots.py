@@ -16,8 +16,7 @@ from tables import job, people, wide, wide_job
 import aggopt
 from aggopt.data.table import Table
 from aggopt.errors import TableError, UnknownNameError
-from aggopt.measure.density import density
-from aggopt.measure.rounded_figures import correlations
+from aggopt.measure.safe_figures import correlations, density
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counts import Count
 from aggopt.release.figures.figure import ORIGINAL, RELEASED, Picture

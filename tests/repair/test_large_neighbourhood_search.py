@@ -15,7 +15,7 @@ from aggopt.repair._pricing import price_unions
 from aggopt.repair._problem import create_problem
 from aggopt.repair._unions import find_close_unions
 from aggopt.solvers import SOLVERS, Status
-from aggopt.solvers.answer import Answer
+from aggopt.solvers.certificate import Answer
 
 
 def prepared(seed, n=39, k=3, t=0.2):
@@ -87,7 +87,7 @@ def test_a_solver_has_time_however_long_choosing_what_it_looks_at_took(monkeypat
     monkeypatch.setattr(_merge_ilp, "search_unions", lambda *given: found)
     monkeypatch.setattr(_merge_ilp, "_is_proven", lambda *given: False)
     monkeypatch.setattr(_merge_ilp, "_select_for_program", slowly)
-    monkeypatch.setattr(_merge_ilp, "hard_limited", answered)
+    monkeypatch.setattr(_merge_ilp, "run_with_hard_limit", answered)
     known = int(start.max()) + 2
     found = _merge_ilp.choose_from(unions, known, start, SOLVERS["cvxpy:highs"], clock)
     assert found.certificate.status is Status.LIMIT

@@ -10,14 +10,13 @@ from shift_instances import MODELS as SHIFTS
 from shift_instances import instance
 
 from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
-from aggopt.algorithms.lagrangian.solve import solve
-from aggopt.algorithms.reduced import Reduced
-from aggopt.algorithms.reduced_joint import JointReduced
+from aggopt.algorithms.lagrangian.solve import solve_separable
+from aggopt.algorithms.reduced import JointReduced, Reduced
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import MODELS, p3m
 from aggopt.solvers import SOLVERS, Status, choose
-from aggopt.solvers._choose import able_for
-from aggopt.solvers.answer import answer_here
+from aggopt.solvers.registry import able_for
+from aggopt.solvers.run_solver import run_here
 
 ANGLES = 800
 
@@ -37,7 +36,7 @@ def all_points(data, lower, upper):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_optimum_within_bounds_is_the_least_of_all_points(model, seed) -> None:
     free = instance(model, seed, n=12, m=3)
-    best = solve(program_of(free)).centroids
+    best = solve_separable(program_of(free)).centroids
     # the optimum without bounds is cut off
     ends = {"lower": float(best.min() + 0.05), "upper": float(best.max() + 1.0)}
     points = all_points(free, **ends)
@@ -46,7 +45,7 @@ def test_the_optimum_within_bounds_is_the_least_of_all_points(model, seed) -> No
     except InfeasibleInputError:
         assert not len(points)
         return
-    found = solve(program_of(data))
+    found = solve_separable(program_of(data))
     if not len(points):
         assert found.status in (Status.INFEASIBLE, Status.FAILED)
         return
@@ -62,7 +61,7 @@ def test_the_optimum_within_bounds_is_the_least_of_all_points(model, seed) -> No
 def test_bounds_that_do_not_cut_change_no_bit() -> None:
     free = instance(p3m, 1, n=12, m=3)
     wide = replace(free, lower=-50.0, upper=50.0)
-    one, other = solve(program_of(free)), solve(program_of(wide))
+    one, other = solve_separable(program_of(free)), solve_separable(program_of(wide))
     assert (one.centroids == other.centroids).all()
     assert one.bound == other.bound
 
@@ -77,7 +76,7 @@ def test_a_group_without_a_value_within_makes_it_infeasible() -> None:
         quartic=program.quartic[group],
         level=program.level[group],
     )
-    assert solve(cut).status is Status.INFEASIBLE
+    assert solve_separable(cut).status is Status.INFEASIBLE
 
 
 def test_ipopt_is_told_the_bounds_and_demands_within_them() -> None:
@@ -91,12 +90,12 @@ def test_ipopt_is_told_the_bounds_and_demands_within_them() -> None:
 def test_local_solvers_stay_within(name) -> None:
     require_solver(name)
     free = instance(p3m, 2, n=20, m=5)
-    best = solve(program_of(free)).centroids
+    best = solve_separable(program_of(free)).centroids
     data = replace(free, lower=float(best.min() + 0.05))
-    found = answer_here(p3m.MODEL, data, SOLVERS[name], None, None, None)
+    found = run_here(p3m.MODEL, data, SOLVERS[name], None, None, None)
     at = p3m.point(data, found.reading)
     assert p3m.MODEL.violation(data, at) < 1e-6
-    proven = solve(program_of(data)).bound
+    proven = solve_separable(program_of(data)).bound
     assert p3m.objective(data, at) >= proven - 1e-6 * max(1.0, abs(proven))
 
 
@@ -105,12 +104,12 @@ def test_local_solvers_stay_within(name) -> None:
 def test_the_bound_is_never_above_what_scip_reaches(model) -> None:
     require_solver("pyomo:scip")
     free = instance(model, 2, n=12, m=4)
-    best = solve(program_of(free)).centroids
+    best = solve_separable(program_of(free)).centroids
     data = replace(free, lower=float(best.min() + 0.05))
-    found = answer_here(model.MODEL, data, SOLVERS["pyomo:scip"], None, 60.0, None)
+    found = run_here(model.MODEL, data, SOLVERS["pyomo:scip"], None, 60.0, None)
     at = model.point(data, found.reading)
     assert model.MODEL.violation(data, at) < 1e-5
-    own = solve(program_of(data))
+    own = solve_separable(program_of(data))
     assert own.bound <= model.objective(data, at) + 1e-5
     assert own.objective <= model.objective(data, at) + 1e-4
 

@@ -12,7 +12,7 @@ from shift_instances import instance as shifting
 from aggopt.models import p3m, p3m_onesided, satisfaction, set_partition, univariate
 from aggopt.solvers import SOLVERS, Status, _cvxpy, solve
 from aggopt.solvers._linear_bound import LinearProgram, proven
-from aggopt.solvers.answer import answer_here
+from aggopt.solvers.run_solver import run_here
 from aggopt.solvers.solver import Solver
 
 LOOSE: dict[str, list[dict[str, Any]]] = {
@@ -146,11 +146,9 @@ def test_of_univariate_partitions(name, options, cost):
     require_solver(name)
     x = np.sort(np.random.default_rng(0).gamma(2, size=60))
     data = univariate.Data(x, 4, cost)
-    exact = answer_here(
-        univariate.MODEL, data, SOLVERS["shortest_path"], None, None, None
-    )
+    exact = run_here(univariate.MODEL, data, SOLVERS["shortest_path"], None, None, None)
     best = univariate.objective(data, univariate.point(data, exact.reading))
-    found = answer_here(univariate.MODEL, data, SOLVERS[name], None, None, options)
+    found = run_here(univariate.MODEL, data, SOLVERS[name], None, None, options)
     own = np.inf
     if found.reading is not None:
         own = univariate.objective(data, univariate.point(data, found.reading))
@@ -195,9 +193,9 @@ SHIFTS = [p3m, p3m_onesided, satisfaction]
 def test_of_shifted_centroids(name, options, model):
     require_solver(name)
     data = shifting(model, 3, n=8, m=3)
-    own = answer_here(model.MODEL, data, SOLVERS["lagrangian"], data.means, 60, None)
+    own = run_here(model.MODEL, data, SOLVERS["lagrangian"], data.means, 60, None)
     best = model.objective(data, model.point(data, own.reading))
-    found = answer_here(model.MODEL, data, SOLVERS[name], data.means, 20, options)
+    found = run_here(model.MODEL, data, SOLVERS[name], data.means, 20, options)
     keeps(found.status, found.bound, best, -np.inf)
 
 
@@ -205,7 +203,7 @@ def test_of_shifted_centroids(name, options, model):
 def test_a_local_solver_never_has_a_bound(name):
     require_solver(name)
     data = shifting(p3m, 3, n=8, m=3)
-    found = answer_here(p3m.MODEL, data, SOLVERS[name], None, 20, None)
+    found = run_here(p3m.MODEL, data, SOLVERS[name], None, 20, None)
     assert found.status is Status.LOCAL
     assert found.bound is None
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.algorithms.lagrangian.cardinality_row import ends_of_levels
+from aggopt.algorithms.lagrangian.branch_and_bound import ends_of_levels
 from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
 from aggopt.models import p3m
 

@@ -14,7 +14,7 @@ from aggopt.core import guardian
 from aggopt.errors import AggoptError
 from aggopt.models import univariate
 from aggopt.solvers import SOLVERS
-from aggopt.solvers import child_process as _child
+from aggopt.solvers import run_solver as _child
 
 ORPHAN = """
 import subprocess, sys, time
@@ -34,7 +34,7 @@ def test_a_refusal_there_is_one_here() -> None:
     data = univariate.Data(np.arange(6.0) ** 2, 2, "sse")
     scip, options = SOLVERS["pyomo:scip"], {"nonsense": 1}
     with pytest.raises(AggoptError, match="nonsense"):
-        _child.answer_apart(univariate.MODEL, data, scip, None, None, options)
+        _child.run_apart(univariate.MODEL, data, scip, None, None, options)
 
 
 def test_what_a_killed_process_left_ends_and_goes(tmp_path) -> None:

@@ -7,14 +7,14 @@ import pyomo.environ as pyo
 import pytest
 from conftest import require_solver
 
-from aggopt.checks import _programs as programs
+from aggopt.checks import _solvers as programs
 from aggopt.checks import parametrize_with_checks
 from aggopt.errors import JobError, SolverError
 from aggopt.models import MODELS
 from aggopt.solvers import SOLVERS, Status, choose, solve
 from aggopt.solvers import _cvxpy as in_cvxpy
 from aggopt.solvers import _pyomo as in_pyomo
-from aggopt.solvers._choose import NONE, able_for
+from aggopt.solvers.registry import NONE, able_for
 from aggopt.solvers.solver import CLASSES
 
 LANGUAGES = {"cvxpy": in_cvxpy, "pyomo": in_pyomo}

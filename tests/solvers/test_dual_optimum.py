@@ -5,14 +5,17 @@ import pytest
 from scipy.optimize import minimize
 
 from aggopt.algorithms.lagrangian import dual_optimum as module
-from aggopt.algorithms.lagrangian.ascent import DualOptimum, maximise
-from aggopt.algorithms.lagrangian.bound import bound
-from aggopt.algorithms.lagrangian.cardinality_row import with_cardinality_row
-from aggopt.algorithms.lagrangian.dual_optimum import dual_optimum
-from aggopt.algorithms.lagrangian.ellipsoid import climb
+from aggopt.algorithms.lagrangian.branch_and_bound import with_cardinality_row
+from aggopt.algorithms.lagrangian.dual_function import bound
+from aggopt.algorithms.lagrangian.dual_optimum import (
+    DualOptimum,
+    climb,
+    dual_optimum,
+    maximise,
+)
 from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
 from aggopt.algorithms.lagrangian.program import implied_box
-from aggopt.algorithms.lagrangian.solve import solve
+from aggopt.algorithms.lagrangian.solve import solve_separable
 from aggopt.models import p3m, p3m_onesided, satisfaction
 from aggopt.solvers import Status
 
@@ -70,7 +73,7 @@ def test_equal_values_and_an_outlier_have_their_bound(delta):
 
 @pytest.mark.parametrize("delta", [0.05, 0.1])
 def test_equal_values_and_an_outlier_are_solved(delta):
-    found = solve(outlier(delta))
+    found = solve_separable(outlier(delta))
     assert found.status is Status.OPTIMAL
     assert found.nodes <= 10
 

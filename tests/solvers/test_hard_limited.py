@@ -40,27 +40,29 @@ class Judge:
 
 def test_one_of_this_package_is_asked_apart(monkeypatch):
     seen = []
-    monkeypatch.setattr(_ask, "answer_apart", lambda *asked: seen.append(asked))
-    _ask.hard_limited("model", "data", OURS, 2.0, {"a": 1})
+    monkeypatch.setattr(_ask, "run_apart", lambda *asked: seen.append(asked))
+    _ask.run_with_hard_limit("model", "data", OURS, 2.0, {"a": 1})
     assert seen == [("model", "data", OURS, None, 2.0, {"a": 1})]
 
 
 def test_one_of_the_users_is_asked_here_for_a_limit_if_it_takes_one():
     own, data = SOLVERS.adopted(choose), SimpleNamespace(limit=3)
-    found = _ask.hard_limited(Judge(), data, own, 5, {"mip_rel_gap": 0.0})
+    found = _ask.run_with_hard_limit(Judge(), data, own, 5, {"mip_rel_gap": 0.0})
     assert (found.reading.tolist(), found.status) == ([5], Status.LOCAL)
-    assert _ask.hard_limited(Judge(), data, own, None, None).reading.tolist() == [3]
+    assert _ask.run_with_hard_limit(
+        Judge(), data, own, None, None
+    ).reading.tolist() == [3]
     without = SOLVERS.adopted(unlimited)
-    found = _ask.hard_limited(Judge(), data, without, 5, None)
+    found = _ask.run_with_hard_limit(Judge(), data, without, 5, None)
     assert (found.reading.tolist(), found.solver) == ([7], "unlimited")
 
 
 def test_an_answer_that_misses_a_constraint_is_none():
     own = SOLVERS.adopted(choose)
-    found = _ask.hard_limited(Judge(), SimpleNamespace(), own, 8, None)
+    found = _ask.run_with_hard_limit(Judge(), SimpleNamespace(), own, 8, None)
     assert (found.reading, found.status) == (None, Status.FAILED)
     nothing = SOLVERS.adopted(lambda model, data: None)
-    assert _ask.hard_limited(Judge(), None, nothing, 8, None).reading is None
+    assert _ask.run_with_hard_limit(Judge(), None, nothing, 8, None).reading is None
 
 
 def test_a_limit_that_code_does_not_take_is_refused():
@@ -78,5 +80,5 @@ def test_a_solver_whose_limit_has_no_name_here_is_killed_at_its_limit(monkeypatc
     monkeypatch.setattr(_pool, "GRACE", -2.0)  # before it can answer
     data = univariate.Data(np.arange(6.0) ** 2, 2, "sse")
     unknown = replace(SOLVERS["cvxpy:highs"], name="cvxpy:SCIPY", time_limit=None)
-    found = _ask.answer(univariate.MODEL, data, unknown, None, time_limit=2.0)
+    found = _ask.run_solver(univariate.MODEL, data, unknown, None, time_limit=2.0)
     assert (found.reading, found.status) == (None, Status.UNANSWERED)

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
 from aggopt.algorithms.lagrangian.program import Box, implied_box
-from aggopt.algorithms.lagrangian.solve import solve
+from aggopt.algorithms.lagrangian.solve import solve_separable
 from aggopt.errors import JobError
 from aggopt.models import p3m, p3m_onesided, satisfaction
 from aggopt.models.shared.shift_data import renormalised
@@ -47,7 +47,7 @@ def value(model, data, centroids):
 
 def solved(model, data, **options):
     """Solve, and check all that must hold of any answer."""
-    found = solve(program_of(data), **options)
+    found = solve_separable(program_of(data), **options)
     assert found.status.usable
     at = model.point(data, found.centroids)
     assert model.MODEL.violation(data, at) <= 1e-9
@@ -189,9 +189,8 @@ def test_no_choice_of_sides_is_better(seed, kinds):
 
 @pytest.mark.parametrize("seed", [0, 2, 3, 4])
 def test_what_is_handed_on_bounds_the_cardinalities_beyond(seed):
-    from aggopt.algorithms.lagrangian.ascent import maximise
     from aggopt.algorithms.lagrangian.branch_and_bound import BoxNode, BranchAndBound
-    from aggopt.algorithms.lagrangian.dual_optimum import MOST_EVALUATIONS
+    from aggopt.algorithms.lagrangian.dual_optimum import MOST_EVALUATIONS, maximise
     from aggopt.algorithms.lagrangian.solve import upper_bound
 
     rng = np.random.default_rng(seed)
@@ -220,7 +219,7 @@ def test_what_is_handed_on_bounds_the_cardinalities_beyond(seed):
 
 
 def dual_value(program, box, y):
-    from aggopt.algorithms.lagrangian.bound import bound
+    from aggopt.algorithms.lagrangian.dual_function import bound
 
     return bound(program, box, y)
 
@@ -420,7 +419,7 @@ def test_demands_that_leave_no_point_are_said_to():
     x = standard(np.array([-2.0, -1.0, 1.0, 2.0]))
     ones = np.ones(4)
     data = p3m_onesided.Data(x, np.array([0, 0, 1, 1]), 9 * ones, ones, 0.5)
-    found = solve(program_of(data))
+    found = solve_separable(program_of(data))
     assert found.status is Status.INFEASIBLE
     assert found.centroids is None
 
@@ -514,7 +513,7 @@ def test_nothing_is_certified_that_sampling_beats(model, weight, seed):
     importance = rng.uniform(0, 0.9, 3 * m) if seed % 3 else np.full(3 * m, 0.5)
     weight = weight or 1e-3 if model is satisfaction else weight
     data = model.Data(x, labels, delta, importance, weight)
-    found = solve(program_of(data))
+    found = solve_separable(program_of(data))
     points = everywhere(data.sizes, 1000, rng)
     least = min(model.objective(data, model.point(data, c)) for c in points)
     slack = 1e-6 * max(1.0, abs(least))
@@ -529,4 +528,4 @@ def test_a_flat_basin_is_not_cut_off():
     data = p3m_onesided.Data(
         standard(np.array(values)), np.array([0, 1, 2, 0, 1, 2]), half, half, 1.0
     )
-    assert solve(program_of(data)).objective == pytest.approx(0, abs=1e-9)
+    assert solve_separable(program_of(data)).objective == pytest.approx(0, abs=1e-9)

@@ -11,11 +11,16 @@ from scipy.sparse import csr_array
 
 from aggopt.partition import univariate
 from aggopt.solvers import SOLVERS, Status, solve
-from aggopt.solvers._linear_bound import LinearProgram, proven
-from aggopt.solvers._multipliers import multipliers_anew
-from aggopt.solvers._pyomo_scale import scale_of_problem
-from aggopt.solvers._scale import LEAST, MOST, ProgramScale, scale_of
-from aggopt.solvers.termination import Ended, judged
+from aggopt.solvers._linear_bound import LinearProgram, multipliers_anew, proven
+from aggopt.solvers._pyomo_program import scale_of_problem
+from aggopt.solvers.termination import (
+    LEAST,
+    MOST,
+    Ended,
+    ProgramScale,
+    judged,
+    scale_of,
+)
 
 SOLVED = ["cvxpy:highs", "cvxpy:clarabel", "pyomo:highs", "pyomo:scip"]
 WHOLE = ["cvxpy:highs", "pyomo:highs", "pyomo:scip"]

@@ -45,13 +45,13 @@ def test_a_gap_that_is_allowed_is_no_proof():
 
 
 def test_a_bound_that_the_point_disproves_is_dropped(monkeypatch):
-    real = _shifted.answer
+    real = _shifted.run_solver
 
     def lying(*given, **settings):
         found = real(*given, **settings)
         return replace(found, bound=found.bound + 1)
 
-    monkeypatch.setattr(_shifted, "answer", lying)
+    monkeypatch.setattr(_shifted, "run_solver", lying)
     first = asked(p3m, "lagrangian", {})[0]
     assert (first.status, first.bound) == (Status.UNPROVEN, None)
 

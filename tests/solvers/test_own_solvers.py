@@ -19,7 +19,7 @@ from aggopt.partition import PARTITIONERS, univariate
 from aggopt.privacy.model import REQUIREMENTS
 from aggopt.solvers import SOLVERS, Status, choose, solve
 from aggopt.solvers._cvxpy import classes_of
-from aggopt.solvers.answer import Answer
+from aggopt.solvers.certificate import Answer
 from aggopt.solvers.solver import LOCAL_OPTIMUM
 
 X = np.sort(np.random.default_rng(0).normal(size=(12, 1)), axis=0)

@@ -7,7 +7,7 @@ import pytest
 
 from aggopt.models import MODELS
 from aggopt.solvers import SOLVERS, packages
-from aggopt.solvers._choose import able_for
+from aggopt.solvers.registry import able_for
 from aggopt.solvers.solver import CLASSES
 
 LINEAR = ["cvxpy:highs", "cvxpy:clarabel", "pyomo:highs"]

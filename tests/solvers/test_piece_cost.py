@@ -5,15 +5,14 @@ import pytest
 from conftest import require_solver
 from joint_instances import circle, instance, of_model, rotation
 
-from aggopt.algorithms.stiefel.annealing import annealed
-from aggopt.algorithms.stiefel.ascent import Dual, ascended
-from aggopt.algorithms.stiefel.bound import Tangents, proven
+from aggopt.algorithms.stiefel.bound import Dual, Tangents, ascended, proven
+from aggopt.algorithms.stiefel.cost import PieceCost
+from aggopt.algorithms.stiefel.descent import annealed
 from aggopt.algorithms.stiefel.manifold import Manifold
-from aggopt.algorithms.stiefel.piece_cost import PieceCost
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m_onesided_joint, satisfaction_joint
 from aggopt.solvers import SOLVERS, Status, solve
-from aggopt.solvers.answer import answer_here
+from aggopt.solvers.run_solver import run_here
 
 KINDS = [p3m_onesided_joint, satisfaction_joint]
 kinds = pytest.mark.parametrize("kind", KINDS, ids=["onesided", "satisfaction"])
@@ -22,7 +21,7 @@ seeds = pytest.mark.parametrize("seed", range(4))
 
 def solved(kind, data, **options):
     given = kind.MODEL, data, SOLVERS["stiefel"], data.means, None, options
-    return answer_here(*given)
+    return run_here(*given)
 
 
 def cost_of(kind, data, c):

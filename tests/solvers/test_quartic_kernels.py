@@ -5,11 +5,11 @@ import pytest
 from joint_instances import instance
 
 from aggopt.algorithms.stiefel.cost import Cost, at
-from aggopt.algorithms.stiefel.quartic_kernels import (
+from aggopt.algorithms.stiefel.kernels import (
     Cells,
     Penalty,
-    descended,
-    smoothed,
+    descend_quartics,
+    smooth_quartics,
 )
 
 seeds = pytest.mark.parametrize("seed", range(5))
@@ -25,7 +25,7 @@ def one_cell(a: np.ndarray, *allowed: float) -> Cells:
 
 def least_of(cells: Cells, soft: float = 1e-9) -> tuple[float, float, float]:
     first, second = np.empty((1, 1)), np.empty((1, 1))
-    value = smoothed(cells, np.zeros((1, 1)), np.zeros(1), soft, first, second)
+    value = smooth_quartics(cells, np.zeros((1, 1)), np.zeros(1), soft, first, second)
     return value, first.item(), second.item()
 
 
@@ -79,7 +79,7 @@ def test_a_pass_never_costs_more_and_keeps_its_sums(seed):
     for _ in range(4):
         before, begun = all_in(c), c.copy()
         price = Penalty(*parts(c), L, mu, rho)
-        descended(cost.cells, c, price, rng.permutation(c.size)[:1])
+        descend_quartics(cost.cells, c, price, rng.permutation(c.size)[:1])
         assert price.off == pytest.approx(parts(c)[0], abs=1e-9)
         assert price.mean == pytest.approx(parts(c)[1], abs=1e-9)
         assert all_in(c) <= before

@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 from category_instances import beside, counts, least, nominal, ordinal
 
-from aggopt.algorithms.slots.reduce import dearer, far, tightened, without
-from aggopt.algorithms.slots.rounding import rounded, spread
+from aggopt.algorithms.slots import dearer, far, rounded, spread, tightened, without
 from aggopt.core.compile_time import compile_time
 from aggopt.errors import JobError
 from aggopt.models import frequencies as model
 from aggopt.models.shared.category_choice import released, shares
 from aggopt.solvers import SOLVERS, Status, choose, solve
-from aggopt.solvers.answer import answer_here
+from aggopt.solvers.run_solver import run_here
 
 SLOTS = SOLVERS["slots"]
 
 
 def asked(data, time_limit=60.0, options=None):
-    return answer_here(model.MODEL, data, SLOTS, None, time_limit, options)
+    return run_here(model.MODEL, data, SLOTS, None, time_limit, options)
 
 
 def relaxed(data):

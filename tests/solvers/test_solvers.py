@@ -17,7 +17,7 @@ from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.solvers import SOLVERS, Certificate, Status, choose, solve
 from aggopt.solvers import solver as known
-from aggopt.solvers._choose import able_for
+from aggopt.solvers.registry import able_for
 
 DECLARED = {name: s for name, s in SOLVERS.items() if s.language}
 LINEAR = [name for name, s in DECLARED.items() if s.fits("LP")]

@@ -13,13 +13,10 @@ from joint_instances import (
     standardised,
 )
 
-from aggopt.algorithms.stiefel.annealing import annealed
-from aggopt.algorithms.stiefel.ascent import Dual, ascended, first
-from aggopt.algorithms.stiefel.bound import Tangents, proven
-from aggopt.algorithms.stiefel.bounded_manifold import Rooms
+from aggopt.algorithms.stiefel.bound import Dual, Tangents, ascended, first, proven
 from aggopt.algorithms.stiefel.cost import Cost
-from aggopt.algorithms.stiefel.descent import descend
-from aggopt.algorithms.stiefel.manifold import Manifold
+from aggopt.algorithms.stiefel.descent import annealed, descend
+from aggopt.algorithms.stiefel.manifold import Manifold, Rooms
 from aggopt.algorithms.stiefel.run import JointSearch, optima_apart, put_together
 from aggopt.core.deadline import Deadline
 from aggopt.errors import JobError
@@ -27,14 +24,15 @@ from aggopt.models import covariance_mean
 from aggopt.models import p3m_joint as model
 from aggopt.models.shared.joint import nearest
 from aggopt.solvers import SOLVERS, Status
-from aggopt.solvers.answer import Answer, answer_here
+from aggopt.solvers.certificate import Answer
+from aggopt.solvers.run_solver import run_here
 
 seeds = pytest.mark.parametrize("seed", range(5))
 few_seeds = pytest.mark.parametrize("seed", range(3))
 
 
 def solved(data: model.Data, name: str = "stiefel", **options) -> Answer:
-    return answer_here(model.MODEL, data, SOLVERS[name], data.means, None, options)
+    return run_here(model.MODEL, data, SOLVERS[name], data.means, None, options)
 
 
 def cost_of(data: model.Data, c: np.ndarray) -> float:
@@ -280,7 +278,7 @@ def test_no_round_runs_once_the_gap_is_closed(monkeypatch):
 
 def test_a_limit_of_time_is_kept():
     data = instance(4, n=300, d=3, m=60, alpha=0.9)
-    found = answer_here(
+    found = run_here(
         model.MODEL,
         data,
         SOLVERS["stiefel"],

@@ -14,25 +14,23 @@ from joint_instances import (
     standardised,
 )
 
-from aggopt.algorithms.stiefel.annealing import annealed
-from aggopt.algorithms.stiefel.ascent import Dual, ascended, first
-from aggopt.algorithms.stiefel.bound import Tangents, proven
-from aggopt.algorithms.stiefel.bounded_manifold import Rooms
-from aggopt.algorithms.stiefel.cost import Cost
-from aggopt.algorithms.stiefel.manifold import Manifold
-from aggopt.algorithms.stiefel.piece_cost import cost_of
+from aggopt.algorithms.stiefel.bound import Dual, Tangents, ascended, first, proven
+from aggopt.algorithms.stiefel.cost import Cost, cost_of
+from aggopt.algorithms.stiefel.descent import annealed
+from aggopt.algorithms.stiefel.manifold import Manifold, Rooms
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m_joint, p3m_onesided_joint, satisfaction_joint
 from aggopt.models.shared.joint import nearest
 from aggopt.solvers import SOLVERS, Status
-from aggopt.solvers.answer import Answer, answer_here
+from aggopt.solvers.certificate import Answer
+from aggopt.solvers.run_solver import run_here
 
 seeds = pytest.mark.parametrize("seed", range(2))
 KINDS = [p3m_joint, p3m_onesided_joint, satisfaction_joint]
 
 
 def solved(kind, data, name: str = "stiefel", **options) -> Answer:
-    return answer_here(kind.MODEL, data, SOLVERS[name], data.means, None, options)
+    return run_here(kind.MODEL, data, SOLVERS[name], data.means, None, options)
 
 
 def value(kind, data, c: np.ndarray) -> float:

@@ -12,7 +12,7 @@ from shift_instances import instance
 
 from aggopt.models import p3m
 from aggopt.solvers import SOLVERS
-from aggopt.solvers.answer import answer_here
+from aggopt.solvers.run_solver import run_here
 
 THREADS, CALLS = 4, 8
 
@@ -23,7 +23,7 @@ def test_threads_find_what_one_finds(name):
     data = [instance(p3m, seed, n=8, m=3) for seed in range(CALLS)]
 
     def solved(one):
-        found = answer_here(p3m.MODEL, one, SOLVERS[name], None, 20, None)
+        found = run_here(p3m.MODEL, one, SOLVERS[name], None, 20, None)
         return found.status, found.reading
 
     alone = [solved(one) for one in data]

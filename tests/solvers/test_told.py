@@ -7,7 +7,7 @@ import pytest
 
 from aggopt.aggregate import by_model, p3m
 from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
-from aggopt.algorithms.lagrangian.solve import solve as by_duality
+from aggopt.algorithms.lagrangian.solve import solve_separable as by_duality
 from aggopt.partition import univariate
 from aggopt.solvers import SOLVERS, solve
 from aggopt.solvers.termination import counted

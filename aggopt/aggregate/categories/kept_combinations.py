@@ -8,24 +8,138 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate.categories._candidates import Candidates
-from aggopt.aggregate.categories._solved import certified
-from aggopt.aggregate.categories._ties import at_random
-from aggopt.aggregate.categories.cross_table_values import values_of
 from aggopt.aggregate.categories.published import PublishedCategories
 from aggopt.core.deadline import Deadline
+from aggopt.core.frame import to_column, to_frame
 from aggopt.core.plural import plural
-from aggopt.core.randomness import draw_permutation, secret_from_seed
+from aggopt.core.randomness import draw_permutation, draw_uniforms, secret_from_seed
 from aggopt.core.record_weights import check_weights, scale_to_mean_one
-from aggopt.core.types import I64
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import check_groups as numbered_groups
 from aggopt.core.validation import is_number, require_seed
 from aggopt.encoding import Categories
-from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.encoding.typed_column import MOMENT, NUMBER, TypedColumn
+from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.models import Model
 from aggopt.models import frequencies as model
-from aggopt.solvers import choose
-from aggopt.solvers.answer import Answer
+from aggopt.privacy.value_levels import equally_filled
+from aggopt.solvers import Certificate, Status, choose
+from aggopt.solvers.certificate import Answer, closed, size_of
 from aggopt.solvers.options import check_time_limit
-from aggopt.solvers.run_solver import answer
+from aggopt.solvers.run_solver import run_solver
+
+FEASIBLE = 1e-6  # records: what adding up may miss
+
+
+def certified(
+    model: Model, data: Any, picked: I64, found: Answer, unit: float, seconds: float
+) -> Certificate:
+    """Return what holds of a choice (groups,); `unit` of the objective are 1."""
+    at = model.point(data, picked)
+    objective, missed = model.objective(data, at), model.violation(data, at)
+    status, bound = found.status, found.bound
+    if status.usable and (found.reading is None or missed > FEASIBLE):
+        status = Status.FAILED
+    size = size_of(objective, _least_cost(data))
+    near = bound is not None and closed(objective, bound, size)
+    if not status.usable or (bound is not None and bound > objective and not near):
+        bound = None
+    if status is Status.OPTIMAL and not near:
+        status = Status.UNPROVEN
+    if (status.is_open or status is Status.UNANSWERED) and near:
+        status = Status.OPTIMAL
+    proven = None if bound is None else min(bound, objective) / unit
+    by = found.solver
+    figures = (objective / unit, proven, missed, by, seconds)
+    relative = None if size is None or bound is None else size / unit
+    return Certificate(status, *figures, iterations=found.iterations, size=relative)
+
+
+def _least_cost(data: Any) -> float:
+    """Return the least that one choice costs, above 0: a cost below it is rounding."""
+    costs = data.unmet if hasattr(data, "unmet") else data.loss
+    price = getattr(data, "price", None)
+    least = np.min(costs, initial=price or np.inf, where=costs > 0)
+    return float(least) if np.isfinite(least) else 0.0
+
+
+LIMIT = 60.0  # seconds: 30 162 records take one
+
+
+def broken(
+    candidates: Candidates, tied: Bool, seed: int, time_limit: float | None
+) -> tuple[I64, Certificate | None]:
+    """Return one of the tied candidates (groups, q) of each group, and a certificate.
+
+    The certificate's objective is the number of records by which candidates are
+    published more or less often than records have them; None if nothing is tied.
+    """
+    if not (tied.sum(axis=1) > 1).any():
+        return tied.argmax(axis=1), None
+    clock = Deadline(None)
+    weights, counts = candidates.table(np.zeros_like(candidates.own))
+    data = model.Data(np.where(tied, 0.0, np.inf), weights, counts, price=1.0)
+    solver = choose(None, *model.MODEL.kinds)
+    found = run_solver(model.MODEL, data, solver, None, time_limit=time_limit or LIMIT)
+    picked = at_random(tied, seed) if found.reading is None else found.reading
+    return picked, certified(model.MODEL, data, picked, found, 1.0, clock.spent)
+
+
+def at_random(tied: Bool, seed: int) -> I64:
+    """Return one of the tied candidates of each group, (groups,)."""
+    drawn = np.full(tied.shape, -1.0)
+    drawn[tied] = draw_uniforms(
+        secret_from_seed(seed), "tied categories", int(tied.sum())
+    )
+    return np.asarray(drawn.argmax(axis=1))
+
+
+LEVELS = 5  # of numbers: fifths, as offices publish them
+
+
+def values_of(beside: Any, n: int) -> list[I64]:
+    """Return the value of each of n records, 0..R-1, for each attribute.
+
+    `beside` is a column (n,), or a table of columns.  Numbers and dates of more than
+    `LEVELS` values are cut into as many levels of equally many records; missing entries
+    are a value of their own.
+
+    Raises
+    ------
+    TableError
+        It is neither, or has another number of records.
+    JobError
+        A column has more than half as many values as records, and they are not numbers.
+    """
+    if beside is None:
+        return []
+    flat = isinstance(beside, list | tuple) or np.ndim(beside) == 1
+    if flat or hasattr(beside, "to_frame"):  # values, or a series
+        return [_codes(to_column(beside), n)]
+    frame = to_frame(beside)
+    return [_codes(frame[name], n) for name in frame.columns]
+
+
+def _codes(series: Any, n: int) -> I64:
+    column = TypedColumn.of(series)
+    codes, distinct = column.coded
+    if len(codes) != n:
+        raise TableError(
+            f"The attribute beside has {len(codes)} records, and the category {n}.",
+            fix="pass the same records in the same order.",
+        )
+    there = ~column.absent
+    if column.what in (NUMBER, MOMENT) and len(distinct) > LEVELS:
+        codes = codes.copy()
+        codes[there] = equally_filled(column.entries[there], LEVELS)
+    elif len(distinct) > max(2, n / 2):
+        raise JobError(
+            f"The attribute beside has {len(distinct)} different values among {n} "
+            "records: hardly two have the same.",
+            fix="leave it out, or pass one of fewer values.",
+        )
+    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
+
 
 EXACT = "exact"
 USUAL = 4.0  # records: less than a group of five
@@ -64,7 +178,7 @@ def kept(
     candidates = Candidates.observed(of, turn[label], known)
     data = stated(candidates, beside, allowed, price)
     limits: Any = {"time_limit": how.time_limit, "options": how.options}
-    found = answer(model.MODEL, data, solver, None, **limits)
+    found = run_solver(model.MODEL, data, solver, None, **limits)
     if found.bound is not None:  # of losses that are whole numbers
         found = replace(found, bound=model.rounded_up(data, found.bound))
     picked = found.reading
@@ -78,7 +192,7 @@ def kept(
 def best(data: model.Data, time_limit: float | None) -> Answer:
     """Return the choice at least loss, by the first solver that is installed."""
     solver = choose(None, *model.MODEL.kinds)
-    return answer(model.MODEL, data, solver, None, time_limit=time_limit)
+    return run_solver(model.MODEL, data, solver, None, time_limit=time_limit)
 
 
 def allowed_or_price(

@@ -3,40 +3,121 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
 from aggopt.aggregate.categories._candidates import Candidates, categories_in
-from aggopt.aggregate.categories._solved import FEASIBLE, certified
 from aggopt.aggregate.categories.frequencies import Slack
 from aggopt.aggregate.categories.kept_combinations import (
+    FEASIBLE,
     allowed_or_price,
     best,
+    certified,
     require_near,
     stated,
 )
 from aggopt.aggregate.categories.published import PublishedCategories
 from aggopt.aggregate.categories.registry import CategoryAggregator, CategorySection
-from aggopt.aggregate.categories.wishes import (
-    asked_of,
-    each_of,
-    require_budget,
-    require_choice,
-)
-from aggopt.aggregate.request_sections import ByAttribute, Column, Number
+from aggopt.aggregate.distance_requests import ByAttribute, Column, Number
 from aggopt.core.deadline import Deadline
+from aggopt.core.plural import plural
 from aggopt.core.randomness import draw_permutation, secret_from_seed
 from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.section import SolverSection
 from aggopt.core.types import F64, I64
 from aggopt.core.validation import check_groups as numbered_groups
-from aggopt.core.validation import require_seed
+from aggopt.core.validation import is_number, require_seed
+from aggopt.encoding import Categories, Domain
+from aggopt.errors import JobError
 from aggopt.models import category_wish as model
 from aggopt.models import frequencies
 from aggopt.solvers import Certificate, Solver, Status, choose
-from aggopt.solvers.answer import Answer
+from aggopt.solvers.certificate import Answer
 from aggopt.solvers.options import check_time_limit
-from aggopt.solvers.run_solver import answer
+from aggopt.solvers.run_solver import run_solver
+
+OWN = float(np.nextafter(0.0, 1.0))  # a distance that any other category keeps
+
+
+def require_reach(delta: F64, domain: Domain) -> None:
+    """Refuse distances (n,) that no two levels have.
+
+    Raises
+    ------
+    JobError
+        The message has the number of records that request more.
+    """
+    widest = domain.widest / domain.unit
+    far = int((delta > widest).sum())
+    if far:
+        raise JobError(
+            f"delta is out of reach in {plural(far, 'record')} of {len(delta)}: no two "
+            f"levels are more than {widest:.6g} apart.",
+            fix="ask for less; left out, any other category will do.",
+        )
+
+
+def asked_of(delta: npt.ArrayLike | None, categories: Categories) -> F64:
+    """Return the requested distance of each record, (n,)."""
+    asked = each_of("delta", OWN if delta is None else delta, len(categories.codes))
+    require_reach(asked, categories.domain)
+    return asked
+
+
+def each_of(name: str, given: npt.ArrayLike, n: int) -> F64:
+    """Return one number from 0 up for each of n records."""
+    found = np.asarray(given)
+    if found.dtype.kind not in "iuf" or found.shape not in ((), (n,)):
+        raise JobError(
+            f"{name} has shape {found.shape} and type {found.dtype}.",
+            fix=f"pass a number, or one for each record ({n},).",
+        )
+    wrong = int((~(found >= 0) | ~np.isfinite(found)).sum())
+    if wrong:
+        raise JobError(
+            f"{name} has {plural(wrong, 'entry', 'entries')} below 0, missing or "
+            "infinite.",
+            fix="pass numbers from 0 up.",
+        )
+    return np.broadcast_to(found.astype(np.float64), n)
+
+
+def require_budget(budget: float | None) -> None:
+    """Refuse a budget of loss that is below that of the model of frequencies.
+
+    Raises
+    ------
+    JobError
+        The budget is not a finite number of at least 1.
+    """
+    if budget is not None and (not is_number(budget) or not 1 <= budget < np.inf):
+        raise JobError(
+            f"budget = {budget!r}.",
+            fix="pass a number from 1 up: multiples of the loss of frequencies.",
+        )
+
+
+def require_choice(
+    domain: Domain, asked: F64, insisted: F64, budget: float | None
+) -> None:
+    """Refuse distances and importances (n,) if only a budget would decide.
+
+    Raises
+    ------
+    JobError
+        No budget is given, and all requests are equal, of names without an order or a
+        tree.
+    """
+    same = np.ptp(insisted) == 0 and (asked > 0).all()
+    if budget is None and domain.kind == "nominal" and same:
+        raise JobError(
+            "All records ask for the same, of names without an order or a tree: who is "
+            "satisfied is then just who is lost, and only the budget decides.",
+            fix="give importances that differ, an order or a tree; or a budget, such "
+            "as budget = 1.1.",
+        )
+
 
 BUDGET = 1.1  # of the least loss that keeps frequencies: a tenth more
 
@@ -164,7 +245,7 @@ def _chosen(
     asked, insisted, budget = wishes
     loss = frequencies.objective(plain, frequencies.point(plain, base.reading))
     data = _stated(plain, candidates, asked, insisted, (budget or BUDGET) * loss)
-    found = answer(
+    found = run_solver(
         model.MODEL, data, solver, None, time_limit=time_limit, options=options
     )
     picked, found = _better(data, found, base.reading)

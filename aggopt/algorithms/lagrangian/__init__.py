@@ -1,5 +1,5 @@
 """Lagrangian branch and bound: separable programs to proven global optimality."""
 
-from aggopt.algorithms.lagrangian.run import run
+from aggopt.algorithms.lagrangian.solve import run
 
 __all__ = ["run"]

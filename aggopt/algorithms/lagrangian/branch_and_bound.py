@@ -5,36 +5,132 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.algorithms.lagrangian.ascent import DualOptimum, maximise
-from aggopt.algorithms.lagrangian.basin_swaps import basin_swaps_of, swap_basins
-from aggopt.algorithms.lagrangian.branching_variable import (
-    NodeOptimum,
-    branching_group,
-    symmetry_classes,
+from aggopt.algorithms.lagrangian.basins import (
+    LEFT,
+    RIGHT,
+    BasinSwaps,
+    TwoLowest,
+    basin_swaps_of,
+    cost,
+    excess_outside,
+    swap_basins,
+    two_lowest,
 )
-from aggopt.algorithms.lagrangian.cardinality_row import (
-    ends_of_levels,
-    symmetric_groups,
-    with_cardinality_row,
+from aggopt.algorithms.lagrangian.dual_optimum import (
+    DualOptimum,
+    dual_optimum,
+    maximise,
 )
-from aggopt.algorithms.lagrangian.dual_optimum import dual_optimum
 from aggopt.algorithms.lagrangian.local_minima import AT, LEVEL
 from aggopt.algorithms.lagrangian.program import Box, Separable, meets_every_group
 from aggopt.algorithms.lagrangian.restore import restored, stretched
-from aggopt.algorithms.lagrangian.two_lowest import (
-    LEFT,
-    RIGHT,
-    TwoLowest,
-    cost,
-    excess_outside,
-    two_lowest,
-)
 from aggopt.core.compile_time import compile_time
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
+
+
+class NodeOptimum(NamedTuple):
+    """Dual optimum of a node, its bound, and the basins of its groups."""
+
+    optimum: DualOptimum
+    bound: float
+    at: TwoLowest
+    swaps: BasinSwaps
+    share: Floats  # of each group that the dual puts into its second basin
+
+
+def symmetry_classes(program: Separable) -> I64:
+    """Return a number for each group (m,), equal if f_j and n_j are equal."""
+    pieces = np.column_stack([program.low, program.high, program.quartic])
+    one = np.diff(program.first) == 1
+    rows = np.column_stack([program.sizes, program.centres])[one]
+    number = np.arange(len(one)) + len(one)
+    if one.any():
+        whole = np.column_stack([rows, pieces[program.first[:-1][one]]])
+        number[one] = np.unique(whole, axis=0, return_inverse=True)[1].ravel()
+    return number
+
+
+def branching_group(optimum: NodeOptimum) -> int:
+    """Return the group that costs most to round, else the nearest to a tie."""
+    w11, w12, w22 = optimum.swaps.metric
+    a1, a2 = unexplained_changes(optimum).T
+    size = w11 * a1 * a1 + 2 * w12 * a1 * a2 + w22 * a2 * a2
+    impact = np.where(optimum.at.gap < np.inf, optimum.share * size, 0)
+    j = int(np.argmax(impact))
+    return j if impact[j] > 0 else int(np.argmin(optimum.at.gap))
+
+
+def unexplained_changes(optimum: NodeOptimum) -> Floats:
+    """Return the change of the rows (m, 2) by each swap, less the part u explains."""
+    change = optimum.swaps.change
+    able = optimum.at.gap < np.inf
+    u = np.where(able, optimum.at.other[:, LEVEL] - optimum.at.best[:, LEVEL], 0)
+    if not u.any():
+        return change
+    return change - np.outer(u, u @ change / (u @ u))
+
+
+MOST_TIMES = 3  # largest coefficient: how many first groups one group may stand for
+FEW = 3  # symmetric groups; with no more, each is branched on separately
+
+
+def symmetric_groups(swaps: BasinSwaps, j: int) -> Floats:
+    """Return each group's swap as a multiple of group j's swap (m,).
+
+    An integer, from below to above; 0 for groups unlike j, or without a second basin.
+    """
+    w11, w12, w22 = swaps.metric
+    a1, a2 = swaps.change.T
+    size = w11 * a1 * a1 + 2 * w12 * a1 * a2 + w22 * a2 * a2
+    able = np.isfinite(swaps.price)
+    if np.sum(able & (size > size[j] / 4)) <= FEW:
+        return np.zeros(len(size))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = np.rint(np.abs(a1 / a1[j]))
+    alike = able & (times <= MOST_TIMES) & (size <= 4 * times**2 * size[j])
+    return np.where(alike, times, 0)
+
+
+def with_cardinality_row(program: Separable, cuts: Floats, times: Floats) -> Separable:
+    """Return the program with f_j split at cuts_j, and u_j = times_j above."""
+    group = np.repeat(np.arange(len(program.sizes)), np.diff(program.first))
+    cut = np.where(times != 0, cuts, np.nan)[group]
+    across = (program.low < cut) & (cut < program.high)
+    copies = np.repeat(np.arange(len(group)), np.where(across, 2, 1))
+    upper = np.r_[False, copies[1:] == copies[:-1]]
+    lower = np.r_[upper[1:], False]
+    low, high = program.low[copies], program.high[copies]
+    low[upper], high[lower] = cut[copies[upper]], cut[copies[lower]]
+    above = low >= cut[copies]
+    pieces = np.bincount(group[copies], minlength=len(program.sizes))
+    return program._replace(
+        first=np.r_[0, np.cumsum(pieces)],
+        low=low,
+        high=high,
+        quartic=program.quartic[copies],
+        level=np.where(above, times[group[copies]], 0.0),
+    )
+
+
+def ends_of_levels(program: Separable, j: int, cut: float) -> tuple[float, float]:
+    """Return the end of the lower level of group j, and the begin of its upper level.
+
+    At the cut itself u_j could have either value.  A group that is kept on one side of
+    the cut would still be on both, and a node would be split into itself.  So a
+    rounding is left out, which changes no piece by more than `bound` allows.  A piece
+    that is a point stays.
+    """
+    pieces = slice(program.first[j], program.first[j + 1])
+    low, high = program.low[pieces], program.high[pieces]
+    point = bool(np.any((low == cut) & (high == cut)))
+    above = cut if point else float(np.nextafter(cut, np.inf))
+    return float(np.nextafter(cut, -np.inf)), above
+
 
 REHEATING = 10.0  # a child starts this much hotter than its parent ended
 NARROWEST = 1e-9  # standard deviations: intervals below are not bisected

@@ -3,11 +3,281 @@
 Importing this imports numba: do so late.
 """
 
-from aggopt.algorithms.lagrangian.ascent import FIRST_RADIUS, DualOptimum, maximise
-from aggopt.algorithms.lagrangian.bound import bound
-from aggopt.algorithms.lagrangian.ellipsoid import climb
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.algorithms.lagrangian.dual_function import DualValue, bound, evaluate
+from aggopt.algorithms.lagrangian.local_minima import workspace
 from aggopt.algorithms.lagrangian.program import Box, Separable
+from aggopt.core.compiled import compiled, inner
+from aggopt.core.kernels import copy_into
 from aggopt.core.validation import Floats
+
+COOLING = 0.1  # factor of T once g_T is maximal: fewer, larger steps cost more Newtons
+RIDGE = 1e-13  # relative: keeps a flat direction from being divided by 0
+GROWTH = 20.0  # of the trust radius, in lengths of the step that was taken
+FIRST_RADIUS = 10.0  # in units of the cost of a record
+ROUNDING = 1e-15  # relative error of an evaluation
+SHORTEST_STEP = 1e-5  # of a Newton step; below, a kink is in the way
+LEAST_TEMPERATURE = 1e-14  # relative: below, h is rounded
+
+
+class DualOptimum(NamedTuple):
+    """Multipliers at the end of an ascent, with its temperature and evaluations."""
+
+    y: Floats
+    T: float
+    evaluations: int
+    converged: bool  # False: it ended at a kink, or had no evaluations left
+
+
+def maximise(
+    program: Separable,
+    box: Box,
+    start: Floats,
+    T: float,
+    enough: float,
+    most: int,
+) -> DualOptimum:
+    """Return y with g within about `enough` |g| of its maximum.
+
+    It takes at most `most` evaluations.  Where g is unbounded y ends far off: no point
+    of the box is feasible.
+    """
+    y, progress = start.copy(), np.array([T, 0.0])
+    converged = _maximise(program, box, y, progress, enough, most)
+    return DualOptimum(y, float(progress[0]), int(progress[1]), converged)
+
+
+@compiled
+def _maximise(
+    program: Separable,
+    box: Box,
+    y: Floats,
+    progress: Floats,
+    enough: float,
+    most: int,
+) -> bool:
+    """Move y to the maximum while T falls; return whether it converged.
+
+    `progress` (2,) has T and the number of evaluations.
+    """
+    minima, T = workspace(program), progress[0]
+    at = evaluate(program, box, y, T, minima)
+    evaluations, groups, terms = 1, len(program.sizes), _total(program.terms)
+    radius, converged = FIRST_RADIUS * (1.0 + terms / _total(program.sizes)), False
+    while evaluations < most:
+        step, gain = _newton(at, radius)
+        blur, size = at.value - at.smoothed, max(1.0, abs(at.value))
+        last = blur <= enough * size or LEAST_TEMPERATURE * size >= T
+        rounding = ROUNDING * (terms + size)
+        little = min(T / groups, enough * size) * 1e-3 if last else 0.1 * blur
+        negligible = gain <= max(rounding, little)
+        if not negligible:
+            share, there, tried = _along(program, box, y, at, step, T, rounding, minima)
+            evaluations += tried
+            length = math.sqrt(_dot(step, step))
+            radius = max(GROWTH * share * length, 0.25 * radius if share < 1.0 else 0.0)
+            if share > 0.0:
+                copy_into(y, _moved(y, share, step))
+                at = there
+                continue
+        if last:  # not negligible: a shallow minimum has vanished, and g_T jumps there
+            converged = negligible
+            break
+        T *= COOLING
+        at = evaluate(program, box, y, T, minima)
+        evaluations += 1
+    progress[0], progress[1] = T, evaluations
+    return converged
+
+
+@inner
+def _along(
+    program: Separable,
+    box: Box,
+    y: Floats,
+    at: DualValue,
+    step: Floats,
+    T: float,
+    rounding: float,
+    minima: Floats,
+) -> tuple[float, DualValue, int]:
+    """Line search: return the share of the step, 0 for none, and g there."""
+    share, uphill, evaluations = 1.0, _dot(at.gradient, step), 0
+    there = at
+    while share >= SHORTEST_STEP:
+        there = evaluate(program, box, _moved(y, share, step), T, minima)
+        evaluations += 1
+        if there.smoothed >= at.smoothed + 1e-4 * share * uphill - rounding:
+            return share, there, evaluations
+        ahead = _dot(there.gradient, step)
+        share *= min(max(uphill / (uphill - ahead), 0.1), 0.6)
+    return 0.0, there, evaluations
+
+
+@inner
+def _total(values: Floats) -> float:
+    """Return the sum, in order: NumPy's own is compiled more slowly."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+@inner
+def _dot(a: Floats, b: Floats) -> float:
+    """Return the inner product of two triples."""
+    return float(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+
+
+@inner
+def _moved(y: Floats, share: float, step: Floats) -> Floats:
+    """Return y + share * step."""
+    moved = y.copy()
+    for i in range(len(y)):
+        moved[i] += share * step[i]
+    return moved
+
+
+@inner
+def _newton(at: DualValue, radius: float) -> tuple[Floats, float]:
+    """Return the Newton step, and the gain that the quadratic model predicts.
+
+    A step longer than the radius is shortened, by Levenberg's ridge.
+    """
+    step = _solved(at.curvature, at.gradient, 0.0)
+    gain = 0.5 * _dot(step, at.gradient)
+    if not math.sqrt(_dot(step, step)) <= radius:
+        slope = math.sqrt(_dot(at.gradient, at.gradient))
+        step = _solved(at.curvature, at.gradient, slope / radius)
+    return step, gain
+
+
+@inner
+def _solved(matrix: Floats, right: Floats, ridge: float) -> Floats:
+    """Solve a positive semidefinite system, with a ridge on its diagonal."""
+    x, a = right.copy(), matrix.copy()
+    size = len(x)
+    for i in range(size):
+        a[i, i] += ridge + RIDGE * matrix[i, i] + 1e-300
+    for i in range(size):
+        a[i, i] = max(a[i, i], ridge + RIDGE * matrix[i, i] + 1e-300)
+        for k in range(i + 1, size):
+            factor = a[k, i] / a[i, i]
+            for o in range(size):
+                a[k, o] -= factor * a[i, o]
+            x[k] -= factor * x[i]
+    for i in range(size - 1, -1, -1):
+        for k in range(i + 1, size):
+            x[i] -= a[i, k] * x[k]
+        x[i] /= a[i, i]
+    return x
+
+
+COLD = 1e-14  # temperature, relative to g: shares of exact ties only
+WIDER = 10.0  # factor of the radius if the best point is near the border
+
+
+@compiled
+def climb(
+    program: Separable,
+    box: Box,
+    y: Floats,
+    radius: float,
+    enough: float,
+    ceiling: float,
+    most: int,
+) -> int:
+    """Move y until g is within `enough` max(1, |g|) of its maximum, or the ceiling.
+
+    The first ball has this radius.  The next is wider if the best point is in the outer
+    half.  At most `most` evaluations, which are counted.
+    """
+    evaluations = 0
+    while evaluations < most:
+        centre, left = y.copy(), most - evaluations
+        evaluations += _shrink(program, box, y, radius, enough, ceiling, left)
+        moved = 0.0
+        for i in range(len(y)):
+            moved += (y[i] - centre[i]) ** 2
+        if math.sqrt(moved) <= 0.5 * radius:
+            break
+        radius *= WIDER
+    return evaluations
+
+
+@inner
+def _shrink(
+    program: Separable,
+    box: Box,
+    y: Floats,
+    radius: float,
+    enough: float,
+    ceiling: float,
+    most: int,
+) -> int:
+    """Move y to the best point of the ball around it; count the evaluations."""
+    d = _rows(program)
+    shape, x, s = np.zeros((3, 3)), y.copy(), np.zeros(3)
+    for i in range(d):
+        shape[i, i] = radius
+    minima, best, upper, T = workspace(program), -np.inf, np.inf, COLD
+    for evaluation in range(most):
+        at = evaluate(program, box, x, T, minima)
+        T = COLD * max(1.0, abs(at.value))
+        if at.value > best:
+            best = at.value
+            copy_into(y, x)
+        length = _direction(shape, at.gradient, s, d)
+        upper, depth = min(upper, at.value + length), best - at.value
+        found = not upper - best > enough * max(1.0, abs(best))
+        if found or best >= ceiling or not depth < length:
+            return evaluation + 1
+        _cut(shape, x, s, d, depth / length)
+    return most
+
+
+@inner
+def _rows(program: Separable) -> int:
+    """Return the number of rows: 2, or 3 with the cardinality row."""
+    for level in program.level:
+        if level != 0.0:
+            return 3
+    return 2
+
+
+@inner
+def _direction(shape: Floats, supergradient: Floats, s: Floats, d: int) -> float:
+    """Set s to the direction of L' supergradient; return the length of that."""
+    length = 0.0
+    for i in range(d):
+        s[i] = 0.0
+        for k in range(d):
+            s[i] += shape[k, i] * supergradient[k]
+        length += s[i] * s[i]
+    length = math.sqrt(length)
+    for i in range(d):
+        s[i] /= length
+    return length
+
+
+@inner
+def _cut(shape: Floats, x: Floats, s: Floats, d: int, depth: float) -> None:
+    """Move to the smallest ellipsoid around the part of x + L u where s'u >= depth."""
+    step = (1.0 + d * depth) / (d + 1.0)
+    wide = d * math.sqrt((1.0 - depth * depth) / (d * d - 1.0))
+    flat = wide * math.sqrt((d - 1.0) * (1.0 - depth) / ((d + 1.0) * (1.0 + depth)))
+    for i in range(d):
+        along = 0.0
+        for k in range(d):
+            along += shape[i, k] * s[k]
+        x[i] += step * along
+        for k in range(d):
+            shape[i, k] = wide * shape[i, k] + (flat - wide) * along * s[k]
+
 
 MOST_EVALUATIONS = 400  # of the dual function, by Newton's method
 MOST_CUTS = 2000  # and by the ellipsoid method, which takes about 100

@@ -7,11 +7,14 @@ groups (Shapley and Folkman); branching closes it.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
 from aggopt.algorithms.lagrangian.program import (
     Box,
     Separable,
@@ -19,8 +22,13 @@ from aggopt.algorithms.lagrangian.program import (
     meets_every_group,
 )
 from aggopt.core.compile_time import compile_time
-from aggopt.core.validation import Floats
-from aggopt.solvers.certificate import Status
+from aggopt.core.validation import Floats, is_number
+from aggopt.errors import JobError
+from aggopt.models import satisfaction
+from aggopt.models.shared.shift_data import Wishes
+from aggopt.solvers.certificate import Answer, Status
+from aggopt.solvers.solver import Solver
+from aggopt.solvers.termination import counted
 
 if TYPE_CHECKING:
     from aggopt.algorithms.lagrangian.branch_and_bound import BranchAndBound
@@ -60,7 +68,7 @@ class LagrangianSolution:
     multipliers: Floats | None
 
 
-def solve(
+def solve_separable(
     program: Separable,
     *,
     gap_tol: float = 1e-6,
@@ -128,3 +136,52 @@ def upper_bound(program: Separable, box: Box) -> float:
     most = np.zeros(len(far))
     np.maximum.at(most, group, np.sum(np.abs(program.quartic) * powers, axis=1))
     return 2 * float(most.sum()) + 1
+
+
+def run(
+    data: Wishes, solver: Solver, native: Mapping[str, Any], start: Floats
+) -> Answer:
+    """Return the optimum; `native` holds `gap_tol`, `nodes` or `time_limit`.
+
+    Raises
+    ------
+    JobError
+        An unknown option, or a value out of range.
+    """
+    for name, value in native.items():
+        _check(solver, name, value)
+    found = solve_separable(program_of(data), start=start, **native)
+    bound = max(found.bound, _floor(data))
+    y = found.multipliers
+    return Answer(
+        found.centroids,
+        found.status,
+        bound,
+        solver.name,
+        found.seconds,
+        iterations=counted(found.evaluations),
+        multipliers=None if y is None else {"mean": -y[0], "variance": -y[1]},
+    )
+
+
+def _check(solver: Solver, name: str, value: object) -> None:
+    if name == "nodes":
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        fit = whole and int(value) >= 1  # type: ignore[call-overload]
+    elif name in ("gap_tol", "time_limit"):
+        fit = is_number(value) and 0 < float(value) < math.inf  # type: ignore[arg-type]
+    else:
+        fit = False
+    if not fit:
+        raise JobError(
+            f"{solver.name} refused one of its options: {name} = {value!r}.",
+            fix="it takes gap_tol and time_limit, numbers above 0, and nodes, a whole "
+            "number above 0.",
+        )
+
+
+def _floor(data: Wishes) -> float:
+    """Return a trivial lower bound: 0 for squares, or all records satisfied at once."""
+    if isinstance(data, satisfaction.Data):
+        return -float(data.importance.sum())
+    return 0.0

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inner
+from aggopt.core.kernels import copy_into
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 

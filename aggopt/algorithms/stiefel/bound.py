@@ -12,11 +12,15 @@ whose inner minima are of (piecewise) quartics in one variable.  It is concave i
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
 from aggopt.algorithms.lagrangian.program import Separable, implied_box
+from aggopt.algorithms.stiefel.cost import CellCost
+from aggopt.algorithms.stiefel.manifold import AT_END
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats
 from aggopt.models.shared.joint_wishes import JointWishes
 
@@ -55,7 +59,7 @@ def proven(data: JointWishes, y: Tangents) -> float:
     The inner minima are computed as in the Lagrangian method, by exhaustion.  They
     include the squares of each attribute, -lam_a S_aa.
     """
-    from aggopt.algorithms.lagrangian.bound import bound
+    from aggopt.algorithms.lagrangian.dual_function import bound
 
     beside = data.rows[:, 1:] @ y.mu[1:]
     line = data.sizes[:, None] * (beside + 2 * (y.p @ y.T.T))
@@ -84,3 +88,129 @@ def _inner(data: JointWishes, line: Floats) -> list[Separable]:
         terms = program.terms + np.abs(slope) * (np.abs(program.centres) + far)
         found.append(program._replace(quartic=quartic, terms=terms))
     return found
+
+
+SOFT = (
+    1e-2,
+    1e-3,
+)  # of the mean cost of a centroid: the second sets out from the first
+STEPS, MEMORY = 300, 20
+PROGRESS = 1e-9  # relative: below, it has converged
+SQUARE = 1e-3  # of the median curvature per record: W at first
+LEAST = 1e-2  # eigenvalue of S / n below which directions are scaled alike
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """The smoothed bound as a function of scaled multipliers and tangents.
+
+    About centroids c (m, d) variables are scaled so that the curvature by each is
+    about 1: lam and mu by the response of c, T in the directions of S, p by sizes.
+    """
+
+    data: JointWishes = field(repr=False)
+    cost: CellCost = field(repr=False)
+    c: Floats = field(repr=False)
+    soft: float
+
+    @cached_property
+    def scales(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Units of lam (d,), mu (q, d), a basis of T (d, d), units of p (m, 1)."""
+        n, S = self.data.sizes[:, None], self.data.covariance
+        share = n**2 / self.stiffness
+        squares, V = np.linalg.eigh(S / n.sum())
+        basis = V / np.sqrt(2 * n.sum() * np.maximum(squares, LEAST))
+        of_lam = 1 / np.sqrt(np.sum(4 * share * self.c**2, axis=0))
+        of_mu = 1 / np.sqrt((self.data.rows**2).T @ share)
+        return of_lam, of_mu, basis, 1 / np.sqrt(2 * n)
+
+    @cached_property
+    def stiffness(self) -> Floats:
+        """The curvature of each cost (m, d), above 0."""
+        curvature = np.abs(self.cost.curvature(self.c))
+        return np.asarray(np.maximum(curvature, 1e-9 * curvature.max() + 1e-300))
+
+    def __call__(self, flat: Floats) -> tuple[float, Floats]:
+        """Return the smoothed bound's negative, and its gradient."""
+        y = self.unpacked(flat)
+        value, mean, square = self.at(y)
+        n, S = self.data.sizes[:, None], self.data.covariance
+        of_lam, of_mu, basis, of_p = self.scales
+        by_lam = np.sum(n * square, axis=0) - np.diag(S)
+        by_mu = self.data.rows.T @ (n * mean) - self.data.sums
+        by_T = 2 * (n * mean).T @ y.p - 2 * S @ y.T
+        by_p = 2 * n * (mean @ y.T - y.p)
+        parts = (of_lam * by_lam, of_mu * by_mu, basis.T @ by_T)
+        return -value, -np.concatenate([*map(np.ravel, parts), (of_p * by_p).ravel()])
+
+    def at(self, y: Tangents) -> tuple[float, Floats, Floats]:
+        """Return the smoothed bound, and the means of c and c^2 that attain it."""
+        mean, square = np.empty_like(self.c), np.empty_like(self.c)
+        line = self.data.rows @ y.mu + 2 * y.p @ y.T.T
+        total = self.cost.smoothed(line, y.lam, self.soft, mean, square)
+        of_squares = float(y.lam @ np.diag(self.data.covariance))
+        return total + constant(self.data, y) - of_squares, mean, square
+
+    def packed(self, y: Tangents) -> Floats:
+        """Return y as the one vector that `unpacked` takes."""
+        of_lam, of_mu, basis, of_p = self.scales
+        T = np.linalg.solve(basis, y.T)
+        parts = y.lam / of_lam, y.mu / of_mu, T, y.p / of_p
+        return np.concatenate(list(map(np.ravel, parts)))
+
+    def unpacked(self, flat: Floats) -> Tangents:
+        """Return (lam, mu, T, p) in their own units."""
+        of_lam, of_mu, basis, of_p = self.scales
+        m, d = self.c.shape
+        lam, mu, T, p = np.split(flat, np.cumsum([d, of_mu.size, d * d]))
+        mu, T = mu.reshape(-1, d) * of_mu, basis @ T.reshape(d, d)
+        return Tangents(lam * of_lam, mu, T, p.reshape(m, d) * of_p)
+
+
+def ascended(
+    data: JointWishes, cost: CellCost, c: Floats, clock: Deadline
+) -> tuple[Tangents, Floats]:
+    """Return tangents that prove much, and the means of the centroids they leave.
+
+    It sets out from c (m, d), the optima of all attributes by themselves.
+    """
+    from scipy.optimize import minimize
+
+    def stop(_: Floats) -> None:
+        if clock.over:
+            raise StopIteration
+
+    y = first(data, cost, c)
+    value = abs(cost.value(c))
+    each = max(value if value < np.inf else 1.0, 1e-9 * len(data.Z)) / c.size
+    for soft in SOFT:
+        dual = Dual(data, cost, c, soft * each)
+        how = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": PROGRESS, "gtol": 0.0}
+        found = minimize(
+            dual,
+            dual.packed(y),
+            jac=True,
+            method="L-BFGS-B",
+            callback=stop,
+            options=how,
+        )
+        y = dual.unpacked(found.x)
+    return y, Dual(data, cost, c, SOFT[0] * each).at(y)[1]
+
+
+def first(data: JointWishes, cost: CellCost, c: Floats) -> Tangents:
+    """Return the multipliers that fit c best, attribute by attribute; a small W."""
+    n, d = data.sizes, c.shape[1]
+    stiff = Dual(data, cost, c, 1.0).stiffness
+    low, high = cost.rooms(c)
+    inside = np.minimum(c - low, high - c) > AT_END
+    weight = np.where(inside, 1 / np.sqrt(stiff), 0.0)
+    slope = -weight * cost.slope(c)
+    rows = n[:, None] * data.rows
+    fits = [
+        np.linalg.lstsq(np.c_[2 * n * x, rows] * w[:, None], g, rcond=None)[0]
+        for x, w, g in zip(c.T, weight.T, slope.T, strict=True)
+    ]
+    lam, *mu = np.transpose(fits)
+    T = np.sqrt(SQUARE * np.median(stiff / n[:, None])) * np.eye(d)
+    return Tangents(lam, np.array(mu), T, c @ T)

@@ -8,12 +8,13 @@ from aggopt.algorithms.stiefel.cost import CellCost
 from aggopt.algorithms.stiefel.manifold import Manifold
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats
+from aggopt.models.shared.joint import Records
 
 MEMORY = 0.85  # of earlier values in the reference that a step must stay below
 ENOUGH = 1e-4  # of the predicted decrease
 HALVINGS = 25
 PATIENCE = 8  # steps without progress
-FIRST, LEAST, MOST = 1e-3, 1e-10, 1e3  # lengths of steps
+FIRST_STEP, LEAST_STEP, MOST_STEP = 1e-3, 1e-10, 1e3  # lengths of steps
 
 
 class Local(NamedTuple):
@@ -35,7 +36,7 @@ def descend(
     """Return a local minimum near A, up to a tolerance relative to its value."""
     value, slope = _looked_at(cost, space, A)
     best = Local(A, value)
-    reference, weight, length, idle = value, 1.0, FIRST, 0
+    reference, weight, length, idle = value, 1.0, FIRST_STEP, 0
     for turn in range(steps):
         uphill = float(np.sum(slope * slope))
         for _ in range(HALVINGS):
@@ -50,7 +51,7 @@ def descend(
         moved, change = B - A, ahead - slope
         across = abs(float(np.sum(moved * change)))
         parts = (np.sum(moved**2), across) if turn % 2 else (across, np.sum(change**2))
-        length = float(np.clip(parts[0] / max(parts[1], 1e-300), LEAST, MOST))
+        length = float(np.clip(parts[0] / max(parts[1], 1e-300), LEAST_STEP, MOST_STEP))
         A, value, slope = B, there, ahead
         reference = (MEMORY * weight * reference + value) / (MEMORY * weight + 1)
         weight = MEMORY * weight + 1
@@ -65,3 +66,60 @@ def descend(
 def _looked_at(cost: CellCost, space: Manifold, A: Floats) -> tuple[float, Floats]:
     c = A / space.weight
     return cost.value(c), space.tangent(A, cost.slope(c) / space.weight)
+
+
+FIRST_PENALTY, LAST_PENALTY = (
+    3e-3,
+    3e3,
+)  # penalties, of the median curvature per record, over n
+
+
+def annealed(
+    cost: CellCost,
+    space: Manifold,
+    c: Floats,
+    multipliers: tuple[Floats, Floats],
+    passes: int,
+    rng: np.random.Generator,
+    clock: Deadline,
+) -> Floats:
+    """Return centroids (m, d) of little cost that all but keep mean and covariance.
+
+    From centroids c and multipliers L (d, d) of the covariance, mu (q, d) of linear
+    rows: see `Penalty`.
+    """
+    from aggopt.algorithms.stiefel.kernels import Penalty
+
+    n, d = space.data.sizes[:, None], c.shape[1]
+    curvature = np.median(np.abs(cost.curvature(c)) / n) or 1.0
+    c, S, L, mu = _beside_response(space.data, c, *multipliers)
+    moved = np.flatnonzero(np.arange(c.size) % c.shape[1] < d)
+    for share in np.linspace(0, 1, passes):
+        if clock.over:
+            break
+        rho = (
+            FIRST_PENALTY
+            * (LAST_PENALTY / FIRST_PENALTY) ** share
+            * curvature
+            / n.sum()
+        )
+        off, mean = c.T @ (n * c) - S, np.sum(n * c, axis=0)
+        price = Penalty(off, mean, L, mu, float(rho))
+        cost.descended(c, price, rng.permutation(moved))
+        L, mu = L + rho * off, mu + rho * mean
+    return c[:, :d].copy()
+
+
+def _beside_response(
+    data: Records, c: Floats, L: Floats, mu: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return centroids, covariance, L and mu with a response as one more attribute.
+
+    Its centroids are fixed.  Its covariances are then the preserved ones, and their
+    multipliers are the multipliers of its rows.
+    """
+    y = data.rows[:, 1:]
+    squares = y.T @ (data.sizes[:, None] * y)
+    S = np.block([[data.covariance, data.sums[1:].T], [data.sums[1:], squares]])
+    L = np.block([[L, mu[1:].T / 2], [mu[1:] / 2, np.zeros(squares.shape)]])
+    return np.hstack([c, y]), S, L, np.append(mu[0], np.zeros(len(squares)))

@@ -2,7 +2,7 @@
 
 With A = sqrt(n_j) c_j they are A = F + N R, N'N = I and P'N = 0.  Without a response F
 is 0, P is u_j = sqrt(n_j / n), and S = R'R; with one, see
-`aggopt.models.shared.response`.
+`aggopt.models.shared.joint`.
 In the coordinates of the singular directions V of R, V'R'R V is diagonal.
 """
 
@@ -11,11 +11,14 @@ from functools import cached_property
 
 import numpy as np
 
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.models.shared.joint import Records, nearest
 
 PLAIN = 1e-13  # least eigenvalue, of the largest, of a Gram matrix that is trusted
-STEPS = 3  # of Newton and Schulz: an error of 2e-3, eps / PLAIN, is then none
+NEWTON_SCHULZ_STEPS = (
+    3  # of Newton and Schulz: an error of 2e-3, eps / PLAIN, is then none
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +51,7 @@ class Manifold:
         if not (values.size and values[0] > PLAIN * values[-1]):
             return nearest(self.data, A)
         Q = image @ (vectors / np.sqrt(values)) @ vectors.T
-        for _ in range(STEPS):
+        for _ in range(NEWTON_SCHULZ_STEPS):
             Q = Q @ (1.5 * np.eye(len(values)) - 0.5 * (Q.T @ Q))
         return np.asarray(fixed + Q @ root)
 
@@ -63,3 +66,114 @@ class Manifold:
         L = (inner + inner.T) / (self.squares[:, None] + self.squares)
         free = slope - own @ L - apart @ (apart.T @ slope)
         return np.asarray(free @ V.T)
+
+
+GAUSS_NEWTON_STEPS = 30
+FEASIBLE = 1e-11  # per record
+FLAT = 1e-12  # of the largest eigenvalue: rows that are dependent
+AT_END = 1e-12  # standard deviations from an end that count as at it
+
+
+@dataclass(frozen=True, eq=False)
+class Rooms(Manifold):
+    """All A (m, d) of the manifold whose centroids are in low..high (m, d).
+
+    A centroid with low = high is fixed.
+    """
+
+    low: Floats = field(repr=False)
+    high: Floats = field(repr=False)
+
+    @cached_property
+    def ends(self) -> tuple[Floats, Floats]:
+        """The least and the largest A (m, d)."""
+        return self.weight * self.low, self.weight * self.high
+
+    @cached_property
+    def pairs(self) -> tuple[I64, I64]:
+        """Attributes a <= b of each row of A'A."""
+        return np.triu_indices(self.low.shape[1])
+
+    @cached_property
+    def places(self) -> I64:
+        """Index of the row of a and b among the rows (d, d)."""
+        d = self.low.shape[1]
+        place = np.zeros((d, d), np.int64)
+        place[self.pairs] = np.arange(len(self.pairs[0]))
+        return np.maximum(place, place.T)
+
+    def nearest(self, A: Floats) -> Floats:
+        """Return a point near A in its rooms; nan if none is found.
+
+        Each step is the shortest that satisfies the linearised rows.  A centroid that
+        would leave its room stays at the room's end.
+        """
+        n, (low, high) = float(self.data.sizes.sum()), self.ends
+        A = np.clip(A, low, high)
+        free = low < high
+        for _ in range(GAUSS_NEWTON_STEPS):
+            missed = self._missed(A)
+            if np.abs(missed).max() <= FEASIBLE * n:
+                return A
+            y = self._solved(self._gram(A, free), missed)
+            to = A - np.where(free, self._across(A, y), 0.0)
+            A = np.clip(to, low, high)
+            free &= to == A
+        return np.full(A.shape, np.nan)
+
+    def tangent(self, A: Floats, G: Floats) -> Floats:
+        """Return `Manifold.tangent` of the entries that a descent can move."""
+        low, high = self.ends
+        free = low < high
+        at_low = A - low <= AT_END * self.weight
+        at_high = high - A <= AT_END * self.weight
+        for _ in range(GAUSS_NEWTON_STEPS):
+            own = np.where(free, G, 0.0)
+            y = self._solved(self._gram(A, free), self._along(A, own))
+            slope = np.where(free, own - self._across(A, y), 0.0)
+            out = (at_low & (slope > 0)) | (at_high & (slope < 0))
+            if not out.any():
+                break
+            free &= ~out
+        return np.where(free, slope, 0.0)
+
+    def _missed(self, A: Floats) -> Floats:
+        """Return the errors in P'A and A'A (p,)."""
+        fixed, _, apart = self.data.free
+        off = A.T @ A - self.data.covariance
+        return np.concatenate([(apart.T @ (A - fixed)).ravel(), off[self.pairs]])
+
+    def _along(self, A: Floats, G: Floats) -> Floats:
+        """Return the derivatives (p,) of what `_missed` returns along G (m, d)."""
+        inner = A.T @ G
+        rows = self.data.free.apart.T @ G
+        return np.concatenate([rows.ravel(), (inner + inner.T)[self.pairs]])
+
+    def _across(self, A: Floats, y: Floats) -> Floats:
+        """Return the gradient (m, d) of y'`_missed`."""
+        d, apart = A.shape[1], self.data.free.apart
+        L = np.zeros((d, d))
+        rows, L[self.pairs] = np.split(y, [d * apart.shape[1]])
+        return apart @ rows.reshape(-1, d) + A @ (L + L.T)
+
+    def _gram(self, A: Floats, free: Bool) -> Floats:
+        """Return the inner products (p, p) of the rows' gradients in free entries.
+
+        A row of a and b has A_jb at c_ja and A_ja at c_jb, twice if a = b.
+        """
+        d, apart = A.shape[1], self.data.free.apart
+        rows = np.arange(d * apart.shape[1])
+        gram = np.zeros((len(rows) + len(self.pairs[0]),) * 2)
+        for a in range(d):
+            twice = np.where(np.arange(d) == a, 2.0, 1.0)
+            own = np.column_stack([apart, A * twice]) * free[:, [a]]
+            place = np.concatenate([rows[a::d], len(rows) + self.places[a]])
+            gram[np.ix_(place, place)] += own.T @ own
+        return gram
+
+    def _solved(self, gram: Floats, right: Floats) -> Floats:
+        """Return the least y with gram y = right."""
+        values, vectors = np.linalg.eigh(gram)
+        some = values > FLAT * values[-1]
+        V = vectors[:, some]
+        return np.asarray(V @ ((V.T @ right) / values[some]))

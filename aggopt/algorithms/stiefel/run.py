@@ -6,23 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.algorithms.stiefel.annealing import annealed
-from aggopt.algorithms.stiefel.ascent import ascended, first
-from aggopt.algorithms.stiefel.bound import proven
-from aggopt.algorithms.stiefel.bounded_manifold import Rooms
-from aggopt.algorithms.stiefel.cost import CellCost
-from aggopt.algorithms.stiefel.descent import Local, descend
-from aggopt.algorithms.stiefel.manifold import Manifold
-from aggopt.algorithms.stiefel.piece_cost import cost_of
+from aggopt.algorithms.stiefel.bound import ascended, first, proven
+from aggopt.algorithms.stiefel.cost import CellCost, cost_of
+from aggopt.algorithms.stiefel.descent import Local, annealed, descend
+from aggopt.algorithms.stiefel.manifold import Manifold, Rooms
 from aggopt.core.deadline import Deadline, require_time_limit
 from aggopt.core.validation import Floats, is_number, is_whole
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean
 from aggopt.models.shared.joint_wishes import JointWishes
-from aggopt.solvers._choose import choose
-from aggopt.solvers.answer import Answer
-from aggopt.solvers.certificate import PROVEN, Status, closed, size_of
-from aggopt.solvers.run_solver import answer
+from aggopt.solvers.certificate import PROVEN, Answer, Status, closed, size_of
+from aggopt.solvers.registry import choose
+from aggopt.solvers.run_solver import run_solver
 from aggopt.solvers.solver import Solver
 
 CENTROIDS = 40_000  # default of `rounds`: this over their number, within
@@ -141,7 +136,7 @@ def optima_apart(data: JointWishes, limit: float | None = None) -> list[Answer]:
     way = choose("lagrangian", *data.alone.kinds)
     each = limit and limit / len(data.apart)
     return [
-        answer(
+        run_solver(
             data.alone,
             alone,
             way,

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.column_names import fold
-from aggopt.core.columns.values import OWN
-from aggopt.core.columns.values import codes as coded
+from aggopt.core.columns import OWN
+from aggopt.core.columns import codes as coded
 from aggopt.core.types import I64
 from aggopt.data.parsing.entries import (
     Entries,

@@ -8,8 +8,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from aggopt.core.equality import EqualByField
-from aggopt.core.group_sums import plain_group_means
 from aggopt.core.plural import plural
+from aggopt.core.record_weights import plain_group_means
 from aggopt.core.types import I64, Bool, Labels
 from aggopt.core.validation import Floats
 from aggopt.data.context.merged_strata import merge_small_strata

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aggopt.core.plural import plural
-from aggopt.core.safe_path import exclude_working_directory
+from aggopt.core.processes import exclude_working_directory
 from aggopt.engine.executors.local import TRIES
 from aggopt.engine.executors.task_progress import OnProgress
 from aggopt.engine.executors.tasks import run_task

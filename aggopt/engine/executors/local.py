@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Protocol
 
-from aggopt.core.safe_path import exclude_working_directory
+from aggopt.core.processes import exclude_working_directory
 from aggopt.engine.executors.task_progress import (
     EVERY,
     OnProgress,

@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.columns.values import REFUSE
-from aggopt.core.group_sums import group_sse
+from aggopt.core.columns import REFUSE
 from aggopt.core.randomness import draw_words
-from aggopt.core.record_weights import multiply_by_weights
+from aggopt.core.record_weights import group_sse, multiply_by_weights
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.data.table import Table

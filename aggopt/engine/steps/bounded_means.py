@@ -32,7 +32,7 @@ def solve_bounded_means(j: int, config: BlockState) -> ShiftEnd | None:
     Those are of what decides on a release.  Returns how their program ended; None where
     stretched means are within.
     """
-    from aggopt.algorithms.lagrangian.solve import solve  # imports numba
+    from aggopt.algorithms.lagrangian.solve import solve_separable  # imports numba
 
     if config.shift is None or config.ends is None or config.constant[j]:
         return None
@@ -43,7 +43,7 @@ def solve_bounded_means(j: int, config: BlockState) -> ShiftEnd | None:
     if ((stretched >= lower - ROUNDING) & (stretched <= upper + ROUNDING)).all():
         return None
     means, own = _standardised(found[there], sizes[there], j, config)
-    solution = solve(_program(means, own, lower, upper))
+    solution = solve_separable(_program(means, own, lower, upper))
     if solution.centroids is not None:
         centroids = np.full(len(sizes), np.nan)
         centroids[there] = solution.centroids

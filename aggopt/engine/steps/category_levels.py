@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aggopt.core.columns.values import OWN
+from aggopt.core.columns import OWN
 from aggopt.core.types import F64, I64
 from aggopt.data.restore_types import to_plain_column
 from aggopt.encoding import AttributeType, Domain
+from aggopt.encoding._domain import odd_branches
 from aggopt.encoding._encode import weight_of
 from aggopt.encoding.levels import categories_of, require_few
-from aggopt.encoding.tree_notes import odd_branches
 from aggopt.encoding.typed_column import DEFAULT, TypedColumn
 from aggopt.errors import TableError
 from aggopt.job import Job

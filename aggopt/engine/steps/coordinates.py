@@ -7,7 +7,7 @@ from aggopt.core.types import F64
 from aggopt.core.validation import Floats
 from aggopt.encoding import Categories, Encoded, EncodedAttribute
 from aggopt.encoding.encoded_table import joined
-from aggopt.encoding.numeric_column import NumericColumn
+from aggopt.encoding.typed_column import NumericColumn
 from aggopt.engine.run_state import RunState
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from aggopt.core.columns.values import REFUSE
+from aggopt.core.columns import REFUSE
 from aggopt.core.types import I64, Bool
 from aggopt.engine.reduce.published_moments import PublishedMoments
 from aggopt.engine.run_state import BlockState, LeafState

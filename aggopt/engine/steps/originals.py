@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.columns.values import REFUSE
+from aggopt.core.columns import REFUSE
 from aggopt.core.types import I64, Labels
 from aggopt.core.validation import Floats
 from aggopt.engine.run_state import BlockState

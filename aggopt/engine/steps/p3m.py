@@ -135,12 +135,14 @@ class ShiftEnd(NamedTuple):
 
 def solve_attribute(j: int, config: BlockState) -> ShiftEnd | None:
     """Solve the program of an attribute, and write its centroids; None if constant."""
-    from aggopt.algorithms.lagrangian.solve import solve  # imports numba
+    from aggopt.algorithms.lagrangian.solve import solve_separable  # imports numba
 
     if config.constant[j]:
         save_arrays(config.at("solved", j), centroids=np.zeros(sum(config.counts)))
         return None
-    found = solve(build_global_program(j, config), **shift_settings(config).options)
+    found = solve_separable(
+        build_global_program(j, config), **shift_settings(config).options
+    )
     if found.centroids is not None:
         centroids = np.full(sum(config.counts), np.nan)
         centroids[_there(j, config)] = found.centroids

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aggopt.core.columns.values import REFUSE
+from aggopt.core.columns import REFUSE
 from aggopt.core.types import Bool, Labels
 from aggopt.core.validation import Floats
 from aggopt.data.context.weights import read_sampling_weights

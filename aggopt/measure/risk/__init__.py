@@ -6,8 +6,7 @@ share of unchanged records are measures of every release: `linkage`, `sdid`,
 """
 
 from aggopt.measure.risk._attribution import Attribution, attribution
-from aggopt.measure.risk._dominance import dominance
-from aggopt.measure.risk._individual import household_risk, individual_risk
+from aggopt.measure.risk._individual import dominance, household_risk, individual_risk
 from aggopt.measure.risk._suda import Suda, dis, suda
 
 __all__ = [

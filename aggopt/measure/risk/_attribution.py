@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns.columns import columns, factorized
-from aggopt.core.columns.values import groups_of, labels_of
+from aggopt.core.columns import columns, factorized, groups_of, labels_of
 from aggopt.core.types import I64, Labels
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aggopt.core.columns.columns import columns, factorized
-from aggopt.core.columns.values import groups_of
+from aggopt.core.columns import columns, factorized, groups_of
 from aggopt.core.types import I64, Bool, Labels
 from aggopt.core.validation import is_whole
 from aggopt.errors import InfeasibleInputError, JobError

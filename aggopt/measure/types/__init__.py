@@ -7,8 +7,8 @@ as in `aggopt.encode`.  `assess_types` returns all of them.
 
 from typing import Any
 
+from aggopt.measure.registry import TYPED, TypedMeasure
 from aggopt.measure.types._assessment import TypedAssessment, assess_types
-from aggopt.measure.types._registry import TYPED, TypedMeasure
 
 __all__ = ["TYPED", "TypedAssessment", "TypedMeasure", "assess_types"]
 

@@ -4,15 +4,20 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from aggopt.core.html import html_lines, text_table
-from aggopt.core.json_text import json_text
 from aggopt.core.plural import plural
+from aggopt.core.text_formats import json_text
 from aggopt.errors import require_known
 from aggopt.measure._interval import checked_safety
 from aggopt.measure._linkage import WHOLE, checked_whole, linked
 from aggopt.measure._reidentification import average_of, highest_of, sizes_of
 from aggopt.measure._typed_pair import Types
-from aggopt.measure.registry import Heading, TypedComparison
-from aggopt.measure.types._registry import TYPED, Figure, TypedMeasure
+from aggopt.measure.registry import (
+    TYPED,
+    Figure,
+    Heading,
+    TypedComparison,
+    TypedMeasure,
+)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from aggopt.measure._dld import DLD as OF_NUMBERS
 from aggopt.measure._dld import dld_of
 from aggopt.measure._linkage import WHOLE, Linkage, checked_whole, linkage_of, linked
 from aggopt.measure._typed_pair import TypedPair, Types
-from aggopt.measure.types._registry import TypedMeasure
+from aggopt.measure.registry import TypedMeasure
 
 
 def dld(

@@ -5,8 +5,7 @@ from typing import Any
 from aggopt.measure._loss import IL as OF_NUMBERS
 from aggopt.measure._loss import il_of, sse_of
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
-from aggopt.measure.registry import Heading, TypedComparison
-from aggopt.measure.types._registry import TypedMeasure
+from aggopt.measure.registry import Heading, TypedComparison, TypedMeasure
 
 
 def il(original: Any, released: Any, attributes: Types = None) -> dict[str, float]:

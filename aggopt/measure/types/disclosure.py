@@ -8,8 +8,7 @@ from aggopt.core.types import Bool
 from aggopt.measure._interval import chance_within, checked_safety, within
 from aggopt.measure._pair import Pair
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
-from aggopt.measure.registry import Heading
-from aggopt.measure.types._registry import TypedMeasure
+from aggopt.measure.registry import Heading, TypedMeasure
 
 
 def sdid(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.deadline import Progress, require_progress
 from aggopt.core.html import html_lines
-from aggopt.core.progress import Progress, require_progress
 from aggopt.errors import InfeasibleInputError, require_known
 from aggopt.measure.utility._distributions import ks, wasserstein
 from aggopt.measure.utility._frames import both, complete, is_numeric, names_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns.values import groups_of
+from aggopt.core.columns import groups_of
 from aggopt.core.record_weights import weight_of_each
 from aggopt.core.types import Labels
 from aggopt.core.validation import Floats

@@ -6,8 +6,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress, throttle
+from aggopt.core.deadline import Deadline, Progress, throttle
 from aggopt.core.validation import Labels, check_group_size
 from aggopt.partition._anonymity_first.state import EmdTable, Group
 from aggopt.partition._screened_distances import screen as screens

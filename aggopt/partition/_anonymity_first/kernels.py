@@ -13,8 +13,8 @@ interval per slot and gap between members.
 
 import numpy as np
 
-from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
+from aggopt.core.kernels import copy_into
 from aggopt.core.types import I64
 from aggopt.partition._anonymity_first.state import EmdTable, Group
 from aggopt.partition._screened_distances.kernels import (

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, StrictInt
 
-from aggopt.core.deadline import Deadline, require_time_limit
-from aggopt.core.interrupt import finish_despite_interrupt
-from aggopt.core.progress import Progress, throttle
+from aggopt.core.deadline import Deadline, Progress, require_time_limit, throttle
+from aggopt.core.deferred_signals import finish_despite_interrupt
 from aggopt.core.stacklevel import caller_stacklevel
 from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import (

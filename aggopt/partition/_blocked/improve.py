@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.deadline import Deadline
-from aggopt.core.group_sums import group_sse
-from aggopt.core.progress import Progress
+from aggopt.core.deadline import Deadline, Progress
+from aggopt.core.record_weights import group_sse
 from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._blocked.regions import Map, Region, Search, search_regions

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.group_sums import plain_group_means
-from aggopt.core.progress import Progress
+from aggopt.core.deadline import Progress
+from aggopt.core.record_weights import plain_group_means
 from aggopt.core.threads import ThreadPool, ignore_progress
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
+from aggopt.core.kernels import copy_into
 from aggopt.core.types import F32, I64
 from aggopt.partition._box_tree.bound_kernels import bound_rounding
 from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, ROWS, Tree

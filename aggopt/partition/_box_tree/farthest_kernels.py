@@ -12,8 +12,8 @@ are bounded likewise, from p = o.
 
 import numpy as np
 
-from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import inlined, inner
+from aggopt.core.kernels import copy_into
 from aggopt.core.types import F32
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.bound_kernels import (

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import inlined, inner
+from aggopt.core.kernels import copy_into
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.bound_kernels import (
     TINY,

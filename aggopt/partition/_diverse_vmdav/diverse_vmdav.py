@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress, throttle
+from aggopt.core.deadline import Deadline, Progress, throttle
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.partition._unassigned import pool as unassigned

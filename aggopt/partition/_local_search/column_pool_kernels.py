@@ -5,7 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.array_kernels import copy_into
+from aggopt.core.kernels import copy_into
 from aggopt.core.types import I64
 from aggopt.core.unrefcounted import compiled, inner
 from aggopt.partition._local_search.state import (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Deadline, require_time_limit
-from aggopt.core.interrupt import finish_despite_interrupt
+from aggopt.core.deferred_signals import finish_despite_interrupt
 from aggopt.core.validation import Floats, Labels, renumber_groups, require_seed
 from aggopt.errors import JobError, PrivacyError, require_known
 from aggopt.partition._local_search.search import COOLED, PERTURBATIONS, Search

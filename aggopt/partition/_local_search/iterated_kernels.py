@@ -5,7 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.random_kernels import below, share
+from aggopt.core.kernels import below, share
 from aggopt.core.unrefcounted import compiled, inner
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._local_search.column_pool_kernels import collect_groups

@@ -6,8 +6,7 @@ from typing import Literal
 import numpy.typing as npt
 from pydantic import Field, StrictInt
 
-from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress, throttle
+from aggopt.core.deadline import Deadline, Progress, throttle
 from aggopt.core.stacklevel import caller_stacklevel
 from aggopt.core.validation import check_group_size, is_number
 from aggopt.errors import JobError

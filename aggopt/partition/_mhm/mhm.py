@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, StrictInt
 
-from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress, throttle
+from aggopt.core.deadline import Deadline, Progress, throttle
 from aggopt.core.validation import Floats, Labels, check_group_size, is_whole
 from aggopt.errors import JobError, require_known
 from aggopt.partition._mhm import orderings as orders

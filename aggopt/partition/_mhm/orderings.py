@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from aggopt.core.progress import Progress, progress_part
+from aggopt.core.deadline import Progress, progress_part
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._cbfs import cbfs_labels

@@ -20,8 +20,8 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.array_kernels import copy_into, put_in_order
 from aggopt.core.compiled import compiled, inner
+from aggopt.core.kernels import copy_into, put_in_order
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.partition._optimal.distance_kernels import (

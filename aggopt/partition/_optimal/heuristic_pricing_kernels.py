@@ -5,8 +5,8 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
+from aggopt.core.kernels import copy_into
 from aggopt.core.types import I32, I64, Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.pricing_state import Distances

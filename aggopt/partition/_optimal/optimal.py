@@ -11,9 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, StrictInt
 
-from aggopt.core.deadline import LONGEST, Deadline, require_time_limit
+from aggopt.core.deadline import (
+    LONGEST,
+    Deadline,
+    Progress,
+    require_time_limit,
+    throttle,
+)
 from aggopt.core.memory import require_memory
-from aggopt.core.progress import Progress, throttle
 from aggopt.core.section import SolverName
 from aggopt.core.validation import (
     Floats,

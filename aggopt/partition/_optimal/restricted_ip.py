@@ -12,9 +12,8 @@ from aggopt.partition._optimal.columns import GroupColumns, group_columns
 from aggopt.partition._optimal.master import count_halves
 from aggopt.partition._optimal.pricing import Cut
 from aggopt.solvers import Solver, Status
-from aggopt.solvers.answer import Answer
-from aggopt.solvers.child_process import GRACE
-from aggopt.solvers.run_solver import hard_limited
+from aggopt.solvers.certificate import Answer
+from aggopt.solvers.run_solver import GRACE, run_with_hard_limit
 
 # by default, solvers of integer programs stop at a gap of 1e-4
 EXACTLY = {
@@ -58,7 +57,7 @@ def choose_groups(
 def _solve_program(data: model.Data, solver: Solver, limit: float | None) -> Answer:
     """Solve in a separate process, as the time limit of HiGHS is soft."""
     native = solver.native.lower()
-    return hard_limited(model.MODEL, data, solver, limit, EXACTLY.get(native))
+    return run_with_hard_limit(model.MODEL, data, solver, limit, EXACTLY.get(native))
 
 
 def _build_data(

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress
+from aggopt.core.deadline import Deadline, Progress
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._local_search.column_pool import Collection
 from aggopt.partition._local_search.search import improve_labels

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import inlined, inner
+from aggopt.core.kernels import copy_into
 from aggopt.core.types import I32, I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.partition._optimal.distance_kernels import (

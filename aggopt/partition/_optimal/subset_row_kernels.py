@@ -6,8 +6,8 @@ Columns (q, w) are groups of a fractional choice, their records numbered 0..r-1,
 
 import numpy as np
 
-from aggopt.core.array_kernels import copy_into, put_in_order
 from aggopt.core.compiled import compiled, inner
+from aggopt.core.kernels import copy_into, put_in_order
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
 

@@ -6,8 +6,8 @@ A coordinate within [-1, 1] loses 2^-25 at most, so that a distance loses sqrt(r
 
 import numpy as np
 
-from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import inlined, inner
+from aggopt.core.kernels import copy_into
 from aggopt.core.types import F32
 from aggopt.core.validation import Floats
 from aggopt.partition._screened_distances.screen import BLOCK, PART, ROWS, Screen

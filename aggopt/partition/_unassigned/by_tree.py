@@ -11,7 +11,7 @@ instead
 
 import numpy as np
 
-from aggopt.core.progress import Progress
+from aggopt.core.deadline import Progress
 from aggopt.partition._box_tree.build import build_tree
 from aggopt.partition._unassigned.state import CHUNK, Pool
 

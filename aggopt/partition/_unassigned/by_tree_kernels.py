@@ -1,7 +1,7 @@
 """Compiled loops that take groups of k from a tree. Importing this imports numba."""
 
-from aggopt.core.array_kernels import put_in_order
 from aggopt.core.compiled import compiled, inner
+from aggopt.core.kernels import put_in_order
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.build_kernels import shrink_boxes, shrink_firsts
 from aggopt.partition._box_tree.farthest_kernels import (

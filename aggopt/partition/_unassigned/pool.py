@@ -7,7 +7,7 @@ remaining records by `close_with_one_group` or `assign_to_nearest_groups`, then
 
 import numpy as np
 
-from aggopt.core.progress import Progress, throttle
+from aggopt.core.deadline import Progress, throttle
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._unassigned.state import CHUNK, GROUPS, UNASSIGNED, Pool
 from aggopt.partition.shared.scaling import scale_to_unit

@@ -20,9 +20,8 @@ from aggopt.partition.shared.evidence import Evidence
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.settings import Grouping
 from aggopt.solvers import Certificate, Solver, Status, choose
-from aggopt.solvers.answer import Answer
-from aggopt.solvers.certificate import closed
-from aggopt.solvers.run_solver import answer
+from aggopt.solvers.certificate import Answer, closed
+from aggopt.solvers.run_solver import run_solver
 
 BYTES = 48  # for each value, at the peak of sorting
 
@@ -147,7 +146,7 @@ def _solve_model(x: npt.ArrayLike, k: int, options: _UnivariateOptions) -> _Solv
     chosen = choose(options.solver, *model.MODEL.kinds)
     ordered, order = _sort_values(values)
     data = model.Data(ordered, k, options.cost, options.centroids)
-    solution = answer(
+    solution = run_solver(
         model.MODEL,
         data,
         chosen,

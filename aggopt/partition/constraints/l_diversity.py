@@ -5,8 +5,7 @@ from math import exp, log
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns.columns import columns
-from aggopt.core.columns.values import codes
+from aggopt.core.columns import codes, columns
 from aggopt.core.types import F64, I64
 from aggopt.core.validation import Labels, check_matrix, is_whole
 from aggopt.errors import (

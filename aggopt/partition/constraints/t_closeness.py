@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns.columns import columns
+from aggopt.core.columns import columns
 from aggopt.core.stacklevel import caller_stacklevel
 from aggopt.core.types import I64
 from aggopt.core.validation import Labels

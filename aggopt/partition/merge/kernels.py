@@ -6,8 +6,8 @@ EMD is computed only when that bound is the largest of all.
 
 import numpy as np
 
-from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
+from aggopt.core.kernels import copy_into
 from aggopt.core.types import I64
 from aggopt.partition._screened_distances.kernels import (
     LARGEST,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.progress import Progress
+from aggopt.core.deadline import Progress
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._screened_distances import screen as screens
 from aggopt.partition._screened_distances.screen import BLOCK

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled
+from aggopt.core.kernels import copy_into
 from aggopt.partition._box_tree.nearest_kernels import find_nearest
 from aggopt.partition._box_tree.tree import Tree, create_workspace
 

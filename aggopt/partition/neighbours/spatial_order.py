@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from aggopt.core.progress import Progress
+from aggopt.core.deadline import Progress
 from aggopt.core.threads import ThreadPool, ignore_progress
 from aggopt.core.validation import Floats, Labels
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined, inner
-from aggopt.core.random_kernels import FIRST, SECOND, STEP, share
+from aggopt.core.kernels import FIRST, SECOND, STEP, share
 from aggopt.core.types import F32, U64, Bool
 from aggopt.core.validation import Floats, Labels
 

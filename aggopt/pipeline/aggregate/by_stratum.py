@@ -8,7 +8,7 @@ import numpy as np
 
 from aggopt.aggregate import Aggregation
 from aggopt.aggregate.aggregation import stacked
-from aggopt.core.progress import Progress
+from aggopt.core.deadline import Progress
 from aggopt.core.standardise import Scale
 from aggopt.core.threads import ignore_progress
 from aggopt.core.validation import Floats, Labels

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from aggopt.aggregate.aggregation import column
-from aggopt.aggregate.own.section import ByModel
 from aggopt.aggregate.secret_margins import ENOUGH, in_spreads, margins, widths
+from aggopt.aggregate.user_model import ByModel
 from aggopt.core.standardise import to_unweighted_spreads
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats

@@ -16,8 +16,7 @@ from aggopt.encoding import Encoded
 from aggopt.encoding.incomplete import filled
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
-from aggopt.missing._imputed import by_neighbours
-from aggopt.missing.observed import Observed
+from aggopt.missing._imputed import Observed, by_neighbours
 from aggopt.partition._in_blocks import partition_blocks
 from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.partition.missing_patterns import (

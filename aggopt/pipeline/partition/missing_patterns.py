@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.aggregate.kept_statistics import Keeping, KeptApart
-from aggopt.core.group_sums import group_sse
+from aggopt.core.record_weights import group_sse
 from aggopt.core.types import F64, I64, Bool, Labels
 from aggopt.core.validation import Floats
 from aggopt.data.context.confidential import Confidential

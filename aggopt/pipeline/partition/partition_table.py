@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from aggopt.core.deadline import require_progress
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.core.plugins.trust import trust_files
-from aggopt.core.progress import require_progress
 from aggopt.core.randomness import make_secret, require_secret
 from aggopt.data.context.confidential import Confidential
 from aggopt.data.fingerprint import fingerprint

@@ -9,8 +9,8 @@ import numpy as np
 
 from aggopt.aggregate import Aggregation
 from aggopt.aggregate.aggregation import column
-from aggopt.aggregate.own.section import ByModel
 from aggopt.aggregate.shifted_means import FEASIBLE
+from aggopt.aggregate.user_model import ByModel
 from aggopt.core.standardise import Scale
 from aggopt.data.fingerprint import fingerprint
 from aggopt.errors import JobError, require_known

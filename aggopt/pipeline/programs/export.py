@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aggopt.aggregate import Aggregation
-from aggopt.aggregate.own.section import ByModel
+from aggopt.aggregate.user_model import ByModel
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job
 from aggopt.pipeline.partition.partition_table import load_job

@@ -8,7 +8,7 @@ import numpy as np
 
 from aggopt.aggregate import AGGREGATORS
 from aggopt.aggregate.kept_statistics import Keeping, KeptApart
-from aggopt.aggregate.own.section import ByModel
+from aggopt.aggregate.user_model import ByModel
 from aggopt.core.plural import plural
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats

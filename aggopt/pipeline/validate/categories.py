@@ -9,8 +9,12 @@ from aggopt.aggregate.categories.frequencies import Frequencies
 from aggopt.aggregate.categories.kept_combinations import allowed_or_price, require_near
 from aggopt.aggregate.categories.plurality import Plurality, require_nodes
 from aggopt.aggregate.categories.registry import CategorySection
-from aggopt.aggregate.categories.wish import CategoryWish
-from aggopt.aggregate.categories.wishes import OWN, require_choice, require_reach
+from aggopt.aggregate.categories.wish import (
+    OWN,
+    CategoryWish,
+    require_choice,
+    require_reach,
+)
 from aggopt.core.plural import plural
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats

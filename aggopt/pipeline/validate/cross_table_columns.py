@@ -6,7 +6,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from aggopt.aggregate.categories.cross_table_values import values_of
+from aggopt.aggregate.categories.kept_combinations import values_of
 from aggopt.data.parsing.categories import find_missing_entries
 from aggopt.data.parsing.entries import Entry, entry_reader, list_entries
 from aggopt.data.table import Table

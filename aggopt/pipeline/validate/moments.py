@@ -14,7 +14,7 @@ from aggopt.data.parsing.entries import Moment, Values, entry_reader
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, TableError, require_known
 from aggopt.job import Job
-from aggopt.models.shared.orthogonal import root
+from aggopt.models.shared.joint import root
 from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.attribute_blocks import Columns

@@ -8,8 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from aggopt.aggregate.own.by_model import solver_for
-from aggopt.aggregate.own.section import ByModel
+from aggopt.aggregate.user_model import ByModel, solver_for
 from aggopt.core.validation import Floats
 from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata

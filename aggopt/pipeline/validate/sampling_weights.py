@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.aggregate.own.section import ByModel
 from aggopt.aggregate.registry import AGGREGATORS
+from aggopt.aggregate.user_model import ByModel
 from aggopt.core.plural import plural
 from aggopt.core.validation import Floats
 from aggopt.data.context.confidential import Confidential

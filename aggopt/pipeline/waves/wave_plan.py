@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.group_sums import plain_group_means
+from aggopt.core.record_weights import plain_group_means
 from aggopt.core.types import Bool, Labels
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.models import wave_groups
@@ -19,7 +19,7 @@ from aggopt.partition.shared.scaling import scale_records
 from aggopt.pipeline.waves.wave import View, Wave, find_first_groups, join_groups
 from aggopt.release.audit.changes import NOT_THERE
 from aggopt.solvers import Certificate, Status, choose
-from aggopt.solvers.run_solver import MISSED, hard_limited
+from aggopt.solvers.run_solver import MISSED, run_with_hard_limit
 
 MODEL = wave_groups.MODEL
 TIME_LIMIT = 60.0  # seconds, where the job names none
@@ -163,7 +163,7 @@ def place_records(
     solver = choose(how.solver, *MODEL.kinds)
     limit = TIME_LIMIT if how.time_limit is None else how.time_limit
     exactly = EXACTLY.get(solver.native.lower())
-    found = hard_limited(MODEL, data, solver, limit, exactly)
+    found = run_with_hard_limit(MODEL, data, solver, limit, exactly)
     status, bound = found.status, found.bound
     if found.reading is not None and _better(data, found.reading, best):
         best = found.reading

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from aggopt.core.columns.values import labels_of
+from aggopt.core.columns import labels_of
 from aggopt.core.section import Section
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError

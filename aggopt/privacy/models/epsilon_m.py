@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt
 
-from aggopt.core.columns.values import labels_of, shown
+from aggopt.core.columns import labels_of, shown
 from aggopt.core.section import Section, to_int
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError, JobError

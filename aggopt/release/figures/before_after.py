@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggopt.measure.density import Density
+from aggopt.measure.safe_figures import Density
 from aggopt.release.figures.distributions import Distribution
 from aggopt.release.figures.figure import (
     ORIGINAL,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aggopt.core.types import F64
-from aggopt.measure.density import BINS, MIDDLE
+from aggopt.measure.safe_figures import BINS, MIDDLE
 
 STEPS = (
     *(("s", times) for times in (1, 5, 15)),

@@ -11,8 +11,7 @@ from aggopt.data.parsing.numbers import read_moments
 from aggopt.data.table import Table
 from aggopt.encoding.clock import SECOND, Clock, nanoseconds
 from aggopt.errors import require_known
-from aggopt.measure.density import Density, density
-from aggopt.measure.level_shares import Shares, shares
+from aggopt.measure.safe_figures import Density, Shares, density, shares
 from aggopt.release.figures.calendar import calendar_edges, spelled
 
 LONG = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggopt.measure import Assessment
-from aggopt.measure.rounded_figures import in_words, percent
+from aggopt.measure.safe_figures import in_words, percent
 from aggopt.release.figures.figure import GREY, VERMILION, Picture, legend, panels, say
 
 

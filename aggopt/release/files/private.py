@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 
-from aggopt.core.json_text import json_text
+from aggopt.core.text_formats import json_text
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition.shared.result import Block

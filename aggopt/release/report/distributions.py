@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from aggopt.data.table import Table
-from aggopt.measure.density import Density
+from aggopt.measure.safe_figures import Density
 from aggopt.release.figures.distributions import Distribution, distribution
 from aggopt.release.report.charts import bars, densities
 from aggopt.release.report.number_format import share

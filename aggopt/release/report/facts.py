@@ -12,7 +12,7 @@ from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.parsing.entries import Values, entry_reader
 from aggopt.data.table import Table
 from aggopt.job import Job
-from aggopt.measure.rounded_figures import FEW
+from aggopt.measure.safe_figures import FEW
 from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counts import combine_codes, encode_entries

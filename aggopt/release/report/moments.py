@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.types import F64, Labels
-from aggopt.measure.rounded_figures import FEW, rounded
+from aggopt.measure.safe_figures import FEW, rounded
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.report.column import ReportedColumn
 from aggopt.release.report.facts import Facts

@@ -2,7 +2,7 @@
 
 from math import ceil
 
-from aggopt.measure.rounded_figures import in_words, percent
+from aggopt.measure.safe_figures import in_words, percent
 
 MINUS = "\N{MINUS SIGN}"
 

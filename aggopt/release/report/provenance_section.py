@@ -5,7 +5,7 @@ from typing import Any
 
 from aggopt.core.plural import plural
 from aggopt.job import Job
-from aggopt.measure.rounded_figures import FEW
+from aggopt.measure.safe_figures import FEW
 from aggopt.release.report.facts import Facts
 
 PUBLIC = (

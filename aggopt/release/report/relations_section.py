@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggopt.core.types import F64
-from aggopt.measure.rounded_figures import FEW, rounded
-from aggopt.measure.rounded_figures import correlations as rounded_correlations
+from aggopt.measure.safe_figures import FEW, rounded
+from aggopt.measure.safe_figures import correlations as rounded_correlations
 from aggopt.release.report.charts import intervals, squares
 from aggopt.release.report.charts.intervals import Interval
 from aggopt.release.report.number_format import MINUS, as_share, figure, share

@@ -6,7 +6,7 @@ from typing import cast
 
 from aggopt.core.types import F64
 from aggopt.data.table import Table
-from aggopt.measure.rounded_figures import FEW
+from aggopt.measure.safe_figures import FEW
 from aggopt.release.report.column import ReportedColumn
 from aggopt.release.report.distributions import distributed
 from aggopt.release.report.facts import Facts

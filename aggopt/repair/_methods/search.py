@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.deadline import Deadline
-from aggopt.core.progress import progress_part
+from aggopt.core.deadline import Deadline, progress_part
 from aggopt.core.types import Labels
 from aggopt.core.validation import check_groups
 from aggopt.partition.shared.result import Partition

@@ -9,8 +9,7 @@ from tables import job, people
 
 import aggopt
 from aggopt.errors import UnknownNameError
-from aggopt.measure.density import density
-from aggopt.measure.level_shares import Shares
+from aggopt.measure.safe_figures import Shares, density
 from aggopt.release.figures.calendar import STEPS, calendar_edges, spelled
 from aggopt.release.figures.distributions import distribution
 

@@ -9,8 +9,7 @@ import pytest
 from tables import job
 
 import aggopt
-from aggopt.measure.density import Density
-from aggopt.measure.level_shares import Shares
+from aggopt.measure.safe_figures import Density, Shares
 from aggopt.release.figures.before_after import before_after
 from aggopt.release.figures.correlations import MOST, correlations
 from aggopt.release.figures.distributions import Distribution

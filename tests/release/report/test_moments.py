@@ -8,7 +8,7 @@ from stratified import residents, within
 from tables import MDAV
 
 import aggopt
-from aggopt.measure.rounded_figures import rounded
+from aggopt.measure.safe_figures import rounded
 from aggopt.pipeline.review.report_data import read_report_data
 from aggopt.release.report.facts import Facts
 from aggopt.release.report.html import report_html

@@ -12,7 +12,7 @@ import aggopt
 from aggopt.core.not_pickled import NotPickled
 from aggopt.data.table import Table
 from aggopt.measure import assess
-from aggopt.measure.density import round_edges
+from aggopt.measure.safe_figures import round_edges
 from aggopt.release.report.html import report_html
 from aggopt.release.report.release_report import facts_of
 

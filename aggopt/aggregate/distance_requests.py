@@ -1,0 +1,109 @@
+"""Requests of records: a number for all, one per attribute, one each, or a share."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field
+
+from aggopt.aggregate.bounds import End
+from aggopt.core.equality import to_hashable
+from aggopt.core.validation import Floats
+from aggopt.errors import JobError
+
+WishValues = npt.ArrayLike | Mapping[str, npt.ArrayLike]
+
+
+class Wanted(NamedTuple):
+    """Distances, importances, the number that weighs them, bounds, and weights (n,)."""
+
+    delta: WishValues
+    importance: WishValues
+    weight: float
+    lower: End = None
+    upper: End = None
+    weights: npt.ArrayLike | None = None
+
+
+def spread(wish: WishValues, Z: Floats, name: str) -> Floats:
+    """Return a request of standardised records Z (n, d) as one number each (n, d).
+
+    A number, one per attribute (d,), or (n, d). {"relative": r}, with r of any of these
+    shapes, requests r |z|, which is larger for a record farther out.
+
+    Raises
+    ------
+    JobError
+        Another shape, type or key; the message lists the possible ones.
+    """
+    if isinstance(wish, Mapping):
+        if set(wish) != {"relative"}:
+            raise JobError(
+                f"{name} has the keys {sorted(map(str, wish))}.",
+                fix=f'pass {name}={{"relative": r}} for r times the distance from the '
+                "mean, or plain numbers.",
+            )
+        return spread(wish["relative"], Z, name) * np.abs(Z)
+    array = _array(wish, Z, name)
+    if array.dtype.kind not in "iuf" or array.shape not in ((), Z.shape[1:], Z.shape):
+        raise JobError(
+            f"{name} has shape {array.shape} and type {array.dtype}.", fix=_shapes(Z)
+        )
+    if not np.isfinite(array).all():
+        raise JobError(
+            f"{name} has {int((~np.isfinite(array)).sum())} entries that are missing "
+            "or infinite.",
+            fix="fill them: 0 asks for nothing.",
+        )
+    return np.broadcast_to(array.astype(np.float64), Z.shape)
+
+
+def _array(wish: npt.ArrayLike, Z: Floats, name: str) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(wish)
+    except (TypeError, ValueError):
+        pass  # the original message may quote an entry
+    raise JobError(f"{name} has rows of unequal length.", fix=_shapes(Z))
+
+
+def _shapes(Z: Floats) -> str:
+    return (
+        f"pass a number, one per attribute ({Z.shape[1]},), or one per record and "
+        f"attribute {Z.shape}."
+    )
+
+
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+
+
+class _Kind(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def __hash__(self) -> int:
+        """Return equal numbers for equal requests."""
+        return hash((type(self), to_hashable(self.__dict__)))
+
+
+class Relative(_Kind):
+    """As many times the value's own distance from the mean."""
+
+    relative: Number
+
+
+class Column(_Kind):
+    """Each record's own wish, in a column with the role `wish`."""
+
+    column: str
+
+
+One = Number | Relative | Column
+
+
+class ByAttribute(_Kind):
+    """One wish for each quasi-identifier, by name."""
+
+    attributes: dict[str, One]
+
+
+Wish = One | ByAttribute

@@ -1,1 +1,0 @@
-"""Models of the user's: a function that declares a program, or a file of its own."""

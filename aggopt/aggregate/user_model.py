@@ -1,0 +1,440 @@
+"""Aggregation by a model of the user's, one attribute at a time."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from math import inf, isfinite, nan
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ModelWrapValidatorHandler, model_validator
+
+from aggopt.aggregate.aggregation import (
+    Aggregation,
+    begun_by,
+    column,
+    group_means,
+    numbers,
+    scale_for,
+    stacked,
+)
+from aggopt.aggregate.joint_aggregation import CONSTANT
+from aggopt.aggregate.registry import Aggregating, Aggregator
+from aggopt.aggregate.shifted_means import FEASIBLE
+from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import require_progress
+from aggopt.core.plugins.section import UserMethodSection, split_settings
+from aggopt.core.registry import Registry
+from aggopt.core.section import SolverSection
+from aggopt.core.standardise import Scale
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats, check_labellings
+from aggopt.errors import AggoptError, JobError, naming
+from aggopt.models import MODELS
+from aggopt.models.shared.user_model import OwnModel
+from aggopt.solvers import Certificate, Solver, Status, choose
+from aggopt.solvers._solve import class_of
+from aggopt.solvers.certificate import Answer, closed, size_in_reach
+from aggopt.solvers.options import native_options
+from aggopt.solvers.run_solver import run_solver
+
+# of a solve that ended without a point, how the model's own fallback is kept
+_KEPT = {
+    Status.UNPROVEN: Status.FALLBACK,
+    Status.LIMIT: Status.FALLBACK,
+    Status.UNANSWERED: Status.UNANSWERED,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class OwnOptions:
+    """Settings of a solve: the solver, its start, its time limit and its options."""
+
+    solver: Solver
+    start: Floats | None = None
+    time_limit: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Centroids (m,), their cost, and their largest violation of a constraint."""
+
+    centroids: Floats
+    cost: float
+    violation: float
+
+    @property
+    def fit(self) -> bool:
+        """Whether they may be published."""
+        return self.violation <= FEASIBLE and isfinite(self.cost)
+
+
+def solution(model: OwnModel, data: Any, how: OwnOptions) -> tuple[Floats, Certificate]:
+    """Return the centroids (m,) that a solver found, judged, and their certificate.
+
+    If it found none that may be published: after a limit the model's fallback, if that
+    may be published; else the group means, and a status that is not usable.  The start
+    is kept if it may be published and nothing better was found.
+    """
+    started = compile_time.now()
+    found = run_solver(
+        model,
+        data,
+        how.solver,
+        how.start,
+        time_limit=how.time_limit,
+        options=how.options,
+    )
+    status, best = found.status, None
+    if found.reading is not None and status.usable:
+        best = judged(model, data, found.reading)
+        status = status if best.fit else Status.FAILED
+    elif status.usable:
+        status = Status.FAILED
+    kept = _KEPT.get(found.status)
+    if status is Status.FAILED and kept is not None and model.fallback:
+        best = judged(model, data, model.fallback(data))
+        status = kept if best.fit else Status.FAILED
+    if how.start is not None:
+        given = judged(model, data, how.start)
+        if given.fit and not (best and best.fit and best.cost <= given.cost):
+            status, best = Status.KEPT, given
+    if best is None:
+        means = group_means(data.x[:, None], data.labels)[:, 0]
+        best = Judged(means, nan, inf)
+    size = None
+    if found.bound is not None and status.usable:
+        costs = _reference_costs(model, data, how)
+        size = size_in_reach(best.cost, found.bound, costs, len(data.x))
+    certificate = certified(model, found, status, best, size)
+    return best.centroids, replace(certificate, seconds=compile_time.now() - started)
+
+
+def _reference_costs(model: OwnModel, data: Any, how: OwnOptions) -> Iterator[float]:
+    """Yield the costs of plain choices: the overall mean, the group means, the start.
+
+    A model may be undefined at these points; this has no consequence for its optimum.
+    """
+    means = group_means(data.x[:, None], data.labels)[:, 0]
+    for plain in (np.zeros_like(means), means, how.start):
+        if plain is not None:
+            with suppress(AggoptError):
+                yield judged(model, data, plain).cost
+
+
+def certified(
+    model: OwnModel, found: Answer, status: Status, best: Judged, size: float | None
+) -> Certificate:
+    """Return the certificate of judged centroids.
+
+    Their gap is relative to `size`, or to their cost if it is None.
+    """
+    bound = _true(found.bound, best.cost, size) if status.usable else None
+    others = (*_KEPT.values(), Status.KEPT)  # points that the solver did not find
+    has_multipliers = status.usable and status not in others
+    if status.is_open or status in (Status.OPTIMAL, Status.LOCAL, Status.KEPT):
+        shown = bound is not None and closed(best.cost, bound, size)
+        weaker = Status.UNPROVEN if status is Status.OPTIMAL else status
+        status = Status.OPTIMAL if shown else weaker
+    claim = found.claimed if status.usable else None
+    if claim is not None and _true(claim.bound, best.cost, size) is None:
+        claim = None  # this very point shows that it is false
+    return Certificate(
+        status,
+        best.cost,
+        bound,
+        best.violation,
+        found.solver,
+        found.seconds,
+        claimed=claim,
+        judge=model.judge,
+        iterations=found.iterations,
+        multipliers=found.multipliers if has_multipliers else None,
+        size=None if bound is None else size,
+    )
+
+
+def _true(bound: float | None, cost: float, size: float | None) -> float | None:
+    """Return a bound that a cost does not show to be false, no higher than the cost."""
+    if bound is None or not (bound <= cost or closed(cost, bound, size)):
+        return None
+    return min(bound, cost)
+
+
+def judged(model: OwnModel, data: Any, reading: Any) -> Judged:
+    """Return centroids judged by the model, for any solver.
+
+    Raises
+    ------
+    JobError
+        They are not one number for each group.
+    """
+    m = int(data.labels.max()) + 1
+    if not model.declared:
+        reading = _centroids(model, reading, m)
+    at = model.point(data, reading)
+    c = _centroids(model, at.c, m) if model.declared else reading
+    return Judged(c, model.objective(data, at), model.violation(data, at))
+
+
+def _centroids(model: OwnModel, found: Any, m: int) -> Floats:
+    array = model.origin.run(np.array, found)
+    numbers = array.dtype.kind in "biuf"
+    c = array.astype(np.float64) if numbers else np.empty(0)
+    if c.shape != (m,) or not np.isfinite(c).all():
+        raise JobError(
+            f"{model.name} gives centroids of shape {c.shape}, or some that are not "
+            f"finite, for {m} groups.",
+            fix="return one number for each group, or None where there is none.",
+        )
+    return c
+
+
+def by_model(
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    /,
+    model: Any,
+    *,
+    solver: Any = None,
+    start: Floats | Aggregation | None = None,
+    time_limit: float | None = None,
+    options: Mapping[str, Any] | None = None,
+    progress: Callable[[float], None] | None = None,
+    **settings: Any,
+) -> Aggregation:
+    """Return the centroids of each attribute by a model of your own.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Records, original units.  The model receives them standardised, one attribute at
+        a time.
+    labels : (n,) or (n, d)
+        Group of each record, 0..m-1, for all attributes or for each of them.
+    model
+        A function (x, labels, sizes, **settings) that returns a cvxpy.Problem with a
+        variable "c", the centroids: its declaration is its own judge.  Or a module or
+        `aggopt.models.Model`, whose objective and violations judge every answer; or
+        the path of a file of either, "mine.py:capped", if the caller trusts it.
+    solver
+        A name of `aggopt.solvers.SOLVERS` that takes programs of its class, any solver
+        of cvxpy or Pyomo ("cvxpy:OSQP", "pyomo:gurobi"), or one of your own; the first
+        that is installed when omitted.
+    start : (m, d), or Aggregation
+        Centroids to start from, if the solver supports it, in original units; or an
+        earlier result of these groups.  The result never costs more.  If nothing better
+        is found, a start that satisfies all constraints is kept, and the status reports
+        it.
+    time_limit
+        Seconds per attribute.
+    options
+        Passed to the solver under its own names.
+    progress
+        Called with the share of attributes done.
+    settings
+        Settings of the model.  An array (n, d), or (d,) with a number for each
+        attribute, is passed attribute by attribute.
+
+    Returns
+    -------
+    Aggregation
+        One certificate per attribute, in standardised units.  If no publishable
+        solution was found, the centroids are the group means, and the certificate's
+        status reports it.  `bound` is the bound of the declared program; a bound from
+        your own code is `claimed`.
+
+    Raises
+    ------
+    TableError, JobError, SolverError
+        An argument cannot be used; the model fails, lacks a part, or is not trusted.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> def near(x, labels, sizes):
+    ...     c = cp.Variable(len(sizes), name="c")
+    ...     return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)))
+    >>> X = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]]
+    >>> masked = by_model(X, [0, 0, 0, 1, 1, 1], near, solver="highs")
+    >>> [round(float(c), 6) for c in masked.centroids[:, 0]]
+    [2.0, 8.0]
+    """
+    require_progress(progress)
+    own = own_model(model)
+    settings = _checked(own, settings)
+    records = numbers(X)
+    label = check_labellings(labels, *records.shape)
+    scale = scale_for(records, label)
+    Z = scale.standardise(records)
+    column_settings = list(_of_attributes(settings, Z.shape))
+    given = [
+        (column(Z, j), column(label, j), only) for j, only in enumerate(column_settings)
+    ]
+    kind = own.kind or _class_of(own, given, scale.constant)
+    chosen = choose(solver, own.name, kind, language=own.languages)
+    native_options(chosen, time_limit, options)  # refuses unsupported options
+    how = OwnOptions(chosen, None, time_limit, options or {})
+    counts = [int(column(label, j).max()) + 1 for j in range(Z.shape[1])]
+    starts = _starts(begun_by(start, label), scale, counts)
+    solved: list[tuple[Floats, Certificate]] = []
+    for j, constant in enumerate(scale.constant):
+        if constant:
+            solved.append((np.zeros(counts[j]), CONSTANT))
+        else:
+            with naming(f"Column {j}"):
+                data = own.data(column(Z, j), column(label, j), **column_settings[j])
+                solved.append(solution(own, data, replace(how, start=starts[j])))
+        if progress:
+            progress((j + 1) / len(scale.constant))
+    centroids = stacked([c for c, _ in solved])
+    return Aggregation(scale.undo(centroids), label, tuple(c for _, c in solved))
+
+
+def own_model(named: object) -> OwnModel:
+    """Return the model of the user's that is named, or an object as one.
+
+    Raises
+    ------
+    JobError
+        It is one of this package's, which have aggregations of their own.
+    """
+    model = named if isinstance(named, OwnModel) else MODELS.adopted(named)
+    if isinstance(model, OwnModel):
+        return model
+    raise JobError(
+        f"{model.name!r} is a model of this package.",
+        fix="name what solves it as method under [aggregation], [partition] or "
+        "[aggregation.categories]; or give a model of yours another name.",
+    )
+
+
+def _checked(model: OwnModel, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings, completed by defaults; refuse unknown ones.
+
+    The type of an array is the type of its entries.
+    """
+    arrays = {n: v for n, v in given.items() if isinstance(v, np.ndarray) and v.size}
+    entries = {name: array.flat[0].item() for name, array in arrays.items()}
+    return {**model.takes.checked({**given, **entries}), **arrays}
+
+
+def _of_attributes(
+    settings: Mapping[str, Any], shape: tuple[int, int]
+) -> Iterator[dict[str, Any]]:
+    """Yield the settings of each attribute: of an array of all, its own."""
+    for j in range(shape[1]):
+        yield {
+            name: value[..., j]
+            if isinstance(value, np.ndarray) and value.shape in (shape, shape[1:])
+            else value
+            for name, value in settings.items()
+        }
+
+
+def _starts(start: Any, scale: Scale, counts: Sequence[int]) -> Sequence[Floats | None]:
+    """Return the start of each attribute (m_j,), standardised."""
+    if start is None:
+        return [None] * len(counts)
+    shape = max(counts), len(counts)
+    try:
+        z = np.asarray(start, np.float64)
+    except (TypeError, ValueError):
+        z = np.empty(0)
+    there = np.arange(shape[0])[:, None] < counts
+    if z.shape != shape or not np.isfinite(z[there]).all():
+        raise JobError(
+            f"start has shape {z.shape}, or entries that are not finite.",
+            fix=f"pass centroids of shape {shape} in the original units.",
+        )
+    z = scale.standardise(z)
+    return [z[:count, j].copy() for j, count in enumerate(counts)]
+
+
+def solver_for(model: OwnModel, settings: Mapping[str, Any], named: object) -> Solver:
+    """Return the solver that is named of a model with these settings, or the first."""
+    kind = model.kind_with(settings)
+    return choose(named, model.name, kind, language=model.languages)
+
+
+def _class_of(
+    model: OwnModel, given: Sequence[tuple[Any, Any, Mapping[str, Any]]], constant: Bool
+) -> str:
+    """Return the class of a function's problem for the first attribute that varies."""
+    for (x, labels, column_settings), same in zip(given, constant, strict=True):
+        if not same:
+            return class_of(
+                model.build(model.data(x, labels, **column_settings), "cvxpy")
+            )
+    return "LP"  # nothing is solved
+
+
+class ByModel(UserMethodSection, SolverSection, Aggregating):
+    """Settings of `aggopt.aggregate.by_model`; the other keys are the model's.
+
+    Attributes
+    ----------
+    model
+        The name of a file or of an entry point; in Python a function, a module or a
+        `Model` as well.
+    """
+
+    methods: ClassVar[Registry[Any]] = MODELS
+    method: Literal["by_model"] = "by_model"
+    model: str
+
+    @property
+    def program(self) -> OwnModel:
+        """The model, which `contained` has loaded."""
+        return self.contained()._own  # type: ignore[return-value]
+
+    @property
+    def own(self) -> Aggregator | None:
+        """The aggregation by the model, once that is loaded."""
+        if self._own is None:
+            return None
+        return Aggregator(
+            name=self._own.name,
+            when=self._own.when,
+            function=by_model,
+            settings=ByModel,
+            certificate="what the model minimises, and a bound of what it declares",
+            model=self.program,
+            origin=self._own.origin,
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of `by_model`, the model's own among them."""
+        how = {name: getattr(self, name) for name in SolverSection.model_fields}
+        del how["method"]
+        return {"model": self.program, **how, **self.arguments}
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(section, Mapping):
+            return read(section)
+        found = split_settings(cls, section)
+        if isinstance(section["model"], str):
+            return read(found)
+        model = own_model(section["model"])
+        return read({**found, "model": model.name})._with(model)
+
+    def contained(self) -> Self:
+        """Return it with its model loaded and the settings checked; raises as loading.
+
+        Raises
+        ------
+        JobError
+            It is a model of this package.
+        """
+        return self if self._own is not None else self._with(own_model(self.model))
+
+    def _with(self, own: OwnModel) -> Self:
+        arguments = self.checked(own.takes)
+        made = self.model_copy(update={"model": own.name, "arguments": arguments})
+        made._own = own
+        return made

@@ -1,0 +1,348 @@
+"""Assignment of groups to basins at given multipliers, by local search.
+
+By Shapley and Folkman, at the dual optimum all but a few groups have their basin
+determined.  Swapping group j from its lowest local minimum to the second costs price_j
+and changes the two rows by a_j.  The residual r of the rows then costs about
+r' S^-1 r / 2; S is the Hessian of -g with every group fixed in its basin.
+
+Compiled; importing this imports numba: do so late.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.algorithms.lagrangian.local_minima import (
+    AT,
+    CURVATURE,
+    LEVEL,
+    VALUE,
+    local_minima,
+    lowest,
+    value_at,
+    workspace,
+)
+from aggopt.algorithms.lagrangian.program import Box, Separable
+from aggopt.core.compiled import compiled, inner
+from aggopt.core.types import I64, Bool
+from aggopt.core.validation import Floats
+
+LEFT, RIGHT = 1, 2  # columns of `TwoLowest`, in addition to AT and LEVEL
+SAMPLES = 24  # between two minima: the barrier need not be exact
+
+
+class TwoLowest(NamedTuple):
+    """The two lowest local minima of each group at some multipliers.
+
+    A row of `best` and `other` (m, 4) has t, the barriers to its left and right, and u.
+    `gap` (m,) is by how much h is higher at `other`; with one local minimum only it is
+    inf, and `other` equals `best`.  `response` (m,) is n_j^2 / curvature of the best:
+    the derivative of n_j c_j by lambda.
+    """
+
+    best: Floats
+    other: Floats
+    gap: Floats
+    response: Floats
+
+
+def two_lowest(program: Separable, box: Box, y: Floats) -> TwoLowest:
+    """Return the two lowest local minima of each group at multipliers y."""
+    m = len(program.sizes)
+    at = TwoLowest(np.empty((m, 4)), np.empty((m, 4)), np.full(m, np.inf), np.zeros(m))
+    _find_two_lowest(program, box, y, at)
+    return at
+
+
+@compiled
+def _find_two_lowest(program: Separable, box: Box, y: Floats, at: TwoLowest) -> None:
+    """Write the two lowest local minima of each group into `at`."""
+    minima = workspace(program)
+    for j in range(len(program.sizes)):
+        low, high = box.low[j], box.high[j]
+        count = local_minima(program, j, low, high, y, minima)
+        one, two = _two_lowest(minima, count)
+        _basin(program, j, low, high, y, minima[:count], one, at.best[j])
+        for column in range(4):
+            at.other[j, column] = at.best[j, column]
+        if count > 1:
+            _basin(program, j, low, high, y, minima[:count], two, at.other[j])
+            at.gap[j] = minima[two, VALUE] - minima[one, VALUE]
+        if minima[one, CURVATURE] > 0.0:
+            at.response[j] = program.sizes[j] ** 2 / minima[one, CURVATURE]
+
+
+def excess_outside(program: Separable, box: Box, y: Floats, inner: Box) -> Floats:
+    """Return min h outside `inner` minus min h in the box, for each group (m,).
+
+    By exhaustion (`lowest`), since groups are fixed on the strength of it.
+    """
+    higher = np.full(len(program.sizes), np.inf)
+    _lower(program, box, y, inner, higher)
+    return higher
+
+
+@compiled
+def _lower(program: Separable, box: Box, y: Floats, inner: Box, higher: Floats) -> None:
+    """Lower each `higher` (m,) to what h outside `inner` allows."""
+    minima = workspace(program)
+    for j in range(len(higher)):
+        low, high = box.low[j], box.high[j]
+        least = lowest(program, j, low, high, y, minima)[1]
+        if low < inner.low[j]:
+            left = lowest(program, j, low, inner.low[j], y, minima)[1]
+            higher[j] = min(higher[j], left - least)
+        if inner.high[j] < high:
+            right = lowest(program, j, inner.high[j], high, y, minima)[1]
+            higher[j] = min(higher[j], right - least)
+
+
+@inner
+def _two_lowest(minima: Floats, count: int) -> tuple[int, int]:
+    """Return the rows of the two lowest local minima, -1 for a missing second."""
+    one, two = 0, -1
+    for k in range(1, count):
+        if minima[k, VALUE] < minima[one, VALUE]:
+            one, two = k, one
+        elif two < 0 or minima[k, VALUE] < minima[two, VALUE]:
+            two = k
+    return one, two
+
+
+@inner
+def _basin(
+    program: Separable,
+    j: int,
+    low: float,
+    high: float,
+    y: Floats,
+    minima: Floats,
+    k: int,
+    out: Floats,
+) -> None:
+    """Write t, barriers and u of the k-th local minimum into `out` (4,)."""
+    left = low if k == 0 else _barrier(program, j, y, minima[k - 1], minima[k])
+    last = k == len(minima) - 1
+    right = high if last else _barrier(program, j, y, minima[k], minima[k + 1])
+    out[AT], out[LEFT], out[RIGHT] = minima[k, AT], left, right
+    out[LEVEL] = minima[k, LEVEL]
+
+
+@inner
+def _barrier(
+    program: Separable, j: int, y: Floats, start: Floats, stop: Floats
+) -> float:
+    """Return the step of u between two local minima, else about the maximum of h."""
+    if start[LEVEL] != stop[LEVEL]:
+        for p in range(program.first[j], program.first[j + 1]):
+            if program.level[p] == stop[LEVEL]:
+                return float(max(program.low[p], start[AT]))
+    top, where = -np.inf, 0.5 * (start[AT] + stop[AT])
+    n, centre = program.sizes[j], program.centres[j]
+    for i in range(1, SAMPLES):
+        t = start[AT] + (stop[AT] - start[AT]) * i / SAMPLES
+        c = centre + t
+        h = cost_of_group(program, j, t) - n * c * (y[0] + y[1] * c)
+        if top < h < np.inf:
+            top, where = h, t
+    return float(where)
+
+
+@inner
+def cost_of_group(program: Separable, j: int, t: float) -> float:
+    """Return f_j at t: the minimum over the pieces that contain t, inf without one."""
+    lowest = np.inf
+    for p in range(program.first[j], program.first[j + 1]):
+        if program.low[p] <= t <= program.high[p]:
+            q = program.quartic[p]
+            lowest = min(lowest, value_at((q[0], q[1], q[2], q[3], q[4]), t))
+    return lowest
+
+
+@compiled
+def cost(program: Separable, t: Floats) -> float:
+    """Return sum_j f_j(t_j)."""
+    total = 0.0
+    for j in range(len(t)):
+        total += cost_of_group(program, j, t[j])
+    return total
+
+
+PAIRS = 160  # groups nearest to a tie that are swapped two at a time
+TRIPLES = 20  # and three at a time: 40^3 / 6 triples take milliseconds
+
+
+class BasinSwaps(NamedTuple):
+    """Cost and effect of swapping each of some groups to its other basin.
+
+    `groups` (k,) start with the nearest tie; `price` (m,), `change` (m, 2); `metric`
+    is S^-1 / 2; `residual` (2,) is r, and `swapped` (m,) marks the swapped groups.
+    """
+
+    groups: I64
+    price: Floats
+    change: Floats
+    metric: tuple[float, float, float]
+    residual: Floats
+    swapped: Bool
+
+
+@compiled
+def swap_basins(swaps: BasinSwaps) -> float:
+    """Swap groups while that saves; return about how much the result costs.
+
+    That is relative to all groups at their best, at multipliers lambda and mu.  A local
+    search: one group at a time, then two among the `PAIRS` nearest to a tie, then three
+    among the nearest `TRIPLES`.
+    """
+    _one_by_one(swaps)
+    _two_by_two(swaps)
+    while _three(swaps):
+        _two_by_two(swaps)
+    paid = 0.0
+    for j in swaps.groups:
+        if swaps.swapped[j]:
+            paid += swaps.price[j]
+    return paid + _penalty(swaps, swaps.residual[0], swaps.residual[1])
+
+
+def basin_swaps_of(program: Separable, at: TwoLowest, nu: float) -> BasinSwaps:
+    """Return the possible swaps if the cardinality row's multiplier is nu."""
+    n = program.sizes
+    c, c2 = program.centres + at.best[:, AT], program.centres + at.other[:, AT]
+    change = np.stack([n * (c2 - c), n * (c2 - c) * (c2 + c)], axis=1)
+    residual = np.array([program.total - n @ c, program.squares - n @ (c * c)])
+    s11, s12 = at.response.sum(), at.response @ (2 * c)
+    s22 = at.response @ (4 * c * c)
+    ridge = 1e-9 * (s11 + s22) + 1e-30
+    s11, s22 = s11 + ridge, s22 + ridge
+    twice = 2 * (s11 * s22 - s12 * s12)
+    metric = (float(s22 / twice), float(-s12 / twice), float(s11 / twice))
+    groups = np.argsort(at.gap)[: np.sum(at.gap < np.inf)]
+    price = at.gap + nu * (at.other[:, LEVEL] - at.best[:, LEVEL])
+    return BasinSwaps(
+        groups, price, change, metric, residual, np.zeros(len(c), np.bool_)
+    )
+
+
+@inner
+def _penalty(swaps: BasinSwaps, r1: float, r2: float) -> float:
+    """Return r' S^-1 r / 2."""
+    w11, w12, w22 = swaps.metric
+    return w11 * r1 * r1 + 2.0 * w12 * r1 * r2 + w22 * r2 * r2
+
+
+@inner
+def _sign(swaps: BasinSwaps, j: int) -> float:
+    """Return 1 for a swap, -1 for undoing one."""
+    return -1.0 if swaps.swapped[j] else 1.0
+
+
+@inner
+def _swap(swaps: BasinSwaps, j: int) -> None:
+    """Swap group j, or undo its swap, and update the residual."""
+    swaps.residual[0] -= _sign(swaps, j) * swaps.change[j, 0]
+    swaps.residual[1] -= _sign(swaps, j) * swaps.change[j, 1]
+    swaps.swapped[j] = not swaps.swapped[j]
+
+
+@inner
+def _one_by_one(swaps: BasinSwaps) -> None:
+    """Swap single groups, in passes, while that saves."""
+    better = True
+    while better:
+        better = False
+        now = _penalty(swaps, swaps.residual[0], swaps.residual[1])
+        for j in swaps.groups:
+            s = _sign(swaps, j)
+            r1 = swaps.residual[0] - s * swaps.change[j, 0]
+            r2 = swaps.residual[1] - s * swaps.change[j, 1]
+            then = _penalty(swaps, r1, r2)
+            if then + s * swaps.price[j] < now * (1.0 - 1e-9):
+                _swap(swaps, j)
+                now, better = then, True
+
+
+@inner
+def _two_by_two(swaps: BasinSwaps) -> None:
+    """Swap the best pair, or single group, while that saves; `PAIRS` times at most."""
+    near = _mixed(swaps)
+    for _ in range(PAIRS):
+        one, two = _best_pair(swaps, near)
+        if one < 0:
+            return
+        _swap(swaps, one)
+        if two != one:
+            _swap(swaps, two)
+
+
+@inner
+def _mixed(swaps: BasinSwaps) -> I64:
+    """Return up to `PAIRS` groups near a tie, the last of them of distinct changes."""
+    plain = min(len(swaps.groups), PAIRS // 2)
+    kept = swaps.groups[:PAIRS].copy()
+    count = plain
+    for j in swaps.groups[plain:]:
+        if count == len(kept):
+            break
+        a, new = abs(swaps.change[j, 0]), True
+        for k in range(count):
+            if abs(abs(swaps.change[kept[k], 0]) - a) < 0.02 * a:
+                new = False
+                break
+        if new:
+            kept[count] = j
+            count += 1
+    return kept[:count]
+
+
+@inner
+def _best_pair(swaps: BasinSwaps, near: I64) -> tuple[int, int]:
+    """Return the two groups (or one, twice) whose swaps save most; -1 if none saves."""
+    r1, r2 = swaps.residual
+    now = _penalty(swaps, r1, r2)
+    least, one, two = -1e-9 * now, -1, -1
+    for i in range(len(near)):
+        j, s = near[i], _sign(swaps, near[i])
+        p1, p2 = r1 - s * swaps.change[j, 0], r2 - s * swaps.change[j, 1]
+        paid = s * swaps.price[j] - now
+        alone = paid + _penalty(swaps, p1, p2)
+        if alone < least:
+            least, one, two = alone, j, j
+        for k in range(i):
+            o, s = near[k], _sign(swaps, near[k])
+            q1, q2 = p1 - s * swaps.change[o, 0], p2 - s * swaps.change[o, 1]
+            both = paid + s * swaps.price[o] + _penalty(swaps, q1, q2)
+            if both < least:
+                least, one, two = both, j, o
+    return one, two
+
+
+@inner
+def _three(swaps: BasinSwaps) -> bool:
+    """Swap the three groups that save most; return whether any did."""
+    near = _mixed(swaps)
+    if len(near) > 2 * TRIPLES:
+        near = np.concatenate((near[:TRIPLES], near[-TRIPLES:]))
+    r1, r2 = swaps.residual
+    now = _penalty(swaps, r1, r2)
+    least, best = -1e-9 * now, (-1, -1, -1)
+    for i in range(len(near)):
+        a, s = near[i], _sign(swaps, near[i])
+        p1, p2 = r1 - s * swaps.change[a, 0], r2 - s * swaps.change[a, 1]
+        paid = s * swaps.price[a] - now
+        for k in range(i):
+            b, s = near[k], _sign(swaps, near[k])
+            q1, q2 = p1 - s * swaps.change[b, 0], p2 - s * swaps.change[b, 1]
+            both = paid + s * swaps.price[b]
+            for o in range(k):
+                c, s = near[o], _sign(swaps, near[o])
+                z1, z2 = q1 - s * swaps.change[c, 0], q2 - s * swaps.change[c, 1]
+                all3 = both + s * swaps.price[c] + _penalty(swaps, z1, z2)
+                if all3 < least:
+                    least, best = all3, (a, b, c)
+    if best[0] < 0:
+        return False
+    for j in best:
+        _swap(swaps, j)
+    return True

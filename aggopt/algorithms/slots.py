@@ -1,0 +1,328 @@
+"""Frequencies of categories: a rounded relaxation, completed by HiGHS.
+
+1. The relaxation's multipliers prove a bound.  The relaxation is rounded.  While the
+   result exceeds the slack, relaxations with less slack, which cost more, are rounded.
+2. HiGHS improves the result on the few pairs of groups and categories that are nearly
+   free.
+3. Pairs that cost more than the incumbent by the multipliers are in no better choice.
+   HiGHS solves the program of the others.  The bound is the lesser of its bound and the
+   incumbent.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.deadline import LONGEST, Deadline
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats, Labels
+from aggopt.errors import JobError
+from aggopt.models import frequencies as model
+from aggopt.models.shared.category_choice import Choice, shares
+from aggopt.solvers._cvxpy import NAME as LANGUAGE  # loads it before the clock starts
+from aggopt.solvers._solve import Outcome, solve
+from aggopt.solvers.certificate import Answer, Status, closed
+from aggopt.solvers.options import check_time_limit
+from aggopt.solvers.solver import Solver
+
+SAFE = 1e-9  # of an objective: more than adding it up rounds
+
+
+def tightened(data: model.Data) -> model.Data | None:
+    """Return the data with the counts that weights can add up to; None without any.
+
+    Weights that are multiples of g add up to multiples of g.  If all sizes are equal,
+    the vertices of the relaxation are then whole, as in a transport problem.
+    """
+    if data.slack is None:
+        return data
+    low, high = data.counts - data.slack, data.counts + data.slack
+    for r, weights in enumerate(data.weights):
+        whole = np.rint(weights).astype(np.int64)
+        step = int(np.gcd.reduce(whole)) if (whole == weights).all() else 0
+        if step:
+            low[r] = step * np.ceil(low[r] / step - SAFE)
+            high[r] = step * np.floor(high[r] / step + SAFE)
+    if (low > high).any():
+        return None
+    return replace(data, counts=(low + high) / 2, slack=(high - low) / 2)
+
+
+def without(data: model.Data, barred: Bool) -> model.Data:
+    """Return the data without the pairs (q,) that are barred."""
+    t, c = data.pairs
+    keep = np.full((len(data.classes[0]), data.loss.shape[1]), False)
+    keep[t[~barred], c[~barred]] = True
+    return replace(data, loss=np.where(keep[data.classes[1]], data.loss, np.inf))
+
+
+def dearer(data: model.Data, multipliers: Floats, objective: float) -> Bool:
+    """Whether each pair (q,) is in no choice that is as good as an objective."""
+    bound, raised = model.dual(data, multipliers)
+    return np.asarray(bound + raised > objective + SAFE * max(1.0, objective))
+
+
+def far(data: model.Data, multipliers: Floats, most: int) -> Bool:
+    """Whether each pair (q,) is not among the `most` that raise the bound least.
+
+    The cheapest pair of each class does not count.
+    """
+    raised = model.dual(data, multipliers)[1]
+    most += len(data.classes[2])
+    if len(raised) <= most:
+        return np.zeros(len(raised), bool)
+    return np.asarray(raised > np.partition(raised, most)[most])
+
+
+NONE = 1e-9  # largest share that counts as 0
+
+
+@dataclass(frozen=True, eq=False)
+class Divided:
+    """Groups (f,) that shares divide, and their shares of each category (f, C)."""
+
+    groups: Labels = field(repr=False)
+    shares: Floats = field(repr=False)
+
+
+def rounded(data: Choice, y: Floats) -> Labels | None:
+    """Return a category of each group (m,), no dearer than the shares y (q,) are.
+
+    None if y is too far from shares that add up.
+    """
+    categories, divided = spread(data, y)
+    if divided.groups.size:
+        taken = _matched(data, divided)
+        if taken is None:
+            return None
+        categories[divided.groups] = taken
+    return categories
+
+
+def spread(data: Choice, y: Floats) -> tuple[Labels, Divided]:
+    """Return categories (m,), and the groups that y (q,) divides: as few as possible.
+
+    A class of symmetric groups fills whole groups first, and divides the rest.
+    """
+    t, c = data.pairs
+    _, of, number = data.classes
+    whole = np.floor(y + NONE).astype(np.intp)
+    left = number - np.bincount(t, whole, len(number)).astype(np.intp)
+    categories = np.full(len(of), -1)
+    order = np.argsort(of, kind="stable")
+    ends = np.cumsum(number)
+    starts = np.concatenate(
+        [order[end - n : end - r] for end, n, r in zip(ends, number, left, strict=True)]
+    )
+    categories[starts] = np.repeat(c, whole)
+    open_groups, shares = [], []
+    for k in np.flatnonzero(left):
+        own = np.flatnonzero(t == k)
+        part = np.maximum(y[own] - whole[own], 0.0)
+        open_groups.append(order[ends[k] - left[k] : ends[k]])
+        shares.append(_cut(part * (left[k] / part.sum()), c[own], data.loss.shape[1]))
+    if not open_groups:
+        return categories, Divided(np.empty(0, np.intp), np.empty((0, 0)))
+    return categories, Divided(np.concatenate(open_groups), np.vstack(shares))
+
+
+def _cut(part: Floats, categories: Labels, width: int) -> Floats:
+    """Return shares (groups, width): an amount of each category, cut into units."""
+    ends = np.cumsum(part)
+    units = np.arange(round(ends[-1]))[:, None]
+    high, low = np.minimum(ends, units + 1), np.maximum(ends - part, units)
+    found = np.zeros((len(units), width))
+    found[:, categories] = np.maximum(high - low, 0.0)
+    return found
+
+
+def _matched(data: Choice, divided: Divided) -> Labels | None:
+    """Return a category (f,) of each divided group, one for each full slot."""
+    from scipy.optimize import linear_sum_assignment
+
+    cost, category, full = _slots(data, divided)
+    slots = len(full)
+    idle = np.where(full, np.inf, 0.0)  # a slot that no group takes is not full
+    square = np.vstack([cost, np.tile(idle, (slots - len(cost), 1))])
+    try:
+        _, taken = linear_sum_assignment(square)
+    except ValueError:  # shares that do not add up
+        return None
+    return np.asarray(category[taken[: len(cost)]])
+
+
+def _slots(data: Choice, divided: Divided) -> tuple[Floats, Labels, Labels]:
+    """Return costs (f, slots), inf without a share, and the slots' categories.
+
+    The third array (slots,) marks the full slots.
+    """
+    size = data.weights.sum(axis=0)[divided.groups]
+    largest_first = np.argsort(-size, kind="stable")
+    costs, category, full = [], [], []
+    for c, column in enumerate(divided.shares.T):
+        load = float(column.sum())
+        count = int(np.ceil(load - NONE))
+        ends = np.cumsum(column[largest_first])
+        starts = ends - column[largest_first]
+        slot = np.arange(count)[:, None]
+        inside = np.minimum(ends, slot + 1) - np.maximum(starts, slot) > NONE
+        slot_costs = np.full((count, len(column)), np.inf)
+        slot_costs[:, largest_first] = np.where(
+            inside, data.loss[divided.groups[largest_first], c], np.inf
+        )
+        costs.append(slot_costs)
+        category += [c] * count
+        full += [load >= s + 1 - NONE for s in range(count)]
+    return np.vstack(costs).T, np.array(category), np.array(full)
+
+
+SLACKS = (1.0, 0.75, 0.5, 0.25, 0.0)  # shares of the slack, to leave room for rounding
+FEW = (500, 4000, None)  # pairs that HiGHS receives besides the cheapest; then all
+PART = 0.25  # share of the remaining time for a part of the pairs
+EXACT = 1e-9  # records: more than adding up weights rounds
+LEAST = 0.05  # seconds: a solver that has less finds nothing
+
+
+@dataclass(eq=False)
+class Standing:
+    """Current state of the solution of a program."""
+
+    data: model.Data
+    clock: Deadline
+    multipliers: Floats = field(repr=False)
+    best: Labels | None = field(default=None, repr=False)
+    objective: float = inf
+    bound: float = 0.0
+    infeasible: bool = False
+
+    def offer(self, categories: Labels | None) -> None:
+        """Take a choice (m,), if it is one, and better."""
+        if categories is None:
+            return
+        at = model.point(self.data, categories)
+        objective = model.objective(self.data, at)
+        if objective < self.objective and model.MODEL.violation(self.data, at) < EXACT:
+            self.best, self.objective = categories, objective
+
+    @property
+    def over(self) -> bool:
+        """Whether no work or no time is left."""
+        done = self.best is not None and closed(self.objective, self.bound)
+        return done or self.infeasible or self.clock.left < LEAST
+
+    def solved(self, problem: Any, share: float = 1.0) -> Outcome | None:
+        """Return HiGHS's result in a share of the remaining time; None without time."""
+        left = self.clock.left  # it may have run out while the problem was built
+        if left < LEAST:
+            return None
+        return solve(problem, "cvxpy:highs", time_limit=share * left)
+
+
+def run(
+    data: model.Data, solver: Solver, native: Mapping[str, Any], start: None
+) -> Answer:
+    """Return the category of each group; `native` may hold `time_limit`, in seconds.
+
+    Raises
+    ------
+    JobError
+        Another option.
+    """
+    if set(native) - {"time_limit"}:
+        raise JobError(
+            f"{solver.name} refused one of its options: {sorted(native)}.",
+            fix="it takes time_limit, a number above 0.",
+        )
+    limit = native.get("time_limit", LONGEST)
+    check_time_limit(limit)
+    clock = Deadline(float(limit))
+    nothing = np.zeros_like(data.counts)
+    standing = Standing(data, clock, nothing, bound=model.proven(data, nothing))
+    tight = tightened(data)
+    standing.infeasible = tight is None
+    if tight is not None:
+        standing.offer(np.argmin(data.loss, axis=1))
+        _relax(standing, tight)
+        for most in FEW:
+            _improve(standing, tight, most)
+    seconds, bound = clock.spent, min(standing.bound, standing.objective)
+    return Answer(standing.best, _status(standing), bound, solver.name, seconds)
+
+
+def _status(standing: Standing) -> Status:
+    if standing.best is None:
+        return Status.INFEASIBLE if standing.infeasible else Status.FAILED
+    if closed(standing.objective, standing.bound):
+        return Status.OPTIMAL
+    return Status.LIMIT if standing.clock.left < LEAST else Status.UNPROVEN
+
+
+def _relax(standing: Standing, tight: model.Data) -> None:
+    """Bound the program by its relaxation, and round that and tighter ones."""
+    for i, relaxed in enumerate(_relaxations(tight)):
+        if standing.over or (i > 0 and _late(standing)):
+            return
+        problem = model.build(relaxed, LANGUAGE)
+        outcome = standing.solved(problem)
+        if outcome is None:
+            return
+        if not outcome.status.usable:
+            standing.infeasible |= i == 0 and outcome.status is Status.INFEASIBLE
+            continue
+        if i == 0:
+            _raise(standing, tight, model.multipliers(problem, relaxed))
+        y = shares(problem)
+        found = None if y is None else rounded(relaxed, y)
+        standing.offer(found)
+        if found is not None and standing.best is found:
+            return
+
+
+def _late(standing: Standing) -> bool:
+    """Whether half of the time is gone, and HiGHS is to have the rest."""
+    return standing.clock.left < standing.clock.spent
+
+
+def _relaxations(tight: model.Data) -> Iterator[model.Data]:
+    if tight.slack is None or not tight.slack.any():
+        yield replace(tight, shares="any")
+        return
+    for part in SLACKS:
+        yield replace(tight, shares="any", slack=part * tight.slack)
+
+
+def _raise(standing: Standing, tight: model.Data, multipliers: Floats | None) -> None:
+    if multipliers is not None:
+        standing.multipliers = multipliers
+        standing.bound = max(standing.bound, model.proven(tight, multipliers))
+
+
+def _improve(standing: Standing, tight: model.Data, most: int | None) -> None:
+    """Let HiGHS look at the `most` cheapest pairs, or at all that may be better."""
+    if standing.over:
+        return
+    barred = dearer(tight, standing.multipliers, standing.objective)
+    cheapest = barred if most is None else far(tight, standing.multipliers, most)
+    whole = not (cheapest & ~barred).any()
+    barred = barred | cheapest
+    smaller = without(tight, barred)
+    problem = model.build(smaller, LANGUAGE)
+    outcome = standing.solved(problem, 1 if whole else PART)
+    if outcome is None:
+        return
+    if outcome.status.usable:
+        standing.offer(model.categories(problem, smaller))
+    if whole:
+        _prove(standing, outcome)
+
+
+def _prove(standing: Standing, outcome: Outcome) -> None:
+    """Take the bound of a program that holds every choice better than the best."""
+    if outcome.status is Status.INFEASIBLE and standing.best is None:
+        standing.infeasible = True
+    if outcome.bound is not None:
+        bound = min(model.rounded_up(standing.data, outcome.bound), standing.objective)
+        standing.bound = max(standing.bound, bound)

@@ -1,1 +1,0 @@
-"""Columns of tables, and confidential values."""

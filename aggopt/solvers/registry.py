@@ -1,0 +1,250 @@
+"""A solver by its name, or the first that is installed."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from aggopt.core.plugins.loading import Origin
+from aggopt.core.registry import Registry
+from aggopt.errors import JobError, SolverError, UnknownNameError
+from aggopt.solvers.solver import CLASSES, LOCAL_OPTIMUM, Solver
+from aggopt.solvers.user_solver import adopted
+
+_LANGUAGES = ("cvxpy:", "pyomo:")  # prefixes of the names of their solvers
+NO_SOLVER = frozenset({"adopted", "file"})  # sources of points without a solve
+
+
+def _of_users(thing: Any, origin: Origin) -> Solver:
+    """Return code of the user's as a solver.
+
+    Raises
+    ------
+    JobError
+        As `adopted`; or an object of Python's would look like another on a certificate.
+    """
+    named = {name.partition(":")[2] for name in SOLVERS} | NO_SOLVER
+    if origin.where == "object" and (origin.name in named or {*": "} & {*origin.name}):
+        raise JobError(
+            f"A solver of yours is called {origin.name!r}, as other solvers are, or "
+            "with a colon or a space.",
+            fix="give it another name.",
+        )
+    return adopted(thing, origin)
+
+
+class _Solvers(Registry[Solver]):
+    """Solvers; a name may be the bare word, or that of any solver of a language."""
+
+    def reserves(self, name: str) -> bool:
+        """Whether a name means a solver of this package, or of a language."""
+        bare = {each.partition(":")[2] for each in self}
+        known = name in bare | NO_SOLVER
+        return known or name.startswith(_LANGUAGES) or super().reserves(name)
+
+
+SOLVERS = _Solvers(
+    "aggopt.solvers.packages", Solver, "solver", own="solvers", adopt=_of_users
+)
+
+
+LANGUAGES = ("cvxpy", "pyomo")
+
+
+def of_language(name: str) -> Solver | None:
+    """Return the solver that a name such as "cvxpy:OSQP" means, or None.
+
+    Raises
+    ------
+    UnknownNameError
+        The language has no such solver.
+    SolverError
+        The language has the solver, but a package that it needs is not installed.
+    """
+    language, _, native = name.partition(":")
+    if language not in LANGUAGES or not native:
+        return None
+    if name.lower() in SOLVERS:  # known here, and for more
+        return SOLVERS[name.lower()]
+    spoken = import_module(f"aggopt.solvers._{language}")
+    known = {each.lower(): each for each in spoken.known_solvers()}
+    if native.lower() not in known:
+        listed = (f"{language}:{each}" for each in known.values())
+        raise UnknownNameError("solver", name, {*listed, *SOLVERS})
+    called = known[native.lower()]
+    if not spoken.is_installed(called):
+        raise SolverError(
+            f"{language} knows {called}, and does not find it here.",
+            fix=f"install it as the pages of {language} on its solvers say.",
+        )
+    return Solver(
+        name=f"{language}:{called}",
+        when=f"as {language} has it",
+        language=language,
+        native=called,
+        takes=spoken.classes_of(called),
+        finds=LOCAL_OPTIMUM,
+        install=f"see the pages of {language} on its solvers",
+        time_limit=None,
+    )
+
+
+NONE = "; or name none, and the first that fits is taken"
+
+
+def choose(
+    name: object,
+    *problems: str,
+    language: str | Sequence[str] | None = None,
+    within: bool = False,
+) -> Solver:
+    """Return the solver called `name`, ready for a problem of one of these kinds.
+
+    A kind is a class of `CLASSES` or the name of a model.  Without a name, the first
+    installed solver that takes one of the kinds is returned.  A `language` restricts
+    the choice to the language of a problem, or the languages of a model.  A name may
+    be that of any solver of a language, or of the user's code.  A function or a
+    `Solver` is accepted, too.  With `within` the data have bounds of the values, which
+    not every solver of a model can keep.
+
+    Raises
+    ------
+    UnknownNameError
+        No solver has that name.
+    UntrustedCodeError
+        The solver is in a file that the caller does not trust.
+    JobError
+        The solver takes none of the kinds, reads another language, or cannot keep
+        bounds.
+    SolverError
+        The solver is not installed; aggopt never falls back to another one.
+
+    Examples
+    --------
+    >>> choose(None, "p3m").name
+    'lagrangian'
+    >>> choose("highs", "LP", language="pyomo").name
+    'pyomo:highs'
+    """
+    able = able_for(*problems, language=language, within=within)
+    if name is None:
+        return _first_installed(able, problems, language)
+    solver = _named(name, able)
+    if not (solver.fits(*problems) and _reads(solver, language)):
+        raise JobError(_unfit(solver, problems, language), fix=_instead(able, NONE))
+    if within and not solver.boxes:
+        raise JobError(
+            f"{solver.name} cannot keep values within lower and upper bounds.",
+            fix=_instead(able, NONE),
+        )
+    if solver.lacks:
+        raise SolverError(
+            f"{solver.name} is not installed: {solver.lacks}.",
+            fix=f"run {solver.install}.",
+        )
+    return solver
+
+
+def _reads(solver: Solver, language: str | Sequence[str] | None) -> bool:
+    """Whether a solver reads at least one of these languages."""
+    if language is None:
+        return True
+    if isinstance(language, str):
+        return solver.language == language
+    return solver.run is not None or solver.language in language
+
+
+def _named(name: object, able: list[Solver]) -> Solver:
+    if not isinstance(name, str):
+        return _passed(name)
+    if name in SOLVERS:
+        return SOLVERS[name]
+    for solver in (*able, *SOLVERS.values()):
+        if name == _bare(solver):
+            return solver
+    if SOLVERS.names_own(name):
+        return SOLVERS.adopted(name)
+    if (of_one := of_language(name)) is not None:
+        return of_one
+    raise _unknown(name, able or list(SOLVERS.values()))
+
+
+def _unknown(name: str, able: list[Solver]) -> UnknownNameError:
+    """Return the refusal of an unknown name, with those that are installed first."""
+    spelled = {s: s.name if ":" in name else _bare(s) for s in able}
+    here = {spelled[s] for s in able if s.installed}
+    return UnknownNameError(
+        "solver", name, spelled.values(), absent={*spelled.values()} - here
+    )
+
+
+def _passed(thing: object) -> Solver:
+    """Return the solver that an object is."""
+    if isinstance(thing, Solver):
+        ours = SOLVERS.get(thing.name) or of_language(thing.name)
+        return thing if thing.origin or thing == ours else SOLVERS.adopted(thing)
+    if not callable(thing):
+        raise UnknownNameError("solver", str(thing), SOLVERS)
+    return SOLVERS.adopted(thing)
+
+
+def _unfit(
+    solver: Solver, problems: tuple[str, ...], language: str | Sequence[str] | None
+) -> str:
+    if not _reads(solver, language) and solver.fits(*problems):
+        return f"{solver.name} cannot read a problem declared in {_listed(language)}."
+    taken = sorted(solver.takes, key=lambda kind: (kind not in CLASSES, kind))
+    return (
+        f"{solver.name} does not take problems of class {problems[-1]}: it takes "
+        f"{', '.join(taken)}."
+    )
+
+
+def _instead(able: list[Solver], more: str = "") -> str:
+    if not able:
+        return "state it in another way; `aggopt solvers` lists what each one takes."
+    here = [s.name for s in able if s.installed]
+    absent = [s.name for s in able if not s.installed]
+    if not here:
+        return f"run {able[0].install}, and choose {able[0].name}."
+    later = f"; not installed: {', '.join(absent)}" if absent else ""
+    return f"choose one of {', '.join(here)}{more}{later}."
+
+
+def _bare(solver: Solver) -> str:
+    return solver.name.partition(":")[2] or solver.name
+
+
+def _listed(language: str | Sequence[str] | None) -> str:
+    return language if isinstance(language, str) else " or ".join(language or ())
+
+
+def able_for(
+    *problems: str,
+    language: str | Sequence[str] | None = None,
+    within: bool = False,
+) -> list[Solver]:
+    """Return the solvers that take one of these kinds, installed or not."""
+    each = (s for s in SOLVERS.values() if s.boxes or not within)
+    every = (s for s in each if s.fits(*problems))
+    read = (s for s in every if _reads(s, language))
+    return sorted(read, key=lambda s: s.rank_for(*problems))
+
+
+def _first_installed(
+    able: list[Solver],
+    problems: tuple[str, ...],
+    language: str | Sequence[str] | None,
+) -> Solver:
+    for solver in able:
+        if solver.installed:
+            return solver
+    declared = f" declared in {_listed(language)}" if language else ""
+    if not able:
+        raise JobError(
+            f"No solver takes problems of class {problems[-1]}{declared}.",
+            fix=_instead(able),
+        )
+    raise SolverError(
+        f"No solver for problems of class {problems[-1]}{declared} is installed.",
+        fix=" or ".join(f"run {s.install}" for s in able) + ".",
+    )
