@@ -5,7 +5,7 @@ aggopt/experiments/published.toml: by k the minimum and average group size for e
 VMDAV, DIVERSE: not published; measured with an independent prototype.
 """
 
-from aggopt.experiments.reproduce import study
+from aggopt.experiments.reproduce import load_study
 
 KS = (2, 5, 10, 15, 20, 25, 30)
 TS = (0.01, 0.05, 0.09, 0.13, 0.17, 0.21, 0.25)
@@ -14,7 +14,7 @@ CONFIDENTIAL = ("FICA", "FEDTAX")
 
 def _in_print(number: str) -> dict[str, tuple[str, ...]]:
     """Return for each confidential attribute a row of cells for each k."""
-    cells = study("soria-comas2015").table(number).cells
+    cells = load_study("soria-comas2015").table(number).cells
     return {
         name: tuple(
             " ".join(str(c.printed) for c in cells if (c.figure, c.k) == (name, k))

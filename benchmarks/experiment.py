@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import aggopt
-from aggopt.core.randomness import secret_from_seed
+from aggopt.core.randomness import derive_secret
 
 NAMES = ["a", "b", "c", "d"]
 ROLES = {"quasi-identifier": NAMES}
@@ -37,7 +37,7 @@ def loop(frame: pd.DataFrame) -> None:
                 partition={"method": GRID["partition"], "seed": seed},
                 aggregation={"method": GRID["aggregation"]},
             )
-            aggopt.mask(frame, job, secret=secret_from_seed(seed))
+            aggopt.mask(frame, job, secret=derive_secret(seed))
 
 
 def timed(work, *args, **how) -> float:

@@ -22,7 +22,7 @@ from scipy.spatial.distance import cdist
 
 from aggopt import datasets
 from aggopt.aggregate import Aggregation, mean, p3m, p3m_onesided, satisfaction
-from aggopt.experiments.reproduce import matlab_random
+from aggopt.experiments.reproduce import draw_matlab_random
 from aggopt.measure import Assessment, assess
 from aggopt.partition import local_search, mdav
 from aggopt.solvers import SOLVERS, Status
@@ -115,7 +115,7 @@ def settings() -> None:
         X = X_of(name)
         for k in chosen((3, 10)):
             for alpha, delta, w in SETTINGS:
-                importance = matlab_random(X.shape) if w is None else w
+                importance = draw_matlab_random(X.shape) if w is None else w
                 wish = {"alpha": alpha, "delta": delta, "importance": importance}
                 of = [measured(X, p3m(X, labels(name, k), **wish), delta)]
                 wish |= {"keep": "covariance", "clock": time.process_time}

@@ -20,12 +20,12 @@ from rich.console import Console
 from rich.table import Table
 
 from aggopt.aggregate import Aggregation, mean, p3m, p3m_onesided, satisfaction
-from aggopt.experiments.reproduce import matlab_random, study
+from aggopt.experiments.reproduce import draw_matlab_random, load_study
 from aggopt.measure import assess, il, sl
 from aggopt.partition import mdav
 from aggopt.solvers import SOLVERS
 
-STUDY = study("mortazavi2017")
+STUDY = load_study("mortazavi2017")
 SL_P3M = STUDY.table(2).values("P3M")
 TABLE_3_MEANS, TABLE_3 = (STUDY.table(3).values(name) for name in ("means", "P3M"))
 TABLE_4 = {  # alpha, Delta, published SI
@@ -62,7 +62,7 @@ def levels() -> Table:
         "published",
     )  # fmt: skip
     for name, X in tables().items():
-        W = matlab_random(X.shape)
+        W = draw_matlab_random(X.shape)
         for place, k in enumerate(SIZES):
             group = labels(name, k)
             stretched = mean(X, group, keep="variance").values
@@ -118,7 +118,7 @@ def certificates() -> tuple[Table, str]:
         wish = {
             "alpha": alpha,
             "delta": delta,
-            "importance": matlab_random(X.shape) if w is None else w,
+            "importance": draw_matlab_random(X.shape) if w is None else w,
         }
         started = time.perf_counter()
         best = p3m(X, labels(name, k), solver="lagrangian", **wish).certificates

@@ -19,13 +19,13 @@ from rich.console import Console
 from rich.table import Table
 
 from aggopt.aggregate import mean, p3m
-from aggopt.experiments.reproduce import study
+from aggopt.experiments.reproduce import load_study
 from aggopt.measure import assess, il, sl
 from aggopt.partition import mdav
 
 AT_ONCE = 1000  # nothing of the assignment is shown here: leave it in small blocks
-P3M_STUDY = study("mortazavi2017")
-IL = study("domingo-ferrer2002").table("IL").values("MDAV")
+P3M_STUDY = load_study("mortazavi2017")
+IL = load_study("domingo-ferrer2002").table("IL").values("MDAV")
 SL_MEANS = P3M_STUDY.table(2).values("means")
 SL_P3M = P3M_STUDY.table(2).values("P3M")
 SI_MEANS = P3M_STUDY.table(4).values("means")

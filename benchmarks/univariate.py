@@ -21,7 +21,7 @@ from rich.table import Table
 
 from aggopt.aggregate import mean
 from aggopt.core.validation import Floats, Labels
-from aggopt.experiments.reproduce import study
+from aggopt.experiments.reproduce import load_study
 from aggopt.measure import assess, il
 from aggopt.partition import individual_ranking, mdav, mhm, projection, univariate
 
@@ -30,7 +30,7 @@ SIZES = (2, 3, 5, 10, 30, 100, 1000)
 PUBLISHED = {  # information loss in % by ordering and table; k = 3, 5, 10
     (order, name): values
     for order in ("mdav", "npn")
-    for name, values in study("domingo-ferrer2006")
+    for name, values in load_study("domingo-ferrer2006")
     .table("IL")
     .values(f"{order.upper()}-MHM")
     .items()

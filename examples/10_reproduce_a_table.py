@@ -11,11 +11,11 @@ Run:  python examples/10_reproduce_a_table.py
 # %% The study, and the table that stands in the place of its own
 from sklearn.datasets import load_diabetes
 
-from aggopt.experiments.reproduce import reproduce, study
+from aggopt.experiments.reproduce import load_study, reproduce
 
 patients = load_diabetes(as_frame=True, scaled=False).data
-print(study("mortazavi2017").citation)
-print(study("mortazavi2017").table(2).title)
+print(load_study("mortazavi2017").citation)
+print(load_study("mortazavi2017").table(2).title)
 
 # %% Each cell in print, and ours
 print(f"\n{'data':<12}{'figure':<8}{'k':>3}{'in print':>10}{'ours':>8}")

@@ -51,10 +51,10 @@ from aggopt.errors import JobError, require_known
 from aggopt.models._model import Model
 from aggopt.models.shared.category_choice import (
     Choice,
-    counted,
+    count_choices,
+    count_released,
+    keep_in_cvxpy,
     keep_in_pyomo,
-    kept_in_cvxpy,
-    released,
     require_table,
 )
 from aggopt.models.shared.category_choice import categories as categories
@@ -91,7 +91,7 @@ class Data(Choice):
         return np.hstack([super().key, self.unmet])
 
 
-def unmet(
+def compute_unmet(
     labels: Labels, distances: Floats, delta: npt.ArrayLike, importance: npt.ArrayLike
 ) -> Floats:
     """Return the importance that each group leaves unmet by each category, (m, C).
@@ -99,16 +99,17 @@ def unmet(
     `distances` (n, C) are the distances of each record's own category from every
     category.  `delta` and `importance` are those of its wish: numbers, or (n,).
 
-    >>> unmet(np.array([0, 0, 1]), 1.0 - np.eye(2)[[0, 1, 1]], 0.5, [1.0, 0.2, 1.0])
+    >>> labels, distances = np.array([0, 0, 1]), 1.0 - np.eye(2)[[0, 1, 1]]
+    >>> compute_unmet(labels, distances, 0.5, [1.0, 0.2, 1.0])
     array([[1. , 0.2],
            [0. , 1. ]])
     """
     n, width = distances.shape
     asked, insisted = (np.broadcast_to(np.asarray(v), n) for v in (delta, importance))
     missed = insisted[:, None] * (distances < asked[:, None])
-    found = np.zeros((int(labels.max()) + 1, width))
-    np.add.at(found, labels, missed)
-    return found
+    unmet_importance = np.zeros((int(labels.max()) + 1, width))
+    np.add.at(unmet_importance, labels, missed)
+    return unmet_importance
 
 
 class Point(NamedTuple):
@@ -128,11 +129,11 @@ def _in_cvxpy(data: Data) -> Any:
 
     y = cp.Variable(len(data.costs), name="y", integer=data.shares == "whole")
 
-    kept = kept_in_cvxpy(data, y, data.slack)
+    kept_rows = keep_in_cvxpy(data, y, data.slack)
     budget = data.costs @ y <= data.budget
 
     cost = cp.Minimize(data.of_pairs(data.unmet) @ y)
-    return cp.Problem(cost, labelled(**kept, budget=budget, sign=y >= 0))
+    return cp.Problem(cost, labelled(**kept_rows, budget=budget, sign=y >= 0))
 
 
 def _in_pyomo(data: Data) -> Any:
@@ -160,7 +161,7 @@ def objective(data: Data, at: Point) -> float:
 
 def violations(data: Data, at: Point) -> dict[str, float]:
     """Return by how much each constraint is missed, by its name in the head."""
-    away = released(data, at.y) - data.counts
+    away = count_released(data, at.y) - data.counts
     return amounts(
         one=np.abs(data.each @ at.y - data.classes[2]),
         above=away - data.slack,
@@ -173,7 +174,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 def point(data: Data, categories: Labels) -> Point:
     """Return the point at which each group publishes its category, (m,)."""
-    return Point(counted(data, categories))
+    return Point(count_choices(data, categories))
 
 
 def multipliers(problem: Any, data: Data) -> Floats | None:
@@ -181,16 +182,19 @@ def multipliers(problem: Any, data: Data) -> Floats | None:
     if data.shares == "whole":
         return None  # solvers of integer programs leave none
     if hasattr(problem, "var_dict"):
-        found = [c.dual_value for c in problem.constraints[1:4]]
-        if found[0] is None:
+        duals = [c.dual_value for c in problem.constraints[1:4]]
+        if duals[0] is None:
             return None
     else:
-        known = getattr(problem, "dual", None)
-        if known is None or problem.one[0] not in known:
+        suffix = getattr(problem, "dual", None)
+        if suffix is None or problem.one[0] not in suffix:
             return None
         rows = [list(row.values()) for row in (problem.above, problem.below)]
-        found = [[known.get(c, 0.0) for c in own] for own in (*rows, [problem.budget])]
-    above, below, budget = (np.abs(np.ravel(np.asarray(v, float))) for v in found)
+        duals = [
+            [suffix.get(c, 0.0) for c in row_group]
+            for row_group in (*rows, [problem.budget])
+        ]
+    above, below, budget = (np.abs(np.ravel(np.asarray(v, float))) for v in duals)
     return np.append(above - below, budget)
 
 
@@ -201,16 +205,16 @@ def proven(data: Data, multipliers: Floats) -> float:
     0.0
     """
     t, _ = data.pairs
-    known = np.where(np.isfinite(multipliers), multipliers, 0.0)
-    prices, spent = known[:-1], max(float(known[-1]), 0.0)
+    finite = np.where(np.isfinite(multipliers), multipliers, 0.0)
+    prices, spent = finite[:-1], max(float(finite[-1]), 0.0)
     met = data.of_pairs(data.unmet)
     added, size = (data.table.T @ p for p in (prices, np.abs(prices)))
     size = met + spent * data.costs + size
     cost = met + spent * data.costs + added - EPS * (len(data.counts) + 4) * size
-    least = np.full(len(data.classes[2]), np.inf)
-    np.minimum.at(least, t, cost)
-    kept = prices * data.counts.ravel() + np.abs(prices) * data.slack.ravel()
-    terms = [*(data.classes[2] * least), *-kept, -spent * data.budget]
+    lowest = np.full(len(data.classes[2]), np.inf)
+    np.minimum.at(lowest, t, cost)
+    kept_terms = prices * data.counts.ravel() + np.abs(prices) * data.slack.ravel()
+    terms = [*(data.classes[2] * lowest), *-kept_terms, -spent * data.budget]
     return max(0.0, fsum(terms) - EPS * fsum(map(abs, terms)))
 
 

@@ -72,9 +72,9 @@ class Pairs:
     def touching(self) -> Floats:
         """1 if record i is in pair p, else 0, (n, p)."""
         i, j = self.ends
-        found = np.zeros((self.n, len(i)))
-        found[i, np.arange(len(i))] = found[j, np.arange(len(i))] = 1.0
-        return found
+        incidence = np.zeros((self.n, len(i)))
+        incidence[i, np.arange(len(i))] = incidence[j, np.arange(len(i))] = 1.0
+        return incidence
 
     @cached_property
     def of(self) -> list[list[int]]:
@@ -95,10 +95,10 @@ class Pairs:
         """Return held (n, B) of the other record of each pair, (n, B, p); else 0."""
         i, j = self.ends
         p = np.arange(len(i))
-        found = np.zeros((*held.shape, len(i)))
-        found[i, :, p] = held[j]
-        found[j, :, p] = held[i]
-        return found
+        of_mates = np.zeros((*held.shape, len(i)))
+        of_mates[i, :, p] = held[j]
+        of_mates[j, :, p] = held[i]
+        return of_mates
 
     def groups(self, joined: Bool) -> Labels:
         """Return the group of each record (n,), of pairs that are joined (p,) or not.
@@ -268,7 +268,7 @@ def _close_in_pyomo(problem: Any, data: Data, together: list[Any]) -> None:
 
     n, bins, kinds = range(len(data.x)), range(data.ordered.m), range(len(data.sizes))
     v, a, of, s = problem.v, problem.a, data.pairs.of, data.sizes.tolist()
-    limit = [float(most) + 0.5 for most in data.limits]
+    limit = [float(bound) + 0.5 for bound in data.limits]
 
     def off(r: int, b: int) -> Any:
         mates = (float(data.mates_held[r, b, p]) * together[p] for p in of[r])
@@ -330,8 +330,8 @@ def labels(problem: Any, data: Data) -> Labels | None:
         w = problem.var_dict["w"].value
     else:
         shape = len(data.distances), len(data.sizes)
-        found = [problem.w[at].value for at in np.ndindex(*shape)]
-        w = np.array(found, dtype=float).reshape(shape)
+        values = [problem.w[at].value for at in np.ndindex(*shape)]
+        w = np.array(values, dtype=float).reshape(shape)
     if w is None or not np.isfinite(w).all():
         return None
     return data.pairs.groups(w.sum(axis=1) > 0.5)

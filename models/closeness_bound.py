@@ -88,8 +88,8 @@ class Data:
     def root(self) -> Floats:
         """L, with one column for each eigenvalue of Sigma above rounding."""
         values, vectors = np.linalg.eigh(self.covariance)
-        kept = values > 1e-12 * max(values[-1], 1e-300)
-        return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+        is_positive = values > 1e-12 * max(values[-1], 1e-300)
+        return np.asarray(vectors[:, is_positive] * np.sqrt(values[is_positive]))
 
     @cached_property
     def along(self) -> Floats:
@@ -154,15 +154,15 @@ def proven(data: Data, multipliers: Floats) -> float:
     """
     z = np.maximum(multipliers, 0.0)
     left = data.loss - (data.along.T * z) @ data.along
-    most = np.maximum(np.linalg.eigvalsh(left), 0.0).sum()
-    bound = np.trace(data.loss) - float(data.t) ** 2 * z.sum() - most
+    trace = np.maximum(np.linalg.eigvalsh(left), 0.0).sum()
+    bound = np.trace(data.loss) - float(data.t) ** 2 * z.sum() - trace
     return float(max(0.0, bound - SAFE))
 
 
 def multipliers(problem: Any, data: Data) -> Floats | None:
     """Return the multipliers of lipschitz (2^(p-1),), read off a solved problem."""
-    found = problem.constraints[-1].dual_value
-    return None if found is None else np.asarray(found, dtype=float)
+    duals = problem.constraints[-1].dual_value
+    return None if duals is None else np.asarray(duals, dtype=float)
 
 
 def example() -> Data:

@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.record_weights import plain_group_means
+from aggopt.core.record_weights import compute_plain_group_means
 from aggopt.core.types import I64
 from aggopt.core.validation import (
     Floats,
@@ -95,7 +95,7 @@ class Data:
     @cached_property
     def costs(self) -> Floats:
         """Sum of squares of each union about its mean, (q,)."""
-        means = plain_group_means(self.x, self.labels)
+        means = compute_plain_group_means(self.x, self.labels)
         off = self.x - means[self.labels]
         within = np.bincount(self.labels, (off**2).sum(axis=1))
         weights = self.sizes[self.group]
@@ -113,9 +113,9 @@ class Data:
         starts = np.cumsum(self.sizes) - self.sizes
         edges = np.append(self.first, len(self.group))
         step = 1 + 4_000_000 // int(self.union_sizes.max())
-        found = np.empty(len(self.first), np.int64)
-        for q in range(0, len(found), step):
-            part = slice(edges[q], edges[min(q + step, len(found))])
+        numerators = np.empty(len(self.first), np.int64)
+        for q in range(0, len(numerators), step):
+            part = slice(edges[q], edges[min(q + step, len(numerators))])
             lengths = self.sizes[self.group[part]]
             ends = np.cumsum(lengths)
             shift = np.repeat(starts[self.group[part]] - ends + lengths, lengths)
@@ -123,8 +123,8 @@ class Data:
             union = np.repeat(self.column[part], lengths)
             places = places[np.lexsort((places, union))]
             sizes = self.union_sizes[q : q + step]
-            found[q : q + step] = self.ordered.runs(places, starts_of(sizes))
-        return found
+            numerators[q : q + step] = self.ordered.runs(places, starts_of(sizes))
+        return numerators
 
     @cached_property
     def barred(self) -> Labels:
@@ -142,15 +142,15 @@ def _require_proposals(column: Labels, group: Labels, m: int) -> None:
             fix="sort column and group by column, and leave no number out.",
         )
     pairs = np.sort(column * m + group)
-    held = np.bincount(group, minlength=m)
-    if len(held) > m or held.min() == 0 or (pairs[1:] == pairs[:-1]).any():
+    times = np.bincount(group, minlength=m)
+    if len(times) > m or times.min() == 0 or (pairs[1:] == pairs[:-1]).any():
         raise JobError(
             "Some group is in no proposed union, or twice in one.",
             fix="propose unions that hold every group, each of them once.",
         )
 
 
-def deviations(ordered: Ordered, labels: Labels) -> I64:
+def compute_deviations(ordered: Ordered, labels: Labels) -> I64:
     """Return n cnt_g(i) - n_g below_i of each group g and bin i, (m, bins).
 
     Those of a union are the sums of its groups', and its numerator the sum of their
@@ -197,9 +197,9 @@ def _in_pyomo(data: Data) -> Any:
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
-    whole = data.shares == "whole"
+    is_whole = data.shares == "whole"
     unions = range(len(data.first))
-    y = problem.y = pyo.Var(unions, domain=pyo.Integers if whole else pyo.Reals)
+    y = problem.y = pyo.Var(unions, domain=pyo.Integers if is_whole else pyo.Reals)
     holding: list[list[int]] = [[] for _ in data.sizes]
     for q, g in zip(data.column.tolist(), data.group.tolist(), strict=True):
         holding[g].append(q)
@@ -241,7 +241,7 @@ def point(data: Data, labels: Labels) -> Point:
         One of them was not proposed.
     """
     chosen = np.zeros(len(data.first))
-    proposed = {tuple(sorted(u)): q for q, u in enumerate(_members(data))}
+    proposed = {tuple(sorted(u)): q for q, u in enumerate(_build_members(data))}
     for u in np.unique(labels):
         key = tuple(np.unique(data.labels[labels == u]).tolist())
         if key not in proposed:
@@ -253,7 +253,7 @@ def point(data: Data, labels: Labels) -> Point:
     return Point(chosen)
 
 
-def _members(data: Data) -> list[list[int]]:
+def _build_members(data: Data) -> list[list[int]]:
     return [part.tolist() for part in np.split(data.group, data.first[1:])]
 
 

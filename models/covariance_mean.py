@@ -42,7 +42,7 @@ from aggopt.models.shared.joint import (
     Records,
     keep_in_pyomo,
     kept_in_cvxpy,
-    moments_missed,
+    measure_moment_errors,
     read,
 )
 
@@ -115,7 +115,7 @@ def objective(data: Data, at: Point) -> float:
 
 def violations(data: Data, at: Point) -> dict[str, float]:
     """Return by how much each constraint is missed, per record, by its name."""
-    return moments_missed(data, at.c)
+    return measure_moment_errors(data, at.c)
 
 
 def centroids(problem: Any, data: Data) -> Floats | None:
@@ -123,7 +123,7 @@ def centroids(problem: Any, data: Data) -> Floats | None:
     return read(problem, "c", data.means.shape)
 
 
-def multipliers_at(data: Data, c: Floats) -> Floats:
+def compute_multipliers(data: Data, c: Floats) -> Floats:
     """Return the multipliers of the covariance (r, r) that stationary centroids have.
 
     With A = sqrt(n_j) c_j = Q R and B = sqrt(n_j) C_j they are N = Q'B R', made
@@ -140,7 +140,7 @@ def multipliers_at(data: Data, c: Floats) -> Floats:
 def multipliers(problem: Any, data: Data) -> Floats | None:
     """Return the multipliers (r, r) of a solved problem's centroids."""
     c = centroids(problem, data)
-    return None if c is None else multipliers_at(data, c)
+    return None if c is None else compute_multipliers(data, c)
 
 
 def proven(data: Data, multipliers: Floats) -> float:
@@ -161,8 +161,8 @@ def proven(data: Data, multipliers: Floats) -> float:
     _, p = np.linalg.eigh((multipliers + multipliers.T) / 2)
     taken = 2 * np.linalg.norm(B @ root.T @ p, axis=0).sum()
     taken += 2 * np.sum(fixed * data.target)
-    whole = np.sum(data.root**2) + np.sum(data.target**2)
-    return float(whole - taken - ROUNDINGS * EPS * (whole + abs(taken)))
+    total = np.sum(data.root**2) + np.sum(data.target**2)
+    return float(total - taken - ROUNDINGS * EPS * (total + abs(taken)))
 
 
 def point(data: Data, centroids: Floats) -> Point:

@@ -50,10 +50,10 @@ from aggopt.errors import JobError, require_known
 from aggopt.models._model import Model
 from aggopt.models.shared.category_choice import (
     Choice,
-    counted,
+    count_choices,
+    count_released,
+    keep_in_cvxpy,
     keep_in_pyomo,
-    kept_in_cvxpy,
-    released,
     require_table,
 )
 from aggopt.models.shared.category_choice import categories as categories
@@ -127,14 +127,16 @@ def _in_cvxpy(data: Data) -> Any:
     off = [cp.Variable(data.counts.size, name=name) for name in ("over", "under")]
     over, under = off if data.price else (0.0, 0.0)
 
-    kept = kept_in_cvxpy(data, y, data.allowed, over, under)
-    sign, most = [y >= 0], []
+    kept_rows = keep_in_cvxpy(data, y, data.allowed, over, under)
+    sign, upper_rows = [y >= 0], []
     cost = data.costs @ y
     if data.price:
         sign += [over >= 0, under >= 0]
-        most += [over <= data.largest, under <= data.counts.ravel()]
+        upper_rows += [over <= data.largest, under <= data.counts.ravel()]
         cost += data.price * cp.sum(over + under)
-    return cp.Problem(cp.Minimize(cost), labelled(**kept, sign=sign, most=most))
+    return cp.Problem(
+        cp.Minimize(cost), labelled(**kept_rows, sign=sign, most=upper_rows)
+    )
 
 
 def _in_pyomo(data: Data) -> Any:
@@ -170,7 +172,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     With a slack, over and under count as none.
     """
     more, less = (at.over, at.under) if data.price else (0.0, 0.0)
-    away = released(data, at.y) - data.counts
+    away = count_released(data, at.y) - data.counts
     signed = (at.y, at.over.ravel(), at.under.ravel())
     return amounts(
         one=np.abs(data.each @ at.y - data.classes[2]),
@@ -184,8 +186,8 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 def point(data: Data, categories: Labels) -> Point:
     """Return the point at which each group publishes its category, (m,)."""
-    y = counted(data, categories)
-    away = released(data, y) - data.counts if data.price else 0 * data.counts
+    y = count_choices(data, categories)
+    away = count_released(data, y) - data.counts if data.price else 0 * data.counts
     return Point(y, np.maximum(away, 0.0), np.maximum(-away, 0.0))
 
 
@@ -198,13 +200,13 @@ def multipliers(problem: Any, data: Data) -> Floats | None:
         if above is None:
             return None
     else:
-        known = getattr(problem, "dual", None)
-        if known is None or problem.one[0] not in known:
+        suffix = getattr(problem, "dual", None)
+        if suffix is None or problem.one[0] not in suffix:
             return None
         rows = problem.above, problem.below
-        above, below = ([known.get(row[k], 0.0) for k in row] for row in rows)
-    found = np.abs(np.asarray(above, float)) - np.abs(np.asarray(below, float))
-    return np.asarray(found.reshape(data.counts.shape))
+        above, below = ([suffix.get(row[k], 0.0) for k in row] for row in rows)
+    duals = np.abs(np.asarray(above, float)) - np.abs(np.asarray(below, float))
+    return np.asarray(duals.reshape(data.counts.shape))
 
 
 def proven(data: Data, multipliers: Floats) -> float:
@@ -213,10 +215,10 @@ def proven(data: Data, multipliers: Floats) -> float:
     >>> proven(example(), np.zeros((1, 3)))
     2.0
     """
-    return max(0.0, rounded_up(data, dual(data, multipliers)[0]))
+    return max(0.0, round_bound_up(data, compute_dual_bound(data, multipliers)[0]))
 
 
-def dual(data: Data, multipliers: Floats) -> tuple[float, Floats]:
+def compute_dual_bound(data: Data, multipliers: Floats) -> tuple[float, Floats]:
     """Return the bound, and by how much each group at a pair raises it, (q,)."""
     t, _ = data.pairs
     prices = np.where(np.isfinite(multipliers), multipliers, 0.0)
@@ -224,21 +226,21 @@ def dual(data: Data, multipliers: Floats) -> tuple[float, Floats]:
         prices = np.clip(prices, -data.price, data.price)
     added, size = (data.table.T @ p.ravel() for p in (prices, np.abs(prices)))
     cost = data.costs + added - EPS * (len(prices) + 2) * (data.costs + size)
-    least = np.full(len(data.classes[2]), np.inf)
-    np.minimum.at(least, t, cost)
-    kept = prices * data.counts + np.abs(prices) * data.allowed
-    terms = [*(data.classes[2] * least), *-kept.ravel()]
+    lowest = np.full(len(data.classes[2]), np.inf)
+    np.minimum.at(lowest, t, cost)
+    kept_terms = prices * data.counts + np.abs(prices) * data.allowed
+    terms = [*(data.classes[2] * lowest), *-kept_terms.ravel()]
     bound = fsum(terms) - EPS * fsum(map(abs, terms))
-    return bound, cost - least[t]
+    return bound, cost - lowest[t]
 
 
-def rounded_up(data: Data, bound: float) -> float:
+def round_bound_up(data: Data, bound: float) -> float:
     """Return the least objective from a bound on: whole if all its terms are."""
     numbers = [data.costs]
     if data.price is not None:
         numbers += [data.weights, data.counts, np.array([data.price])]
-    whole = data.shares == "whole" and all((x == np.rint(x)).all() for x in numbers)
-    return float(np.ceil(bound)) if whole else bound
+    is_whole = data.shares == "whole" and all((x == np.rint(x)).all() for x in numbers)
+    return float(np.ceil(bound)) if is_whole else bound
 
 
 def example() -> Data:

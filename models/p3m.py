@@ -44,14 +44,14 @@ from aggopt.models.shared.constraints import labelled
 from aggopt.models.shared.shift_data import (
     Wishes,
     centroids,
-    kept_and_within,
+    make_small_example,
+    measure_row_errors,
     require_share,
-    small,
 )
 from aggopt.models.shared.value_bounds import (
     keep_within_in_pyomo,
-    snapped,
-    within_in_cvxpy,
+    list_bound_rows,
+    move_to_bounds,
 )
 
 LANGUAGES = ("cvxpy", "pyomo")
@@ -106,7 +106,7 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
     )
     mean = data.sizes @ shift == 0
     variance = cp.sum(cp.multiply(data.sizes, cp.square(c))) == n
-    within = within_in_cvxpy(c, data.lower, data.upper)
+    within = list_bound_rows(c, data.lower, data.upper)
 
     cost = data.alpha * missed + (1 - data.alpha) * moved
     rows = labelled(distance=distance, mean=mean, variance=variance, **within)
@@ -156,12 +156,12 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     Mean and variance are per record, so that the figures do not grow with n.
     """
     c = data.means + at.shift
-    asked = data.delta**2 - (1 - data.importance) * at.gamma
+    required = data.delta**2 - (1 - data.importance) * at.gamma
     away = np.abs(c[data.labels] - data.x)
-    soft = np.abs(away**2 - asked)
+    soft = np.abs(away**2 - required)
     # a demand is missed by a distance: near 0 its square would hide it
     distance = np.where(data.hard, np.abs(away - data.delta), soft).max()
-    return {"distance": float(distance), **kept_and_within(data, c)}
+    return {"distance": float(distance), **measure_row_errors(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:
@@ -171,7 +171,7 @@ def point(data: Data, centroids: Floats) -> Point:
     return Point(centroids - data.means, np.where(data.hard, 0.0, missed / forgiven))
 
 
-def demanded(data: Data) -> tuple[Labels, Floats]:
+def list_demanded_values(data: Data) -> tuple[Labels, Floats]:
     """Return the groups with hard wishes (g,), and their possible centroids (g, 2).
 
     A centroid that one of the group's records cannot accept, or that is beyond a bound,
@@ -187,13 +187,13 @@ def demanded(data: Data) -> tuple[Labels, Floats]:
     worst = np.zeros_like(values)
     np.maximum.at(worst, where, off)
     agreed = worst <= AGREE * (1 + np.abs(values))
-    values = snapped(values, data.lower, data.upper, AGREE)
+    values = move_to_bounds(values, data.lower, data.upper, AGREE)
     within = (data.lower <= values) & (values <= data.upper)
     return groups, np.where(agreed & within, values, np.nan)
 
 
 def _require_agreement(data: Data) -> None:
-    groups, values = demanded(data)
+    groups, values = list_demanded_values(data)
     apart = groups[np.isnan(values).all(axis=1)]
     if apart.size:
         shown = ", ".join(map(str, apart[:10].tolist()))
@@ -208,7 +208,7 @@ def _require_agreement(data: Data) -> None:
 
 def example() -> Data:
     """Return small data."""
-    return Data(*small(), alpha=0.5)
+    return Data(*make_small_example(), alpha=0.5)
 
 
 MODEL = Model(

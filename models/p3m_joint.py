@@ -51,7 +51,7 @@ from aggopt.models.shared.joint_wishes import (
     Interval,
     SquaredWishes,
     add_rows_in_pyomo,
-    missed_rows,
+    measure_row_errors,
     rows_in_cvxpy,
 )
 
@@ -66,12 +66,12 @@ class Data(SquaredWishes):
 
     def demanded(self) -> Demanded:
         """Return the values that demands leave, by group and attribute."""
-        found: dict[int, dict[int, list[Interval]]] = {}
+        intervals: dict[int, dict[int, list[Interval]]] = {}
         for a, alone in enumerate(self.apart):
-            for j, values in zip(*p3m.demanded(alone), strict=True):
+            for j, values in zip(*p3m.list_demanded_values(alone), strict=True):
                 left = values[~np.isnan(values)].tolist()
-                found.setdefault(int(j), {})[a] = [(c, c) for c in left]
-        return found
+                intervals.setdefault(int(j), {})[a] = [(c, c) for c in left]
+        return intervals
 
 
 class Point(NamedTuple):
@@ -155,12 +155,12 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     Mean and covariance are per record, so that the figures do not grow with n.
     """
     c = data.means + at.shift
-    asked = data.delta**2 - (1 - data.importance) * at.gamma
+    required = data.delta**2 - (1 - data.importance) * at.gamma
     away = np.abs(c[data.labels] - data.Z)
-    soft = np.abs(away**2 - asked)
+    soft = np.abs(away**2 - required)
     # a demand is missed by a distance: near 0 its square would hide it
     distance = np.where(data.hard, np.abs(away - data.delta), soft).max()
-    return {"distance": float(distance), **missed_rows(data, c)}
+    return {"distance": float(distance), **measure_row_errors(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:

@@ -46,11 +46,11 @@ from aggopt.models.shared.constraints import labelled
 from aggopt.models.shared.shift_data import (
     Wishes,
     centroids,
-    kept_and_within,
+    make_small_example,
+    measure_row_errors,
     require_share,
-    small,
 )
-from aggopt.models.shared.value_bounds import keep_within_in_pyomo, within_in_cvxpy
+from aggopt.models.shared.value_bounds import keep_within_in_pyomo, list_bound_rows
 
 LANGUAGES = ("cvxpy", "pyomo")
 TOUCH = 1e-9  # standard deviations by which intervals barred by hard wishes may overlap
@@ -104,7 +104,7 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
     )
     mean = data.sizes @ shift == 0
     variance = cp.sum(cp.multiply(data.sizes, cp.square(c))) == n
-    within = within_in_cvxpy(c, data.lower, data.upper)
+    within = list_bound_rows(c, data.lower, data.upper)
 
     cost = data.alpha * missed + (1 - data.alpha) * moved
     rows = labelled(distance=distance, mean=mean, variance=variance, **within)
@@ -156,10 +156,10 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     Mean and variance are per record, so that the figures do not grow with n.
     """
     c = data.means + at.shift
-    asked = data.delta**2 - (1 - data.importance) * at.gamma
-    distance = (asked - (c[data.labels] - data.x) ** 2).max()
-    own = {"distance": float(distance), "sign": float((-at.gamma).max())}
-    return {**own, **kept_and_within(data, c)}
+    required = data.delta**2 - (1 - data.importance) * at.gamma
+    distance = (required - (c[data.labels] - data.x) ** 2).max()
+    errors = {"distance": float(distance), "sign": float((-at.gamma).max())}
+    return {**errors, **measure_row_errors(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:
@@ -170,15 +170,15 @@ def point(data: Data, centroids: Floats) -> Point:
     return Point(centroids - data.means, gamma)
 
 
-def allowed(data: Data) -> dict[int, list[tuple[float, float]]]:
+def list_allowed_intervals(data: Data) -> dict[int, list[tuple[float, float]]]:
     """Return the intervals that hard wishes leave the centroids of groups with any.
 
     They are within the bounds.  A group without an allowed value has no interval.
     """
     rows = np.flatnonzero(data.hard & (data.delta > 0))
-    found: dict[int, list[tuple[float, float]]] = {}
+    intervals: dict[int, list[tuple[float, float]]] = {}
     for i in rows[np.lexsort((data.x[rows] - data.delta[rows], data.labels[rows]))]:
-        left = found.setdefault(int(data.labels[i]), [(data.lower, data.upper)])
+        left = intervals.setdefault(int(data.labels[i]), [(data.lower, data.upper)])
         start, stop = data.x[i] - data.delta[i], data.x[i] + data.delta[i]
         low, high = left[-1]
         if start >= low - TOUCH:
@@ -188,14 +188,16 @@ def allowed(data: Data) -> dict[int, list[tuple[float, float]]]:
     end = data.upper
     return {
         j: [(min(low, end), min(high, end)) for low, high in left if low <= end + TOUCH]
-        for j, left in found.items()
+        for j, left in intervals.items()
     }
 
 
 def _require_values(data: Data) -> None:
     if not data.bounded:
         return
-    without = [j for j, intervals in allowed(data).items() if not intervals]
+    without = [
+        j for j, intervals in list_allowed_intervals(data).items() if not intervals
+    ]
     if without:
         shown = ", ".join(map(str, without[:10]))
         raise InfeasibleInputError(
@@ -208,7 +210,7 @@ def _require_values(data: Data) -> None:
 
 def example() -> Data:
     """Return small data."""
-    return Data(*small(), alpha=0.5)
+    return Data(*make_small_example(), alpha=0.5)
 
 
 MODEL = Model(

@@ -51,7 +51,7 @@ from aggopt.models.shared.joint_wishes import (
     Interval,
     SquaredWishes,
     add_rows_in_pyomo,
-    missed_rows,
+    measure_row_errors,
     rows_in_cvxpy,
 )
 
@@ -68,7 +68,7 @@ class Data(SquaredWishes):
         """Return the intervals that demands leave, by group and attribute."""
         found: dict[int, dict[int, list[Interval]]] = {}
         for a, alone in enumerate(self.apart):
-            for j, intervals in p3m_onesided.allowed(alone).items():
+            for j, intervals in p3m_onesided.list_allowed_intervals(alone).items():
                 found.setdefault(j, {})[a] = intervals
         return found
 
@@ -158,10 +158,10 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     Mean and covariance are per record, so that the figures do not grow with n.
     """
     c = data.means + at.shift
-    asked = data.delta**2 - (1 - data.importance) * at.gamma
-    distance = (asked - (c[data.labels] - data.Z) ** 2).max()
-    own = {"distance": float(distance), "sign": float((-at.gamma).max())}
-    return {**own, **missed_rows(data, c)}
+    required = data.delta**2 - (1 - data.importance) * at.gamma
+    distance = (required - (c[data.labels] - data.Z) ** 2).max()
+    errors = {"distance": float(distance), "sign": float((-at.gamma).max())}
+    return {**errors, **measure_row_errors(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:

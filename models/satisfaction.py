@@ -45,8 +45,13 @@ from aggopt.core.validation import Floats
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import labelled, off_whole
-from aggopt.models.shared.shift_data import Wishes, centroids, kept_and_within, small
-from aggopt.models.shared.value_bounds import keep_within_in_pyomo, within_in_cvxpy
+from aggopt.models.shared.shift_data import (
+    Wishes,
+    centroids,
+    make_small_example,
+    measure_row_errors,
+)
+from aggopt.models.shared.value_bounds import keep_within_in_pyomo, list_bound_rows
 
 LANGUAGES = ("cvxpy", "pyomo")
 TOUCH = 1e-9  # standard deviations by which a distance may fall short and count
@@ -107,13 +112,13 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
     once = above + below <= 1
     mean = data.sizes @ shift == 0
     variance = cp.sum(cp.multiply(data.sizes, cp.square(c))) == n
-    within = within_in_cvxpy(c, data.lower, data.upper)
+    within = list_bound_rows(c, data.lower, data.upper)
 
     moved = cp.sum(cp.multiply(data.sizes, cp.square(shift)))
     pleased = data.importance @ (above + below)
     cost = data.price * moved - pleased
-    kept = {"mean": mean, "variance": variance, **within}
-    rows = labelled(over=over, under=under, once=once, **kept)
+    kept_rows = {"mean": mean, "variance": variance, **within}
+    rows = labelled(over=over, under=under, once=once, **kept_rows)
     return cp.Problem(cp.Minimize(cost), rows)
 
 
@@ -175,7 +180,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         "under": float(under.max()),
         "once": float((at.above + at.below - 1).max()),
         "whole": off_whole(at.above, at.below, most=1),
-        **kept_and_within(data, c),
+        **measure_row_errors(data, c),
     }
 
 
@@ -189,7 +194,7 @@ def point(data: Data, centroids: Floats, *, touch: float = TOUCH) -> Point:
 
 def example() -> Data:
     """Return small data."""
-    return Data(*small(), price=1.0)
+    return Data(*make_small_example(), price=1.0)
 
 
 MODEL = Model(

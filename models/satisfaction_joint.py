@@ -53,7 +53,7 @@ from aggopt.models.shared.joint import centroids
 from aggopt.models.shared.joint_wishes import (
     JointWishes,
     add_rows_in_pyomo,
-    missed_rows,
+    measure_row_errors,
     rows_in_cvxpy,
 )
 
@@ -123,9 +123,9 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
     moved = cp.sum(cp.multiply(size, cp.square(shift)))
     pleased = cp.sum(cp.multiply(data.importance, above + below))
     cost = data.price * moved - pleased
-    kept = rows_in_cvxpy(data, c)
+    kept_rows = rows_in_cvxpy(data, c)
     return cp.Problem(
-        cp.Minimize(cost), labelled(over=over, under=under, once=once, **kept)
+        cp.Minimize(cost), labelled(over=over, under=under, once=once, **kept_rows)
     )
 
 
@@ -138,8 +138,8 @@ def _in_pyomo(data: Data, first: Point) -> Any:
     shift = problem.shift = pyo.Var(
         groups, attributes, initialize=lambda _, j, a: float(first.shift[j, a])
     )
-    above = problem.above = _counts_in_pyomo(first.above)
-    below = problem.below = _counts_in_pyomo(first.below)
+    above = problem.above = _declare_counts(first.above)
+    below = problem.below = _declare_counts(first.below)
 
     size, C, z = data.sizes.tolist(), data.means.tolist(), data.Z.tolist()
     delta, far = data.delta.tolist(), data.farthest.tolist()
@@ -168,7 +168,7 @@ def _in_pyomo(data: Data, first: Point) -> Any:
     return problem
 
 
-def _counts_in_pyomo(first: Floats) -> Any:
+def _declare_counts(first: Floats) -> Any:
     """Return binary variables (n, d) that begin there."""
     import pyomo.environ as pyo
 
@@ -197,7 +197,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         "under": float(under.max()),
         "once": float((at.above + at.below - 1).max()),
         "whole": off_whole(at.above, at.below, most=1),
-        **missed_rows(data, c),
+        **measure_row_errors(data, c),
     }
 
 

@@ -107,10 +107,12 @@ class Data:
     @cached_property
     def costs(self) -> Floats:
         """Sum of squares of each group about its mean, (q,)."""
-        own = None if self.weights is None else self.weights[self.record]
-        whole = np.bincount(self.column, own)[:, None]
-        mean = (self.holds.T @ multiply_by_weights(self.x, self.weights)) / whole
-        lost = multiply_by_weights((self.x[self.record] - mean[self.column]) ** 2, own)
+        weights = None if self.weights is None else self.weights[self.record]
+        sizes = np.bincount(self.column, weights)[:, None]
+        mean = (self.holds.T @ multiply_by_weights(self.x, self.weights)) / sizes
+        lost = multiply_by_weights(
+            (self.x[self.record] - mean[self.column]) ** 2, weights
+        )
         return np.asarray(np.bincount(self.column, lost.sum(axis=1)), float)
 
     @cached_property
@@ -122,10 +124,10 @@ class Data:
     def halves(self) -> Any:
         """h_lq, a sparse matrix (cuts, q)."""
         shape = len(self.most), len(self.x)
-        held = _sparse(self.cut, self.inside, shape) @ self.holds
-        held.data //= 2
-        held.eliminate_zeros()
-        return held
+        inside = _build_sparse(self.cut, self.inside, shape) @ self.holds
+        inside.data //= 2
+        inside.eliminate_zeros()
+        return inside
 
     @cached_property
     def most(self) -> Floats:
@@ -135,7 +137,7 @@ class Data:
     @cached_property
     def holds(self) -> Any:
         """a_iq, a sparse matrix (n, q)."""
-        return _sparse(self.record, self.column, (len(self.x), len(self.sizes)))
+        return _build_sparse(self.record, self.column, (len(self.x), len(self.sizes)))
 
 
 def _require_sets(what: str, number: Labels, record: Labels, n: int) -> None:
@@ -152,7 +154,7 @@ def _require_sets(what: str, number: Labels, record: Labels, n: int) -> None:
         raise JobError(problem, fix=fix)
 
 
-def _sparse(row: Labels, column: Labels, shape: tuple[int, int]) -> Any:
+def _build_sparse(row: Labels, column: Labels, shape: tuple[int, int]) -> Any:
     from scipy.sparse import csr_array
 
     return csr_array((np.ones(len(row)), (row, column)), shape)
@@ -190,7 +192,7 @@ def _in_pyomo(data: Data) -> Any:
     proposed = range(len(data.sizes))
     domain = pyo.Integers if data.shares == "whole" else pyo.Reals
     y = problem.y = pyo.Var(proposed, domain=domain)
-    holding, halved, most = data.holds, data.halves, data.most
+    holding, halved, limits = data.holds, data.halves, data.most
 
     def total(matrix: Any, i: int) -> Any:
         part = slice(matrix.indptr[i], matrix.indptr[i + 1])
@@ -199,8 +201,10 @@ def _in_pyomo(data: Data) -> Any:
 
     every = range(len(data.x))
     problem.cover = pyo.Constraint(every, rule=lambda _, i: total(holding, i) == 1)
-    held = np.flatnonzero(np.diff(halved.indptr)).tolist()  # the others hold anyway
-    problem.subset = pyo.Constraint(held, rule=lambda _, i: total(halved, i) <= most[i])
+    active = np.flatnonzero(np.diff(halved.indptr)).tolist()  # the others hold anyway
+    problem.subset = pyo.Constraint(
+        active, rule=lambda _, i: total(halved, i) <= limits[i]
+    )
     problem.sign = pyo.Constraint(proposed, rule=lambda _, q: y[q] >= 0)
     problem.size = pyo.Constraint(data.barred.tolist(), rule=lambda _, q: y[q] == 0)
     cost = pyo.quicksum(c * y[q] for q, c in enumerate(data.costs.tolist()))

@@ -45,7 +45,13 @@ from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.errors import TableError, require_known
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import amounts, labelled
-from aggopt.models.shared.runs import RunCost, bound, cheapest, costs_of, unit_of
+from aggopt.models.shared.runs import (
+    RunCost,
+    bound,
+    choose_cost_unit,
+    compute_run_costs,
+    find_cheapest_path,
+)
 from aggopt.models.shared.runs import require_cost as require_cost
 
 LANGUAGES = ("cvxpy", "pyomo")
@@ -81,7 +87,7 @@ class Data:
     @cached_property
     def unit(self) -> float:
         """A power of two near the width of a small group; 1 if all values are equal."""
-        return unit_of(self.x, self.k)
+        return choose_cost_unit(self.x, self.k)
 
 
 class Point(NamedTuple):
@@ -103,8 +109,8 @@ def build(data: Data, language: str) -> Any:
         Costs span more orders of magnitude than the tolerances of solvers allow.
     """
     require_known("modelling language", language, LANGUAGES)
-    tail, head = arcs(data, language)
-    c = costs(data, tail, head)
+    tail, head = list_arcs(data, language)
+    c = compute_costs(data, tail, head)
     if not c.max() <= WIDEST:
         raise TableError(
             "The values lie on scales too far apart for linear programming: some "
@@ -156,7 +162,7 @@ def _in_pyomo(n: int, tail: Labels, head: Labels, c: Floats) -> Any:
     return problem
 
 
-def arcs(data: Data, use: str = "graph") -> tuple[Labels, Labels]:
+def list_arcs(data: Data, use: str = "graph") -> tuple[Labels, Labels]:
     """Return tail and head (a,) of every arc, by tail and then by head."""
     n, k = len(data.x), data.k
     if n < 2 * k:
@@ -167,14 +173,16 @@ def arcs(data: Data, use: str = "graph") -> tuple[Labels, Labels]:
     return tail[head <= n], head[head <= n]
 
 
-def costs(data: Data, tail: Labels, head: Labels) -> Floats:
+def compute_costs(data: Data, tail: Labels, head: Labels) -> Floats:
     """Return c_ij of the groups x[i:j], i in tail (a,) and j in head (a,)."""
-    return costs_of(data.x, tail, head, RunCost(data.cost, data.centroids, data.unit))
+    return compute_run_costs(
+        data.x, tail, head, RunCost(data.cost, data.centroids, data.unit)
+    )
 
 
 def objective(data: Data, at: Point) -> float:
     """Return the minimised objective at a point."""
-    return fsum(costs(data, at.tail, at.head) * at.y)
+    return fsum(compute_costs(data, at.tail, at.head) * at.y)
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
@@ -211,7 +219,7 @@ def labels(problem: Any, data: Data) -> Labels | None:
     >>> labels(problem, data)
     array([0, 0, 1, 1, 1])
     """
-    tail, head = arcs(data)
+    tail, head = list_arcs(data)
     if hasattr(problem, "var_dict"):
         y = problem.var_dict["y"].value
     else:
@@ -219,7 +227,7 @@ def labels(problem: Any, data: Data) -> Labels | None:
     if y is None:
         return None
     taken = y > 0.5 / len(y)  # smaller shares cannot make a cut
-    return along(data, tail[taken], head[taken])
+    return find_groups_along(data, tail[taken], head[taken])
 
 
 def multipliers(problem: Any, data: Data) -> Floats | None:
@@ -252,16 +260,16 @@ def proven(data: Data, multipliers: Floats) -> float:
     >>> proven(data, np.zeros(6))
     0.0
     """
-    tail, head = arcs(data)
-    c = costs(data, tail, head)
+    tail, head = list_arcs(data)
+    c = compute_costs(data, tail, head)
     u = np.where(np.isfinite(multipliers), multipliers, 0.0)
-    most = len(data.x) // data.k
-    return max(0.0, *(bound(tail, head, c, sign * u, most) for sign in (1, -1)))
+    group_limit = len(data.x) // data.k
+    return max(0.0, *(bound(tail, head, c, sign * u, group_limit) for sign in (1, -1)))
 
 
-def along(data: Data, tail: Labels, head: Labels) -> Labels | None:
+def find_groups_along(data: Data, tail: Labels, head: Labels) -> Labels | None:
     """Return the groups (n,) on the cheapest path of these arcs; None without one."""
-    return cheapest(len(data.x), tail, head, costs(data, tail, head))
+    return find_cheapest_path(len(data.x), tail, head, compute_costs(data, tail, head))
 
 
 def example() -> Data:

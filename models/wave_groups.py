@@ -170,7 +170,7 @@ def _in_pyomo(data: Data) -> Any:
     movers, places, kinds = range(len(m)), range(p), range(f)
     x = problem.x = pyo.Var(movers, places, domain=pyo.Binary)
     z = problem.z = pyo.Var(places, kinds)
-    own, there = data.staying.tolist(), data.there.tolist()
+    staying, there = data.staying.tolist(), data.there.tolist()
     problem.one = pyo.Constraint(
         movers, rule=lambda _, u: pyo.quicksum(x[u, q] for q in places) == 1
     )
@@ -192,7 +192,7 @@ def _in_pyomo(data: Data) -> Any:
         places,
         kinds,
         rule=lambda _, q, g: (
-            pyo.quicksum(a[m[u]][g] * x[u, q] for u in movers) + own[q][g]
+            pyo.quicksum(a[m[u]][g] * x[u, q] for u in movers) + staying[q][g]
             >= data.k * z[q, g]
         ),
     )
@@ -230,10 +230,10 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 def point(data: Data, places: Labels) -> Point:
     """Return the point at which part u is at the place of part places_u, (p,)."""
     x = (places[data.movers][:, None] == np.arange(len(places))).astype(float)
-    return Point(x, _counts(data, places)[1].astype(float))
+    return Point(x, _count_kinds(data, places)[1].astype(float))
 
 
-def _counts(data: Data, places: Labels) -> tuple[I64, Bool]:
+def _count_kinds(data: Data, places: Labels) -> tuple[I64, Bool]:
     """Return the number of each kind at each place, and whether it has any, (p, f)."""
     counts, some = np.zeros_like(data.a), np.zeros_like(data.there)
     np.add.at(counts, places, data.a)
@@ -256,7 +256,7 @@ def places(problem: Any, data: Data) -> Labels | None:
     return read
 
 
-def merged_by_turns(data: Data) -> Labels | None:
+def merge_by_turns(data: Data) -> Labels | None:
     """Return places (p,) that satisfy all constraints, without a solver.
 
     The smallest place with too few of a kind is merged with the nearest one that has
@@ -265,7 +265,7 @@ def merged_by_turns(data: Data) -> Labels | None:
     at, p = np.arange(len(data.s)), len(data.s)
     while True:
         sizes = np.bincount(at, data.s, p)
-        counts, some = _counts(data, at)
+        counts, some = _count_kinds(data, at)
         few = some & (counts < data.k)
         if not few.any():
             return at
@@ -314,6 +314,6 @@ MODEL = Model(
     reader=places,
     example=example,
     impossible=impossible,
-    fallback=merged_by_turns,
+    fallback=merge_by_turns,
     point=point,
 )

@@ -135,7 +135,7 @@ def own_process(monkeypatch):
     monkeypatch.setattr(inside, "is_worker", False)
     monkeypatch.setattr(guardian._state, "wanted", True)
     yield
-    _pool.end_all()
+    _pool.stop_all_workers()
     guardian.stop()
 
 

@@ -37,7 +37,7 @@ def assert_rises_along_its_gradient(dual: Any, flat: np.ndarray) -> None:
         step[i] = 1e-5
         change = (dual(flat + step)[0] - dual(flat - step)[0]) / 2e-5
         assert change == pytest.approx(slope[i], rel=1e-4, abs=1e-5)
-    assert dual.packed(dual.unpacked(flat)) == pytest.approx(flat)
+    assert dual.pack_vector(dual.unpack_vector(flat)) == pytest.approx(flat)
 
 
 def of_model(kind: ModuleType, data: model.Data, weight: float | None = None) -> Any:

@@ -44,10 +44,10 @@ def ask_each(names: Sequence[str], *, here: bool) -> None:
 
 
 def ask_for_programs(kind: str, solver: Solver) -> None:
-    for program in (programs.known, programs.infeasible):
+    for program in (programs.build_known_program, programs.build_infeasible_program):
         solve(program(solver.language, kind), solver.name, time_limit=LIMIT)
     if kind == "MILP":
-        solve(programs.knapsack(solver.language), solver.name, time_limit=0.1)
+        solve(programs.build_knapsack(solver.language), solver.name, time_limit=0.1)
 
 
 def ask_for_model(name: str, solver: Solver) -> None:

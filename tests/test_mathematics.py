@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aggopt.models.shared.runs import RunCost, costs_of
+from aggopt.models.shared.runs import RunCost, compute_run_costs
 
 KINDS = [("sse", "any"), ("sae", "any"), ("maxdist", "any"), ("sse", "integer")]
 
@@ -28,7 +28,7 @@ def test_costs_of_runs_satisfy_the_quadrangle_inequality(
         x = np.sort(np.round(rng.normal(size=n) * rng.choice([1, 3, 20]), 1))
         i, k, j, m = np.sort(rng.choice(n + 1, 4, replace=False))
         tails, heads = np.array([i, k, i, k]), np.array([j, m, m, j])
-        one, other, long, short = costs_of(x, tails, heads, how)
+        one, other, long, short = compute_run_costs(x, tails, heads, how)
         assert one + other <= long + short + 1e-9
 
 

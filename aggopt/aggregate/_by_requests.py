@@ -9,26 +9,26 @@ import numpy.typing as npt
 
 from aggopt.aggregate.aggregation import (
     Aggregation,
-    begun_by,
-    column,
-    numbers,
+    get_column,
+    read_numbers,
+    read_start,
     scale_for,
-    stacked,
+    stack_centroids,
 )
 from aggopt.aggregate.bounds import Bounds
-from aggopt.aggregate.distance_requests import Wanted, spread
-from aggopt.aggregate.joint_aggregation import together
+from aggopt.aggregate.distance_requests import Wanted, spread_request
+from aggopt.aggregate.joint_aggregation import aggregate_together
 from aggopt.aggregate.kept_statistics import (
     ABLE,
     Keep,
     Part,
-    parts_of,
-    put_together,
+    combine_parts,
+    read_response,
     require_kept,
-    response_for,
+    split_by_statistic,
     start_of,
 )
-from aggopt.aggregate.shifted_means import ShiftOptions, shifted, solution
+from aggopt.aggregate.shifted_means import ShiftOptions, shift_means, solve_shift
 from aggopt.core.deadline import require_progress
 from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.standardise import Scale
@@ -61,7 +61,7 @@ class _Asked(NamedTuple):
     settings: ShiftOptions
 
 
-def by_model(
+def solve_separate_model(
     model: Model,
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
@@ -74,24 +74,26 @@ def by_model(
     `how` are solver, start, starts, seed, time_limit and options.
     """
     require_progress(progress)
-    records = numbers(X)
+    records = read_numbers(X)
     label = check_labellings(labels, *records.shape)
     weights = check_weights(wanted.weights, len(records))
-    asked = _asked(model, records, scale_for(records, label, weights), wanted, how)
-    scale, ends = asked.scale, asked.bounds.standardised(asked.scale)
+    requests = _make_requests(
+        model, records, scale_for(records, label, weights), wanted, how
+    )
+    scale, ends = requests.scale, requests.bounds.standardised(requests.scale)
 
     def stated(j: int) -> Any:
-        of = (asked.Z, label, asked.delta, asked.importance)
+        of = (requests.Z, label, requests.delta, requests.importance)
         bounds = {"lower": float(ends.lower[j]), "upper": float(ends.upper[j])}
-        wishes = (column(v, j) for v in of)
-        return model.data(*wishes, wanted.weight, **bounds, weights=asked.weights)
+        wishes = (get_column(v, j) for v in of)
+        return model.data(*wishes, wanted.weight, **bounds, weights=requests.weights)
 
-    solved = shifted(model, stated, scale, label, asked.settings, progress)
-    centroids = asked.bounds.undone(stacked([c for c, _ in solved]), scale)
+    solved = shift_means(model, stated, scale, label, requests.settings, progress)
+    centroids = requests.bounds.undone(stack_centroids([c for c, _ in solved]), scale)
     return Aggregation(centroids, label, tuple(proof for _, proof in solved))
 
 
-def by_joint_model(
+def solve_joint_model(
     model: Model,
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
@@ -105,30 +107,36 @@ def by_joint_model(
     With a standardised response y (n,), its covariances are kept as well.
     """
     require_progress(progress)
-    records = numbers(X)
+    records = read_numbers(X)
     label = check_labellings(labels, *records.shape)
     weights = check_weights(wanted.weights, len(records))
-    asked = _asked(model, records, Scale.of(records, weights), wanted, how)
-    ends = asked.bounds.standardised(asked.scale)
+    requests = _make_requests(model, records, Scale.of(records, weights), wanted, how)
+    ends = requests.bounds.standardised(requests.scale)
 
     def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
-        wishes = asked.delta[:, columns], asked.importance[:, columns], wanted.weight
+        wishes = (
+            requests.delta[:, columns],
+            requests.importance[:, columns],
+            wanted.weight,
+        )
         lower, upper = ends.of_columns(columns)
-        known = {"y": y, "weights": asked.weights}
-        data = model.data(Z, own, *wishes, lower=lower, upper=upper, **known)
-        shape = (len(data.sizes), len(asked.scale.spread))
-        here = _begun(asked.settings.start, asked.scale, shape)
+        common = {"y": y, "weights": requests.weights}
+        data = model.data(Z, own, *wishes, lower=lower, upper=upper, **common)
+        shape = (len(data.sizes), len(requests.scale.spread))
+        here = _standardise_start(requests.settings.start, requests.scale, shape)
         if not (here is None or isinstance(here, str)):
             here = here[:, columns]
-        return solution(model, data, replace(asked.settings, start=here))
+        return solve_shift(model, data, replace(requests.settings, start=here))
 
-    made = together(records, label, solve, asked.bounds, asked.weights)
+    aggregation = aggregate_together(
+        records, label, solve, requests.bounds, requests.weights
+    )
     if progress:
         progress(1.0)
-    return made
+    return aggregation
 
 
-def _asked(
+def _make_requests(
     model: Model,
     records: Floats,
     scale: Scale,
@@ -136,8 +144,8 @@ def _asked(
     how: tuple[Any, ...],
 ) -> _Asked:
     Z = scale.standardise(records)
-    delta = spread(wanted.delta, Z, "delta")
-    importance = spread(wanted.importance, Z, "importance")
+    delta = spread_request(wanted.delta, Z, "delta")
+    importance = spread_request(wanted.importance, Z, "importance")
     bounds = Bounds.of(wanted.lower, wanted.upper, records)
     solver, start, starts, seed, time_limit, options = how
     chosen = choose(solver, *model.kinds, within=bounds.there)
@@ -146,7 +154,7 @@ def _asked(
     return _Asked(Z, scale, delta, importance, bounds, weights, settings)
 
 
-def _begun(
+def _standardise_start(
     start: str | Floats | None, scale: Scale, shape: tuple[int, int]
 ) -> str | Floats | None:
     """Return where to set out, standardised if it is centroids (m, d)."""
@@ -171,7 +179,7 @@ class Wishing(NamedTuple):
     together: Model
 
 
-def by_wishes(
+def aggregate_by_requests(
     method: Wishing,
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
@@ -186,17 +194,19 @@ def by_wishes(
     `how` are solver, start, starts, seed, time_limit and options.
     """
     solver, start, *others = how
-    how = (solver, begun_by(start, labels), *others)
+    how = (solver, read_start(start, labels), *others)
     if isinstance(keep, Mapping):
-        return _by_parts(method, X, labels, wanted, keep, response, how, progress)
+        return _aggregate_parts(
+            method, X, labels, wanted, keep, response, how, progress
+        )
     require_kept(method.name, ABLE, keep)
-    response_for((), response, 0)
+    read_response((), response, 0)
     if keep == "covariance":
-        return by_joint_model(method.together, X, labels, wanted, how, progress)
-    return by_model(method.alone, X, labels, wanted, how, progress)
+        return solve_joint_model(method.together, X, labels, wanted, how, progress)
+    return solve_separate_model(method.alone, X, labels, wanted, how, progress)
 
 
-def _by_parts(
+def _aggregate_parts(
     method: Wishing,
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
@@ -210,12 +220,12 @@ def _by_parts(
     require_progress(progress)
     records = check_matrix(X)
     label = check_labellings(labels, *records.shape)
-    parts = parts_of(method.name, ABLE, keep, records.shape[1])
+    parts = split_by_statistic(method.name, ABLE, keep, records.shape[1])
     weights = check_weights(wanted.weights, len(records))
-    y = response_for(parts, response, len(records), weights)
+    y = read_response(parts, response, len(records), weights)
     Z = scale_for(records, label, weights).standardise(records)
-    delta = spread(wanted.delta, Z, "delta")
-    importance = spread(wanted.importance, Z, "importance")
+    delta = spread_request(wanted.delta, Z, "delta")
+    importance = spread_request(wanted.importance, Z, "importance")
     bounds = Bounds.of(wanted.lower, wanted.upper, records)
     solver, start, *others = how
 
@@ -224,13 +234,15 @@ def _by_parts(
         begun = start_of(start, few, (int(label.max()) + 1, len(Z.T)))
         ends = bounds.of_columns(few)
         wishes = delta[:, few], importance[:, few], wanted.weight
-        asked = Wanted(*wishes, *ends, wanted.weights)
+        part_requests = Wanted(*wishes, *ends, wanted.weights)
         solving = (solver, begun, *others)
         if part.statistic == "variance":
-            return by_model(method.alone, own, groups, asked, solving, None)
+            return solve_separate_model(
+                method.alone, own, groups, part_requests, solving, None
+            )
         beside = y if part.statistic == "regression" else None
-        return by_joint_model(
-            method.together, own, groups, asked, solving, None, beside
+        return solve_joint_model(
+            method.together, own, groups, part_requests, solving, None, beside
         )
 
-    return put_together(records, label, parts, combine, progress)
+    return combine_parts(records, label, parts, combine, progress)

@@ -7,9 +7,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.aggregate.aggregation import Aggregation, by_attribute, group_means, numbers
+from aggopt.aggregate.aggregation import (
+    Aggregation,
+    aggregate_by_attribute,
+    group_means,
+    read_numbers,
+)
 from aggopt.aggregate.bounds import Bounds, End
-from aggopt.aggregate.joint_aggregation import covariance_kept, variance_within
+from aggopt.aggregate.joint_aggregation import keep_covariance, keep_variance_within
 from aggopt.aggregate.kept_statistics import (
     STATISTICS,
     Keep,
@@ -17,10 +22,10 @@ from aggopt.aggregate.kept_statistics import (
     KeptApart,
     Part,
     Statistic,
-    parts_of,
-    put_together,
+    combine_parts,
+    read_response,
     require_kept,
-    response_for,
+    split_by_statistic,
 )
 from aggopt.aggregate.registry import Aggregator
 from aggopt.core.compile_time import compile_time
@@ -110,59 +115,66 @@ def mean(
     """
     started = compile_time.now()
     if isinstance(keep, Mapping):
-        return _apart(X, labels, keep, response, (lower, upper, weights))
+        return _aggregate_apart(X, labels, keep, response, (lower, upper, weights))
     require_kept("mean", Mean.able, keep)
-    records = numbers(X)
-    response_for((), response, len(records))
+    records = read_numbers(X)
+    read_response((), response, len(records))
     label = check_labellings(labels, *records.shape)
     bounds = Bounds.of(lower, upper, records)
-    known = check_weights(weights, len(records))
+    checked_weights = check_weights(weights, len(records))
     if keep == "covariance":
-        return covariance_kept(records, label, bounds, weights=scale_to_mean_one(known))
+        return keep_covariance(
+            records, label, bounds, weights=scale_to_mean_one(checked_weights)
+        )
     if label.ndim == 2:
-        combine = partial(mean, keep=keep, weights=known)
-        return by_attribute(combine, records, label, bounds)
-    centroids = group_means(records, label, known)
-    scale, share = Scale.of(records, known), scale_to_mean_one(known)
+        combine = partial(mean, keep=keep, weights=checked_weights)
+        return aggregate_by_attribute(combine, records, label, bounds)
+    centroids = group_means(records, label, checked_weights)
+    scale, share = (
+        Scale.of(records, checked_weights),
+        scale_to_mean_one(checked_weights),
+    )
     if keep == "variance":
-        centroids = _stretched(centroids, label, scale, share)
+        centroids = _stretch_means(centroids, label, scale, share)
     lost = scale.standardise(centroids)[label] - scale.standardise(records)
     seconds = (compile_time.now() - started) / records.shape[1]
     certificates = tuple(
         Certificate(Status.OPTIMAL, sse, sse, 0.0, "closed form", seconds)
         for sse in np.sum(multiply_by_weights(lost**2, share), axis=0).tolist()
     )
-    made = Aggregation(centroids, label, certificates)
+    aggregation = Aggregation(centroids, label, certificates)
     if not bounds.there:
-        return made
-    return variance_within(made, records, bounds, share)
+        return aggregation
+    return keep_variance_within(aggregation, records, bounds, share)
 
 
-def _apart(
+def _aggregate_apart(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
     keep: Mapping[str, Sequence[Any]],
     response: npt.ArrayLike | None,
     ends: tuple[End, End, npt.ArrayLike | None],
 ) -> Aggregation:
-    records = numbers(X)
+    records = read_numbers(X)
     label = check_labellings(labels, *records.shape)
-    parts = parts_of("mean", Mean.able, keep, records.shape[1])
+    parts = split_by_statistic("mean", Mean.able, keep, records.shape[1])
     bounds, weights = Bounds.of(*ends[:2], records), ends[2]
-    known = check_weights(weights, len(records))
-    y = response_for(parts, response, len(records), known)
+    checked_weights = check_weights(weights, len(records))
+    y = read_response(parts, response, len(records), checked_weights)
 
     def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
         inside = bounds.of_columns(list(part.columns))
         if part.statistic == "regression":
-            return covariance_kept(own, groups, inside, y, scale_to_mean_one(known))
+            return keep_covariance(
+                own, groups, inside, y, scale_to_mean_one(checked_weights)
+            )
         constraints = {**inside._asdict(), "weights": weights}
         return mean(own, groups, keep=part.statistic, **constraints)
 
-    return put_together(records, label, parts, combine)
+    return combine_parts(records, label, parts, combine)
 
 
-def _stretched(
+def _stretch_means(
     centroids: Floats, labels: Labels, scale: Scale, weights: Floats | None
 ) -> Floats:
     """Return the means stretched to the variance; weights (n,) have the mean 1."""

@@ -7,7 +7,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.aggregate.aggregation import Aggregation, by_attribute, numbers
+from aggopt.aggregate.aggregation import (
+    Aggregation,
+    aggregate_by_attribute,
+    read_numbers,
+)
 from aggopt.aggregate.registry import Aggregating, Aggregator
 from aggopt.core.compile_time import compile_time
 from aggopt.core.record_weights import (
@@ -56,26 +60,33 @@ def median(
            [6.]])
     """
     started = compile_time.now()
-    records = numbers(X)
+    records = read_numbers(X)
     label = check_labellings(labels, *records.shape)
-    known = check_weights(weights, len(records))
+    checked_weights = check_weights(weights, len(records))
     if label.ndim == 2:
-        return by_attribute(partial(median, weights=known), records, label)
-    each = _medians if known is None else partial(_weighted_medians, weights=known)
-    centroids = np.stack([each(x, label) for x in records.T], axis=1)
-    scale = Scale.of(records, known)
+        return aggregate_by_attribute(
+            partial(median, weights=checked_weights), records, label
+        )
+    compute = (
+        _compute_medians
+        if checked_weights is None
+        else partial(_compute_weighted_medians, weights=checked_weights)
+    )
+    centroids = np.stack([compute(x, label) for x in records.T], axis=1)
+    scale = Scale.of(records, checked_weights)
     lost = scale.standardise(centroids)[label] - scale.standardise(records)
     seconds = (compile_time.now() - started) / records.shape[1]
     certificates = tuple(
         Certificate(Status.OPTIMAL, sae, sae, 0.0, "closed form", seconds)
         for sae in np.sum(
-            multiply_by_weights(np.abs(lost), scale_to_mean_one(known)), axis=0
+            multiply_by_weights(np.abs(lost), scale_to_mean_one(checked_weights)),
+            axis=0,
         ).tolist()
     )
     return Aggregation(centroids, label, certificates)
 
 
-def _medians(x: Floats, labels: Labels) -> Floats:
+def _compute_medians(x: Floats, labels: Labels) -> Floats:
     ordered = x[np.lexsort((x, labels))]
     sizes = np.bincount(labels)
     first = np.cumsum(sizes) - sizes
@@ -83,7 +94,7 @@ def _medians(x: Floats, labels: Labels) -> Floats:
     return np.asarray(low + (high - low) / 2)
 
 
-def _weighted_medians(x: Floats, labels: Labels, weights: Floats) -> Floats:
+def _compute_weighted_medians(x: Floats, labels: Labels, weights: Floats) -> Floats:
     """Return the value where half of each group's weight is reached (m,).
 
     Where exactly half is reached, the midpoint between it and the next.
@@ -91,14 +102,14 @@ def _weighted_medians(x: Floats, labels: Labels, weights: Floats) -> Floats:
     order = np.lexsort((x, labels))
     ordered, label, weight = x[order], labels[order], weights[order]
     first = np.searchsorted(label, np.arange(labels.max() + 2))
-    found = np.empty(len(first) - 1)
+    medians = np.empty(len(first) - 1)
     for j, (start, stop) in enumerate(itertools.pairwise(first.tolist())):
         sums = np.cumsum(weight[start:stop])
         half = sums[-1] / 2
         low = start + int(np.searchsorted(sums, half))
         high = start + int(np.searchsorted(sums, half, side="right"))
-        found[j] = ordered[low] + (ordered[high] - ordered[low]) / 2
-    return found
+        medians[j] = ordered[low] + (ordered[high] - ordered[low]) / 2
+    return medians
 
 
 class Median(Aggregating):

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
-from aggopt.aggregate._by_requests import Wishing, by_wishes
+from aggopt.aggregate._by_requests import Wishing, aggregate_by_requests
 from aggopt.aggregate.aggregation import Aggregation
 from aggopt.aggregate.bounds import End
 from aggopt.aggregate.distance_requests import Wanted, WishValues
@@ -55,9 +55,11 @@ def p3m_onesided(
     'optimal'
     """
     require_number(alpha, "alpha")
-    how = (solver, start, starts, seed, time_limit, options)
+    options_of_solver = (solver, start, starts, seed, time_limit, options)
     wanted = Wanted(delta, importance, alpha, lower, upper, weights)
-    return by_wishes(WISHING, X, labels, wanted, keep, response, how, progress)
+    return aggregate_by_requests(
+        WISHING, X, labels, wanted, keep, response, options_of_solver, progress
+    )
 
 
 class P3mOnesided(Squared):

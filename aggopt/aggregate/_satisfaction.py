@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy.typing as npt
 from pydantic import Field
 
-from aggopt.aggregate._by_requests import Wishing, by_wishes
+from aggopt.aggregate._by_requests import Wishing, aggregate_by_requests
 from aggopt.aggregate.aggregation import Aggregation
 from aggopt.aggregate.bounds import End
 from aggopt.aggregate.distance_requests import Wanted, WishValues
@@ -59,9 +59,11 @@ def satisfaction(
     True
     """
     require_number(price, "price")
-    how = (solver, None, 0, None, time_limit, options)
+    options_of_solver = (solver, None, 0, None, time_limit, options)
     wanted = Wanted(delta, importance, price, lower, upper, weights)
-    return by_wishes(WISHING, X, labels, wanted, keep, response, how, progress)
+    return aggregate_by_requests(
+        WISHING, X, labels, wanted, keep, response, options_of_solver, progress
+    )
 
 
 class Satisfaction(Shifting):

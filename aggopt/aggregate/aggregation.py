@@ -9,13 +9,18 @@ import numpy.typing as npt
 
 from aggopt.aggregate.bounds import Bounds
 from aggopt.core.equality import EqualByField
-from aggopt.core.html import html_section, html_table
+from aggopt.core.html import render_html_section, render_html_table
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, check_matrix
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError, naming
 from aggopt.solvers import Certificate
-from aggopt.solvers.certificate import HEADER, endings, largest_gap, rows
+from aggopt.solvers.certificate import (
+    HEADER,
+    find_largest_gap,
+    list_statuses,
+    make_certificate_rows,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,29 +57,31 @@ class Aggregation(EqualByField):
     def _repr_html_(self) -> str:
         """Return a table of certificates for a notebook; no value of a group."""
         m, d = self.centroids.shape
-        found = self.named([f"attribute {j}" for j in range(d)])
-        named = {", ".join(own): c for own, c in found.items()}
+        by_names = self.named([f"attribute {j}" for j in range(d)])
+        by_label = {", ".join(names): c for names, c in by_names.items()}
         size = f"Aggregation: {len(self.labels)} records, {m} groups, {d} attributes"
-        return html_section(size, html_table(HEADER, rows(named)))
+        return render_html_section(
+            size, render_html_table(HEADER, make_certificate_rows(by_label))
+        )
 
     def named(self, names: Sequence[str]) -> dict[tuple[str, ...], Certificate]:
         """Return each certificate by its attributes, of all their names (d,)."""
-        own = self.together or tuple((j,) for j in range(len(names)))
-        of = (tuple(names[j] for j in columns) for columns in own)
+        blocks = self.together or tuple((j,) for j in range(len(names)))
+        of = (tuple(names[j] for j in columns) for columns in blocks)
         return dict(zip(of, self.certificates, strict=True))
 
     @property
     def gap(self) -> float | None:
         """Largest gap of an attribute; None unless every one has a bound."""
-        return largest_gap(self.certificates)
+        return find_largest_gap(self.certificates)
 
     @property
     def status(self) -> str:
         """The statuses of the attributes, each named once."""
-        return endings(self.certificates)
+        return list_statuses(self.certificates)
 
 
-def begun_by(
+def read_start(
     start: "str | Floats | Aggregation | None", labels: npt.ArrayLike
 ) -> str | Floats | None:
     """Return a start: the centroids if it is an aggregation of these groups.
@@ -95,7 +102,7 @@ def begun_by(
     return start.centroids
 
 
-def by_attribute(
+def aggregate_by_attribute(
     combine: Callable[..., Aggregation],
     X: Floats,
     labels: Labels,
@@ -111,22 +118,22 @@ def by_attribute(
         ends = bounds.of_columns([j])._asdict() if bounds else {}
         with naming(f"Column {j}"):
             parts.append(combine(X[:, [j]], label, **ends))
-    centroids = stacked([part.centroids[:, 0] for part in parts])
+    centroids = stack_centroids([part.centroids[:, 0] for part in parts])
     certificates = tuple(part.certificates[0] for part in parts)
     return Aggregation(centroids, labels, certificates)
 
 
-def column(values: npt.NDArray[Any], j: int) -> npt.NDArray[Any]:
+def get_column(values: npt.NDArray[Any], j: int) -> npt.NDArray[Any]:
     """Return the entries of attribute j, (n,), in `values`; (n,) applies to all."""
     return values if values.ndim == 1 else np.ascontiguousarray(values[:, j])
 
 
-def stacked(centroids: Sequence[Floats]) -> Floats:
+def stack_centroids(centroids: Sequence[Floats]) -> Floats:
     """Return the centroids (m_j,) of each attribute as (m, d), nan below the last."""
-    most = max(map(len, centroids))
-    padded = np.full((most, len(centroids)), np.nan)
-    for j, own in enumerate(centroids):
-        padded[: len(own), j] = own
+    rows = max(map(len, centroids))
+    padded = np.full((rows, len(centroids)), np.nan)
+    for j, of_attribute in enumerate(centroids):
+        padded[: len(of_attribute), j] = of_attribute
     return padded
 
 
@@ -157,7 +164,7 @@ def group_means(X: Floats, labels: Labels, weights: Floats | None = None) -> Flo
     return np.asarray(base + sums / sizes[:, None])
 
 
-def numbers(X: npt.ArrayLike) -> Floats:
+def read_numbers(X: npt.ArrayLike) -> Floats:
     """Return records as a float matrix (n, d); raises as `matrix`.
 
     Raises

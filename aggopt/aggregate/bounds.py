@@ -11,7 +11,7 @@ from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError, TableError
-from aggopt.models.shared.value_bounds import NEAR, is_bounded, snapped
+from aggopt.models.shared.value_bounds import NEAR, is_bounded, move_to_bounds
 
 End = npt.ArrayLike | None
 SHAPES = "pass a number, or one for each attribute: -inf or inf where there is none."
@@ -36,14 +36,17 @@ class Bounds(NamedTuple):
             Originals are beyond them: means of groups would be, too.
         """
         d = X.shape[1]
-        found = cls(_ends(lower, -np.inf, "lower", d), _ends(upper, np.inf, "upper", d))
-        crossed = np.flatnonzero(~(found.lower < found.upper)).tolist()
+        bounds = cls(
+            _read_ends(lower, -np.inf, "lower", d),
+            _read_ends(upper, np.inf, "upper", d),
+        )
+        crossed = np.flatnonzero(~(bounds.lower < bounds.upper)).tolist()
         if crossed:
             raise JobError(
                 f"lower is not below upper in column(s) {crossed}.",
                 fix="pass lower < upper, or leave one of them out.",
             )
-        beyond = ((found.lower > X) | (found.upper < X)).sum(axis=0)
+        beyond = ((bounds.lower > X) | (bounds.upper < X)).sum(axis=0)
         counts = [f"column {j}: {c}" for j, c in enumerate(beyond.tolist()) if c]
         if counts:
             raise TableError(
@@ -51,7 +54,7 @@ class Bounds(NamedTuple):
                 f"({', '.join(counts)}).",
                 fix="correct those values, or pass wider bounds.",
             )
-        return found
+        return bounds
 
     @property
     def there(self) -> bool:
@@ -73,10 +76,10 @@ class Bounds(NamedTuple):
     def undone(self, Z: Floats, scale: Scale) -> Floats:
         """Return centroids (m, d) in their units: on a bound what rounding misses."""
         centroids = scale.undo(Z)
-        return snapped(centroids, *self, near=NEAR * scale.spread)
+        return move_to_bounds(centroids, *self, near=NEAR * scale.spread)
 
 
-def _ends(given: End, none: float, name: str, d: int) -> Floats:
+def _read_ends(given: End, none: float, name: str, d: int) -> Floats:
     if given is None:
         return np.full(d, none)
     try:

@@ -26,7 +26,7 @@ class Wanted(NamedTuple):
     weights: npt.ArrayLike | None = None
 
 
-def spread(wish: WishValues, Z: Floats, name: str) -> Floats:
+def spread_request(wish: WishValues, Z: Floats, name: str) -> Floats:
     """Return a request of standardised records Z (n, d) as one number each (n, d).
 
     A number, one per attribute (d,), or (n, d). {"relative": r}, with r of any of these
@@ -44,11 +44,12 @@ def spread(wish: WishValues, Z: Floats, name: str) -> Floats:
                 fix=f'pass {name}={{"relative": r}} for r times the distance from the '
                 "mean, or plain numbers.",
             )
-        return spread(wish["relative"], Z, name) * np.abs(Z)
-    array = _array(wish, Z, name)
+        return spread_request(wish["relative"], Z, name) * np.abs(Z)
+    array = _read_array(wish, Z, name)
     if array.dtype.kind not in "iuf" or array.shape not in ((), Z.shape[1:], Z.shape):
         raise JobError(
-            f"{name} has shape {array.shape} and type {array.dtype}.", fix=_shapes(Z)
+            f"{name} has shape {array.shape} and type {array.dtype}.",
+            fix=_describe_shapes(Z),
         )
     if not np.isfinite(array).all():
         raise JobError(
@@ -59,15 +60,15 @@ def spread(wish: WishValues, Z: Floats, name: str) -> Floats:
     return np.broadcast_to(array.astype(np.float64), Z.shape)
 
 
-def _array(wish: npt.ArrayLike, Z: Floats, name: str) -> npt.NDArray[Any]:
+def _read_array(wish: npt.ArrayLike, Z: Floats, name: str) -> npt.NDArray[Any]:
     try:
         return np.asarray(wish)
     except (TypeError, ValueError):
         pass  # the original message may quote an entry
-    raise JobError(f"{name} has rows of unequal length.", fix=_shapes(Z))
+    raise JobError(f"{name} has rows of unequal length.", fix=_describe_shapes(Z))
 
 
-def _shapes(Z: Floats) -> str:
+def _describe_shapes(Z: Floats) -> str:
     return (
         f"pass a number, one per attribute ({Z.shape[1]},), or one per record and "
         f"attribute {Z.shape}."

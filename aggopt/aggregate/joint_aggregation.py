@@ -8,7 +8,7 @@ import numpy as np
 
 from aggopt.aggregate.aggregation import Aggregation
 from aggopt.aggregate.bounds import Bounds
-from aggopt.aggregate.shifted_means import ShiftOptions, solution
+from aggopt.aggregate.shifted_means import ShiftOptions, solve_shift
 from aggopt.core.compile_time import compile_time
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.standardise import Scale
@@ -18,13 +18,13 @@ from aggopt.errors import InfeasibleInputError, JobError, naming
 from aggopt.models import Model, p3m, p3m_joint
 from aggopt.models import covariance_mean as model
 from aggopt.models.shared.joint import ROWS, Records
-from aggopt.models.shared.value_bounds import ROUNDING, outside
+from aggopt.models.shared.value_bounds import ROUNDING, measure_excess
 from aggopt.solvers import Certificate, Status, choose
-from aggopt.solvers.certificate import closed, size_of
+from aggopt.solvers.certificate import choose_gap_size, is_gap_closed
 from aggopt.solvers.run_solver import run_solver
 
 
-def variance_within(
+def keep_variance_within(
     made: Aggregation, X: Floats, bounds: Bounds, weights: Floats | None
 ) -> Aggregation:
     """Return stretched means of X (n, d), or new centroids if they leave bounds.
@@ -39,7 +39,7 @@ def variance_within(
     scale, labels = Scale.of(X, weights), made.labels
     Z, z = scale.standardise(X), scale.standardise(made.centroids)
     ends, proofs = bounds.standardised(scale), list(made.certificates)
-    leaving = _leaving(z, ends)
+    leaving = _find_beyond_bounds(z, ends)
     for j in leaving.tolist():
         wishes = np.zeros(len(Z)), np.zeros(len(Z)), 0.0
         lower, upper = float(ends.lower[j]), float(ends.upper[j])
@@ -48,13 +48,13 @@ def variance_within(
             data = p3m.Data(
                 x, labels, *wishes, lower=lower, upper=upper, weights=weights
             )
-            z[:, j], proofs[j] = _nearest(p3m.MODEL, data, x[:, None])
+            z[:, j], proofs[j] = _solve_nearest(p3m.MODEL, data, x[:, None])
     centroids = np.clip(made.centroids, *bounds)  # of the others: what rounding left
     centroids[:, leaving] = bounds.undone(z, scale)[:, leaving]
     return Aggregation(centroids, labels, tuple(proofs))
 
 
-def covariance_within(
+def keep_covariance_within(
     of: Records, ends: Bounds, free: Certificate
 ) -> tuple[Floats, Certificate]:
     """Return centroids that keep the covariance of records within standardised `ends`.
@@ -70,29 +70,29 @@ def covariance_within(
         No centroids were found.
     """
     wishes = np.zeros(of.Z.shape), np.zeros(of.Z.shape), 0.0
-    known: dict[str, Any] = {"y": of.y, "weights": of.weights}
+    common: dict[str, Any] = {"y": of.y, "weights": of.weights}
     lower, upper = ends.lower.copy(), ends.upper.copy()
-    data = p3m_joint.Data(of.Z, of.labels, *wishes, lower=lower, upper=upper, **known)
-    c, proof = _nearest(p3m_joint.MODEL, data, of.Z)
+    data = p3m_joint.Data(of.Z, of.labels, *wishes, lower=lower, upper=upper, **common)
+    c, proof = _solve_nearest(p3m_joint.MODEL, data, of.Z)
     bounds = [bound for bound in (proof.bound, free.bound) if bound is not None]
     return c, replace(proof, bound=min(max(bounds), proof.objective))
 
 
-def leaves(c: Floats, ends: Bounds) -> bool:
+def is_beyond_bounds(c: Floats, ends: Bounds) -> bool:
     """Whether any of the standardised centroids (m, d) is beyond its bounds."""
-    return max(outside(c, *ends).values()) > ROUNDING
+    return max(measure_excess(c, *ends).values()) > ROUNDING
 
 
-def _leaving(z: Floats, ends: Bounds) -> I64:
+def _find_beyond_bounds(z: Floats, ends: Bounds) -> I64:
     beyond = (z < ends.lower - ROUNDING) | (z > ends.upper + ROUNDING)
     return np.flatnonzero(beyond.any(axis=0))
 
 
-def _nearest(model: Model, data: Any, Z: Floats) -> tuple[Floats, Certificate]:
+def _solve_nearest(model: Model, data: Any, Z: Floats) -> tuple[Floats, Certificate]:
     """Return the centroids nearest to the means, with their loss of Z (n, d)."""
-    how = choose(None, *model.kinds, within=True)
-    start = None if how.is_global else "renormalised"
-    c, proof = solution(model, data, ShiftOptions(how, start))
+    solver = choose(None, *model.kinds, within=True)
+    start = None if solver.is_global else "renormalised"
+    c, proof = solve_shift(model, data, ShiftOptions(solver, start))
     if not proof.status.usable:
         raise InfeasibleInputError(
             "No values within the bounds of what is published were found that keep as "
@@ -100,8 +100,8 @@ def _nearest(model: Model, data: Any, Z: Floats) -> tuple[Floats, Certificate]:
             fix="choose a smaller k, keep less, or leave a bound out.",
         )
     means = np.reshape(data.means, (len(data.sizes), -1))
-    known = getattr(data, "weights", None)
-    within = float(np.sum(multiply_by_weights((Z - means[data.labels]) ** 2, known)))
+    weights = getattr(data, "weights", None)
+    within = float(np.sum(multiply_by_weights((Z - means[data.labels]) ** 2, weights)))
     bound = None if proof.bound is None else proof.bound + within
     return c, replace(proof, objective=proof.objective + within, bound=bound)
 
@@ -111,7 +111,7 @@ VARIANCE = 1.0  # of a standardised attribute; errors below it may be rounding a
 CONSTANT = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "constant attribute", 0.0)
 
 
-def together(
+def aggregate_together(
     X: Floats,
     labels: Labels,
     solve: Solve,
@@ -129,7 +129,7 @@ def together(
     JobError
         Attributes have groups of their own.
     """
-    label = in_common(labels)
+    label = require_common_groups(labels)
     scale = Scale.of(X, weights)
     varying = np.flatnonzero(~scale.constant)
     z = np.zeros((int(label.max()) + 1, X.shape[1]))
@@ -144,7 +144,7 @@ def together(
     return Aggregation(centroids, labels, tuple(solved.values()), tuple(solved))
 
 
-def in_common(labels: Labels) -> Labels:
+def require_common_groups(labels: Labels) -> Labels:
     """Return the groups (n,) that all attributes have in common."""
     if labels.ndim == 1:
         return labels
@@ -156,7 +156,7 @@ def in_common(labels: Labels) -> Labels:
     return np.ascontiguousarray(labels[:, 0])
 
 
-def covariance_kept(
+def keep_covariance(
     X: Floats,
     labels: Labels,
     bounds: Bounds,
@@ -182,46 +182,46 @@ def covariance_kept(
 
     def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
         data = model.Data(Z, own, y=y, weights=weights)
-        c, proof = _nearest_to_means(data)
+        c, proof = _solve_nearest_to_means(data)
         if not bounds.there:
             return c, proof
         ends = bounds.standardised(Scale.of(X, weights)).of_columns(columns)
-        if not leaves(c, ends):
+        if not is_beyond_bounds(c, ends):
             return c, proof
-        return covariance_within(data, ends, proof)
+        return keep_covariance_within(data, ends, proof)
 
-    return together(X, labels, solve, bounds, weights)
+    return aggregate_together(X, labels, solve, bounds, weights)
 
 
-def _nearest_to_means(data: model.Data) -> tuple[Floats, Certificate]:
+def _solve_nearest_to_means(data: model.Data) -> tuple[Floats, Certificate]:
     started = compile_time.now()
     solver = choose(None, *model.MODEL.kinds)
-    found = run_solver(model.MODEL, data, solver, None)
-    at = model.point(data, found.reading)
-    sse = _sse(at.c, data)
+    answer = run_solver(model.MODEL, data, solver, None)
+    at = model.point(data, answer.reading)
+    sse = _compute_sse(at.c, data)
     within = sse - model.objective(data, at)
-    bound = min(within + (found.bound or 0.0), sse)
-    size = size_of(sse, VARIANCE)
+    bound = min(within + (answer.bound or 0.0), sse)
+    size = choose_gap_size(sse, VARIANCE)
     proof = Certificate(
-        status=Status.OPTIMAL if closed(sse, bound, size) else Status.UNPROVEN,
+        status=Status.OPTIMAL if is_gap_closed(sse, bound, size) else Status.UNPROVEN,
         objective=sse,
         bound=bound,
         violation=model.MODEL.violation(data, at),
-        solver=found.solver,
+        solver=answer.solver,
         seconds=compile_time.now() - started,
         size=size,
     )
     return at.c, proof
 
 
-def _sse(c: Floats, data: model.Data) -> float:
+def _compute_sse(c: Floats, data: model.Data) -> float:
     """Return the squared error of centroids c (m, d), some records at a time."""
-    Z, labels, known = data.Z, data.labels, data.weights
-    found = 0.0
+    Z, labels, weights = data.Z, data.labels, data.weights
+    total = 0.0
     for first in range(0, len(Z), ROWS):
         rows = slice(first, first + ROWS)
-        own = None if known is None else known[rows]
-        found += float(
-            np.sum(multiply_by_weights((c[labels[rows]] - Z[rows]) ** 2, own))
+        part_weights = None if weights is None else weights[rows]
+        total += float(
+            np.sum(multiply_by_weights((c[labels[rows]] - Z[rows]) ** 2, part_weights))
         )
-    return found
+    return total

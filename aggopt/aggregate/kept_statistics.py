@@ -41,15 +41,17 @@ def require_able(method: str, able: Sequence[str], statistic: str) -> None:
     """Refuse a statistic that is not among the `able` ones of a method."""
     if statistic in able:
         return
-    listed = " or ".join(f'"{each}"' for each in able if each in STATISTICS)
-    why, instead = _reason(method, statistic)
+    listed = " or ".join(
+        f'"{statistic}"' for statistic in able if statistic in STATISTICS
+    )
+    why, instead = _explain_refusal(method, statistic)
     raise JobError(
         f'{method} with keep = "{statistic}": {why}.',
         fix=f"set keep = {listed}{instead}.",
     )
 
 
-def _reason(method: str, keep: str) -> tuple[str, str]:
+def _explain_refusal(method: str, keep: str) -> tuple[str, str]:
     if method == "mean":
         return "the means of groups keep the mean, asked or not", ""
     return (
@@ -106,13 +108,13 @@ class KeptApart(Section):
     @property
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Each statistic with the names that keep it together, or each for itself."""
-        nested = any(isinstance(own, tuple) for own in self.covariance)
+        nested = any(isinstance(entry, tuple) for entry in self.covariance)
         blocks = self.covariance if nested else filter(None, [self.covariance])
-        found = [("covariance", own) for own in blocks]
+        parts = [("covariance", entry) for entry in blocks]
         if self.formula:
-            found.append(("regression", self.formula[1]))
+            parts.append(("regression", self.formula[1]))
         apart = ("variance", self.variance), ("mean", self.mean)
-        return (*found, *(part for part in apart if part[1]))  # type: ignore[arg-type]
+        return (*parts, *(part for part in apart if part[1]))  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         """Return the kept statistics, in one line."""
@@ -152,9 +154,9 @@ class Keeping(Aggregating):
     @property
     def keeps(self) -> frozenset[str]:
         """The statistics in `keep` and all weaker ones, of at least some attributes."""
-        named = {"covariance" if kind == "regression" else kind for kind in self.kinds}
-        most = max(map(STATISTICS.index, named))
-        return frozenset(STATISTICS[1 : most + 1])
+        kinds = {"covariance" if kind == "regression" else kind for kind in self.kinds}
+        strongest = max(map(STATISTICS.index, kinds))
+        return frozenset(STATISTICS[1 : strongest + 1])
 
 
 Keep = str | Mapping[str, Sequence[Any]]
@@ -168,7 +170,7 @@ class Part(NamedTuple):
     columns: tuple[int, ...]
 
 
-def parts_of(
+def split_by_statistic(
     method: str, able: Sequence[str], keep: Mapping[str, Sequence[Any]], d: int
 ) -> tuple[Part, ...]:
     """Return the parts of a table of columns, by statistic.
@@ -186,8 +188,8 @@ def parts_of(
         require_known("statistic in keep", statistic, KEYS)
         require_able(method, able, statistic)
         nested = statistic == "covariance" and not all(map(is_whole, columns))
-        for own in columns if nested else [columns]:
-            parts.append(Part(statistic, tuple(own)))
+        for block in columns if nested else [columns]:
+            parts.append(Part(statistic, tuple(block)))
     _require_each_once([j for part in parts for j in part.columns], d)
     return tuple(parts)
 
@@ -199,15 +201,15 @@ def _require_each_once(columns: Sequence[Any], d: int) -> None:
             fix=f"name columns by their numbers, from 0 to {d - 1}.",
         )
     counts = np.bincount(np.array(columns, np.intp), minlength=d)
-    for wrong, said in ((counts > 1, "more than once"), (counts == 0, "not at all")):
+    for wrong, times in ((counts > 1, "more than once"), (counts == 0, "not at all")):
         if wrong.any():
             raise JobError(
-                f"keep names column(s) {np.flatnonzero(wrong).tolist()} {said}.",
+                f"keep names column(s) {np.flatnonzero(wrong).tolist()} {times}.",
                 fix="name each column under one statistic.",
             )
 
 
-def response_for(
+def read_response(
     parts: Sequence[Part],
     response: npt.ArrayLike | None,
     n: int,
@@ -225,15 +227,15 @@ def response_for(
         There is one without a regression, or a regression without it; or it is not of
         n records, or of one value.
     """
-    named = any(part.statistic == "regression" for part in parts)
+    has_regression = any(part.statistic == "regression" for part in parts)
     if response is None:
-        if named:
+        if has_regression:
             raise JobError(
                 "keep names a regression, and no response is given.",
                 fix="pass response, the values (n,) that the regression is of.",
             )
         return None
-    if not named:
+    if not has_regression:
         raise JobError(
             "A response is given, and keep names no regression.",
             fix='pass keep={"regression": columns}, or leave the response out.',
@@ -267,7 +269,7 @@ def start_of(
     return np.asarray(start)[:, columns]
 
 
-def put_together(
+def combine_parts(
     X: Floats,
     labels: Labels,
     parts: Sequence[Part],
@@ -279,12 +281,12 @@ def put_together(
     solved: dict[tuple[int, ...], Certificate] = {}
     for done, part in enumerate(parts, start=1):
         columns = list(part.columns)
-        own = labels if labels.ndim == 1 else labels[:, columns]
+        part_labels = labels if labels.ndim == 1 else labels[:, columns]
         with naming(f"Column(s) {columns}"):
-            made = combine(part, X[:, columns], own)
-        centroids[: len(made.centroids), columns] = made.centroids
-        each = made.together or tuple((j,) for j in range(len(columns)))
-        for few, proof in zip(each, made.certificates, strict=True):
+            aggregation = combine(part, X[:, columns], part_labels)
+        centroids[: len(aggregation.centroids), columns] = aggregation.centroids
+        blocks = aggregation.together or tuple((j,) for j in range(len(columns)))
+        for few, proof in zip(blocks, aggregation.certificates, strict=True):
             solved[tuple(columns[j] for j in few)] = proof
         if progress:
             progress(done / len(parts))

@@ -9,7 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import field_validator
 
-from aggopt.aggregate.aggregation import Aggregation, by_attribute, group_means
+from aggopt.aggregate.aggregation import (
+    Aggregation,
+    aggregate_by_attribute,
+    group_means,
+)
 from aggopt.aggregate.categories.registry import CATEGORY_AGGREGATORS, CategorySection
 from aggopt.aggregate.joint_aggregation import VARIANCE
 from aggopt.core.compile_time import compile_time
@@ -17,14 +21,14 @@ from aggopt.core.deadline import Progress
 from aggopt.core.plugins.function import UserFunction
 from aggopt.core.plugins.loading import Origin
 from aggopt.core.registry import Method, Registry, require_arguments
-from aggopt.core.section import MethodSection, union_of_sections
+from aggopt.core.section import MethodSection, make_section_union
 from aggopt.core.standardise import Scale
 from aggopt.core.types import F64, Labels
 from aggopt.core.validation import check_labellings, check_matrix
 from aggopt.errors import AggoptError, JobError
 from aggopt.models import Model
 from aggopt.solvers import Certificate, Claim, Status
-from aggopt.solvers.certificate import closed, size_of
+from aggopt.solvers.certificate import choose_gap_size, is_gap_closed
 
 
 @dataclass(frozen=True)
@@ -58,62 +62,68 @@ class OwnAggregator(UserFunction):
         records = check_matrix(X)
         label = check_labellings(labels, *records.shape)
         if label.ndim == 2:
-            each = partial(self.__call__, progress=progress, **settings)
-            return by_attribute(each, records, label)
+            aggregate = partial(self.__call__, progress=progress, **settings)
+            return aggregate_by_attribute(aggregate, records, label)
         started = compile_time.now()
-        found = self.run(records.copy(), label.copy(), progress=progress, **settings)
-        centroids = self._checked(found, int(label.max()) + 1, records.shape[1])
+        result = self.run(records.copy(), label.copy(), progress=progress, **settings)
+        centroids = self._checked(result, int(label.max()) + 1, records.shape[1])
         seconds = (compile_time.now() - started) / records.shape[1]
-        own = self._certificates(records, label, centroids, seconds)
-        return Aggregation(centroids, label, self._claimed(own, found))
+        certificates = self._certify_attributes(records, label, centroids, seconds)
+        return Aggregation(centroids, label, self._add_claims(certificates, result))
 
     def _checked(self, found: Any, m: int, d: int) -> F64:
         """Return its centroids (m, d) as floats."""
-        given = found.centroids if isinstance(found, Aggregation) else found
-        array = self.origin.run(np.array, given)
+        values = found.centroids if isinstance(found, Aggregation) else found
+        array = self.origin.run(np.array, values)
         try:
             centroids = check_matrix(array, name="centroids")
             shape = centroids.shape
         except AggoptError as error:
-            raise self._no_centroids(error.problem, m, d) from None
+            raise self._explain_centroids(error.problem, m, d) from None
         if shape != (m, d):
-            raise self._no_centroids(f"they have shape {shape}.", m, d)
+            raise self._explain_centroids(f"they have shape {shape}.", m, d)
         return centroids
 
-    def _no_centroids(self, problem: str, m: int, d: int) -> JobError:
+    def _explain_centroids(self, problem: str, m: int, d: int) -> JobError:
         return JobError(
             f"{self.origin.name} returns no centroids: {problem}",
             fix=f"return one number for each group and attribute, shape {(m, d)}.",
         )
 
-    def _certificates(
+    def _certify_attributes(
         self, X: F64, labels: Labels, centroids: F64, seconds: float
     ) -> tuple[Certificate, ...]:
         """Return the squared error of each attribute, and the least, that of means."""
         scale = Scale.of(X)
         Z = scale.standardise(X)
         lost = ((Z - scale.standardise(centroids)[labels]) ** 2).sum(axis=0)
-        least = ((Z - group_means(Z, labels)[labels]) ** 2).sum(axis=0)
-        found = zip(lost.tolist(), np.minimum(least, lost).tolist(), strict=True)
-        return tuple(self._certificate(error, bound, seconds) for error, bound in found)
+        lowest = ((Z - group_means(Z, labels)[labels]) ** 2).sum(axis=0)
+        pairs = zip(lost.tolist(), np.minimum(lowest, lost).tolist(), strict=True)
+        return tuple(
+            self._certify_attribute(error, bound, seconds) for error, bound in pairs
+        )
 
-    def _certificate(self, error: float, bound: float, seconds: float) -> Certificate:
-        size, by = size_of(error, VARIANCE), self.origin.name
-        status = Status.OPTIMAL if closed(error, bound, size) else Status.HEURISTIC
+    def _certify_attribute(
+        self, error: float, bound: float, seconds: float
+    ) -> Certificate:
+        size, by = choose_gap_size(error, VARIANCE), self.origin.name
+        status = (
+            Status.OPTIMAL if is_gap_closed(error, bound, size) else Status.HEURISTIC
+        )
         return Certificate(status, error, bound, 0.0, by, seconds, size=size)
 
-    def _claimed(
+    def _add_claims(
         self, own: tuple[Certificate, ...], found: Any
     ) -> tuple[Certificate, ...]:
         """Return certificates of ours with the bounds that it claims, if it does."""
-        said = found.certificates if isinstance(found, Aggregation) else ()
-        if len(said) != len(own):
+        claimed = found.certificates if isinstance(found, Aggregation) else ()
+        if len(claimed) != len(own):
             return own
         return tuple(
             certificate
             if claim.bound is None
             else certificate.claiming(Claim(claim.bound, str(self.origin)))
-            for certificate, claim in zip(own, said, strict=True)
+            for certificate, claim in zip(own, claimed, strict=True)
         )
 
 
@@ -123,7 +133,7 @@ BESIDE = frozenset({"method", "margin", "categories"})
 if TYPE_CHECKING:
     Categories: TypeAlias = CategorySection
 else:
-    Categories = union_of_sections(
+    Categories = make_section_union(
         method.settings for method in CATEGORY_AGGREGATORS.values()
     )
 
@@ -193,7 +203,7 @@ class Aggregator(Method):
         require_arguments(self.name, settings, self.function)
 
 
-def _adopted(thing: object, origin: Origin) -> Aggregator:
+def _adopt_aggregator(thing: object, origin: Origin) -> Aggregator:
     """Return the aggregation that a function of the user's is."""
     return Aggregator(
         name=origin.name,
@@ -211,5 +221,5 @@ AGGREGATORS = Registry(
     "aggregation",
     ["by_model"],  # of a model of the user's, which `model` names
     own="aggregators",
-    adopt=_adopted,
+    adopt=_adopt_aggregator,
 )

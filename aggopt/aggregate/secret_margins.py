@@ -14,9 +14,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.aggregate.aggregation import column, numbers, scale_for
-from aggopt.aggregate.distance_requests import WishValues, spread
-from aggopt.core.randomness import draw_uniforms, secret_from_seed
+from aggopt.aggregate.aggregation import get_column, read_numbers, scale_for
+from aggopt.aggregate.distance_requests import WishValues, spread_request
+from aggopt.core.randomness import derive_secret, draw_uniforms
 from aggopt.core.validation import (
     Floats,
     Labels,
@@ -31,7 +31,7 @@ NEAR = 0.05  # of a step: thirds written as .333, cents as 32-bit floats
 FINEST = 1e12  # steps: beyond this number, floats cannot show whether it is whole
 
 
-def step_of(x: Floats, least: float = 0.0) -> float:
+def find_step(x: Floats, least: float = 0.0) -> float:
     """Return the distance of possible values of an attribute x (n,), in its unit.
 
     The largest of 1, 2 and 5 times a power of ten whose multiples contain nine in ten
@@ -42,13 +42,13 @@ def step_of(x: Floats, least: float = 0.0) -> float:
 
     Examples
     --------
-    >>> step_of(np.array([1500.0, 0.0, 2000.0, 4500.0, 1e6]))
+    >>> find_step(np.array([1500.0, 0.0, 2000.0, 4500.0, 1e6]))
     500.0
-    >>> step_of(np.array([1e9 + 1, 1e9 + 4, 1e9 + 9]))
+    >>> find_step(np.array([1e9 + 1, 1e9 + 4, 1e9 + 9]))
     1.0
-    >>> step_of(np.array([0.1, 0.25, 0.37]))
+    >>> find_step(np.array([0.1, 0.25, 0.37]))
     0.01
-    >>> round(step_of(np.array([0.0, 1 / 3, 2 / 3, 1.0])), 3)
+    >>> round(find_step(np.array([0.0, 1 / 3, 2 / 3, 1.0])), 3)
     0.333
     """
     values, counts = np.unique(x, return_counts=True)
@@ -56,11 +56,11 @@ def step_of(x: Floats, least: float = 0.0) -> float:
     if width == 0:
         return 0.0
     gap = float(np.diff(values).min())
-    even = gap if _whole((values - values[0]) / gap, counts) else 0.0
+    even = gap if _is_mostly_whole((values - values[0]) / gap, counts) else 0.0
     finest = max(least, even, float(np.abs(values).max()) / FINEST)
     some = values != 0
     for step in _round_numbers(width, finest):
-        if _whole(values[some] / step, counts[some]):
+        if _is_mostly_whole(values[some] / step, counts[some]):
             return step
     return even if even >= least else 0.0
 
@@ -76,7 +76,7 @@ def _round_numbers(most: float, least: float) -> Iterator[float]:
                 yield step
 
 
-def _whole(times: Floats, counts: Labels) -> bool:
+def _is_mostly_whole(times: Floats, counts: Labels) -> bool:
     """Whether most of these multiples (u,) of a step are near whole numbers."""
     if np.abs(times).max() > 2 * FINEST:
         return False
@@ -138,20 +138,24 @@ def with_margins(
     >>> bool((asked >= 0.5).all() and (asked <= 1.5).all())
     True
     """
-    records = numbers(X)
+    records = read_numbers(X)
     label = check_labellings(labels, *records.shape)
     if seed is not None:
         require_seed(seed)
     scale = scale_for(records, label)
-    asked = spread(delta, scale.standardise(records), "delta")
+    distances = spread_request(delta, scale.standardise(records), "delta")
     steps = np.zeros(records.shape[1])
     if width is None:
         attributes = zip(records.T, scale.spread.tolist(), strict=True)
-        steps = np.array([in_spreads(x, spread) for x, spread in attributes])
-    return asked + margins(label, asked, width, secret_from_seed(seed), steps)
+        steps = np.array(
+            [find_step_in_deviations(x, spread) for x, spread in attributes]
+        )
+    return distances + draw_margins(label, distances, width, derive_secret(seed), steps)
 
 
-def in_spreads(x: Floats, spread: float, width: float | None = None) -> float:
+def find_step_in_deviations(
+    x: Floats, spread: float, width: float | None = None
+) -> float:
     """Return the step of an attribute x (n,) in its standard deviations.
 
     Steps so fine that a margin of this width, by default the least one, spans enough of
@@ -160,11 +164,11 @@ def in_spreads(x: Floats, spread: float, width: float | None = None) -> float:
     """
     if spread == 0:
         return LEAST
-    least = max((LEAST_WIDTH if width is None else width) / ENOUGH, LEAST)
-    return max(step_of(x, least * spread) / spread, LEAST)
+    lowest = max((LEAST_WIDTH if width is None else width) / ENOUGH, LEAST)
+    return max(find_step(x, lowest * spread) / spread, LEAST)
 
 
-def margins(
+def draw_margins(
     labels: Labels, asked: Floats, width: float | None, secret: str, steps: Floats
 ) -> Floats:
     """Return the margins (n, d) of requested distances (n, d), equal within each group.
@@ -185,18 +189,20 @@ def margins(
         )
     added = []
     for j in range(asked.shape[1]):
-        label = column(labels, j)
-        wide = widths(label, asked[:, j], width, float(steps[j]))
+        label = get_column(labels, j)
+        wide = compute_margin_widths(label, asked[:, j], width, float(steps[j]))
         share = draw_uniforms(secret, f"margins of attribute {j}", len(wide))
         added.append(np.maximum(share * wide, np.minimum(LEAST, wide))[label])
     return np.stack(added, axis=1)
 
 
-def widths(labels: Labels, asked: Floats, width: float | None, step: float) -> Floats:
+def compute_margin_widths(
+    labels: Labels, asked: Floats, width: float | None, step: float
+) -> Floats:
     """Return the width of the margins of each group (m,), in standard deviations."""
-    most = np.zeros(int(labels.max()) + 1)
+    highest = np.zeros(int(labels.max()) + 1)
     if width is not None:
-        return most + width
-    np.maximum.at(most, labels, asked)
-    least = max(LEAST_WIDTH, min(MOST_WIDTH, ENOUGH * step))
-    return np.asarray(np.maximum(least, most / 2))
+        return highest + width
+    np.maximum.at(highest, labels, asked)
+    lowest = max(LEAST_WIDTH, min(MOST_WIDTH, ENOUGH * step))
+    return np.asarray(np.maximum(lowest, highest / 2))

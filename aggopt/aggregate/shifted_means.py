@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.aggregate.aggregation import column
-from aggopt.algorithms.stiefel.run import optima_apart, put_together
+from aggopt.aggregate.aggregation import get_column
+from aggopt.algorithms.stiefel.run import solve_separately, stack_optima
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deadline import LONGEST
 from aggopt.core.standardise import Scale
@@ -15,9 +15,9 @@ from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError, UnknownNameError, naming
 from aggopt.models import Model
 from aggopt.models.shared.joint_wishes import JointWishes
-from aggopt.models.shared.value_bounds import snapped
+from aggopt.models.shared.value_bounds import move_to_bounds
 from aggopt.solvers import Certificate, Claim, Solver, Status, choose
-from aggopt.solvers.certificate import Answer, closed, size_of
+from aggopt.solvers.certificate import Answer, choose_gap_size, is_gap_closed
 from aggopt.solvers.options import check_time_limit
 from aggopt.solvers.run_solver import run_solver
 
@@ -83,7 +83,7 @@ def require_number(value: object, name: str) -> None:
         raise JobError(f"{name} = {value!r}.", fix="pass a number.")
 
 
-def shifted(
+def shift_means(
     model: Model,
     stated: Callable[[int], Any],
     scale: Scale,
@@ -96,34 +96,38 @@ def shifted(
     They are standardised; `stated(j)` states attribute j's data.
     """
     programs = [
-        None if constant else _stated(stated, j)
+        None if constant else _build_data(stated, j)
         for j, constant in enumerate(scale.constant)
     ]
-    counts = [int(column(labels, j).max()) + 1 for j in range(len(programs))]
-    starts = _by_attribute(how.start, scale, counts)
+    counts = [int(get_column(labels, j).max()) + 1 for j in range(len(programs))]
+    starts = _split_start(how.start, scale, counts)
     solved: list[tuple[Floats, Certificate]] = []
     for j, data in enumerate(programs):
-        own = replace(how, start=starts[j])
-        solved.append(_kept(counts[j]) if data is None else solution(model, data, own))
+        options = replace(how, start=starts[j])
+        solved.append(
+            _keep_constant(counts[j])
+            if data is None
+            else solve_shift(model, data, options)
+        )
         if progress:
             progress((j + 1) / len(programs))
     return solved
 
 
-def _stated(stated: Callable[[int], Any], j: int) -> Any:
+def _build_data(stated: Callable[[int], Any], j: int) -> Any:
     with naming(f"Column {j}"):
         return stated(j)
 
 
-def _by_attribute(
+def _split_start(
     start: str | Floats | None, scale: Scale, counts: Sequence[int]
 ) -> list[Any]:
     """Return the start of each attribute, standardised if it is centroids."""
     if start is None or isinstance(start, str):
         return [start] * len(counts)
     shape = max(counts), len(counts)
-    there = np.arange(shape[0])[:, None] < counts
-    if np.shape(start) != shape or (np.isfinite(start) != there).any():
+    is_present = np.arange(shape[0])[:, None] < counts
+    if np.shape(start) != shape or (np.isfinite(start) != is_present).any():
         raise JobError(
             f"start has shape {np.shape(start)}, or entries that are not finite where "
             "an attribute has a group.",
@@ -134,38 +138,48 @@ def _by_attribute(
     return [z[:count, j].copy() for j, count in enumerate(counts)]
 
 
-def _kept(count: int) -> tuple[Floats, Certificate]:
+def _keep_constant(count: int) -> tuple[Floats, Certificate]:
     """Return a constant attribute unchanged, with its certificate."""
     nothing = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "constant attribute", 0.0)
     return np.zeros(count), nothing
 
 
-def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certificate]:
+def solve_shift(
+    model: Model, data: Any, how: ShiftOptions
+) -> tuple[Floats, Certificate]:
     """Return the centroids that one program's solver found, and its certificate.
 
     If it found none that may be published, return `data.renormalised`.
     """
     started = compile_time.now()
-    answers = list(_answers(model, data, how, started))
-    given = (_within(data, a) for a in _given(how))
-    tried = [*answers, *given]  # of equals the first
-    fit = [(a, cost) for a in tried if (cost := _cost(model, data, a)) is not None]
+    answers = list(_iter_answers(model, data, how, started))
+    moved = (_move_to_bounds(data, a) for a in _iter_given_starts(how))
+    tried = [*answers, *moved]  # of equals the first
+    fit = [
+        (a, cost)
+        for a in tried
+        if (cost := _evaluate_point(model, data, a)) is not None
+    ]
     if fit:
         best, _ = min(fit, key=lambda pair: pair[1])
         centroids, status = best.reading, best.status
     else:
         best, centroids = None, None
-        status = _failure({a.status for a in answers})
+        status = _describe_failure({a.status for a in answers})
     if centroids is None:
         centroids = data.renormalised
     at = model.point(data, centroids)
     if status.usable and model.violation(data, at) > FEASIBLE:
         status = Status.FAILED  # hard wishes: the renormalised means miss them
     objective = model.objective(data, at)
-    bounds = [_apart(data), *(a.bound for a in answers)]
-    size = None if abs(objective) >= 1 else size_of(objective, _unit(model, data))
+    bounds = [_sum_separate_bounds(data), *(a.bound for a in answers)]
+    size = (
+        None
+        if abs(objective) >= 1
+        else choose_gap_size(objective, _choose_unit(model, data))
+    )
     bound = _bound(bounds, objective, size) if status.usable else None
-    is_shown = bound is not None and closed(objective, bound, size)
+    is_shown = bound is not None and is_gap_closed(objective, bound, size)
     if status is Status.OPTIMAL and not is_shown:
         status = Status.UNPROVEN  # it was content with less, or with another point
     if (status.is_open or status is Status.KEPT) and is_shown:
@@ -177,7 +191,7 @@ def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certif
         model.violation(data, at),
         how.solver.name,
         compile_time.now() - started,
-        claimed=_claim(answers, objective, size) if status.usable else None,
+        claimed=_choose_best_claim(answers, objective, size) if status.usable else None,
         iterations=best.iterations if best else None,
         multipliers=best.multipliers if best else None,
         size=None if bound is None else size,
@@ -185,7 +199,7 @@ def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certif
     return centroids, certificate
 
 
-def _unit(model: Model, data: Any) -> float:
+def _choose_unit(model: Model, data: Any) -> float:
     """Return the cost of a record without any request, at most its variance, 1.
 
     Weights of the objective may make it tiny, and its optimum may be 0.  Up to this
@@ -196,22 +210,22 @@ def _unit(model: Model, data: Any) -> float:
     return min(1.0, max(filter(np.isfinite, costs), default=0.0) / len(data.labels))
 
 
-def _given(how: ShiftOptions) -> Iterator[Answer]:
+def _iter_given_starts(how: ShiftOptions) -> Iterator[Answer]:
     """Yield the centroids that were given to set out from, as a point like others."""
     if isinstance(how.start, np.ndarray):
         yield Answer(how.start, Status.KEPT, None, how.solver.name, 0.0)
 
 
-def _apart(data: Any) -> float | None:
+def _sum_separate_bounds(data: Any) -> float | None:
     """Return the sum of the bounds of separate attributes, for a bounded program.
 
     The solvers of this program are local and prove nothing.
     """
     if not (isinstance(data, JointWishes) and data.bounded):
         return None
-    found = [apart.bound for apart in optima_apart(data)]
-    known = [bound for bound in found if bound is not None]
-    return sum(known) if len(known) == len(found) else None
+    bounds = [apart.bound for apart in solve_separately(data)]
+    known_bounds = [bound for bound in bounds if bound is not None]
+    return sum(known_bounds) if len(known_bounds) == len(bounds) else None
 
 
 def _bound(
@@ -222,22 +236,24 @@ def _bound(
     One that is above it by no more than the rounding of either is the objective.
     """
     every = (bound for bound in bounds if bound is not None)
-    true = (b for b in every if b <= objective or closed(objective, b, size))
+    true = (b for b in every if b <= objective or is_gap_closed(objective, b, size))
     return max((min(b, objective) for b in true), default=None)
 
 
-def _claim(
+def _choose_best_claim(
     answers: Sequence[Answer], objective: float, size: float | None
 ) -> Claim | None:
     """Return the best bound that code of the user's claims, if this may be true."""
     claims = (a.claimed for a in answers if a.claimed is not None)
     possible = (
-        c for c in claims if c.bound <= objective or closed(objective, c.bound, size)
+        c
+        for c in claims
+        if c.bound <= objective or is_gap_closed(objective, c.bound, size)
     )
     return max(possible, key=lambda claim: claim.bound, default=None)
 
 
-def _failure(seen: set[Status]) -> Status:
+def _describe_failure(seen: set[Status]) -> Status:
     """Return how solves ended that left no point to publish."""
     if Status.INFEASIBLE in seen:
         return Status.INFEASIBLE
@@ -248,31 +264,31 @@ def _failure(seen: set[Status]) -> Status:
     return Status.FALLBACK if all(s.is_open for s in seen) else Status.FAILED
 
 
-def _answers(
+def _iter_answers(
     model: Model, data: Any, how: ShiftOptions, started: float
 ) -> Iterator[Answer]:
     """Yield the solver's answer for each start, until the time limit."""
-    for start in _starts(model, data, how):
+    for start in _iter_starts(model, data, how):
         left = None
         if how.limit is not None:
             left = how.limit - (compile_time.now() - started)
             if left <= 0:
                 return
-        found = run_solver(
+        answer = run_solver(
             model, data, how.solver, start, time_limit=left, options=how.options
         )
-        yield _within(data, found)
+        yield _move_to_bounds(data, answer)
 
 
-def _within(data: Any, found: Answer) -> Answer:
+def _move_to_bounds(data: Any, found: Answer) -> Answer:
     """Return an answer with values moved to a bound that they miss by a tolerance."""
     if not data.bounded or found.reading is None:
         return found
-    inside = snapped(found.reading, data.lower, data.upper)
+    inside = move_to_bounds(found.reading, data.lower, data.upper)
     return replace(found, reading=inside)
 
 
-def _cost(model: Model, data: Any, found: Answer) -> float | None:
+def _evaluate_point(model: Model, data: Any, found: Answer) -> float | None:
     """Return the objective of a point that may be published, else None.
 
     One that is infeasible may not be, nor one that was cut short and is worse than
@@ -290,12 +306,12 @@ def _cost(model: Model, data: Any, found: Answer) -> float | None:
     return None if found.status.is_open and worse else cost
 
 
-def _starts(model: Model, data: Any, how: ShiftOptions) -> Iterator[Floats]:
+def _iter_starts(model: Model, data: Any, how: ShiftOptions) -> Iterator[Floats]:
     """Yield the centroids that a solver sets out from, each (m,)."""
     if isinstance(how.start, np.ndarray):
         yield how.start
     elif how.start == "lagrangian":
-        yield _optimum(model, data)
+        yield _solve_lagrangian(model, data)
     elif how.start == "renormalised" or np.ptp(data.means) == 0:
         yield data.renormalised
     else:
@@ -305,9 +321,9 @@ def _starts(model: Model, data: Any, how: ShiftOptions) -> Iterator[Floats]:
         yield data.means + rng.normal(size=data.means.shape)
 
 
-def _optimum(model: Model, data: Any) -> Floats:
+def _solve_lagrangian(model: Model, data: Any) -> Floats:
     """Return the centroids of the Lagrangian method: of all attributes, by each."""
     if isinstance(data, JointWishes):
-        return put_together(data, optima_apart(data))
+        return stack_optima(data, solve_separately(data))
     best = run_solver(model, data, choose("lagrangian", *model.kinds), data.means)
     return np.asarray(data.means if best.reading is None else best.reading)

@@ -12,12 +12,12 @@ from pydantic import ModelWrapValidatorHandler, model_validator
 
 from aggopt.aggregate.aggregation import (
     Aggregation,
-    begun_by,
-    column,
+    get_column,
     group_means,
-    numbers,
+    read_numbers,
+    read_start,
     scale_for,
-    stacked,
+    stack_centroids,
 )
 from aggopt.aggregate.joint_aggregation import CONSTANT
 from aggopt.aggregate.registry import Aggregating, Aggregator
@@ -34,9 +34,9 @@ from aggopt.errors import AggoptError, JobError, naming
 from aggopt.models import MODELS
 from aggopt.models.shared.user_model import OwnModel
 from aggopt.solvers import Certificate, Solver, Status, choose
-from aggopt.solvers._solve import class_of
-from aggopt.solvers.certificate import Answer, closed, size_in_reach
-from aggopt.solvers.options import native_options
+from aggopt.solvers._solve import find_problem_class
+from aggopt.solvers.certificate import Answer, is_gap_closed, measure_gap_size
+from aggopt.solvers.options import make_native_options
 from aggopt.solvers.run_solver import run_solver
 
 # of a solve that ended without a point, how the model's own fallback is kept
@@ -71,7 +71,9 @@ class Judged:
         return self.violation <= FEASIBLE and isfinite(self.cost)
 
 
-def solution(model: OwnModel, data: Any, how: OwnOptions) -> tuple[Floats, Certificate]:
+def solve_user_model(
+    model: OwnModel, data: Any, how: OwnOptions
+) -> tuple[Floats, Certificate]:
     """Return the centroids (m,) that a solver found, judged, and their certificate.
 
     If it found none that may be published: after a limit the model's fallback, if that
@@ -79,7 +81,7 @@ def solution(model: OwnModel, data: Any, how: OwnOptions) -> tuple[Floats, Certi
     is kept if it may be published and nothing better was found.
     """
     started = compile_time.now()
-    found = run_solver(
+    answer = run_solver(
         model,
         data,
         how.solver,
@@ -87,32 +89,34 @@ def solution(model: OwnModel, data: Any, how: OwnOptions) -> tuple[Floats, Certi
         time_limit=how.time_limit,
         options=how.options,
     )
-    status, best = found.status, None
-    if found.reading is not None and status.usable:
-        best = judged(model, data, found.reading)
+    status, best = answer.status, None
+    if answer.reading is not None and status.usable:
+        best = judge_reading(model, data, answer.reading)
         status = status if best.fit else Status.FAILED
     elif status.usable:
         status = Status.FAILED
-    kept = _KEPT.get(found.status)
+    kept = _KEPT.get(answer.status)
     if status is Status.FAILED and kept is not None and model.fallback:
-        best = judged(model, data, model.fallback(data))
+        best = judge_reading(model, data, model.fallback(data))
         status = kept if best.fit else Status.FAILED
     if how.start is not None:
-        given = judged(model, data, how.start)
-        if given.fit and not (best and best.fit and best.cost <= given.cost):
-            status, best = Status.KEPT, given
+        start = judge_reading(model, data, how.start)
+        if start.fit and not (best and best.fit and best.cost <= start.cost):
+            status, best = Status.KEPT, start
     if best is None:
         means = group_means(data.x[:, None], data.labels)[:, 0]
         best = Judged(means, nan, inf)
     size = None
-    if found.bound is not None and status.usable:
-        costs = _reference_costs(model, data, how)
-        size = size_in_reach(best.cost, found.bound, costs, len(data.x))
-    certificate = certified(model, found, status, best, size)
+    if answer.bound is not None and status.usable:
+        costs = _iter_reference_costs(model, data, how)
+        size = measure_gap_size(best.cost, answer.bound, costs, len(data.x))
+    certificate = certify_centroids(model, answer, status, best, size)
     return best.centroids, replace(certificate, seconds=compile_time.now() - started)
 
 
-def _reference_costs(model: OwnModel, data: Any, how: OwnOptions) -> Iterator[float]:
+def _iter_reference_costs(
+    model: OwnModel, data: Any, how: OwnOptions
+) -> Iterator[float]:
     """Yield the costs of plain choices: the overall mean, the group means, the start.
 
     A model may be undefined at these points; this has no consequence for its optimum.
@@ -121,25 +125,25 @@ def _reference_costs(model: OwnModel, data: Any, how: OwnOptions) -> Iterator[fl
     for plain in (np.zeros_like(means), means, how.start):
         if plain is not None:
             with suppress(AggoptError):
-                yield judged(model, data, plain).cost
+                yield judge_reading(model, data, plain).cost
 
 
-def certified(
+def certify_centroids(
     model: OwnModel, found: Answer, status: Status, best: Judged, size: float | None
 ) -> Certificate:
     """Return the certificate of judged centroids.
 
     Their gap is relative to `size`, or to their cost if it is None.
     """
-    bound = _true(found.bound, best.cost, size) if status.usable else None
+    bound = _limit_bound(found.bound, best.cost, size) if status.usable else None
     others = (*_KEPT.values(), Status.KEPT)  # points that the solver did not find
     has_multipliers = status.usable and status not in others
     if status.is_open or status in (Status.OPTIMAL, Status.LOCAL, Status.KEPT):
-        shown = bound is not None and closed(best.cost, bound, size)
+        shown = bound is not None and is_gap_closed(best.cost, bound, size)
         weaker = Status.UNPROVEN if status is Status.OPTIMAL else status
         status = Status.OPTIMAL if shown else weaker
     claim = found.claimed if status.usable else None
-    if claim is not None and _true(claim.bound, best.cost, size) is None:
+    if claim is not None and _limit_bound(claim.bound, best.cost, size) is None:
         claim = None  # this very point shows that it is false
     return Certificate(
         status,
@@ -156,14 +160,14 @@ def certified(
     )
 
 
-def _true(bound: float | None, cost: float, size: float | None) -> float | None:
+def _limit_bound(bound: float | None, cost: float, size: float | None) -> float | None:
     """Return a bound that a cost does not show to be false, no higher than the cost."""
-    if bound is None or not (bound <= cost or closed(cost, bound, size)):
+    if bound is None or not (bound <= cost or is_gap_closed(cost, bound, size)):
         return None
     return min(bound, cost)
 
 
-def judged(model: OwnModel, data: Any, reading: Any) -> Judged:
+def judge_reading(model: OwnModel, data: Any, reading: Any) -> Judged:
     """Return centroids judged by the model, for any solver.
 
     Raises
@@ -173,13 +177,13 @@ def judged(model: OwnModel, data: Any, reading: Any) -> Judged:
     """
     m = int(data.labels.max()) + 1
     if not model.declared:
-        reading = _centroids(model, reading, m)
+        reading = _read_centroids(model, reading, m)
     at = model.point(data, reading)
-    c = _centroids(model, at.c, m) if model.declared else reading
+    c = _read_centroids(model, at.c, m) if model.declared else reading
     return Judged(c, model.objective(data, at), model.violation(data, at))
 
 
-def _centroids(model: OwnModel, found: Any, m: int) -> Floats:
+def _read_centroids(model: OwnModel, found: Any, m: int) -> Floats:
     array = model.origin.run(np.array, found)
     numbers = array.dtype.kind in "biuf"
     c = array.astype(np.float64) if numbers else np.empty(0)
@@ -263,37 +267,44 @@ def by_model(
     [2.0, 8.0]
     """
     require_progress(progress)
-    own = own_model(model)
-    settings = _checked(own, settings)
-    records = numbers(X)
+    user_model = load_user_model(model)
+    settings = _check_settings(user_model, settings)
+    records = read_numbers(X)
     label = check_labellings(labels, *records.shape)
     scale = scale_for(records, label)
     Z = scale.standardise(records)
-    column_settings = list(_of_attributes(settings, Z.shape))
-    given = [
-        (column(Z, j), column(label, j), only) for j, only in enumerate(column_settings)
+    column_settings = list(_iter_attribute_settings(settings, Z.shape))
+    arguments = [
+        (get_column(Z, j), get_column(label, j), only)
+        for j, only in enumerate(column_settings)
     ]
-    kind = own.kind or _class_of(own, given, scale.constant)
-    chosen = choose(solver, own.name, kind, language=own.languages)
-    native_options(chosen, time_limit, options)  # refuses unsupported options
-    how = OwnOptions(chosen, None, time_limit, options or {})
-    counts = [int(column(label, j).max()) + 1 for j in range(Z.shape[1])]
-    starts = _starts(begun_by(start, label), scale, counts)
+    kind = user_model.kind or _find_problem_class(user_model, arguments, scale.constant)
+    chosen = choose(solver, user_model.name, kind, language=user_model.languages)
+    make_native_options(chosen, time_limit, options)  # refuses unsupported options
+    solve_options = OwnOptions(chosen, None, time_limit, options or {})
+    counts = [int(get_column(label, j).max()) + 1 for j in range(Z.shape[1])]
+    starts = _iter_starts(read_start(start, label), scale, counts)
     solved: list[tuple[Floats, Certificate]] = []
     for j, constant in enumerate(scale.constant):
         if constant:
             solved.append((np.zeros(counts[j]), CONSTANT))
         else:
             with naming(f"Column {j}"):
-                data = own.data(column(Z, j), column(label, j), **column_settings[j])
-                solved.append(solution(own, data, replace(how, start=starts[j])))
+                data = user_model.data(
+                    get_column(Z, j), get_column(label, j), **column_settings[j]
+                )
+                solved.append(
+                    solve_user_model(
+                        user_model, data, replace(solve_options, start=starts[j])
+                    )
+                )
         if progress:
             progress((j + 1) / len(scale.constant))
-    centroids = stacked([c for c, _ in solved])
+    centroids = stack_centroids([c for c, _ in solved])
     return Aggregation(scale.undo(centroids), label, tuple(c for _, c in solved))
 
 
-def own_model(named: object) -> OwnModel:
+def load_user_model(named: object) -> OwnModel:
     """Return the model of the user's that is named, or an object as one.
 
     Raises
@@ -311,7 +322,7 @@ def own_model(named: object) -> OwnModel:
     )
 
 
-def _checked(model: OwnModel, given: Mapping[str, Any]) -> dict[str, Any]:
+def _check_settings(model: OwnModel, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings, completed by defaults; refuse unknown ones.
 
     The type of an array is the type of its entries.
@@ -321,7 +332,7 @@ def _checked(model: OwnModel, given: Mapping[str, Any]) -> dict[str, Any]:
     return {**model.takes.checked({**given, **entries}), **arrays}
 
 
-def _of_attributes(
+def _iter_attribute_settings(
     settings: Mapping[str, Any], shape: tuple[int, int]
 ) -> Iterator[dict[str, Any]]:
     """Yield the settings of each attribute: of an array of all, its own."""
@@ -334,7 +345,9 @@ def _of_attributes(
         }
 
 
-def _starts(start: Any, scale: Scale, counts: Sequence[int]) -> Sequence[Floats | None]:
+def _iter_starts(
+    start: Any, scale: Scale, counts: Sequence[int]
+) -> Sequence[Floats | None]:
     """Return the start of each attribute (m_j,), standardised."""
     if start is None:
         return [None] * len(counts)
@@ -343,8 +356,8 @@ def _starts(start: Any, scale: Scale, counts: Sequence[int]) -> Sequence[Floats 
         z = np.asarray(start, np.float64)
     except (TypeError, ValueError):
         z = np.empty(0)
-    there = np.arange(shape[0])[:, None] < counts
-    if z.shape != shape or not np.isfinite(z[there]).all():
+    is_present = np.arange(shape[0])[:, None] < counts
+    if z.shape != shape or not np.isfinite(z[is_present]).all():
         raise JobError(
             f"start has shape {z.shape}, or entries that are not finite.",
             fix=f"pass centroids of shape {shape} in the original units.",
@@ -353,19 +366,21 @@ def _starts(start: Any, scale: Scale, counts: Sequence[int]) -> Sequence[Floats 
     return [z[:count, j].copy() for j, count in enumerate(counts)]
 
 
-def solver_for(model: OwnModel, settings: Mapping[str, Any], named: object) -> Solver:
+def choose_solver(
+    model: OwnModel, settings: Mapping[str, Any], named: object
+) -> Solver:
     """Return the solver that is named of a model with these settings, or the first."""
-    kind = model.kind_with(settings)
+    kind = model.find_kind(settings)
     return choose(named, model.name, kind, language=model.languages)
 
 
-def _class_of(
+def _find_problem_class(
     model: OwnModel, given: Sequence[tuple[Any, Any, Mapping[str, Any]]], constant: Bool
 ) -> str:
     """Return the class of a function's problem for the first attribute that varies."""
     for (x, labels, column_settings), same in zip(given, constant, strict=True):
         if not same:
-            return class_of(
+            return find_problem_class(
                 model.build(model.data(x, labels, **column_settings), "cvxpy")
             )
     return "LP"  # nothing is solved
@@ -408,20 +423,22 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
     @property
     def settings(self) -> dict[str, Any]:
         """The arguments of `by_model`, the model's own among them."""
-        how = {name: getattr(self, name) for name in SolverSection.model_fields}
-        del how["method"]
-        return {"model": self.program, **how, **self.arguments}
+        solver_settings = {
+            name: getattr(self, name) for name in SolverSection.model_fields
+        }
+        del solver_settings["method"]
+        return {"model": self.program, **solver_settings, **self.arguments}
 
     @model_validator(mode="wrap")
     @classmethod
     def _named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(section, Mapping):
             return read(section)
-        found = split_settings(cls, section)
+        settings = split_settings(cls, section)
         if isinstance(section["model"], str):
-            return read(found)
-        model = own_model(section["model"])
-        return read({**found, "model": model.name})._with(model)
+            return read(settings)
+        model = load_user_model(section["model"])
+        return read({**settings, "model": model.name})._with(model)
 
     def contained(self) -> Self:
         """Return it with its model loaded and the settings checked; raises as loading.
@@ -431,10 +448,12 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
         JobError
             It is a model of this package.
         """
-        return self if self._own is not None else self._with(own_model(self.model))
+        return (
+            self if self._own is not None else self._with(load_user_model(self.model))
+        )
 
     def _with(self, own: OwnModel) -> Self:
         arguments = self.checked(own.takes)
-        made = self.model_copy(update={"model": own.name, "arguments": arguments})
-        made._own = own
-        return made
+        section = self.model_copy(update={"model": own.name, "arguments": arguments})
+        section._own = own
+        return section

@@ -7,7 +7,7 @@ from aggopt.core.types import F64, I64, Bool
 GAIN = 1e-9  # of the largest group: less is rounding
 
 
-def whole_numbers(c: F64, sizes: F64) -> F64:
+def round_to_whole_numbers(c: F64, sizes: F64) -> F64:
     """Return a whole number next to each of c (m,), with sum_j n_j c_j nearly kept.
 
     Values with the largest remainders are rounded up (Hamilton's method), as many as
@@ -17,7 +17,8 @@ def whole_numbers(c: F64, sizes: F64) -> F64:
 
     Examples
     --------
-    >>> whole_numbers(np.array([1.4, 2.4, 3.4]), np.array([5.0, 5.0, 5.0])).tolist()
+    >>> centroids, sizes = np.array([1.4, 2.4, 3.4]), np.array([5.0, 5.0, 5.0])
+    >>> round_to_whole_numbers(centroids, sizes).tolist()
     [2.0, 2.0, 3.0]
     """
     low = np.floor(c)
@@ -36,8 +37,8 @@ def whole_numbers(c: F64, sizes: F64) -> F64:
 
 def _exchange(share: F64, sizes: F64, up: Bool, left: float) -> I64:
     """Return the group, or the two, whose change brings the sum nearest; else none."""
-    rising = _first_by_size(np.flatnonzero((share > 0) & ~up), -share, sizes)
-    falling = _first_by_size(np.flatnonzero(up), share, sizes)
+    rising = _pick_first_by_size(np.flatnonzero((share > 0) & ~up), -share, sizes)
+    falling = _pick_first_by_size(np.flatnonzero(up), share, sizes)
     more = np.concatenate([[0.0], sizes[rising]])
     less = np.concatenate([[0.0], sizes[falling]])
     after = np.abs(left - more[:, None] + less)
@@ -47,7 +48,7 @@ def _exchange(share: F64, sizes: F64, up: Bool, left: float) -> I64:
     return np.concatenate([rising[:one][-1:], falling[:other][-1:]])
 
 
-def _first_by_size(groups: I64, rank: F64, sizes: F64) -> I64:
+def _pick_first_by_size(groups: I64, rank: F64, sizes: F64) -> I64:
     """Return the first group by rank of each size, among some groups."""
     ordered = groups[np.argsort(rank[groups], kind="stable")]
     return ordered[np.unique(sizes[ordered], return_index=True)[1]]

@@ -36,32 +36,32 @@ def run(
     n, k = len(data.x), data.k
     require_memory(BYTES * n, f"the partition of {n} values")
     started = compile_time.now()
-    whole = np.int32 if n < 2**31 else np.int64
+    index_type = np.int32 if n < 2**31 else np.int64
     inverse = np.append(0.0, 1.0 / np.arange(1, 3 * k + 1))
     work = _runs.RunCosts(
-        x=_tame(data),
+        x=_scale_values(data),
         k=k,
         kind=_runs.WHOLE if data.centroids == "integer" else _runs.KINDS[data.cost],
         cost=np.empty(n + 1),
         step=np.empty(n + 1),
-        before=np.empty(n + 1, whole),
+        before=np.empty(n + 1, index_type),
         around=np.zeros(3 * k + 1),
         own=np.zeros(3 * k + 1),
         inverse=inverse,
         weight=np.append(0.0, inverse[1:] * inverse[:-1]),
     )
     _runs.solve(work)
-    labels: AnyInt = np.empty(n, dtype=whole)
+    labels: AnyInt = np.empty(n, dtype=index_type)
     _runs_paths.read(work.before, labels)
     seconds = compile_time.now() - started
     return Answer(labels, Status.OPTIMAL, None, solver.name, seconds)
 
 
-def _tame(data: model.Data) -> Floats:
+def _scale_values(data: model.Data) -> Floats:
     """Return the values, times a power of two if their squares would not be floats."""
     from aggopt.algorithms import runs as _runs
 
-    gap, width = _runs.least_gap(data.x), float(data.x[-1] - data.x[0])
+    gap, width = _runs.find_least_gap(data.x), float(data.x[-1] - data.x[0])
     if width == 0 or data.centroids == "integer":
         return data.x
     widest, narrowest = np.frexp([width, gap])[1].tolist()

@@ -18,7 +18,7 @@ def run(
 ) -> Answer:
     """Return the centroids (m, d), and the bound that their multipliers prove."""
     started = compile_time.now()
-    found = data.renormalised
-    bound = max(model.proven(data, model.multipliers_at(data, found)), 0.0)
+    centroids = data.renormalised
+    bound = max(model.proven(data, model.compute_multipliers(data, centroids)), 0.0)
     seconds = compile_time.now() - started
-    return Answer(found, Status.OPTIMAL, bound, solver.name, seconds)
+    return Answer(centroids, Status.OPTIMAL, bound, solver.name, seconds)

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.algorithms.lagrangian.piecewise_quartics import quartics
+from aggopt.algorithms.lagrangian.piecewise_quartics import compute_quartics
 from aggopt.algorithms.stiefel.cost import Cost
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.models import p3m as model
 from aggopt.models import p3m_joint
 from aggopt.solvers.certificate import Answer, Status
-from aggopt.solvers.options import refused
+from aggopt.solvers.options import explain_refusal
 from aggopt.solvers.solver import Solver
 from aggopt.solvers.solver_log import is_logged
-from aggopt.solvers.termination import counted
+from aggopt.solvers.termination import read_iterations
 
 
 class JointReduced:
@@ -34,8 +34,8 @@ class JointReduced:
         self._linear = (self._share[:, None] * data.rows).T
         self.iterations = 0
         self._pairs = np.triu_indices(self._shape[1])
-        kept = np.concatenate([data.sums.ravel(), data.covariance[self._pairs]])
-        self.target = kept / data.sizes.sum()
+        kept_moments = np.concatenate([data.sums.ravel(), data.covariance[self._pairs]])
+        self.target = kept_moments / data.sizes.sum()
 
     def _c(self, t: Floats) -> Floats:
         return self._means + t.reshape(self._shape)
@@ -102,13 +102,13 @@ class JointReduced:
 
     def bounds(self, start: Floats) -> tuple[Floats, Floats]:
         """Return bounds of t (m d,): a hard wish leaves the nearer of two values."""
-        held = self._cost.demanded
+        is_demanded = self._cost.demanded
         low, high = self._cost.allowed
         nearer = np.where(np.abs(low - start) <= np.abs(high - start), low, high)
         t = (nearer - self._means).ravel()
-        least, most = (end.ravel() for end in self._ends)
-        there = held.ravel()
-        return np.where(there, t, least), np.where(there, t, most)
+        lower, upper = (end.ravel() for end in self._ends)
+        demanded_cells = is_demanded.ravel()
+        return np.where(demanded_cells, t, lower), np.where(demanded_cells, t, upper)
 
 
 _MEANING = {
@@ -121,9 +121,9 @@ class Reduced:
     """Objective, constraints and their derivatives, with the methods Ipopt calls."""
 
     def __init__(self, data: model.Data) -> None:
-        self._f = quartics(data)[0].T  # of t = c - C, constant first (5, m)
-        self._df = _derivative(self._f)
-        self._ddf = _derivative(self._df)
+        self._f = compute_quartics(data)[0].T  # of t = c - C, constant first (5, m)
+        self._df = _derive_coefficients(self._f)
+        self._ddf = _derive_coefficients(self._df)
         self._n, self._sizes, self._means = len(data.x), data.sizes, data.means
         self._data = data
         self.iterations = 0
@@ -131,11 +131,11 @@ class Reduced:
 
     def objective(self, t: Floats) -> float:
         """Return sum_j f_j(t_j)."""
-        return float(_value(self._f, t).sum())
+        return float(_evaluate_quartics(self._f, t).sum())
 
     def gradient(self, t: Floats) -> Floats:
         """Return its gradient (m,)."""
-        return _value(self._df, t)
+        return _evaluate_quartics(self._df, t)
 
     def constraints(self, t: Floats) -> Floats:
         """Return the sums that must be 0 and n, per record (2,)."""
@@ -155,7 +155,7 @@ class Reduced:
     def hessian(self, t: Floats, multipliers: Floats, factor: float) -> Floats:
         """Return the diagonal of the Hessian of the Lagrangian (m,)."""
         bend = 2 * multipliers[1] * self._sizes / self._n
-        return np.asarray(factor * _value(self._ddf, t) + bend)
+        return np.asarray(factor * _evaluate_quartics(self._ddf, t) + bend)
 
     def intermediate(self, phase: int, iteration: int, *_: float) -> bool:
         """Record the number of iterations, and continue."""
@@ -170,7 +170,7 @@ class Reduced:
     def bounds(self, start: Floats) -> tuple[Floats, Floats]:
         """Return bounds of t (m,): a hard wish leaves the nearer of two values."""
         low, high = self._data.lower - self._means, self._data.upper - self._means
-        hard, values = model.demanded(self._data)
+        hard, values = model.list_demanded_values(self._data)
         away = np.abs(values - start[hard, None])
         nearer = np.nanargmin(away, axis=1) if hard.size else hard
         chosen = values[np.arange(len(hard)), nearer]
@@ -189,7 +189,7 @@ def run(
     start = data.means if start is None else start
     options = {**native, **(solver.loud if is_logged() else {})}
     ipopt = import_module(solver.needs[0])
-    reduced = _reduced(data)
+    reduced = _build_reduced(data)
     low, high = reduced.bounds(start)
     try:
         program = ipopt.Problem(
@@ -205,7 +205,7 @@ def run(
             program.add_option(option, value)
         t, info = program.solve(np.clip((start - data.means).ravel(), low, high))
     except (TypeError, ValueError, RuntimeError) as refusal:
-        raise refused(solver, native, refusal) from None
+        raise explain_refusal(solver, native, refusal) from None
     status = _MEANING.get(int(info["status"]), Status.FAILED)
     seconds = compile_time.now() - started
     c = data.means + np.reshape(t, start.shape)
@@ -215,21 +215,21 @@ def run(
         None,
         solver.name,
         seconds,
-        iterations=counted(reduced.iterations),
+        iterations=read_iterations(reduced.iterations),
         multipliers=reduced.multipliers(info["mult_g"]),
     )
 
 
-def _reduced(data: model.Data | p3m_joint.Data) -> Reduced | JointReduced:
+def _build_reduced(data: model.Data | p3m_joint.Data) -> Reduced | JointReduced:
     """Return the program of one attribute, or of all."""
     if isinstance(data, p3m_joint.Data):
         return JointReduced(data)
     return Reduced(data)
 
 
-def _value(coefficients: Floats, t: Floats) -> Floats:
+def _evaluate_quartics(coefficients: Floats, t: Floats) -> Floats:
     return np.asarray(np.polynomial.polynomial.polyval(t, coefficients, tensor=False))
 
 
-def _derivative(coefficients: Floats) -> Floats:
+def _derive_coefficients(coefficients: Floats) -> Floats:
     return np.asarray(np.polynomial.polynomial.polyder(coefficients), dtype=np.float64)

@@ -16,7 +16,7 @@ from aggopt.core.validation import Floats
 
 
 @inner
-def meet(before: AnyInt, a: int, b: int, horizon: int) -> int:
+def find_common_node(before: AnyInt, a: int, b: int, horizon: int) -> int:
     """Return the last node that the paths to a and b share; 0 if before `horizon`."""
     while a != b:
         if a > b:
@@ -93,21 +93,21 @@ def solve(work: RunCosts) -> None:
         first = max(work.before[t - 1], t - 2 * k + 1, 0)
         end = min(t + k, n + 1)
         if work.cost[t - 1] > LOSSY * work.step[t - 1]:
-            _reckon_anew(work, t, first)
+            _reduce_costs(work, t, first)
         if k <= SHORT and work.kind == SSE:
             for j in range(t, end):
-                _short_row(work, j)
+                _solve_short_row(work, j)
             continue
         _look_around(work, t, first, end)
         if k < HALVING:
             for j in range(t, end):
-                _row(work, t, j, max(work.before[j - 1], j - 2 * k + 1), j - k)
+                _solve_row(work, t, j, max(work.before[j - 1], j - 2 * k + 1), j - k)
         else:
-            _halve(work, t, end, first)
+            _solve_by_halves(work, t, end, first)
 
 
 @inlined
-def _short_row(work: RunCosts, j: int) -> None:
+def _solve_short_row(work: RunCosts, j: int) -> None:
     """Find the best beginning of the group that ends at j, without a branch."""
     origin, total, squares = work.x[j - 1], 0.0, 0.0
     best, size = np.inf, float(work.k)
@@ -132,7 +132,7 @@ def _short_row(work: RunCosts, j: int) -> None:
 
 
 @inlined
-def _row(work: RunCosts, t: int, j: int, first: int, last: int) -> None:
+def _solve_row(work: RunCosts, t: int, j: int, first: int, last: int) -> None:
     """Find the best beginning of the group that ends at j, from first to last."""
     if work.kind == SSE:  # each kind known when its loop is compiled
         _search(work, SSE, t, j, first, last)
@@ -180,16 +180,16 @@ def _group(work: RunCosts, kind: int, p: int, q: int) -> float:
 def _look_around(work: RunCosts, t: int, first: int, end: int) -> None:
     """Fill in `around` and `own` for the values around the place t."""
     if work.kind == RANGE:
-        _distances(work, t, first, end)
+        _fill_distances(work, t, first, end)
     elif work.kind == SAE:
-        _sums(work, t, first, end)
+        _fill_sums(work, t, first, end)
     else:
-        _squares(work, t, -1, t - first)
-        _squares(work, t, 1, end - 1 - t)
+        _fill_squares(work, t, -1, t - first)
+        _fill_squares(work, t, 1, end - 1 - t)
 
 
 @inlined
-def _squares(work: RunCosts, t: int, side: int, count: int) -> None:
+def _fill_squares(work: RunCosts, t: int, side: int, count: int) -> None:
     """Fill in means and sums of squares, on one side of t, from there outwards."""
     # Youngs and Cramer: only terms that are not negative are added
     origin, centre = work.x[t - 1], 2 * work.k
@@ -207,7 +207,7 @@ def _squares(work: RunCosts, t: int, side: int, count: int) -> None:
 
 
 @inlined
-def _sums(work: RunCosts, t: int, first: int, end: int) -> None:
+def _fill_sums(work: RunCosts, t: int, first: int, end: int) -> None:
     """Fill in sums of the values on both sides of t, for absolute errors."""
     origin, centre = work.x[t - 1], 2 * work.k
     work.around[centre] = 0.0
@@ -220,7 +220,7 @@ def _sums(work: RunCosts, t: int, first: int, end: int) -> None:
 
 
 @inlined
-def _distances(work: RunCosts, t: int, first: int, end: int) -> None:
+def _fill_distances(work: RunCosts, t: int, first: int, end: int) -> None:
     """Fill in the distances of the values on both sides of t, for ranges."""
     origin, centre = work.x[t - 1], 2 * work.k
     for i in range(first, t):
@@ -230,13 +230,13 @@ def _distances(work: RunCosts, t: int, first: int, end: int) -> None:
 
 
 @inner
-def _halve(work: RunCosts, t: int, end: int, first: int) -> None:
+def _solve_by_halves(work: RunCosts, t: int, end: int, first: int) -> None:
     """Work off a block's rows by halves: the best beginnings never step back."""
     rows = [(t, end - 1, first, t - 1)]
     while rows:
         low, high, first, last = rows.pop()
         j = (low + high) // 2
-        _row(work, t, j, max(first, j - 2 * work.k + 1), min(last, j - work.k))
+        _solve_row(work, t, j, max(first, j - 2 * work.k + 1), min(last, j - work.k))
         if low < j:
             rows.append((low, j - 1, first, work.before[j]))
         if j < high:
@@ -244,18 +244,18 @@ def _halve(work: RunCosts, t: int, end: int, first: int) -> None:
 
 
 @inner
-def _reckon_anew(work: RunCosts, t: int, first: int) -> None:
+def _reduce_costs(work: RunCosts, t: int, first: int) -> None:
     """Measure costs from the last node that all paths in use share.
 
     They are added up again from that node.  This restores the digits that larger
     earlier costs had covered.
     """
-    meeting, least = t - 1, np.inf
+    meeting, lowest_cost = t - 1, np.inf
     for i in range(t - 1, first - 1, -1):
         if i <= t - work.k:
-            least = min(least, work.cost[i])
-        if work.cost[i] < np.inf and (i > t - work.k or work.cost[i] <= least):
-            meeting = meet(work.before, meeting, i, t - SIGHT * work.k)
+            lowest_cost = min(lowest_cost, work.cost[i])
+        if work.cost[i] < np.inf and (i > t - work.k or work.cost[i] <= lowest_cost):
+            meeting = find_common_node(work.before, meeting, i, t - SIGHT * work.k)
     if meeting <= 0:
         return
     work.cost[meeting] = 0.0
@@ -265,10 +265,10 @@ def _reckon_anew(work: RunCosts, t: int, first: int) -> None:
 
 
 @compiled
-def least_gap(x: Floats) -> float:
+def find_least_gap(x: Floats) -> float:
     """Return the least distance between two values that differ; inf if none do."""
-    least = np.inf
+    smallest = np.inf
     for i in range(1, len(x)):
         gap = x[i] - x[i - 1]
-        least = gap if 0.0 < gap < least else least
-    return least
+        smallest = gap if 0.0 < gap < smallest else smallest
+    return smallest

@@ -20,6 +20,6 @@ def run(
         The graph does not fit into memory.
     """
     started = compile_time.now()
-    labels = model.along(data, *model.arcs(data))
+    labels = model.find_groups_along(data, *model.list_arcs(data))
     seconds = compile_time.now() - started
     return Answer(labels, Status.OPTIMAL, None, solver.name, seconds)

@@ -21,17 +21,17 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 from aggopt.models import frequencies as model
-from aggopt.models.shared.category_choice import Choice, shares
+from aggopt.models.shared.category_choice import Choice, read_shares
 from aggopt.solvers._cvxpy import NAME as LANGUAGE  # loads it before the clock starts
 from aggopt.solvers._solve import Outcome, solve
-from aggopt.solvers.certificate import Answer, Status, closed
+from aggopt.solvers.certificate import Answer, Status, is_gap_closed
 from aggopt.solvers.options import check_time_limit
 from aggopt.solvers.solver import Solver
 
 SAFE = 1e-9  # of an objective: more than adding it up rounds
 
 
-def tightened(data: model.Data) -> model.Data | None:
+def reduce_slacks(data: model.Data) -> model.Data | None:
     """Return the data with the counts that weights can add up to; None without any.
 
     Weights that are multiples of g add up to multiples of g.  If all sizes are equal,
@@ -41,8 +41,10 @@ def tightened(data: model.Data) -> model.Data | None:
         return data
     low, high = data.counts - data.slack, data.counts + data.slack
     for r, weights in enumerate(data.weights):
-        whole = np.rint(weights).astype(np.int64)
-        step = int(np.gcd.reduce(whole)) if (whole == weights).all() else 0
+        whole_weights = np.rint(weights).astype(np.int64)
+        step = (
+            int(np.gcd.reduce(whole_weights)) if (whole_weights == weights).all() else 0
+        )
         if step:
             low[r] = step * np.ceil(low[r] / step - SAFE)
             high[r] = step * np.floor(high[r] / step + SAFE)
@@ -51,7 +53,7 @@ def tightened(data: model.Data) -> model.Data | None:
     return replace(data, counts=(low + high) / 2, slack=(high - low) / 2)
 
 
-def without(data: model.Data, barred: Bool) -> model.Data:
+def remove_pairs(data: model.Data, barred: Bool) -> model.Data:
     """Return the data without the pairs (q,) that are barred."""
     t, c = data.pairs
     keep = np.full((len(data.classes[0]), data.loss.shape[1]), False)
@@ -59,18 +61,18 @@ def without(data: model.Data, barred: Bool) -> model.Data:
     return replace(data, loss=np.where(keep[data.classes[1]], data.loss, np.inf))
 
 
-def dearer(data: model.Data, multipliers: Floats, objective: float) -> Bool:
+def find_dearer_pairs(data: model.Data, multipliers: Floats, objective: float) -> Bool:
     """Whether each pair (q,) is in no choice that is as good as an objective."""
-    bound, raised = model.dual(data, multipliers)
+    bound, raised = model.compute_dual_bound(data, multipliers)
     return np.asarray(bound + raised > objective + SAFE * max(1.0, objective))
 
 
-def far(data: model.Data, multipliers: Floats, most: int) -> Bool:
+def find_far_pairs(data: model.Data, multipliers: Floats, most: int) -> Bool:
     """Whether each pair (q,) is not among the `most` that raise the bound least.
 
     The cheapest pair of each class does not count.
     """
-    raised = model.dual(data, multipliers)[1]
+    raised = model.compute_dual_bound(data, multipliers)[1]
     most += len(data.classes[2])
     if len(raised) <= most:
         return np.zeros(len(raised), bool)
@@ -88,42 +90,44 @@ class Divided:
     shares: Floats = field(repr=False)
 
 
-def rounded(data: Choice, y: Floats) -> Labels | None:
+def round_shares(data: Choice, y: Floats) -> Labels | None:
     """Return a category of each group (m,), no dearer than the shares y (q,) are.
 
     None if y is too far from shares that add up.
     """
-    categories, divided = spread(data, y)
+    categories, divided = assign_undivided(data, y)
     if divided.groups.size:
-        taken = _matched(data, divided)
+        taken = _match_slots(data, divided)
         if taken is None:
             return None
         categories[divided.groups] = taken
     return categories
 
 
-def spread(data: Choice, y: Floats) -> tuple[Labels, Divided]:
+def assign_undivided(data: Choice, y: Floats) -> tuple[Labels, Divided]:
     """Return categories (m,), and the groups that y (q,) divides: as few as possible.
 
     A class of symmetric groups fills whole groups first, and divides the rest.
     """
     t, c = data.pairs
     _, of, number = data.classes
-    whole = np.floor(y + NONE).astype(np.intp)
-    left = number - np.bincount(t, whole, len(number)).astype(np.intp)
+    undivided = np.floor(y + NONE).astype(np.intp)
+    left = number - np.bincount(t, undivided, len(number)).astype(np.intp)
     categories = np.full(len(of), -1)
     order = np.argsort(of, kind="stable")
     ends = np.cumsum(number)
     starts = np.concatenate(
         [order[end - n : end - r] for end, n, r in zip(ends, number, left, strict=True)]
     )
-    categories[starts] = np.repeat(c, whole)
+    categories[starts] = np.repeat(c, undivided)
     open_groups, shares = [], []
     for k in np.flatnonzero(left):
-        own = np.flatnonzero(t == k)
-        part = np.maximum(y[own] - whole[own], 0.0)
+        class_members = np.flatnonzero(t == k)
+        part = np.maximum(y[class_members] - undivided[class_members], 0.0)
         open_groups.append(order[ends[k] - left[k] : ends[k]])
-        shares.append(_cut(part * (left[k] / part.sum()), c[own], data.loss.shape[1]))
+        shares.append(
+            _cut(part * (left[k] / part.sum()), c[class_members], data.loss.shape[1])
+        )
     if not open_groups:
         return categories, Divided(np.empty(0, np.intp), np.empty((0, 0)))
     return categories, Divided(np.concatenate(open_groups), np.vstack(shares))
@@ -134,16 +138,16 @@ def _cut(part: Floats, categories: Labels, width: int) -> Floats:
     ends = np.cumsum(part)
     units = np.arange(round(ends[-1]))[:, None]
     high, low = np.minimum(ends, units + 1), np.maximum(ends - part, units)
-    found = np.zeros((len(units), width))
-    found[:, categories] = np.maximum(high - low, 0.0)
-    return found
+    parts = np.zeros((len(units), width))
+    parts[:, categories] = np.maximum(high - low, 0.0)
+    return parts
 
 
-def _matched(data: Choice, divided: Divided) -> Labels | None:
+def _match_slots(data: Choice, divided: Divided) -> Labels | None:
     """Return a category (f,) of each divided group, one for each full slot."""
     from scipy.optimize import linear_sum_assignment
 
-    cost, category, full = _slots(data, divided)
+    cost, category, full = _build_slots(data, divided)
     slots = len(full)
     idle = np.where(full, np.inf, 0.0)  # a slot that no group takes is not full
     square = np.vstack([cost, np.tile(idle, (slots - len(cost), 1))])
@@ -154,7 +158,7 @@ def _matched(data: Choice, divided: Divided) -> Labels | None:
     return np.asarray(category[taken[: len(cost)]])
 
 
-def _slots(data: Choice, divided: Divided) -> tuple[Floats, Labels, Labels]:
+def _build_slots(data: Choice, divided: Divided) -> tuple[Floats, Labels, Labels]:
     """Return costs (f, slots), inf without a share, and the slots' categories.
 
     The third array (slots,) marks the full slots.
@@ -210,7 +214,7 @@ class Standing:
     @property
     def over(self) -> bool:
         """Whether no work or no time is left."""
-        done = self.best is not None and closed(self.objective, self.bound)
+        done = self.best is not None and is_gap_closed(self.objective, self.bound)
         return done or self.infeasible or self.clock.left < LEAST
 
     def solved(self, problem: Any, share: float = 1.0) -> Outcome | None:
@@ -241,29 +245,29 @@ def run(
     clock = Deadline(float(limit))
     nothing = np.zeros_like(data.counts)
     standing = Standing(data, clock, nothing, bound=model.proven(data, nothing))
-    tight = tightened(data)
+    tight = reduce_slacks(data)
     standing.infeasible = tight is None
     if tight is not None:
         standing.offer(np.argmin(data.loss, axis=1))
         _relax(standing, tight)
-        for most in FEW:
-            _improve(standing, tight, most)
+        for pair_limit in FEW:
+            _improve(standing, tight, pair_limit)
     seconds, bound = clock.spent, min(standing.bound, standing.objective)
-    return Answer(standing.best, _status(standing), bound, solver.name, seconds)
+    return Answer(standing.best, _find_status(standing), bound, solver.name, seconds)
 
 
-def _status(standing: Standing) -> Status:
+def _find_status(standing: Standing) -> Status:
     if standing.best is None:
         return Status.INFEASIBLE if standing.infeasible else Status.FAILED
-    if closed(standing.objective, standing.bound):
+    if is_gap_closed(standing.objective, standing.bound):
         return Status.OPTIMAL
     return Status.LIMIT if standing.clock.left < LEAST else Status.UNPROVEN
 
 
 def _relax(standing: Standing, tight: model.Data) -> None:
     """Bound the program by its relaxation, and round that and tighter ones."""
-    for i, relaxed in enumerate(_relaxations(tight)):
-        if standing.over or (i > 0 and _late(standing)):
+    for i, relaxed in enumerate(_solve_relaxations(tight)):
+        if standing.over or (i > 0 and _is_half_over(standing)):
             return
         problem = model.build(relaxed, LANGUAGE)
         outcome = standing.solved(problem)
@@ -274,19 +278,19 @@ def _relax(standing: Standing, tight: model.Data) -> None:
             continue
         if i == 0:
             _raise(standing, tight, model.multipliers(problem, relaxed))
-        y = shares(problem)
-        found = None if y is None else rounded(relaxed, y)
-        standing.offer(found)
-        if found is not None and standing.best is found:
+        y = read_shares(problem)
+        categories = None if y is None else round_shares(relaxed, y)
+        standing.offer(categories)
+        if categories is not None and standing.best is categories:
             return
 
 
-def _late(standing: Standing) -> bool:
+def _is_half_over(standing: Standing) -> bool:
     """Whether half of the time is gone, and HiGHS is to have the rest."""
     return standing.clock.left < standing.clock.spent
 
 
-def _relaxations(tight: model.Data) -> Iterator[model.Data]:
+def _solve_relaxations(tight: model.Data) -> Iterator[model.Data]:
     if tight.slack is None or not tight.slack.any():
         yield replace(tight, shares="any")
         return
@@ -304,18 +308,20 @@ def _improve(standing: Standing, tight: model.Data, most: int | None) -> None:
     """Let HiGHS look at the `most` cheapest pairs, or at all that may be better."""
     if standing.over:
         return
-    barred = dearer(tight, standing.multipliers, standing.objective)
-    cheapest = barred if most is None else far(tight, standing.multipliers, most)
-    whole = not (cheapest & ~barred).any()
+    barred = find_dearer_pairs(tight, standing.multipliers, standing.objective)
+    cheapest = (
+        barred if most is None else find_far_pairs(tight, standing.multipliers, most)
+    )
+    is_exhaustive = not (cheapest & ~barred).any()
     barred = barred | cheapest
-    smaller = without(tight, barred)
+    smaller = remove_pairs(tight, barred)
     problem = model.build(smaller, LANGUAGE)
-    outcome = standing.solved(problem, 1 if whole else PART)
+    outcome = standing.solved(problem, 1 if is_exhaustive else PART)
     if outcome is None:
         return
     if outcome.status.usable:
         standing.offer(model.categories(problem, smaller))
-    if whole:
+    if is_exhaustive:
         _prove(standing, outcome)
 
 
@@ -324,5 +330,7 @@ def _prove(standing: Standing, outcome: Outcome) -> None:
     if outcome.status is Status.INFEASIBLE and standing.best is None:
         standing.infeasible = True
     if outcome.bound is not None:
-        bound = min(model.rounded_up(standing.data, outcome.bound), standing.objective)
+        bound = min(
+            model.round_bound_up(standing.data, outcome.bound), standing.objective
+        )
         standing.bound = max(standing.bound, bound)

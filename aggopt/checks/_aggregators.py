@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from aggopt.aggregate import Aggregation, Aggregator
 from aggopt.aggregate.registry import OwnAggregator
-from aggopt.checks.law import laws, not_tried, refused, require
+from aggopt.checks.law import list_laws, not_tried, require, require_refusal
 from aggopt.core.compile_time import compile_time
-from aggopt.core.plugins.loading import origin_of_object
+from aggopt.core.plugins.loading import find_origin
 from aggopt.core.types import F64, I64
 from aggopt.errors import JobError, TableError
 from aggopt.solvers import Certificate, Status
@@ -50,21 +50,21 @@ class TriedAggregator:
         """The declared subset of mean, variance and covariance that it keeps."""
         if self.method is None:
             return frozenset()
-        own = set(self.method.settings.model_fields)
-        given = {name: v for name, v in self.settings.items() if name in own}
-        return self.method.settings(method=self.method.name, **given).keeps
+        names = set(self.method.settings.model_fields)
+        known_settings = {name: v for name, v in self.settings.items() if name in names}
+        return self.method.settings(method=self.method.name, **known_settings).keeps
 
     def __call__(self, X: Any, labels: Any, **how: Any) -> Aggregation:
         """Return its values for records and their groups."""
-        found: Aggregation = self.function(X, labels, **{**self.settings, **how})
-        if self.method is None and not isinstance(found, Aggregation):
-            origin = origin_of_object(
-                "aggregators", self.function
-            )  # as `mask` takes it
-            return OwnAggregator(lambda X, labels: found, origin)(X, labels)
-        what = type(found).__name__
-        require(isinstance(found, Aggregation), f"it returns a {what}, no Aggregation")
-        return found
+        aggregation: Aggregation = self.function(X, labels, **{**self.settings, **how})
+        if self.method is None and not isinstance(aggregation, Aggregation):
+            origin = find_origin("aggregators", self.function)  # as `mask` takes it
+            return OwnAggregator(lambda X, labels: aggregation, origin)(X, labels)
+        what = type(aggregation).__name__
+        require(
+            isinstance(aggregation, Aggregation), f"it returns a {what}, no Aggregation"
+        )
+        return aggregation
 
     def values(self, X: Any, labels: Any) -> F64:
         """Return the published value of each record and attribute, (n, d)."""
@@ -73,7 +73,7 @@ class TriedAggregator:
 
 def one_value_for_a_group_and_attribute(f: TriedAggregator) -> None:
     """Each group has one finite value of each attribute, (m, d)."""
-    X, labels = records()
+    X, labels = make_records()
     masked = f(X, labels)
     shape = masked.centroids.shape
     require(shape == (6, 3), f"centroids {shape} of 6 groups and 3 attributes")
@@ -84,23 +84,23 @@ def one_value_for_a_group_and_attribute(f: TriedAggregator) -> None:
 
 def units_do_not_matter(f: TriedAggregator) -> None:
     """Records in other units, from other origins, get the same values in those."""
-    X, labels = records()
+    X, labels = make_records()
     unit, origin = 8.0, np.array([64.0, -2.0, 0.0])
-    there = f.values(X * unit + origin, labels)
-    _require_near(there, f.values(X, labels) * unit + origin, "other units")
+    in_other_units = f.values(X * unit + origin, labels)
+    _require_near(in_other_units, f.values(X, labels) * unit + origin, "other units")
 
 
 def order_of_records_does_not_matter(f: TriedAggregator) -> None:
     """Records in another order get the same values."""
-    X, labels = records()
+    X, labels = make_records()
     order = np.random.default_rng(1).permutation(len(X))
-    there = f.values(X[order], labels[order])
-    _require_near(there, f.values(X, labels)[order], "another order")
+    in_other_order = f.values(X[order], labels[order])
+    _require_near(in_other_order, f.values(X, labels)[order], "another order")
 
 
 def numbers_of_groups_do_not_matter(f: TriedAggregator) -> None:
     """Groups that are numbered otherwise get the same values."""
-    X, labels = records()
+    X, labels = make_records()
     renamed = np.array([3, 5, 0, 1, 4, 2])[labels]
     _require_near(f.values(X, renamed), f.values(X, labels), "other numbers")
 
@@ -109,7 +109,7 @@ def each_attribute_is_aggregated_by_itself(f: TriedAggregator) -> None:
     """The values of an attribute do not depend on the others, or on its place."""
     if "covariance" in f.keeps:
         not_tried("a covariance is kept of all attributes together")
-    X, labels = records()
+    X, labels = make_records()
     values = f.values(X, labels)
     moved = f.values(X[:, [1, 2, 0]], labels)
     _require_near(moved, values[:, [1, 2, 0]], "another order of attributes")
@@ -120,7 +120,7 @@ def it_keeps_what_it_says(f: TriedAggregator) -> None:
     """Mean, variance and covariance are after it as before, where it says so."""
     if not f.keeps:
         not_tried("it says that it keeps nothing")
-    X, labels = records()
+    X, labels = make_records()
     values = f.values(X, labels)
     if "mean" in f.keeps:
         _require_near(values.mean(axis=0), X.mean(axis=0), "the mean")
@@ -132,34 +132,39 @@ def it_keeps_what_it_says(f: TriedAggregator) -> None:
 
 def a_constant_attribute_is_kept(f: TriedAggregator) -> None:
     """An attribute with one value is published as it is, to the last bit."""
-    X, labels = records()
+    X, labels = make_records()
     masked = f(X, labels)
     require((masked.values[:, 2] == X[0, 2]).all(), "it is published as another value")
-    lost = _certificate_of(masked, 2).objective
+    lost = _find_certificate(masked, 2).objective
     require(lost == 0, f"its objective is {lost:.6g}")
 
 
 def certificates_agree_with_themselves(f: TriedAggregator) -> None:
     """No bound lies above its objective; what is called optimal has no gap."""
-    X, labels = records()
-    found = f(X, labels).certificates
-    require(found, "there is no certificate")
-    for j, own in enumerate(found):
+    X, labels = make_records()
+    certificates = f(X, labels).certificates
+    require(certificates, "there is no certificate")
+    for j, certificate in enumerate(certificates):
         where = f"certificate {j}"
-        require(own.violation <= 1e-6, f"{where}: violation {own.violation:.3g}")
-        if own.bound is not None:
-            slack = CLOSED * max(1.0, abs(own.objective))
-            below = own.bound <= own.objective + slack
-            stated = f"bound {own.bound:.9g}, objective {own.objective:.9g}"
+        require(
+            certificate.violation <= 1e-6,
+            f"{where}: violation {certificate.violation:.3g}",
+        )
+        if certificate.bound is not None:
+            slack = CLOSED * max(1.0, abs(certificate.objective))
+            below = certificate.bound <= certificate.objective + slack
+            stated = (
+                f"bound {certificate.bound:.9g}, objective {certificate.objective:.9g}"
+            )
             require(below, f"{where}: {stated}")
-        if own.status is Status.OPTIMAL:
-            shown = own.gap is not None and own.gap <= CLOSED
-            require(shown, f"{where}: optimal, with gap {own.gap}")
+        if certificate.status is Status.OPTIMAL:
+            shown = certificate.gap is not None and certificate.gap <= CLOSED
+            require(shown, f"{where}: optimal, with gap {certificate.gap}")
 
 
 def records_are_left_alone(f: TriedAggregator) -> None:
     """Records and labels may be read-only, and are not changed."""
-    X, labels = records()
+    X, labels = make_records()
     before = X.copy(), labels.copy()
     f(X, labels)
     same = np.array_equal(X, before[0]) and np.array_equal(labels, before[1])
@@ -170,7 +175,7 @@ def records_are_left_alone(f: TriedAggregator) -> None:
 
 def repeats_itself(f: TriedAggregator) -> None:
     """The same records get the same values."""
-    X, labels = records()
+    X, labels = make_records()
     same = np.array_equal(f.values(X, labels), f.values(X, labels))
     require(same, "two runs differ")
 
@@ -190,18 +195,22 @@ def what_cannot_be_aggregated_is_refused(f: TriedAggregator) -> None:
     """Missing values, and labels that are not groups of the records, are refused."""
     if f.method is None:
         not_tried("a job refuses that before it calls a function of one's own")
-    X, labels = records()
+    X, labels = make_records()
     holed = X.copy()
     holed[3, 1] = np.nan
     says = "missing or infinite"
-    refused(lambda: f(holed, labels), "a missing value", TableError, says=says)
+    require_refusal(lambda: f(holed, labels), "a missing value", TableError, says=says)
     says = "skip a group number"
-    refused(lambda: f(X, labels * 2), "group 1 without a record", JobError, says=says)
+    require_refusal(
+        lambda: f(X, labels * 2), "group 1 without a record", JobError, says=says
+    )
     says = "labels have shape (23,)"
-    refused(lambda: f(X, labels[1:]), "23 labels of 24 records", JobError, says=says)
+    require_refusal(
+        lambda: f(X, labels[1:]), "23 labels of 24 records", JobError, says=says
+    )
 
 
-def records() -> tuple[F64, I64]:
+def make_records() -> tuple[F64, I64]:
     """Return 24 records of three attributes, the last of one value, in six groups."""
     rng = np.random.default_rng(13)
     X = rng.gamma(2.0, size=(24, 3)) * [1.0, 500.0, 0.01]
@@ -209,9 +218,9 @@ def records() -> tuple[F64, I64]:
     return X, rng.permutation(np.arange(24) // 4)
 
 
-def _certificate_of(masked: Aggregation, j: int) -> Certificate:
+def _find_certificate(masked: Aggregation, j: int) -> Certificate:
     """Return the certificate that attribute j has a part in."""
-    return next(c for own, c in masked.named("012").items() if str(j) in own)
+    return next(c for names, c in masked.named("012").items() if str(j) in names)
 
 
 def _require_near(
@@ -221,7 +230,7 @@ def _require_near(
     require(away <= rel, f"{what}: values differ by {away:.3g} of themselves")
 
 
-LAWS = laws(
+LAWS = list_laws(
     one_value_for_a_group_and_attribute,
     units_do_not_matter,
     order_of_records_does_not_matter,

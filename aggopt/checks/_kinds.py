@@ -10,10 +10,10 @@ from types import ModuleType
 from typing import Any
 
 from aggopt.checks.law import Ending, Law, Trial, Verdict
-from aggopt.core.plugins.loading import Origin, defined_names, origin_of_object
+from aggopt.core.plugins.loading import Origin, find_origin, list_defined_names
 from aggopt.core.registry import Method
 from aggopt.errors import JobError, require_known
-from aggopt.models.shared.user_model import adopted
+from aggopt.models.shared.user_model import adopt_model
 from aggopt.privacy.model import REQUIREMENTS
 from aggopt.repair.registry import REPAIRS
 
@@ -55,7 +55,7 @@ HOMES = {  # of the methods of this package, whose functions are known by them
 }
 
 
-def subjects_of(thing: Any) -> Iterator[tuple[str, Any, tuple[Law, ...]]]:
+def list_subjects(thing: Any) -> Iterator[tuple[str, Any, tuple[Law, ...]]]:
     """Yield the kind of a thing in words, the form that its laws take, and the laws.
 
     For the module of a file, yield each thing in it.
@@ -65,11 +65,11 @@ def subjects_of(thing: Any) -> Iterator[tuple[str, Any, tuple[Law, ...]]]:
     JobError
         No laws exist for it; or `excused` is not a dict of reasons.
     """
-    for each in things_in(thing) if isinstance(thing, ModuleType) else [thing]:
-        yield _subject(each)
+    for item in list_things(thing) if isinstance(thing, ModuleType) else [thing]:
+        yield _make_subject(item)
 
 
-def things_in(file: ModuleType) -> list[Any]:
+def list_things(file: ModuleType) -> list[Any]:
     """Return the things of a file that have laws: methods, and functions of a kind.
 
     A function that belongs to a method of the file is not counted again.
@@ -82,11 +82,16 @@ def things_in(file: ModuleType) -> list[Any]:
     public = {n: value for n, value in vars(file).items() if not n.startswith("_")}
     methods = [value for value in public.values() if isinstance(value, Method)]
     parts = [getattr(method, "function", None) for method in methods]
-    own = [public[name] for name in defined_names(file)]
-    functions = [f for f in own if _first(f) in FIRST and f not in parts]
+    defined = [public[name] for name in list_defined_names(file)]
+    functions = [
+        f for f in defined if _list_first_arguments(f) in FIRST and f not in parts
+    ]
     if not methods and "build" in public:  # the parts of a model, by their names
         path = Path(str(file.__file__))
-        return [adopted(file, Origin(path.name, "models", "file", path)), *functions]
+        return [
+            adopt_model(file, Origin(path.name, "models", "file", path)),
+            *functions,
+        ]
     if not methods and not functions:
         raise JobError(
             f"Nothing in {Path(str(file.__file__)).name} is what laws are of.",
@@ -95,29 +100,32 @@ def things_in(file: ModuleType) -> list[Any]:
     return [*methods, *functions]
 
 
-def _subject(thing: Any) -> tuple[str, Any, tuple[Law, ...]]:
-    function, settings = _unwrapped(thing)
-    method = function if isinstance(function, Method) else _known(function)
-    kind = _told(function) if method is None else _class(method)
+def _make_subject(thing: Any) -> tuple[str, Any, tuple[Law, ...]]:
+    function, settings = _unwrap_partial(thing)
+    method = function if isinstance(function, Method) else _find_method(function)
+    kind = _infer_kind(function) if method is None else _find_class(method)
     if method is None and kind == "Model":
-        method = adopted(function, origin_of_object("models", function))
+        method = adopt_model(function, find_origin("models", function))
     elif method is None and kind == "Repair":
         method = REPAIRS.adopted(function)
     elif method is None and kind == "PrivacyModel":
         method = REQUIREMENTS.adopted(function)
     noun, home, tried = KINDS[kind]
     laws = import_module(f"aggopt.checks.{home}")
-    made = getattr(laws, tried)
+    tried_class = getattr(laws, tried)
     called = _name(function) if method is None else method.name
-    name, excused = _with_settings(called, settings), _excused(thing, function, method)
+    name, excused = (
+        _with_settings(called, settings),
+        _list_exceptions(thing, function, method),
+    )
     if method is None:
-        subject = made(name, function, settings, excused)
+        subject = tried_class(name, function, settings, excused)
     else:
-        subject = replace(made.of(method, settings, name), excused=excused)
+        subject = replace(tried_class.of(method, settings, name), excused=excused)
     return noun, subject, laws.LAWS
 
 
-def _class(method: Method) -> str:
+def _find_class(method: Method) -> str:
     """Return the class of `KINDS` that a method is of."""
     names = [base.__name__ for base in type(method).__mro__]
     kind = next((name for name in names if name in KINDS), None)
@@ -129,7 +137,7 @@ def _class(method: Method) -> str:
     return kind
 
 
-def _unwrapped(thing: Any) -> tuple[Any, Mapping[str, Any]]:
+def _unwrap_partial(thing: Any) -> tuple[Any, Mapping[str, Any]]:
     """Return the function, and the settings that `functools.partial` binds to it."""
     if not isinstance(thing, partial):
         return thing, {}
@@ -138,11 +146,11 @@ def _unwrapped(thing: Any) -> tuple[Any, Mapping[str, Any]]:
             "The partial gives arguments by their places.",
             fix="give settings by name: partial(mdav, ending='nearest').",
         )
-    function, settings = _unwrapped(thing.func)
+    function, settings = _unwrap_partial(thing.func)
     return function, {**settings, **thing.keywords}
 
 
-def _known(function: Any) -> Method | None:
+def _find_method(function: Any) -> Method | None:
     """Return the method of this package whose function this is."""
     for home, registry in HOMES.values():
         for method in getattr(import_module(home), registry).values():
@@ -152,21 +160,21 @@ def _known(function: Any) -> Method | None:
     return None
 
 
-def _told(function: Any) -> str:
+def _infer_kind(function: Any) -> str:
     """Return the kind of a function, by the names of its first arguments."""
-    first = _first(function)
+    first = _list_first_arguments(function)
     if first in FIRST:
         return FIRST[first]
-    seen = f"A {type(function).__name__} is no method and no function"
+    received = f"A {type(function).__name__} is no method and no function"
     if first is not None:
-        seen = f"{_name(function)} takes ({', '.join((*first, '...'))})"
+        received = f"{_name(function)} takes ({', '.join((*first, '...'))})"
     raise JobError(
-        f"{seen}: there are no laws of that.",
+        f"{received}: there are no laws of that.",
         fix=f"pass one of {CLASSES}; or a function of {_SHAPES}.",
     )
 
 
-def _first(function: Any) -> tuple[str, ...] | None:
+def _list_first_arguments(function: Any) -> tuple[str, ...] | None:
     """Return the first arguments of a function that identify its kind; else two."""
     if not callable(function) or isinstance(function, type | Method):
         return None
@@ -183,7 +191,7 @@ def _with_settings(name: str, settings: Mapping[str, Any]) -> str:
     return f"{name}({shown})" if shown else name
 
 
-def _excused(*things: Any) -> Mapping[str, str]:
+def _list_exceptions(*things: Any) -> Mapping[str, str]:
     """Return the declared exceptions, from the first thing that has some."""
     for thing in things:
         declared = getattr(thing, "excused", None)
@@ -230,7 +238,7 @@ def checks_of(thing: Any) -> Iterator[Trial]:
     >>> trial().ending.value
     'kept'
     """
-    for kind, subject, laws in subjects_of(thing):
+    for kind, subject, laws in list_subjects(thing):
         names = {law.name: law for law in laws}
         for excuse in subject.excused:
             require_known(f"law of {kind}", excuse, names)
@@ -270,11 +278,11 @@ def parametrize_with_checks(*things: Any) -> Any:
     import pytest
 
     trials = [trial for thing in things for trial in checks_of(thing)]
-    tests = [_under_pytest(trial) for trial in trials]
+    tests = [_make_pytest_case(trial) for trial in trials]
     return pytest.mark.parametrize("check", tests, ids=[str(t) for t in trials])
 
 
-def _under_pytest(trial: Trial) -> Callable[[], None]:
+def _make_pytest_case(trial: Trial) -> Callable[[], None]:
     import pytest
 
     def tried() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.checks.law import laws, require
+from aggopt.checks.law import list_laws, require
 from aggopt.core.types import F64
 from aggopt.measure import Measure
 
@@ -42,72 +42,79 @@ class TriedMeasure:
     @classmethod
     def of(cls, method: Measure, settings: Mapping[str, Any], name: str) -> Any:
         """Return a method as its laws see it."""
-        own = method.function, settings, method.excused
-        return cls(name, *own, method.highest, method.needs, method.origin is None)
+        fields_of_method = method.function, settings, method.excused
+        return cls(
+            name, *fields_of_method, method.highest, method.needs, method.origin is None
+        )
 
     def __call__(self, original: Any, released: Any) -> dict[str, float]:
         """Return the figures that it finds, by their names."""
         tables = {"original": (original,), "released": (released,)}
-        given = tables.get(self.needs, (original, released))
-        return figures(self.function(*given, **self.settings))
+        arguments = tables.get(self.needs, (original, released))
+        return list_figures(self.function(*arguments, **self.settings))
 
 
-def figures(found: Any) -> dict[str, float]:
+def list_figures(result: Any) -> dict[str, float]:
     """Return the figures of a measure's result, by name, without counts.
 
     A number has the name "value".  An array has its largest entry and its sum, a
     dataclass its floats.
 
-    >>> figures(0.5)
+    >>> list_figures(0.5)
     {'value': 0.5}
     """
-    if isinstance(found, np.ndarray):
-        return {"largest": float(found.max()), "sum": float(found.sum())}
-    if is_dataclass(found):
-        named = ((name, getattr(found, name)) for name in found.__dataclass_fields__)
-        return {name: float(v) for name, v in named if isinstance(v, float)}
-    require(np.ndim(found) == 0, f"it returns a {type(found).__name__}, no number")
+    if isinstance(result, np.ndarray):
+        return {"largest": float(result.max()), "sum": float(result.sum())}
+    if is_dataclass(result):
+        by_name = (
+            (name, getattr(result, name)) for name in result.__dataclass_fields__
+        )
+        return {name: float(v) for name, v in by_name if isinstance(v, float)}
+    require(np.ndim(result) == 0, f"it returns a {type(result).__name__}, no number")
     try:
-        return {"value": float(found)}
+        return {"value": float(result)}
     except (TypeError, ValueError):
-        require(False, f"it returns a {type(found).__name__}, no number")
+        require(False, f"it returns a {type(result).__name__}, no number")
         raise
 
 
 def stays_in_its_range(f: TriedMeasure) -> None:
     """It is a number from 0 to the largest it says, however noisy the release."""
-    X, Y = tables()
+    X, Y = make_tables()
     mean = np.broadcast_to(X.mean(axis=0), X.shape).copy()
     releases = {f"noise {s:g}": X + s * (Y - X) for s in NOISES} | {"one group": mean}
     for what, released in releases.items():
         for name, value in f(X, released).items():
             require(isfinite(value), f"{what}: {name} is {value}")
-            most = inf if name == "sum" else f.highest
-            within = 0 <= value <= most
-            require(within, f"{what}: {name} is {value:.6g}, not in 0..{most:g}")
+            highest = inf if name == "sum" else f.highest
+            within = 0 <= value <= highest
+            require(within, f"{what}: {name} is {value:.6g}, not in 0..{highest:g}")
 
 
 def units_do_not_matter(f: TriedMeasure) -> None:
     """Both tables in other units, and from other origins, give the same."""
-    X, Y = tables()
+    X, Y = make_tables()
     unit, origin = np.array([1e-12, 1e12, 3.0, 0.7]), np.array([0.0, -5e12, 7.0, 1e3])
-    for what, release in (("noise", Y), ("groups", grouped(X))):
+    for what, release in (("noise", Y), ("groups", group_records(X))):
         moved = f(X * unit + origin, release * unit + origin)
         _require_same(f(X, release), moved, f"{what}, other units", 1e-6, 1e-12)
 
 
 def signs_do_not_matter(f: TriedMeasure) -> None:
     """An attribute whose sign is turned in both tables gives the same."""
-    X, Y = tables()
+    X, Y = make_tables()
     sign = np.array([1.0, -1.0, 1.0, -1.0])
-    for what, release in (("noise", Y), ("groups", grouped(X))):
+    for what, release in (("noise", Y), ("groups", group_records(X))):
         _require_same(f(X, release), f(X * sign, release * sign), what, 1e-9)
 
 
 def order_of_records_does_not_matter(f: TriedMeasure) -> None:
     """Both tables in another order give the same, where all is tied, too."""
     rng = np.random.default_rng(8)
-    pairs = {"noise": tables(), "groups": (tables()[0], grouped(tables()[0]))}
+    pairs = {
+        "noise": make_tables(),
+        "groups": (make_tables()[0], group_records(make_tables()[0])),
+    }
     for entries in (2, 3):
         X, Y = rng.integers(0, entries, (2, 30, 2)).astype(float)
         pairs[f"{entries} different entries"] = X, Y
@@ -118,15 +125,15 @@ def order_of_records_does_not_matter(f: TriedMeasure) -> None:
 
 def order_of_attributes_does_not_matter(f: TriedMeasure) -> None:
     """Attributes in another order give the same."""
-    X, Y = tables()
+    X, Y = make_tables()
     p = [2, 0, 3, 1]
-    for what, release in (("noise", Y), ("groups", grouped(X))):
+    for what, release in (("noise", Y), ("groups", group_records(X))):
         _require_same(f(X, release), f(X[:, p], release[:, p]), what, 1e-6, 1e-12)
 
 
 def constant_attribute_weighs_nothing(f: TriedMeasure) -> None:
     """An attribute with one value more gives the same, whatever is released of it."""
-    X, Y = tables()
+    X, Y = make_tables()
     flat = np.full((len(X), 1), 5.0)
     for released in (5.0, 6.0):
         wide = np.hstack([flat, X]), np.hstack([np.full_like(flat, released), Y])
@@ -137,16 +144,16 @@ def container_does_not_matter(f: TriedMeasure) -> None:
     """Whole numbers, lists and any memory layout give what floats give."""
     X = np.random.default_rng(2).integers(0, 50, (12, 3))
     Y = X + 1
-    known = f(X.astype(float), Y.astype(float))
-    _require_same(known, f(X, Y), "whole numbers")
+    expected = f(X.astype(float), Y.astype(float))
+    _require_same(expected, f(X, Y), "whole numbers")
     if f.public:
-        _require_same(known, f(X.tolist(), Y.astype(float)), "a list")
-    _require_same(known, f(np.asfortranarray(X, float), Y), "columns side by side")
+        _require_same(expected, f(X.tolist(), Y.astype(float)), "a list")
+    _require_same(expected, f(np.asfortranarray(X, float), Y), "columns side by side")
 
 
 def tables_are_left_alone(f: TriedMeasure) -> None:
     """Both tables may be read-only, and are not changed."""
-    X, Y = tables()
+    X, Y = make_tables()
     before = X.copy(), Y.copy()
     f(X, Y)
     same = np.array_equal((X, Y), before)
@@ -157,7 +164,7 @@ def tables_are_left_alone(f: TriedMeasure) -> None:
 
 def repeats_itself(f: TriedMeasure) -> None:
     """The same tables give the same, whatever NumPy's global state."""
-    X, Y = tables()
+    X, Y = make_tables()
     before = np.random.get_state()  # noqa: NPY002
     np.random.seed(1)  # noqa: NPY002
     one = f(X, Y)
@@ -167,7 +174,7 @@ def repeats_itself(f: TriedMeasure) -> None:
     _require_same(one, other, "two calls")
 
 
-def tables() -> tuple[F64, F64]:
+def make_tables() -> tuple[F64, F64]:
     """Return correlated, skewed records without ties, and a noisy release of them."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 4)) @ rng.normal(size=(4, 4))
@@ -175,7 +182,7 @@ def tables() -> tuple[F64, F64]:
     return X, X + 0.15 * rng.normal(size=X.shape) * X.std(axis=0)
 
 
-def grouped(X: npt.NDArray[np.float64], k: int = 4) -> F64:
+def group_records(X: npt.NDArray[np.float64], k: int = 4) -> F64:
     """Return the means of runs of k records, a release full of ties."""
     return np.repeat(X.reshape(-1, k, X.shape[1]).mean(axis=1), k, axis=0)
 
@@ -185,14 +192,14 @@ def _require_same(
     other: Mapping[str, float],
     what: str,
     rel: float = 0.0,
-    least: float = 0.0,
+    smallest: float = 0.0,
 ) -> None:
     for name, value in one.items():
-        same = isclose(value, other[name], rel_tol=rel, abs_tol=least)
+        same = isclose(value, other[name], rel_tol=rel, abs_tol=smallest)
         require(same, f"{what}: {name} is {value:.9g}, then {other[name]:.9g}")
 
 
-LAWS = laws(
+LAWS = list_laws(
     stays_in_its_range,
     units_do_not_matter,
     signs_do_not_matter,

@@ -60,13 +60,13 @@ class TriedModel:
             return self.model.example()
         if not isinstance(self.model, OwnModel):
             not_tried("it gives no example: small data to try it on")
-        return self.model.data(*standardised(), **self.settings)
+        return self.model.data(*make_standardised_data(), **self.settings)
 
     @cached_property
     def kind(self) -> str:
         """Its class; of a function that of the program that it declares."""
         if isinstance(self.model, OwnModel):
-            return self.model.kind_with(self.settings)
+            return self.model.find_kind(self.settings)
         return self.model.kind
 
     @property
@@ -108,8 +108,8 @@ class TriedModel:
                 not_tried(f"{none.problem} {none.fix}")
             outcome = solve(problem, solver.name, time_limit=LIMIT)
             at = self.point(problem) if outcome.status.usable else None
-            found = SolvedProgram(outcome.status, outcome.bound, problem, at)
-            self._solved[language] = found
+            program = SolvedProgram(outcome.status, outcome.bound, problem, at)
+            self._solved[language] = program
         return self._solved[language]
 
     def point(self, problem: Any) -> Any:
@@ -119,13 +119,13 @@ class TriedModel:
         if at is not None:
             return at
         point = get_type_hints(self.model.objective).get("at")
-        values = taken(problem, getattr(point, "_fields", ("",)))
+        values = get_values(problem, getattr(point, "_fields", ("",)))
         return None if point is None or values is None else point(*values)
 
     def at(self, reading: Any) -> Any:
         """Return the point of the read values, allowing for rounding of solvers."""
-        own = signature(self.model.point).parameters
-        touch = {"touch": TOUCH} if "touch" in own else {}
+        parameters = signature(self.model.point).parameters
+        touch = {"touch": TOUCH} if "touch" in parameters else {}
         return self.model.point(self.data, reading, **touch)
 
     def answer(self, solver: Solver) -> Answer:
@@ -164,7 +164,7 @@ class TriedModel:
         yield at
         rng = np.random.default_rng(0)
         for name, value in at._asdict().items():
-            shape = shape_of(problem, name)
+            shape = find_shape(problem, name)
             if shape is None or shape != np.shape(value):
                 continue
             some = rng.permutation(int(np.prod(shape)))[:ENTRIES]
@@ -177,116 +177,120 @@ class TriedModel:
                     yield at._replace(**{name: moved})
 
 
-def standardised() -> tuple[F64, I64]:
+def make_standardised_data() -> tuple[F64, I64]:
     """Return x (n,), of mean 0 and variance 1, and labels (n,) of two groups."""
     x = np.array([-2.0, -1.0, 0.5, -0.5, 2.5, 1.0, 0.25])
     return (x - x.mean()) / x.std(), np.array([0, 0, 0, 1, 1, 1, 1])
 
 
-def constraints_of(f: TriedModel) -> list[str]:
+def list_constraints(f: TriedModel) -> list[str]:
     """Return the names that the head gives to constraints."""
     head = f.file.__doc__ or ""
     part = head.partition("\nSubject to\n")[2].partition("\n\n")[0]
     return re.findall(r"^    (\w+): ", part, re.MULTILINE)
 
 
-def arrays(data: Any) -> dict[str, Any]:
+def list_arrays(data: Any) -> dict[str, Any]:
     """Return the arrays among the fields of data, by name."""
     if not is_dataclass(data):
         return {}
-    named = ((own.name, getattr(data, own.name)) for own in fields(data) if own.init)
-    return {name: v for name, v in named if isinstance(v, np.ndarray)}
+    by_name = (
+        (data_field.name, getattr(data, data_field.name))
+        for data_field in fields(data)
+        if data_field.init
+    )
+    return {name: v for name, v in by_name if isinstance(v, np.ndarray)}
 
 
 OF_VARIABLES = "of its variables"  # violations of domains, not of a constraint
 
 
-def language_of(problem: Any) -> str:
+def find_language(problem: Any) -> str:
     """Return the modelling language of a problem."""
     return "cvxpy" if hasattr(problem, "var_dict") else "pyomo"
 
 
-def class_of(problem: Any) -> str:
+def find_problem_class(problem: Any) -> str:
     """Return the class of a problem: LP, QP, SOCP, SDP, MILP, MIQP, NLP or MINLP."""
-    language = import_module(f"aggopt.solvers._{language_of(problem)}")
-    return str(language.problem_class(problem))
+    language = import_module(f"aggopt.solvers._{find_language(problem)}")
+    return str(language.find_problem_class(problem))
 
 
-def constraint_names(problem: Any) -> set[str]:
+def list_constraint_names(problem: Any) -> set[str]:
     """Return the names of its constraints."""
-    if language_of(problem) == "cvxpy":
+    if find_language(problem) == "cvxpy":
         return {str(row.label) for row in problem.constraints}
     from pyomo.environ import Constraint
 
     return {row.name for row in problem.component_objects(Constraint)}
 
 
-def shape_of(problem: Any, name: str) -> tuple[int, ...] | None:
+def find_shape(problem: Any, name: str) -> tuple[int, ...] | None:
     """Return the shape of a variable that it declares, None of one that it does not."""
-    if language_of(problem) == "cvxpy":
-        known = problem.var_dict.get(name)
-        return None if known is None else tuple(known.shape)
-    known = getattr(problem, name, None)
-    if known is None or not len(known):
+    if find_language(problem) == "cvxpy":
+        variable = problem.var_dict.get(name)
+        return None if variable is None else tuple(variable.shape)
+    variable = getattr(problem, name, None)
+    if variable is None or not len(variable):
         return None
-    last = max(known.index_set())
+    last = max(variable.index_set())
     return tuple(i + 1 for i in last) if isinstance(last, tuple) else (last + 1,)
 
 
 def is_symmetric(problem: Any, name: str) -> bool:
     """Whether a variable is declared as a symmetric matrix."""
-    return language_of(problem) == "cvxpy" and problem.var_dict[name].is_symmetric()
+    return find_language(problem) == "cvxpy" and problem.var_dict[name].is_symmetric()
 
 
-def put(problem: Any, at: Any) -> None:
+def set_values(problem: Any, at: Any) -> None:
     """Set the variables that it declares to the values of a point."""
     for name, value in at._asdict().items():
-        if shape_of(problem, name) is None:
+        if find_shape(problem, name) is None:
             continue
-        if language_of(problem) == "cvxpy":
+        if find_language(problem) == "cvxpy":
             problem.var_dict[name].save_value(np.asarray(value, dtype=np.float64))
             continue
         values = np.asarray(value, dtype=np.float64)
         for where in getattr(problem, name):
             number = float(values[where])
             getattr(problem, name)[where].set_value(number, skip_validation=True)
-    if language_of(problem) == "cvxpy":  # Pyomo names such a variable itself
+    if find_language(problem) == "cvxpy":  # Pyomo names such a variable itself
         lacking = [v.name() for v in problem.variables() if v.value is None]
         require(not lacking, f"its point has no value of {', '.join(lacking)}")
 
 
-def taken(problem: Any, names: tuple[str, ...]) -> list[npt.NDArray[Any]] | None:
+def get_values(problem: Any, names: tuple[str, ...]) -> list[npt.NDArray[Any]] | None:
     """Return the values of variables of a solved problem; None where one has none."""
-    found = []
+    values = []
     for name in names:
-        if language_of(problem) != "cvxpy" or name not in problem.var_dict:
+        if find_language(problem) != "cvxpy" or name not in problem.var_dict:
             return None
-        found.append(problem.var_dict[name].value)
-    return None if any(value is None for value in found) else found
+        values.append(problem.var_dict[name].value)
+    return None if any(value is None for value in values) else values
 
 
-def cost(problem: Any) -> float:
+def evaluate_cost(problem: Any) -> float:
     """Return its objective at the values that its variables have."""
-    if language_of(problem) == "cvxpy":
+    if find_language(problem) == "cvxpy":
         return float(problem.objective.value)
     from pyomo.environ import Objective, value
 
     return float(value(next(problem.component_data_objects(Objective, active=True))))
 
 
-def missed(problem: Any) -> dict[str, float]:
+def measure_violations(problem: Any) -> dict[str, float]:
     """Return by how much its constraints are missed, by their names.
 
     Violations of the domains of its variables have the name `OF_VARIABLES`.
     """
-    found: dict[str, float] = {}
-    for name, amount in _missed(problem):
-        found[name] = max(amount, found.get(name, 0.0))
-    return found
+    violations: dict[str, float] = {}
+    for name, amount in _measure_violation(problem):
+        violations[name] = max(amount, violations.get(name, 0.0))
+    return violations
 
 
-def _missed(problem: Any) -> Iterator[tuple[str, float]]:
-    if language_of(problem) == "cvxpy":
+def _measure_violation(problem: Any) -> Iterator[tuple[str, float]]:
+    if find_language(problem) == "cvxpy":
         for row in problem.constraints:
             yield str(row.label), float(np.max(row.violation(), initial=0.0))
         for variable in problem.variables():
@@ -297,15 +301,15 @@ def _missed(problem: Any) -> Iterator[tuple[str, float]]:
 
     for block in problem.component_objects(Constraint):
         for row in block.values():
-            yield block.name, _outside(value(row.body), row.lb, row.ub)
+            yield block.name, _measure_excess(value(row.body), row.lb, row.ub)
     for variables in problem.component_objects(Var):
         for one in variables.values():
-            away = _outside(one.value, one.lb, one.ub)
+            away = _measure_excess(one.value, one.lb, one.ub)
             broken = 0.0 if one.is_continuous() else abs(one.value - round(one.value))
             yield OF_VARIABLES, max(away, broken)
 
 
-def _outside(body: float, low: float | None, high: float | None) -> float:
+def _measure_excess(body: float, low: float | None, high: float | None) -> float:
     below = 0.0 if low is None else low - body
     above = 0.0 if high is None else body - high
     return float(max(below, above, 0.0))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from aggopt.checks import _model as declared
-from aggopt.checks._model import HELD, LIMIT, TriedModel, arrays, constraints_of
-from aggopt.checks.law import laws, not_tried, refused, require
+from aggopt.checks._model import HELD, LIMIT, TriedModel, list_arrays, list_constraints
+from aggopt.checks.law import list_laws, not_tried, require, require_refusal
 from aggopt.errors import AggoptError, JobError, SolverError, UnknownNameError
 from aggopt.solvers import choose, solve
 from aggopt.solvers.certificate import Status
@@ -38,15 +38,15 @@ def the_head_states_the_model(f: TriedModel) -> None:
 def constraints_have_the_names_of_the_head(f: TriedModel) -> None:
     """Declarations and `violations` call each constraint as the head does."""
     _require_file(f)
-    said = set(constraints_of(f))
-    require(said, "the head names no constraint: '    mean: sum_j c_j = 0'")
+    head_names = set(list_constraints(f))
+    require(head_names, "the head names no constraint: '    mean: sum_j c_j = 0'")
     for language in f.model.languages:
-        unknown = declared.constraint_names(f.declared(language)) - said
+        unknown = declared.list_constraint_names(f.declared(language)) - head_names
         require(not unknown, f"in {language}: {', '.join(sorted(unknown))}")
     at = f.known
     if at is not None:
         judged = set(f.model.violations(f.data, at))
-        wrong = sorted(judged ^ said)
+        wrong = sorted(judged ^ head_names)
         require(not wrong, f"violations and the head differ in {', '.join(wrong)}")
 
 
@@ -54,7 +54,7 @@ def the_class_is_that_of_the_program(f: TriedModel) -> None:
     """Its class is that of what `build` declares, in each language."""
     _require_file(f)
     for language in f.model.languages:
-        kind = declared.class_of(f.declared(language))
+        kind = declared.find_problem_class(f.declared(language))
         stated = f"in {language} it is of class {kind}, not {f.model.kind}"
         require(kind == f.model.kind, stated)
 
@@ -74,7 +74,7 @@ def an_unknown_language_is_refused(f: TriedModel) -> None:
     if f.model.origin is not None:
         not_tried("a job asks for no other language")
     first = f.model.languages[0]
-    refused(
+    require_refusal(
         lambda: f.model.build(f.data, f"{first}i"),
         f"the language '{first}i'",
         UnknownNameError,
@@ -102,7 +102,7 @@ def languages_and_numpy_agree(f: TriedModel) -> None:
         if not _has_variables(f, problem):
             not_tried("a point lists what is not 0, not the variables")
         for at in f.beside(problem):
-            declared.put(problem, at)
+            declared.set_values(problem, at)
             _require_agreement(f, problem, at, language)
 
 
@@ -121,9 +121,14 @@ def the_solved_program_agrees(f: TriedModel) -> None:
         require(ended.at is not None, f"in {language}: nothing is read off the program")
         missed = f.model.violation(f.data, ended.at)
         require(missed < HELD, f"in {language}: the point misses by {missed:.3g}")
-        own, stated = f.model.objective(f.data, ended.at), declared.cost(ended.problem)
-        near = abs(own - stated) <= OFF * max(1.0, abs(stated))
-        require(near, f"in {language}: objective {own:.9g}, the program {stated:.9g}")
+        objective, stated = (
+            f.model.objective(f.data, ended.at),
+            declared.evaluate_cost(ended.problem),
+        )
+        near = abs(objective - stated) <= OFF * max(1.0, abs(stated))
+        require(
+            near, f"in {language}: objective {objective:.9g}, the program {stated:.9g}"
+        )
     if not tried:
         raise reasons[0]
 
@@ -136,18 +141,20 @@ def multipliers_prove_no_more_than_the_optimum(f: TriedModel) -> None:
         not_tried("it proves nothing by multipliers")
     for language in f.model.languages:
         ended = f.solved(language)
-        best = declared.cost(ended.problem)
-        found = f.model.multipliers(ended.problem, f.data)
-        if found is None:
-            whole = f.model.kind in BRANCHING  # whose solvers leave none
-            require(whole, f"in {language}: a solved program has no multipliers")
+        best = declared.evaluate_cost(ended.problem)
+        multipliers = f.model.multipliers(ended.problem, f.data)
+        if multipliers is None:
+            is_branching = f.model.kind in BRANCHING  # whose solvers leave none
+            require(is_branching, f"in {language}: a solved program has no multipliers")
             continue
-        proven = f.model.proven(f.data, found)
+        proven = f.model.proven(f.data, multipliers)
         near = abs(proven - best) <= OFF * max(1.0, abs(best))
         require(near, f"in {language}: they prove {proven:.9g} of {best:.9g}")
         rng = np.random.default_rng(0)
         for by in (0.0, 0.5, 2.0):
-            other = by * np.asarray(found) + (by > 0) * rng.normal(size=found.shape)
+            other = by * np.asarray(multipliers) + (by > 0) * rng.normal(
+                size=multipliers.shape
+            )
             proven = f.model.proven(f.data, other)
             lies = f"other multipliers prove {proven:.9g}, and {best:.9g} is reached"
             require(proven <= best + 1e-6 * max(1.0, abs(best)), lies)
@@ -157,18 +164,18 @@ def no_point_beats_a_bound(f: TriedModel) -> None:
     """Each solver finds a feasible point, and none beats the bound of another."""
     costs, bounds, optimal = {}, {}, {}
     for solver in f.solvers:
-        found = f.answer(solver)
-        ended = f"{solver.name} ends as {found.status.value}"
-        require(found.reading is not None or not solver.is_global, ended)
-        at = None if found.reading is None else f.at(found.reading)
+        answer = f.answer(solver)
+        ended = f"{solver.name} ends as {answer.status.value}"
+        require(answer.reading is not None or not solver.is_global, ended)
+        at = None if answer.reading is None else f.at(answer.reading)
         if at is None:
             continue
         missed = f.model.violation(f.data, at)
         require(missed < 1e-4, f"{solver.name}: its point misses by {missed:.3g}")
         costs[solver.name] = f.model.objective(f.data, at)
-        if found.bound is not None:
-            bounds[solver.name] = found.bound
-        if found.status is Status.OPTIMAL:
+        if answer.bound is not None:
+            bounds[solver.name] = answer.bound
+        if answer.status is Status.OPTIMAL:
             optimal[solver.name] = costs[solver.name]
     if not costs:
         not_tried("no installed solver leaves a point of it")
@@ -187,13 +194,13 @@ def judging_changes_nothing(f: TriedModel) -> None:
     at = f.known
     if at is None:
         not_tried("no point is known: no installed solver finds one")
-    before = pickle.dumps(arrays(f.data))
+    before = pickle.dumps(list_arrays(f.data))
     one = f.model.objective(f.data, at), f.model.violations(f.data, at)
     other = f.model.objective(f.data, at), f.model.violations(f.data, at)
     require(one == other, "a point is judged otherwise the second time")
     for language in f.model.languages:
         f.declared(language)
-    same = before == pickle.dumps(arrays(f.data))
+    same = before == pickle.dumps(list_arrays(f.data))
     require(same, "the data are others afterwards")
 
 
@@ -211,13 +218,13 @@ def order_of_records_does_not_matter(f: TriedModel) -> None:
     order, number = np.random.default_rng(0).permutation(n), (np.arange(m) + 1) % m
     moved = {
         name: value[order]
-        for name, value in arrays(data).items()
+        for name, value in list_arrays(data).items()
         if name != "labels" and value.shape[:1] == (n,)
     }
     other = replace(data, **moved, labels=number[labels[order]])
-    there = np.empty_like(reading)
-    there[number] = reading
-    one, two = f.model.point(data, reading), f.model.point(other, there)
+    in_other_order = np.empty_like(reading)
+    in_other_order[number] = reading
+    one, two = f.model.point(data, reading), f.model.point(other, in_other_order)
     costs = f.model.objective(data, one), f.model.objective(other, two)
     near = abs(costs[0] - costs[1]) <= 1e-8 * max(1.0, abs(costs[0]))
     require(near and at is not None, f"it costs {costs[0]:.9g}, then {costs[1]:.9g}")
@@ -231,7 +238,7 @@ def unusable_data_are_refused(f: TriedModel) -> None:
     """A value that is missing is refused, and no message holds another."""
     _require_file(f)
     tried = False
-    for name, value in arrays(f.data).items():
+    for name, value in list_arrays(f.data).items():
         if value.dtype.kind != "f" or value.size < 2 or np.isinf(value).any():
             continue
         tried, holed = True, value.copy()
@@ -258,22 +265,30 @@ def _has_variables(f: TriedModel, problem: Any) -> bool:
     if at is None:
         return True
     shapes = [
-        (declared.shape_of(problem, n), np.shape(v)) for n, v in at._asdict().items()
+        (declared.find_shape(problem, n), np.shape(v)) for n, v in at._asdict().items()
     ]
-    return any(known == own for known, own in shapes)
+    return any(declared_shape == shape for declared_shape, shape in shapes)
 
 
 def _require_agreement(f: TriedModel, problem: Any, at: Any, language: str) -> None:
-    own, stated = f.model.objective(f.data, at), declared.cost(problem)
-    near = abs(own - stated) <= 1e-6 * max(1.0, abs(own))
-    require(near, f"objective says {own:.9g}, {language} {stated:.9g}")
-    missed, seen = f.model.violations(f.data, at), declared.missed(problem)
-    domains = seen.pop(declared.OF_VARIABLES, 0.0)
+    objective, stated = f.model.objective(f.data, at), declared.evaluate_cost(problem)
+    near = abs(objective - stated) <= 1e-6 * max(1.0, abs(objective))
+    require(near, f"objective says {objective:.9g}, {language} {stated:.9g}")
+    missed, program_violations = (
+        f.model.violations(f.data, at),
+        declared.measure_violations(problem),
+    )
+    domains = program_violations.pop(declared.OF_VARIABLES, 0.0)
     for name, amount in missed.items():
-        there = seen.get(name, domains)  # a name without a row is of the domains
-        says = f"{name}: violations say {amount:.3g}, {language} {there:.3g}"
-        require(amount < CLEAR or there > HELD, says)
-        require(there < CLEAR or amount > HELD or name not in seen, says)
+        program_amount = program_violations.get(
+            name, domains
+        )  # a name without a row is of the domains
+        says = f"{name}: violations say {amount:.3g}, {language} {program_amount:.3g}"
+        require(amount < CLEAR or program_amount > HELD, says)
+        require(
+            program_amount < CLEAR or amount > HELD or name not in program_violations,
+            says,
+        )
     worst = max([0.0, *missed.values()])
     says = f"{language} misses its variables' domains by {domains:.3g}"
     require(domains < CLEAR or worst > HELD, f"{says}, and violations say nothing")
@@ -308,7 +323,7 @@ def impossible_data_end_without_an_answer(f: TriedModel) -> None:
         require(not status.usable, f"in {language} they end as {status.value}")
 
 
-LAWS = laws(
+LAWS = list_laws(
     the_head_states_the_model,
     constraints_have_the_names_of_the_head,
     the_class_is_that_of_the_program,

@@ -10,8 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aggopt.checks._records import Case, K, cases, edges, normal, partitions
-from aggopt.checks.law import laws, not_tried, refused, require
+from aggopt.checks._records import (
+    Case,
+    K,
+    iter_partitions,
+    list_cases,
+    list_edges,
+    make_normal_records,
+)
+from aggopt.checks.law import list_laws, not_tried, require, require_refusal
 from aggopt.core.compile_time import compile_time
 from aggopt.core.types import F64, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
@@ -52,9 +59,9 @@ class TriedPartitioner:
     takes: AttributeUse = AttributeUse.SEVERAL
     guarantees: frozenset[str] = frozenset("k")
     public: bool = False
-    records: F64 = field(default_factory=normal, repr=False)
+    records: F64 = field(default_factory=make_normal_records, repr=False)
     group_sizes: Sequence[int] = (2, 3, K)
-    cases: Sequence[Case] = field(default_factory=cases, repr=False)
+    cases: Sequence[Case] = field(default_factory=list_cases, repr=False)
     _known: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -62,8 +69,14 @@ class TriedPartitioner:
         cls, method: Partitioner, settings: Mapping[str, Any], name: str
     ) -> "TriedPartitioner":
         """Return a method as its laws see it."""
-        own = method.function, settings, method.excused
-        return cls(name, *own, method.takes, method.guarantees, method.origin is None)
+        fields_of_method = method.function, settings, method.excused
+        return cls(
+            name,
+            *fields_of_method,
+            method.takes,
+            method.guarantees,
+            method.origin is None,
+        )
 
     @cached_property
     def arguments(self) -> Mapping[str, Parameter]:
@@ -83,9 +96,9 @@ class TriedPartitioner:
 
     def __call__(self, X: Any, k: Any, order: Labels | None = None, **how: Any) -> Any:
         """Return its result for records, whose places are `order`."""
-        asked = {"l": L, "t": T, "confidential": self._confidential(X, order)}
-        given = {name: asked[name] for name in self.asks}
-        return self.function(self.attributes(X), k=k, **given, **self.settings, **how)
+        available = {"l": L, "t": T, "confidential": self._confidential(X, order)}
+        extra = {name: available[name] for name in self.asks}
+        return self.function(self.attributes(X), k=k, **extra, **self.settings, **how)
 
     def attributes(self, X: Any) -> Any:
         """Return its part of records: all, the first attribute, or a column of it."""
@@ -100,11 +113,13 @@ class TriedPartitioner:
         """Return the group of each record from its result, (n,)."""
         if isinstance(X, np.ndarray) and not X.flags.writeable:
             X = X.copy(order="K")  # kernels are compiled again for read-only arrays
-        found = np.asarray(self(X, k, order))
+        labels = np.asarray(self(X, k, order))
         one = (
-            self.takes is AttributeUse.EACH and found.ndim == 2 and found.shape[1] == 1
+            self.takes is AttributeUse.EACH
+            and labels.ndim == 2
+            and labels.shape[1] == 1
         )
-        return found[:, 0] if one else found
+        return labels[:, 0] if one else labels
 
     def at(self, case: Case) -> npt.NDArray[Any]:
         """Return the labels of a case, found once."""
@@ -127,10 +142,10 @@ class TriedPartitioner:
         return values if order is None else values[order]
 
 
-def alike(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+def are_equal_groups(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
     """Whether labels (n,) define equal groups, for any numbering.
 
-    >>> alike(np.array([0, 0, 1]), np.array([1, 1, 0]))
+    >>> are_equal_groups(np.array([0, 0, 1]), np.array([1, 1, 0]))
     True
     """
     pairs = len(np.unique(np.stack([one, other]), axis=1).T)
@@ -144,37 +159,42 @@ def groups_lose_less_than_chance(f: TriedPartitioner) -> None:
     )
     labels = f.labels(f.records, f.k)
     rng = np.random.default_rng(0)
-    own = compute_sse(X, labels)
+    loss = compute_sse(X, labels)
     chance = min(compute_sse(X, rng.permutation(labels)) for _ in range(5))
-    require(own < chance, f"they lose {own:.4g}, groups at random {chance:.4g}")
+    require(loss < chance, f"they lose {loss:.4g}, groups at random {chance:.4g}")
 
 
 def certificate_is_true(f: TriedPartitioner) -> None:
     """The objective is what the groups lose, and no groups lose less than the bound."""
-    X = normal()[:7]
-    found = f(X, 2)
-    if not isinstance(found, Partition):
+    X = make_normal_records()[:7]
+    partition = f(X, 2)
+    if not isinstance(partition, Partition):
         not_tried("it returns labels without a certificate")
     if f.takes is not AttributeUse.SEVERAL:
         X = X[:, :1]
     Z = scale_records(X) if f.standardises else np.asarray(X)
-    own, certificate = _unweighted_loss(Z, f.labels(normal()[:7], 2)), found.certificate
+    loss, certificate = (
+        _compute_unweighted_loss(Z, f.labels(make_normal_records()[:7], 2)),
+        partition.certificate,
+    )
     stated = certificate.objective
-    near = abs(stated - own) <= 1e-9 * max(1.0, own)
-    require(near, f"the objective is {stated:.9g}, and the groups lose {own:.9g}")
-    best = min(_of_groups(Z, groups) for groups in partitions(len(Z), 2))
+    near = abs(stated - loss) <= 1e-9 * max(1.0, loss)
+    require(near, f"the objective is {stated:.9g}, and the groups lose {loss:.9g}")
+    best = min(_sum_group_losses(Z, groups) for groups in iter_partitions(len(Z), 2))
     bound = certificate.bound
     if bound is not None:
-        held = bound <= best + 1e-9 * max(1.0, best)
-        require(held, f"it proves {bound:.9g}, and {best:.9g} is reached")
+        is_bound = bound <= best + 1e-9 * max(1.0, best)
+        require(is_bound, f"it proves {bound:.9g}, and {best:.9g} is reached")
 
 
-def _unweighted_loss(Z: F64, labels: npt.NDArray[Any]) -> float:
+def _compute_unweighted_loss(Z: F64, labels: npt.NDArray[Any]) -> float:
     """Return the sum of squares within groups, the slow way."""
-    return _of_groups(Z, [np.flatnonzero(labels == g) for g in np.unique(labels)])
+    return _sum_group_losses(
+        Z, [np.flatnonzero(labels == g) for g in np.unique(labels)]
+    )
 
 
-def _of_groups(Z: F64, groups: Any) -> float:
+def _sum_group_losses(Z: F64, groups: Any) -> float:
     return sum(float(((Z[g] - Z[g].mean(axis=0)) ** 2).sum()) for g in groups)
 
 
@@ -189,8 +209,8 @@ def equal_weights_change_nothing(f: TriedPartitioner) -> None:
     """Weights that are all equal, 1 or another, give the labels that none give."""
     _require_weighing(f)
     for weight in (1.0, 7.0):
-        found = _labels(f, f.records, f.k, np.full(len(f.records), weight))
-        same = np.array_equal(found, f.ordinary(f.k))
+        labels = _compute_labels(f, f.records, f.k, np.full(len(f.records), weight))
+        same = np.array_equal(labels, f.ordinary(f.k))
         require(same, f"weights of {weight:g} give other labels")
 
 
@@ -210,22 +230,28 @@ def scale_of_weights_does_not_matter(f: TriedPartitioner) -> None:
 def whole_weights_are_replicated_records(f: TriedPartitioner) -> None:
     """Objective and bound are those of as many equal records, in groups of k before."""
     _require_weighing(f)
-    X = normal()[:7]
-    found = f(X.copy(), 2, weights=np.array(TIMES, np.float64))
-    if not isinstance(found, Partition):
+    X = make_normal_records()[:7]
+    partition = f(X.copy(), 2, weights=np.array(TIMES, np.float64))
+    if not isinstance(partition, Partition):
         not_tried("it returns labels without a certificate")
     Z = np.repeat(X, TIMES, axis=0)
     Z = scale_records(Z) if f.standardises else Z
-    own, certificate = _weighted_loss(Z, found.labels), found.certificate
+    loss, certificate = (
+        _compute_weighted_loss(Z, partition.labels),
+        partition.certificate,
+    )
     stated = certificate.objective
-    near = abs(stated - own) <= 1e-9 * max(1.0, own)
-    require(near, f"the objective is {stated:.9g}, and the records lose {own:.9g}")
+    near = abs(stated - loss) <= 1e-9 * max(1.0, loss)
+    require(near, f"the objective is {stated:.9g}, and the records lose {loss:.9g}")
     if certificate.bound is not None:
         best = min(
-            _weighted_loss(Z, _numbers(groups)) for groups in partitions(len(X), 2)
+            _compute_weighted_loss(Z, _number_groups(groups))
+            for groups in iter_partitions(len(X), 2)
         )
-        held = certificate.bound <= best + 1e-9 * max(1.0, best)
-        require(held, f"it proves {certificate.bound:.9g}, and {best:.9g} is reached")
+        is_bound = certificate.bound <= best + 1e-9 * max(1.0, best)
+        require(
+            is_bound, f"it proves {certificate.bound:.9g}, and {best:.9g} is reached"
+        )
 
 
 def _require_weighing(f: TriedPartitioner) -> None:
@@ -235,16 +261,18 @@ def _require_weighing(f: TriedPartitioner) -> None:
         not_tried("it takes one attribute")
 
 
-def _labels(f: TriedPartitioner, X: F64, k: int, weights: F64) -> npt.NDArray[Any]:
+def _compute_labels(
+    f: TriedPartitioner, X: F64, k: int, weights: F64
+) -> npt.NDArray[Any]:
     return np.asarray(f(X.copy(), k, weights=weights))
 
 
-def _weighted_loss(Z: F64, labels: npt.NDArray[Any]) -> float:
+def _compute_weighted_loss(Z: F64, labels: npt.NDArray[Any]) -> float:
     """Return the loss of replicated records Z in the groups (7,) before replication."""
     return compute_sse(Z, np.repeat(labels, TIMES))
 
 
-def _numbers(groups: list[list[int]]) -> npt.NDArray[Any]:
+def _number_groups(groups: list[list[int]]) -> npt.NDArray[Any]:
     """Return the group of each of seven records."""
     labels = np.empty(len(TIMES), np.intp)
     for number, group in enumerate(groups):
@@ -269,15 +297,19 @@ def groups_have_k_records(f: TriedPartitioner) -> None:
         require(
             labels.shape == (n,), f"{case.name}: labels {labels.shape} of {n} records"
         )
-        whole = labels.dtype.kind in "iu"
-        require(whole, f"{case.name}: labels of type {labels.dtype}, not whole numbers")
+        are_integers = labels.dtype.kind in "iu"
+        require(
+            are_integers,
+            f"{case.name}: labels of type {labels.dtype}, not whole numbers",
+        )
         require(labels.min() == 0, f"{case.name}: groups from {labels.min()} on, not 0")
         sizes = np.bincount(labels)
         gaps = np.flatnonzero(sizes == 0)
         require(not gaps.size, f"{case.name}: {gaps.size} numbers without a record")
-        least = sizes.min()
+        smallest = sizes.min()
         require(
-            least >= case.k, f"{case.name}: a group of {least} records, k = {case.k}"
+            smallest >= case.k,
+            f"{case.name}: a group of {smallest} records, k = {case.k}",
         )
 
 
@@ -286,9 +318,11 @@ def no_group_could_be_split(f: TriedPartitioner) -> None:
     if f.guarantees > {"k"}:
         not_tried("what it guarantees beside k may take larger groups")
     for case in f.cases:
-        most = int(np.bincount(f.at(case)).max())
+        largest = int(np.bincount(f.at(case)).max())
         limit = 2 * case.k
-        require(most < limit, f"{case.name}: a group of {most} records, 2k = {limit}")
+        require(
+            largest < limit, f"{case.name}: a group of {largest} records, 2k = {limit}"
+        )
 
 
 def repeats_itself(f: TriedPartitioner) -> None:
@@ -333,7 +367,7 @@ def order_of_attributes_does_not_matter(f: TriedPartitioner) -> None:
     """Attributes in another order give the same groups, without near-ties."""
     _require_several(f)
     for k in f.group_sizes:
-        same = alike(f.labels(f.records[:, ::-1], k), f.ordinary(k))
+        same = are_equal_groups(f.labels(f.records[:, ::-1], k), f.ordinary(k))
         require(same, f"k = {k}: the groups are others")
 
 
@@ -342,7 +376,7 @@ def order_of_records_does_not_matter(f: TriedPartitioner) -> None:
     order = np.random.default_rng(0).permutation(len(f.records))
     for k in f.group_sizes:
         shuffled = f.labels(f.records[order], k, order)
-        same = alike(shuffled, f.ordinary(k)[order])
+        same = are_equal_groups(shuffled, f.ordinary(k)[order])
         require(same, f"k = {k}: the groups are others")
 
 
@@ -354,18 +388,18 @@ def units_do_not_matter(f: TriedPartitioner) -> None:
     factor, shift = 1000.0 ** (attributes - 1), 10.0**attributes
     for k in f.group_sizes:
         for what, other in (("units", factor * X + shift), ("signs", -X)):
-            same = alike(f.labels(other, k), f.ordinary(k))
+            same = are_equal_groups(f.labels(other, k), f.ordinary(k))
             require(same, f"k = {k}: other {what} give other groups")
 
 
 def doubled_and_negated_units_do_not_matter(f: TriedPartitioner) -> None:
     """Units that are powers of two give the same labels: every z-score is the same."""
     _require_standardised(f)
-    for name, X in [("normal", f.records), *edges().items()]:
+    for name, X in [("normal", f.records), *list_edges().items()]:
         if name in ("normal", "one attribute", "duplicates by the hundred"):
             factor = np.resize([-2.0, 0.25, -1.0, 8.0], X.shape[1])
             other = f.labels(abs(factor) * X, f.k)
-            same = alike(f.labels(factor * X, f.k), other)
+            same = are_equal_groups(f.labels(factor * X, f.k), other)
             require(same, f"{name}: other signs give other groups")
             same = np.array_equal(other, f.labels(X, f.k))
             require(same, f"{name}: units of double the size give other groups")
@@ -377,7 +411,7 @@ def constant_attribute_does_not_matter(f: TriedPartitioner) -> None:
     _require_several(f)
     wide = np.insert(f.records, 1, 7e5, axis=1)
     for k in f.group_sizes:
-        same = alike(f.labels(wide, k), f.ordinary(k))
+        same = are_equal_groups(f.labels(wide, k), f.ordinary(k))
         require(same, f"k = {k}: the groups are others")
 
 
@@ -401,11 +435,15 @@ def impossible_k_is_refused(f: TriedPartitioner) -> None:
     _require_public(f)
     X, n = f.records, len(f.records)
     fix = f"To fix: choose k from 1 to {n}"
-    refused(partial(f, X, n + 1), f"k = {n + 1} of {n}", InfeasibleInputError, says=fix)
-    refused(partial(f, X, 0), "k = 0", JobError, says="To fix: pass k of at least 1")
+    require_refusal(
+        partial(f, X, n + 1), f"k = {n + 1} of {n}", InfeasibleInputError, says=fix
+    )
+    require_refusal(
+        partial(f, X, 0), "k = 0", JobError, says="To fix: pass k of at least 1"
+    )
     for wrong in (2.0, True, "3", None):
         fix = "k must be a whole number"
-        refused(partial(f, X, wrong), f"k = {wrong!r}", JobError, says=fix)
+        require_refusal(partial(f, X, wrong), f"k = {wrong!r}", JobError, says=fix)
 
 
 def unusable_records_are_refused(f: TriedPartitioner) -> None:
@@ -430,7 +468,7 @@ def unusable_records_are_refused(f: TriedPartitioner) -> None:
         wrong["no attribute"] = X[:, :0], none
     for what, (records, says) in wrong.items():
         says = "To fix: " if f.takes is AttributeUse.ONE else says
-        refused(partial(f, records, f.k), what, TableError, says=says)
+        require_refusal(partial(f, records, f.k), what, TableError, says=says)
 
 
 def a_time_limit_is_kept(f: TriedPartitioner) -> None:
@@ -445,8 +483,8 @@ def a_time_limit_is_kept(f: TriedPartitioner) -> None:
         not_tried(f"it refuses a time_limit: {refusal.problem}")
     spent = compile_time.now() - started
     require(spent < SOON, f"it took {spent:.1f} seconds")
-    least = int(np.bincount(labels).min())
-    require(least >= K, f"a group of {least} records, k = {K}")
+    smallest = int(np.bincount(labels).min())
+    require(smallest >= K, f"a group of {smallest} records, k = {K}")
 
 
 def it_keeps_what_it_guarantees(f: TriedPartitioner) -> None:
@@ -455,11 +493,13 @@ def it_keeps_what_it_guarantees(f: TriedPartitioner) -> None:
     if not further:
         not_tried("it guarantees k alone")
     for name in ("n is 2k", "n is 3k - 1", "one attribute", "grid full of ties"):
-        X = edges()[name]
+        X = list_edges()[name]
         labels, pay = f.labels(X, K), np.arange(len(X)) % L
         if "l" in further:
-            found = distinct_l(labels, pay)
-            require(found >= L, f"{name}: a group with {found} values, l = {L}")
+            smallest_l = distinct_l(labels, pay)
+            require(
+                smallest_l >= L, f"{name}: a group with {smallest_l} values, l = {L}"
+            )
         if "t" in further:
             emd = t_closeness(labels, pay)
             require(emd <= T, f"{name}: a group with EMD {emd:.4g}, t = {T}")
@@ -480,7 +520,7 @@ def _require_standardised(f: TriedPartitioner) -> None:
         not_tried('with scale = "none" it takes distances as they are')
 
 
-LAWS = laws(
+LAWS = list_laws(
     groups_have_k_records,
     records_are_left_alone,
     repeats_itself,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.checks._records import UNIT, partitions, people, requirement
-from aggopt.checks.law import laws, not_tried, require
+from aggopt.checks._records import UNIT, build_requirement, iter_partitions, make_people
+from aggopt.checks.law import list_laws, not_tried, require
 from aggopt.core.types import I64, Labels
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy.model import PrivacyModel
@@ -44,18 +44,18 @@ class TriedPrivacyModel:
     @cached_property
     def asked(self) -> Requirement:
         """Its requirement on forty records, by the line of its template."""
-        return self.of_values(people()[1])
+        return self.of_values(make_people()[1])
 
     def of_values(self, values: I64) -> Requirement:
         """Return its requirement on these numbers (n,)."""
-        return requirement(self.method, values, self.settings)
+        return build_requirement(self.method, values, self.settings)
 
 
-def groups_at_random(seed: int, n: int, most: int = 9) -> Labels:
+def draw_groups(seed: int, n: int, most: int = 9) -> Labels:
     """Return labels (n,) of groups of any size, `most` at most."""
     rng = np.random.default_rng(seed)
-    found = np.unique(rng.integers(0, most, n), return_inverse=True)[1]
-    return found.astype(np.intp)
+    labels = np.unique(rng.integers(0, most, n), return_inverse=True)[1]
+    return labels.astype(np.intp)
 
 
 def broken_is_what_found_shows(f: TriedPrivacyModel) -> None:
@@ -63,34 +63,39 @@ def broken_is_what_found_shows(f: TriedPrivacyModel) -> None:
     of = f.asked
     counts = of.asked.is_integer()  # then a value equal to it is not rounded
     for seed in range(5):
-        records, starts = members(groups_at_random(seed, of.n, 9 - seed))
-        found, broken = of.found(records, starts), of.broken(records, starts)
-        require(found.shape == broken.shape == (len(starts) - 1,), "one for each group")
-        away = (found - of.asked) / max(1.0, abs(of.asked))
+        records, starts = members(draw_groups(seed, of.n, 9 - seed))
+        figures, broken = of.found(records, starts), of.broken(records, starts)
+        require(
+            figures.shape == broken.shape == (len(starts) - 1,), "one for each group"
+        )
+        away = (figures - of.asked) / max(1.0, abs(of.asked))
         beyond = away if of.sign == "<=" else -away
         for g in np.flatnonzero((np.abs(away) > ROUNDED) | (counts & (away == 0))):
-            said = "broken" if broken[g] else "kept"
-            stated = f"a group with {found[g]:.6g}, asked {of.sign} {of.asked:g}"
-            require(broken[g] == (beyond[g] > 0), f"{stated}, is said to be {said}")
+            verdict = "broken" if broken[g] else "kept"
+            stated = f"a group with {figures[g]:.6g}, asked {of.sign} {of.asked:g}"
+            require(broken[g] == (beyond[g] > 0), f"{stated}, is said to be {verdict}")
 
 
 def groups_fall_short_exactly_where_they_break_it(f: TriedPrivacyModel) -> None:
     """`short` is above 0 where a group breaks it, and 0 where it does not."""
     for seed in SEEDS:
-        records, starts = members(groups_at_random(seed, f.asked.n))
+        records, starts = members(draw_groups(seed, f.asked.n))
         short, broken = f.asked.short(records, starts), f.asked.broken(records, starts)
-        held = ((short > 0) == broken).all() and (short >= 0).all()
-        require(held, f"seed {seed}: they fall short elsewhere")
+        agrees = ((short > 0) == broken).all() and (short >= 0).all()
+        require(agrees, f"seed {seed}: they fall short elsewhere")
 
 
 def the_check_says_what_the_groups_have(f: TriedPrivacyModel) -> None:
     """`satisfied` and `check` say what `broken` and `found` say of each group."""
     of = f.asked
     for seed in SEEDS:
-        labels = groups_at_random(seed, of.n)
+        labels = draw_groups(seed, of.n)
         records, starts = members(labels)
-        broken, found = of.broken(records, starts), of.found(records, starts)
-        check, worst = of.check(labels), found.max() if of.sign == "<=" else found.min()
+        broken, figures = of.broken(records, starts), of.found(records, starts)
+        check, worst = (
+            of.check(labels),
+            figures.max() if of.sign == "<=" else figures.min(),
+        )
         where = f"seed {seed}"
         require(of.satisfied(labels) == (not broken.any()), f"{where}: `satisfied`")
         require(check.holds == (not broken.any()), f"{where}: the check holds or not")
@@ -103,7 +108,7 @@ def each_group_is_judged_by_itself(f: TriedPrivacyModel) -> None:
     """Whether a group breaks it does not depend on what the other groups are."""
     of = f.asked
     for seed in SEEDS:
-        labels = groups_at_random(seed, of.n)
+        labels = draw_groups(seed, of.n)
         broken = of.broken(*members(labels))
         for g in range(3):
             alone = of.broken(*members(np.where(labels == g, 0, 1)))[0]
@@ -128,23 +133,29 @@ def order_of_records_does_not_matter(f: TriedPrivacyModel) -> None:
 
 def one_value_protects_least(f: TriedPrivacyModel) -> None:
     """No group has less of it than some group of as many records with one value."""
-    _, pay = people()
+    _, pay = make_people()
     ends = [np.flatnonzero(pay == end) for end in (pay.min(), pay.max())]
     of, size = f.asked, len(ends[0])
     alone = [of.found(end, np.array([0, size]))[0] for end in ends]
-    least = max(alone) if of.sign == "<=" else min(alone)
+    extreme = max(alone) if of.sign == "<=" else min(alone)
     rng = np.random.default_rng(4)
     for _ in range(40):
         group = rng.choice(of.n, size, replace=False).astype(np.int64)
-        found = of.found(group, np.array([0, size]))[0]
-        less = found > least + ROUNDED if of.sign == "<=" else found < least - ROUNDED
-        require(not less, f"a group with several values has {found:.6g}, one {least:g}")
+        figure = of.found(group, np.array([0, size]))[0]
+        less = (
+            figure > extreme + ROUNDED
+            if of.sign == "<="
+            else figure < extreme - ROUNDED
+        )
+        require(
+            not less, f"a group with several values has {figure:.6g}, one {extreme:g}"
+        )
 
 
 def some_groups_break_it(f: TriedPrivacyModel) -> None:
     """It asks something: of groups at random, and of one value, some break it."""
-    of, codes = f.asked, np.unique(people()[1], return_inverse=True)[1]
-    tried = [codes, *(groups_at_random(seed, of.n) for seed in SEEDS)]
+    of, codes = f.asked, np.unique(make_people()[1], return_inverse=True)[1]
+    tried = [codes, *(draw_groups(seed, of.n) for seed in SEEDS)]
     broken = any(of.broken(*members(labels)).any() for labels in tried)
     require(broken, "no group breaks it, not one of a single value")
 
@@ -169,7 +180,7 @@ def infeasible_is_proven(f: TriedPrivacyModel) -> None:
         if of.infeasible(2) is None:
             continue
         labels = np.empty(len(units), np.intp)
-        for groups in partitions(len(units), 2):
+        for groups in iter_partitions(len(units), 2):
             for g, group in enumerate(groups):
                 labels[group] = g
             stated = f"{len(groups)} groups of pays {units}"
@@ -178,7 +189,7 @@ def infeasible_is_proven(f: TriedPrivacyModel) -> None:
 
 def merging_satisfies_it(f: TriedPrivacyModel) -> None:
     """Groups of three, merged until none falls short, satisfy it."""
-    X, _ = people()
+    X, _ = make_people()
     labels = np.arange(len(X)) // 3
     labels[-1] = labels[-2]
     try:
@@ -192,13 +203,13 @@ def merging_satisfies_it(f: TriedPrivacyModel) -> None:
 def it_shows_no_record(f: TriedPrivacyModel) -> None:
     """What is printed of it, and of a check, holds no value."""
     of = f.asked
-    said = repr(of) + str(of.check(np.zeros(of.n, np.intp)))
-    seen = [value for value in np.unique(people()[1]) if value > UNIT]
-    require(not any(str(value) in said for value in seen), "a value is printed")
-    require("array" not in said, "an array is printed: field(repr=False)")
+    text = repr(of) + str(of.check(np.zeros(of.n, np.intp)))
+    values = [value for value in np.unique(make_people()[1]) if value > UNIT]
+    require(not any(str(value) in text for value in values), "a value is printed")
+    require("array" not in text, "an array is printed: field(repr=False)")
 
 
-LAWS = laws(
+LAWS = list_laws(
     broken_is_what_found_shows,
     groups_fall_short_exactly_where_they_break_it,
     the_check_says_what_the_groups_have,

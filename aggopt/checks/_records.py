@@ -32,18 +32,18 @@ class Case(NamedTuple):
 
 
 @cache
-def normal() -> F64:
+def make_normal_records() -> F64:
     """Return 61 records of three attributes, without near-ties."""
-    return _kept(np.random.default_rng(20).normal(size=(61, 3)))
+    return _make_read_only(np.random.default_rng(20).normal(size=(61, 3)))
 
 
 @cache
-def edges() -> dict[str, F64]:
+def list_edges() -> dict[str, F64]:
     """Return tables that are difficult for methods, by their edge cases."""
     rng = np.random.default_rng(20)
     ordinary = rng.normal(size=(61, 3))
     signs = rng.choice([-1.0, 1.0], size=(61, 3))
-    found = {
+    tables = {
         "n is k": ordinary[:K],
         "n is 2k - 1": ordinary[: 2 * K - 1],
         "n is 2k": ordinary[: 2 * K],
@@ -67,17 +67,17 @@ def edges() -> dict[str, F64]:
         "more than a block": rng.normal(size=(1100, 2)),
         "more attributes than records": rng.normal(size=(9, 40)),
     }
-    return {name: _kept(X) for name, X in found.items()}
+    return {name: _make_read_only(X) for name, X in tables.items()}
 
 
 @cache
-def cases() -> tuple[Case, ...]:
+def list_cases() -> tuple[Case, ...]:
     """Return every edge, and ordinary records with groups of any size."""
-    found = [Case(name, X, K) for name, X in edges().items()]
-    return (*found, *(Case(f"k = {k}", normal(), k) for k in SIZES))
+    every_case = [Case(name, X, K) for name, X in list_edges().items()]
+    return (*every_case, *(Case(f"k = {k}", make_normal_records(), k) for k in SIZES))
 
 
-def partitions(n: int, k: int) -> Iterator[list[list[int]]]:
+def iter_partitions(n: int, k: int) -> Iterator[list[list[int]]]:
     """Yield every partition of records 0..n-1 into groups of k or more."""
 
     def grown(groups: list[list[int]], i: int) -> Iterator[list[list[int]]]:
@@ -95,7 +95,7 @@ def partitions(n: int, k: int) -> Iterator[list[list[int]]]:
             yield groups
 
 
-def _kept(X: F64) -> F64:
+def _make_read_only(X: F64) -> F64:
     """Return read-only records: many laws share them."""
     X.flags.writeable = False
     return X
@@ -141,7 +141,7 @@ class PayColumn:
         return self.numbers_
 
 
-def people(n: int = N) -> tuple[F64, I64]:
+def make_people(n: int = N) -> tuple[F64, I64]:
     """Return two quasi-identifiers (n, 2), and pay (n,) that depends on the first.
 
     Each pay is that of n / 8 records, so that groups of one pay can be made.
@@ -153,7 +153,7 @@ def people(n: int = N) -> tuple[F64, I64]:
     return X, UNIT * (1 + rank * LEVELS // n)
 
 
-def asked(model: PrivacyModel) -> dict[str, Any]:
+def read_template_keys(model: PrivacyModel) -> dict[str, Any]:
     """Return the keys of a model that its template shows, as [privacy] has them."""
     shown = [line.removeprefix("# ") for line in model.template.splitlines()]
     return tomllib.loads(
@@ -161,7 +161,7 @@ def asked(model: PrivacyModel) -> dict[str, Any]:
     )
 
 
-def requirement(
+def build_requirement(
     model: PrivacyModel, pay: I64, settings: Mapping[str, Any] = MappingProxyType({})
 ) -> Requirement:
     """Return a model's requirement on an attribute, by the line of its template.
@@ -169,18 +169,22 @@ def requirement(
     A user's model has these settings.
     """
     if isinstance(model, OwnPrivacyModel):
-        how = model.function.checked(settings)
-        return OwnRequirement(NAME, pay, model.function, how)
+        arguments = model.function.checked(settings)
+        return OwnRequirement(NAME, pay, model.function, arguments)
     if model.requirement is None:
         not_tried("it is of records alone, which partitioners are tried for")
-    keys = asked(model)
+    keys = read_template_keys(model)
     if not keys:
         not_tried(f"its template has no line that begins with '# {model.name} = '")
-    ordered = {"distance": "ordered"} if "distance" in _fields(model.treatment) else {}
-    held = {"distance": "ordered"} if "distance" in _fields(model.settings) else {}
+    ordered = (
+        {"distance": "ordered"} if "distance" in _list_fields(model.treatment) else {}
+    )
+    distance = (
+        {"distance": "ordered"} if "distance" in _list_fields(model.settings) else {}
+    )
     column = PayColumn(pay, model.treatment(**ordered))
-    return model.requirement(column, model.settings(**keys, **held))
+    return model.requirement(column, model.settings(**keys, **distance))
 
 
-def _fields(section: Any) -> Any:
+def _list_fields(section: Any) -> Any:
     return section.model_fields

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.checks._records import UNIT, partitions, people, requirement
-from aggopt.checks.law import laws, not_tried, require
+from aggopt.checks._records import UNIT, build_requirement, iter_partitions, make_people
+from aggopt.checks.law import list_laws, not_tried, require
 from aggopt.core.compile_time import compile_time
 from aggopt.core.types import F64, I64, Labels
 from aggopt.partition import Partition, mdav
@@ -51,31 +51,31 @@ class TriedRepair:
     ) -> tuple[Labels, Partition | None]:
         """Return the groups after it, and its result."""
         here = {"solver": HERE} if self.method.asks_solver else {}
-        named = {**here, **self.settings, **how}
-        own = self.method.function
+        arguments = {**here, **self.settings, **how}
+        function = self.method.function
         section: Any = (
-            SimpleNamespace(settings=own.checked(named))
-            if isinstance(own, OwnRepair)
-            else self.method.settings(**named)
+            SimpleNamespace(settings=function.checked(arguments))
+            if isinstance(function, OwnRepair)
+            else self.method.settings(**arguments)
         )
-        found = own(RepairInput(X, k, (asked,), None, None), labels, section)
-        if found is None:
+        result = function(RepairInput(X, k, (asked,), None, None), labels, section)
+        if result is None:
             return labels, None
-        kind = type(found).__name__
-        require(isinstance(found, Partition), f"it returns a {kind}, no Partition")
-        return found.labels, found
+        kind = type(result).__name__
+        require(isinstance(result, Partition), f"it returns a {kind}, no Partition")
+        return result.labels, result
 
 
 def it_keeps_k_and_what_it_adds(f: TriedRepair) -> None:
     """Its groups have k records or more, and satisfy each requirement that it adds."""
     require(f.adds, "it adds no requirement")
     for name in f.adds:
-        X, labels, asked = _task(name)
-        repaired, _ = f(X, labels.copy(), asked)
+        X, labels, requirement_added = _make_task(name)
+        repaired, _ = f(X, labels.copy(), requirement_added)
         require(repaired.shape == labels.shape, f"{name}: labels {repaired.shape}")
-        least = int(np.bincount(repaired).min())
-        require(least >= K, f"{name}: a group of {least} records, k = {K}")
-        require(asked.satisfied(repaired), f"{name}: its groups break it")
+        smallest = int(np.bincount(repaired).min())
+        require(smallest >= K, f"{name}: a group of {smallest} records, k = {K}")
+        require(requirement_added.satisfied(repaired), f"{name}: its groups break it")
 
 
 def it_leaves_what_it_says(f: TriedRepair) -> None:
@@ -84,22 +84,25 @@ def it_leaves_what_it_says(f: TriedRepair) -> None:
     if not left:
         not_tried("it says that it leaves k alone, or adds all that it leaves")
     for name in sorted(f.adds):
-        X, labels, asked = _task(name)
+        X, labels, requirement_added = _make_task(name)
         for other in sorted(left):
-            kept = requirement(REQUIREMENTS[other], people(N)[1])
-            start = _satisfying(X, labels, kept)
-            repaired, _ = f(X, start.copy(), asked)
-            require(kept.satisfied(repaired), f"{name} is added, and {other} is lost")
+            requirement_left = build_requirement(REQUIREMENTS[other], make_people(N)[1])
+            start = _merge_until_satisfied(X, labels, requirement_left)
+            repaired, _ = f(X, start.copy(), requirement_added)
+            require(
+                requirement_left.satisfied(repaired),
+                f"{name} is added, and {other} is lost",
+            )
 
 
 def groups_that_satisfy_it_lose_nothing(f: TriedRepair) -> None:
     """Groups that satisfy it already lose no more after it."""
     for name in f.adds:
-        X, labels, asked = _task(name)
-        start = _satisfying(X, labels, asked)
-        repaired, _ = f(X, start.copy(), asked)
+        X, labels, requirement_added = _make_task(name)
+        start = _merge_until_satisfied(X, labels, requirement_added)
+        repaired, _ = f(X, start.copy(), requirement_added)
         before, after = (
-            compute_sse(scale_records(X), found) for found in (start, repaired)
+            compute_sse(scale_records(X), labelling) for labelling in (start, repaired)
         )
         worse = f"{name}: they lost {before:.6g}, and lose {after:.6g}"
         require(after <= before * (1 + 1e-9), worse)
@@ -108,20 +111,22 @@ def groups_that_satisfy_it_lose_nothing(f: TriedRepair) -> None:
 def certificate_is_true(f: TriedRepair) -> None:
     """The objective is what the groups lose, and no groups that hold lose less."""
     for name in f.adds:
-        X = people()[0][:7]
-        asked = requirement(REQUIREMENTS[name], UNIT * np.array(FEW, np.int64))
-        if not asked.satisfied(np.zeros(len(X), np.intp)):
+        X = make_people()[0][:7]
+        requirement_added = build_requirement(
+            REQUIREMENTS[name], UNIT * np.array(FEW, np.int64)
+        )
+        if not requirement_added.satisfied(np.zeros(len(X), np.intp)):
             continue
-        repaired, found = f(X, np.array([0, 0, 0, 1, 1, 1, 1]), asked, 2)
-        if found is None:
+        repaired, result = f(X, np.array([0, 0, 0, 1, 1, 1, 1]), requirement_added, 2)
+        if result is None:
             continue
-        certificate, own = found.certificate, compute_sse(scale_records(X), repaired)
+        certificate, loss = result.certificate, compute_sse(scale_records(X), repaired)
         stated = certificate.objective
-        near = abs(stated - own) <= 1e-6 * max(1.0, own)
-        require(near, f"{name}: objective {stated:.9g}, and the groups lose {own:.9g}")
+        near = abs(stated - loss) <= 1e-6 * max(1.0, loss)
+        require(near, f"{name}: objective {stated:.9g}, and the groups lose {loss:.9g}")
         missed = certificate.violation
         require(missed == 0, f"{name}: violation {missed:.3g} is stated")
-        best, bound = _least(X, asked), certificate.bound
+        best, bound = _find_least_loss(X, requirement_added), certificate.bound
         if bound is not None:
             lies = f"{name}: it proves {bound:.9g}, and {best:.9g} is reached"
             require(bound <= best + 1e-6 * max(1.0, best), lies)
@@ -129,17 +134,17 @@ def certificate_is_true(f: TriedRepair) -> None:
 
 def groups_are_left_alone(f: TriedRepair) -> None:
     """The groups that it is given, and the records, are not changed."""
-    X, labels, asked = _task(f.adds[0])
+    X, labels, requirement_added = _make_task(f.adds[0])
     before = X.copy(), labels.copy()
-    f(X, labels, asked)
+    f(X, labels, requirement_added)
     same = np.array_equal(X, before[0]) and np.array_equal(labels, before[1])
     require(same, "records or labels are others afterwards")
 
 
 def repeats_itself(f: TriedRepair) -> None:
     """The same groups are repaired alike."""
-    X, labels, asked = _task(f.adds[0])
-    one, other = (f(X, labels.copy(), asked)[0] for _ in range(2))
+    X, labels, requirement_added = _make_task(f.adds[0])
+    one, other = (f(X, labels.copy(), requirement_added)[0] for _ in range(2))
     require(np.array_equal(one, other), "two runs differ")
 
 
@@ -147,41 +152,43 @@ def a_time_limit_is_kept(f: TriedRepair) -> None:
     """With a limit of 0.05 seconds it is back within 5, with groups that hold."""
     if "time_limit" not in f.method.settings.model_fields:
         not_tried("it takes no time_limit")
-    X, labels, asked = _task(f.adds[0])
+    X, labels, requirement_added = _make_task(f.adds[0])
     started = compile_time.now()
-    repaired, _ = f(X, labels.copy(), asked, time_limit=0.05)
+    repaired, _ = f(X, labels.copy(), requirement_added, time_limit=0.05)
     spent = compile_time.now() - started
     require(spent < SOON, f"it took {spent:.1f} seconds")
-    require(asked.satisfied(repaired), "its groups break what was asked")
+    require(requirement_added.satisfied(repaired), "its groups break what was asked")
 
 
-def _task(name: str) -> tuple[F64, Labels, Requirement]:
+def _make_task(name: str) -> tuple[F64, Labels, Requirement]:
     """Return records, groups of MDAV, and the requirement on them."""
-    X, pay = people(N)
+    X, pay = make_people(N)
     labels = np.asarray(mdav(X, k=K)).astype(np.intp)
-    return X, labels, requirement(REQUIREMENTS[name], pay)
+    return X, labels, build_requirement(REQUIREMENTS[name], pay)
 
 
-def _satisfying(X: F64, labels: Labels, asked: Requirement) -> Labels:
+def _merge_until_satisfied(
+    X: F64, labels: Labels, requirement_added: Requirement
+) -> Labels:
     """Return groups that satisfy it: these, merged."""
     from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
-    return merge_until_satisfied(X, labels, [asked])
+    return merge_until_satisfied(X, labels, [requirement_added])
 
 
-def _least(X: F64, asked: Requirement) -> float:
+def _find_least_loss(X: F64, requirement_added: Requirement) -> float:
     """Return the least loss of groups of two or more that satisfy it."""
     Z, best = scale_records(X), np.inf
-    for groups in partitions(len(X), 2):
+    for groups in iter_partitions(len(X), 2):
         labels: I64 = np.empty(len(X), np.intp)
         for g, group in enumerate(groups):
             labels[group] = g
-        if asked.satisfied(labels):
+        if requirement_added.satisfied(labels):
             best = min(best, compute_sse(Z, labels))
     return float(best)
 
 
-LAWS = laws(
+LAWS = list_laws(
     it_keeps_k_and_what_it_adds,
     it_leaves_what_it_says,
     groups_that_satisfy_it_lose_nothing,

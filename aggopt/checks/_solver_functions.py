@@ -9,27 +9,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.checks._model import LIMIT, TriedModel, standardised
+from aggopt.checks._model import LIMIT, TriedModel, make_standardised_data
 from aggopt.checks.law import (
     InterruptedTrialError,
-    interrupted,
-    laws,
+    list_laws,
     not_tried,
-    refused,
     require,
+    require_refusal,
+    send_interrupt,
 )
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deferred_signals import reraise_interrupts
-from aggopt.core.plugins.loading import origin_of_object
+from aggopt.core.plugins.loading import find_origin
 from aggopt.errors import AggoptError
 from aggopt.models import MODELS, Model
-from aggopt.models.shared.user_model import adopted as adopted_model
+from aggopt.models.shared.user_model import adopt_model as adopted_model
 from aggopt.solvers import SOLVERS, Solver, Status
 from aggopt.solvers.certificate import Answer
 from aggopt.solvers.process_pool import is_here
 from aggopt.solvers.run_solver import run_solver
 from aggopt.solvers.user_solver import OwnSolving
-from aggopt.solvers.user_solver import adopted as adopted_solver
+from aggopt.solvers.user_solver import adopt_solver as adopted_solver
 
 SHIFTING = ("p3m", "p3m_onesided", "satisfaction")  # models of a job's attribute
 
@@ -56,10 +56,10 @@ class TriedSolverFunction:
     @cached_property
     def solver(self) -> Solver:
         """The function as a solver."""
-        own = self.function
+        function = self.function
         if self.settings:
-            own = partial(own, **self.settings)
-        return adopted_solver(own, origin_of_object("solvers", self.function))
+            function = partial(function, **self.settings)
+        return adopted_solver(function, find_origin("solvers", self.function))
 
     def takes(self, name: str) -> bool:
         """Whether it takes an argument of this name."""
@@ -80,18 +80,18 @@ class TriedSolverFunction:
         if arguments["time_limit"] is None and not is_here():
             arguments["time_limit"] = LIMIT  # of its process, if it takes none
         begin = arguments.pop("start")
-        found = run_solver(posed.model, posed.data, self.solver, begin, **arguments)
-        if found.status is Status.UNANSWERED:
+        answer = run_solver(posed.model, posed.data, self.solver, begin, **arguments)
+        if answer.status is Status.UNANSWERED:
             self._unanswered.add(posed.name)
             require(False, f"{posed.name}: {silent}")
-        return found
+        return answer
 
     @cached_property
     def answers(self) -> list[tuple[Posed, Answer]]:
         """Its answers, for the programs that it answers; broken if it answers none."""
         limit = {"time_limit": LIMIT} if self.takes("time_limit") else {}
-        found, failed = [], []
-        for posed in known():
+        answers, failed = [], []
+        for posed in list_known_data():
             try:
                 answered = self.answer(posed, **limit)
             except AggoptError as error:
@@ -100,33 +100,33 @@ class TriedSolverFunction:
             if answered.reading is None:
                 failed.append(f"{posed.name}: it finds nothing")
             else:
-                found.append((posed, answered))
-        require(found, "; ".join(failed))
-        return found
+                answers.append((posed, answered))
+        require(answers, "; ".join(failed))
+        return answers
 
 
 @cache
-def known() -> tuple[Posed, ...]:
+def list_known_data() -> tuple[Posed, ...]:
     """Return small data of models of this package, and of two programs of functions."""
-    x, labels = standardised()
+    x, labels = make_standardised_data()
     groups = [x[labels == g] for g in range(labels.max() + 1)]
     squares = sum(float(((g - g.mean()) ** 2).sum()) for g in groups)
     distances = sum(float(np.abs(g - np.median(g)).sum()) for g in groups)
-    found = []
+    posed = []
     for name in SHIFTING:
         tried = TriedModel.of(MODELS[name], {}, name)
         proof = tried.answer(SOLVERS["lagrangian"])
         best = tried.model.objective(tried.data, tried.at(proof.reading))
-        found.append(Posed(name, tried.model, tried.data, best))
+        posed.append(Posed(name, tried.model, tried.data, best))
     for function, best in ((least_squares, squares), (least_distances, distances)):
-        model = declared(function)
-        found.append(Posed(function.__name__, model, model.data(x, labels), best))
-    return tuple(found)
+        model = adopt_function(function)
+        posed.append(Posed(function.__name__, model, model.data(x, labels), best))
+    return tuple(posed)
 
 
-def declared(function: Callable[..., Any]) -> Model:
+def adopt_function(function: Callable[..., Any]) -> Model:
     """Return the model of a function that declares a program."""
-    return adopted_model(function, origin_of_object("models", function))
+    return adopted_model(function, find_origin("models", function))
 
 
 def least_squares(x: Any, labels: Any, sizes: Any) -> Any:
@@ -170,13 +170,13 @@ def lasting(x: Any, labels: Any, sizes: Any) -> Any:
     rng = np.random.default_rng(0)
     weights, worth = rng.integers(1, 99, (20, m)), rng.integers(1, 99, m)
     c = cp.Variable(m, boolean=True, name="c")
-    most = weights.sum(axis=1) // 3
-    return cp.Problem(cp.Minimize(-worth @ c), [weights @ c <= most])
+    capacities = weights.sum(axis=1) // 3
+    return cp.Problem(cp.Minimize(-worth @ c), [weights @ c <= capacities])
 
 
-def posed_by(function: Callable[..., Any], groups: int = 2) -> Posed:
+def build_posed(function: Callable[..., Any], groups: int = 2) -> Posed:
     """Return the program of a function, of groups of two records each."""
-    model = declared(function)
+    model = adopt_function(function)
     labels = np.repeat(np.arange(groups), 2)
     x = np.linspace(-1.0, 1.0, len(labels))
     return Posed(function.__name__, model, model.data(x / x.std(), labels))
@@ -190,18 +190,18 @@ LASTS = 60  # groups of the program that lasts
 
 def answers_are_points(f: TriedSolverFunction) -> None:
     """What it finds of small data, of some model at least, misses no constraint."""
-    for posed, found in f.answers:
-        missed = posed.model.violation(posed.data, _at(posed, found))
+    for posed, answer in f.answers:
+        missed = posed.model.violation(posed.data, _evaluate_point(posed, answer))
         require(missed <= HELD, f"{posed.name}: the answer misses by {missed:.3g}")
 
 
 def known_optima_are_found(f: TriedSolverFunction) -> None:
     """What it finds costs no more than the optimum, which is known."""
-    for posed, found in f.answers:
-        cost = posed.model.objective(posed.data, _at(posed, found))
-        near = cost <= _above(posed)
-        seen = f"it finds {cost:.9g}, the optimum is {posed.best:.9g}"
-        require(near, f"{posed.name}: {seen}")
+    for posed, answer in f.answers:
+        cost = posed.model.objective(posed.data, _evaluate_point(posed, answer))
+        near = cost <= _compute_upper_limit(posed)
+        received = f"it finds {cost:.9g}, the optimum is {posed.best:.9g}"
+        require(near, f"{posed.name}: {received}")
 
 
 def no_bound_is_a_lie(f: TriedSolverFunction) -> None:
@@ -211,28 +211,28 @@ def no_bound_is_a_lie(f: TriedSolverFunction) -> None:
         not_tried("it claims no bound")
     for posed, bound in claims:
         require(not isnan(bound), f"{posed.name}: its bound is no number")
-        seen = f"it claims {bound:.9g}, and {posed.best:.9g} is reached"
-        require(bound <= _above(posed), f"{posed.name}: {seen}")
+        received = f"it claims {bound:.9g}, and {posed.best:.9g} is reached"
+        require(bound <= _compute_upper_limit(posed), f"{posed.name}: {received}")
 
 
 def infeasible_is_said(f: TriedSolverFunction) -> None:
     """Of a program without a feasible point it finds none: it returns None."""
-    found = _of_programs(f, posed_by(nothing_feasible))
-    require(found.reading is None, "it returns a point, and there is none")
+    answers = _select_programs(f, build_posed(nothing_feasible))
+    require(answers.reading is None, "it returns a point, and there is none")
 
 
 def unbounded_is_said(f: TriedSolverFunction) -> None:
     """Where the cost falls for ever it finds no point, and claims no bound."""
-    found = _of_programs(f, posed_by(endless))
-    require(found.reading is None, "it returns a point, and no point is best")
-    require(found.claimed is None, "it claims a bound, and there is none")
+    answers = _select_programs(f, build_posed(endless))
+    require(answers.reading is None, "it returns a point, and no point is best")
+    require(answers.claimed is None, "it claims a bound, and there is none")
 
 
 def a_time_limit_is_kept(f: TriedSolverFunction) -> None:
     """With a limit of 0.05 seconds it is back within 10, of a program that lasts."""
     _require_limit(f)
     started = compile_time.now()
-    _last(f, time_limit=0.05)
+    _solve_lasting(f, time_limit=0.05)
     spent = compile_time.now() - started
     require(spent < SOON, f"with a limit of 0.05 seconds it took {spent:.1f}")
 
@@ -243,10 +243,10 @@ def an_interrupt_is_raised(f: TriedSolverFunction) -> None:
         not_tried("signals reach the main thread only")
     _require_limit(f)
     started = compile_time.now()
-    with interrupted(after=0.1) as came:
+    with send_interrupt(after=0.1) as came:
         try:
             with reraise_interrupts():
-                _last(f, time_limit=0.5)
+                _solve_lasting(f, time_limit=0.5)
         except InterruptedTrialError:
             spent = compile_time.now() - started
             require(spent < SOON, f"it took {spent:.1f} seconds to hear it")
@@ -259,7 +259,7 @@ def unknown_options_are_refused(f: TriedSolverFunction) -> None:
     if not f.takes("options"):
         not_tried("it takes no options")
     for posed, _ in f.answers:
-        refused(
+        require_refusal(
             partial(f.answer, posed, options={"no_such": 1}),
             f"{posed.name}: the option 'no_such'",
             AggoptError,
@@ -274,31 +274,31 @@ def another_start_is_taken(f: TriedSolverFunction) -> None:
         start = np.linspace(-1.0, 1.0, int(posed.data.labels.max()) + 1)
         again = f.answer(posed, start=start)
         require(again.reading is not None, f"{posed.name}: it finds nothing from there")
-        missed = posed.model.violation(posed.data, _at(posed, again))
+        missed = posed.model.violation(posed.data, _evaluate_point(posed, again))
         require(missed <= HELD, f"{posed.name}: from there it misses by {missed:.3g}")
 
 
 def it_repeats_itself(f: TriedSolverFunction) -> None:
     """The same data get the same answer, whatever NumPy's global state."""
-    for posed, found in f.answers:
+    for posed, answer in f.answers:
         before = np.random.get_state()  # noqa: NPY002
         np.random.seed(len(posed.data.x))  # noqa: NPY002
-        same = np.array_equal(f.answer(posed).reading, found.reading)
+        same = np.array_equal(f.answer(posed).reading, answer.reading)
         np.random.set_state(before)  # noqa: NPY002
         require(same, f"{posed.name}: it finds another point the second time")
 
 
-def _at(posed: Posed, found: Answer) -> object:
-    return posed.model.point(posed.data, found.reading)
+def _evaluate_point(posed: Posed, answer: Answer) -> object:
+    return posed.model.point(posed.data, answer.reading)
 
 
-def _above(posed: Posed) -> float:
+def _compute_upper_limit(posed: Posed) -> float:
     """Return the limit up to which a cost counts as the optimum."""
     best = float(posed.best)  # type: ignore[arg-type]
     return best + NEAR * max(1.0, abs(best))
 
 
-def _of_programs(f: TriedSolverFunction, posed: Posed) -> Answer:
+def _select_programs(f: TriedSolverFunction, posed: Posed) -> Answer:
     _require_programs(f)
     limit = {"time_limit": SOON} if f.takes("time_limit") else {}
     return f.answer(posed, **limit)
@@ -310,10 +310,10 @@ def _require_limit(f: TriedSolverFunction) -> None:
     _require_programs(f)
 
 
-def _last(f: TriedSolverFunction, time_limit: float) -> None:
+def _solve_lasting(f: TriedSolverFunction, time_limit: float) -> None:
     """Have it solve a program that lasts."""
     try:
-        f.answer(posed_by(lasting, LASTS), time_limit=time_limit)
+        f.answer(build_posed(lasting, LASTS), time_limit=time_limit)
     except AggoptError as error:
         not_tried(f"it fails on an integer program, and no other lasts: {error}")
 
@@ -324,7 +324,7 @@ def _require_programs(f: TriedSolverFunction) -> None:
         not_tried("it does not solve programs that functions declare")
 
 
-LAWS = laws(
+LAWS = list_laws(
     answers_are_points,
     known_optima_are_found,
     no_bound_is_a_lie,

@@ -12,11 +12,11 @@ from aggopt.checks import _model as declared
 from aggopt.checks._model import TriedModel
 from aggopt.checks.law import (
     InterruptedTrialError,
-    interrupted,
-    laws,
+    list_laws,
     not_tried,
-    refused,
     require,
+    require_refusal,
+    send_interrupt,
 )
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deferred_signals import reraise_interrupts
@@ -80,26 +80,26 @@ class TriedSolver:
     @cached_property
     def known(self) -> list[KnownEnd]:
         """How the known program of each class ended, minimised and maximised."""
-        found = []
+        ended = []
         for kind in self.classes:
             for sign, a in ((1, NUMBERS.get(kind, 1.0)), (-1, 0.4)):
                 language = str(self.solver.language)
-                problem = known(language, kind, a, maximised=sign < 0)
+                problem = build_known_program(language, kind, a, maximised=sign < 0)
                 outcome = self.ended(problem, time_limit=LIMIT)
                 usable = outcome.status.usable
-                value = sign * declared.cost(problem) if usable else np.nan
-                best = best_of(kind, a)
-                found.append(KnownEnd(kind, best, value, outcome, sign))
-        return found
+                value = sign * declared.evaluate_cost(problem) if usable else np.nan
+                best = compute_optimum(kind, a)
+                ended.append(KnownEnd(kind, best, value, outcome, sign))
+        return ended
 
     @cached_property
     def answers(self) -> list[tuple[TriedModel, Answer]]:
         """Its answers for the small data of each model that it takes."""
-        found = []
+        answers = []
         for name in self.models:
             tried = TriedModel.of(MODELS[name], {}, name)
-            found.append((tried, tried.answer(self.solver)))
-        return found
+            answers.append((tried, tried.answer(self.solver)))
+        return answers
 
 
 SOON = 10.0  # seconds within which a short limit is kept
@@ -148,13 +148,15 @@ def infeasible_is_said(f: TriedSolver) -> None:
     """Without a feasible point it finds none, and a global solver says that."""
     f.require_here()
     for kind in f.classes:
-        problem = infeasible(str(f.solver.language), kind)
+        problem = build_infeasible_program(str(f.solver.language), kind)
         status = f.ended(problem, time_limit=LIMIT).status
         shown = not status.usable or status.is_open
         require(shown, f"{kind}: it ends as {status.value}")
         if f.solver.is_global and kind in EXACT:
-            said = status is Status.INFEASIBLE
-            require(said, f"{kind}: it ends as {status.value}, not as infeasible")
+            is_infeasible = status is Status.INFEASIBLE
+            require(
+                is_infeasible, f"{kind}: it ends as {status.value}, not as infeasible"
+            )
         if not f.solver.is_global:
             proven = status is Status.INFEASIBLE
             require(not proven, f"{kind}: it is local, and says that none is feasible")
@@ -167,7 +169,7 @@ def unbounded_is_said(f: TriedSolver) -> None:
     if not linear:
         not_tried("it takes no class of which an unbounded program is known")
     for kind in linear:
-        problem = unbounded(str(f.solver.language), kind)
+        problem = build_unbounded_program(str(f.solver.language), kind)
         outcome = f.ended(problem, time_limit=LIMIT)
         ended = outcome.status in (Status.OPTIMAL, Status.LOCAL)
         require(not ended, f"{kind}: it ends as {outcome.status.value}")
@@ -177,7 +179,7 @@ def unbounded_is_said(f: TriedSolver) -> None:
 def a_time_limit_is_kept(f: TriedSolver) -> None:
     """A long program ends within its limit of time, and says that it was cut short."""
     f.require_here()
-    for problem, limit in _long(f):
+    for problem, limit in _iter_long_programs(f):
         started = compile_time.now()
         outcome = f.ended(problem, time_limit=limit)
         spent = compile_time.now() - started
@@ -197,8 +199,8 @@ def an_interrupt_is_raised(f: TriedSolver) -> None:
         not_tried("it takes no integer programs, of which a long one is known")
     if f.solver.language == "pyomo":
         not_tried("an interrupt within Pyomo's own code can leave output captured")
-    problem, started = knapsack(str(f.solver.language)), compile_time.now()
-    with interrupted(after=0.1) as came:
+    problem, started = build_knapsack(str(f.solver.language)), compile_time.now()
+    with send_interrupt(after=0.1) as came:
         try:
             with reraise_interrupts():
                 f.ended(problem, time_limit=0.5)
@@ -214,8 +216,8 @@ def unknown_options_are_refused(f: TriedSolver) -> None:
     f.require_here()
     kind = f.classes[0]
     for option in ("no_such", "log_file"):
-        problem = known(str(f.solver.language), kind)
-        refused(
+        problem = build_known_program(str(f.solver.language), kind)
+        require_refusal(
             partial(f.ended, problem, options={option: 1}),
             f"the option '{option}'",
             JobError,
@@ -229,30 +231,32 @@ def it_repeats_itself(f: TriedSolver) -> None:
     for kind, _, value, outcome, sign in f.known:
         if sign > 0:
             a = NUMBERS.get(kind, 1.0)
-            problem = known(str(f.solver.language), kind, a)
+            problem = build_known_program(str(f.solver.language), kind, a)
             again = f.ended(problem, time_limit=LIMIT)
             alike = again.status is outcome.status and again.bound == outcome.bound
             require(alike, f"{kind}: it ends otherwise the second time")
-            same = declared.cost(problem) == value or not outcome.status.usable
+            same = declared.evaluate_cost(problem) == value or not outcome.status.usable
             require(same, f"{kind}: it finds another value the second time")
 
 
 def answers_of_models_are_points(f: TriedSolver) -> None:
     """Small data of a model that it takes end with a feasible point."""
     f.require_here(classes=False)
-    for tried, found in f.answers:
-        name, status = tried.name, found.status
+    for tried, answer in f.answers:
+        name, status = tried.name, answer.status
         require(status.usable, f"{name}: its small data end as {status.value}")
-        require(found.reading is not None, f"{name}: {status.value}, without an answer")
-        missed = tried.model.violation(tried.data, tried.at(found.reading))
+        require(
+            answer.reading is not None, f"{name}: {status.value}, without an answer"
+        )
+        missed = tried.model.violation(tried.data, tried.at(answer.reading))
         require(missed <= 1e-5, f"{name}: the answer misses by {missed:.3g}")
 
 
 def bounds_of_models_hold(f: TriedSolver) -> None:
     """What it proves for a model's data, no solver's point goes below."""
     f.require_here(classes=False)
-    for tried, found in f.answers:
-        reached = {f.solver.name: found} | {
+    for tried, answer in f.answers:
+        reached = {f.solver.name: answer} | {
             other.name: tried.answer(other)
             for other in tried.solvers
             if other.name != f.solver.name
@@ -267,13 +271,13 @@ def bounds_of_models_hold(f: TriedSolver) -> None:
         best = min(costs, key=costs.__getitem__)
         slack = NEAR * max(1.0, abs(costs[best]))
         where = f"{tried.name}: {best} reaches {costs[best]:.9g}"
-        if found.bound is not None:
-            held = found.bound <= costs[best] + slack / 10
-            require(held, f"{where}, and it proves {found.bound:.9g}")
-        if found.status is Status.OPTIMAL:
-            own = costs[f.solver.name]
-            held = own <= costs[best] + slack
-            require(held, f"{where}, and it calls {own:.9g} optimal")
+        if answer.bound is not None:
+            is_bound = answer.bound <= costs[best] + slack / 10
+            require(is_bound, f"{where}, and it proves {answer.bound:.9g}")
+        if answer.status is Status.OPTIMAL:
+            cost = costs[f.solver.name]
+            is_bound = cost <= costs[best] + slack
+            require(is_bound, f"{where}, and it calls {cost:.9g} optimal")
 
 
 def options_of_models_are_refused(f: TriedSolver) -> None:
@@ -285,7 +289,7 @@ def options_of_models_are_refused(f: TriedSolver) -> None:
         model, data = MODELS[name], TriedModel.of(MODELS[name], {}, name).data
         start = getattr(data, "means", None)
         ask = partial(run_here, model, data, f.solver, start, None)
-        refused(
+        require_refusal(
             partial(ask, options={"no_such": 1}),
             f"{name}: the option 'no_such'",
             AggoptError,
@@ -293,12 +297,12 @@ def options_of_models_are_refused(f: TriedSolver) -> None:
         )
 
 
-def _long(f: TriedSolver) -> Iterator[tuple[Any, float]]:
+def _iter_long_programs(f: TriedSolver) -> Iterator[tuple[Any, float]]:
     """Yield a program that lasts, and a limit that it cannot end within."""
     if "MILP" in f.classes:
-        yield knapsack(str(f.solver.language)), 0.05
+        yield build_knapsack(str(f.solver.language)), 0.05
     if "SDP" in f.classes:
-        yield correlations(), 1e-4
+        yield build_correlations(), 1e-4
 
 
 WHOLE = ("MILP", "MIQP", "MINLP")
@@ -307,36 +311,38 @@ LINEAR = ("LP", "MILP", "QP")  # classes that can be unbounded in a known way
 APART = 4.0
 
 
-def best_of(kind: str, a: float) -> float:
+def compute_optimum(kind: str, a: float) -> float:
     """Return the optimum of `known`, of a class and a number a from 0.3 to 1."""
-    whole = ((i - a) ** 2 + (1 - i - a) ** 2 for i in range(-4, 6))
+    values = ((i - a) ** 2 + (1 - i - a) ** 2 for i in range(-4, 6))
     ends = (x * (1 - x) + a * x for x in (-4, 5))
     room = (1 - 2 * (0.5 - a) ** 2) / 2
-    found: dict[str, Callable[[], float]] = {
+    optima: dict[str, Callable[[], float]] = {
         "LP": lambda: -4 * a,
         "QP": lambda: APART + 2 * (0.5 - a) ** 2,
         "SOCP": lambda: 0.5 - APART - float(np.sqrt(room)),
         "SDP": lambda: 2 * a,
         "MILP": lambda: -4 * a,
-        "MIQP": lambda: min(whole),
+        "MIQP": lambda: min(values),
         "NLP": lambda: min(ends),
         "MINLP": lambda: min(ends),
     }
-    return found[kind]()
+    return optima[kind]()
 
 
-def known(language: str, kind: str, a: float = 1.0, *, maximised: bool = False) -> Any:
+def build_known_program(
+    language: str, kind: str, a: float = 1.0, *, maximised: bool = False
+) -> Any:
     """Return a problem of a class, of two variables that add up to 1.
 
     Maximised, it is the minimisation with its cost negated.
     """
     sign = -1 if maximised else 1
-    return (_known_cvxpy if language == "cvxpy" else _known_pyomo)(kind, a, sign)
+    return (_build_in_cvxpy if language == "cvxpy" else _build_in_pyomo)(kind, a, sign)
 
 
-def infeasible(language: str, kind: str) -> Any:
+def build_infeasible_program(language: str, kind: str) -> Any:
     """Return a problem of a class without a feasible point."""
-    problem = known(language, kind)
+    problem = build_known_program(language, kind)
     if language == "cvxpy":
         import cvxpy as cp
 
@@ -349,7 +355,7 @@ def infeasible(language: str, kind: str) -> Any:
     return problem
 
 
-def unbounded(language: str, kind: str) -> Any:
+def build_unbounded_program(language: str, kind: str) -> Any:
     """Return a problem of a class of `LINEAR` whose cost falls for ever."""
     if language == "cvxpy":
         import cvxpy as cp
@@ -368,30 +374,30 @@ def unbounded(language: str, kind: str) -> Any:
     return problem
 
 
-def knapsack(language: str) -> Any:
+def build_knapsack(language: str) -> Any:
     """Return an integer program that takes solvers more than a moment."""
     rng = np.random.default_rng(0)
     weights, worth = rng.integers(1, 99, (20, 60)), rng.integers(1, 99, 60)
-    most = weights.sum(axis=1) // 3
+    capacities = weights.sum(axis=1) // 3
     if language == "cvxpy":
         import cvxpy as cp
 
         x = cp.Variable(60, boolean=True)
-        return cp.Problem(cp.Maximize(worth @ x), [weights @ x <= most])
+        return cp.Problem(cp.Maximize(worth @ x), [weights @ x <= capacities])
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
     x = problem.x = pyo.Var(range(60), domain=pyo.Binary)
     rows = [dict(enumerate(row)) for row in weights.tolist()]
     problem.rows = pyo.Constraint(
-        range(20), rule=lambda _, i: pyo.sum_product(rows[i], x) <= int(most[i])
+        range(20), rule=lambda _, i: pyo.sum_product(rows[i], x) <= int(capacities[i])
     )
     total = pyo.sum_product(dict(enumerate(worth.tolist())), x)
     problem.cost = pyo.Objective(expr=total, sense=pyo.maximize)
     return problem
 
 
-def correlations() -> Any:
+def build_correlations() -> Any:
     """Return a semidefinite program of several iterations, in cvxpy."""
     import cvxpy as cp
 
@@ -400,7 +406,7 @@ def correlations() -> Any:
     return cp.Problem(cp.Minimize(cost), [cp.diag(X) == 1])
 
 
-def _known_cvxpy(kind: str, a: float, sign: int) -> Any:
+def _build_in_cvxpy(kind: str, a: float, sign: int) -> Any:
     import cvxpy as cp
 
     x = cp.Variable(2, integer=kind in WHOLE, bounds=[-5, 5], value=[3.0, -2.0])
@@ -422,7 +428,7 @@ def _known_cvxpy(kind: str, a: float, sign: int) -> Any:
     return cp.Problem(sense(sign * cost), rows)
 
 
-def _known_pyomo(kind: str, a: float, sign: int) -> Any:
+def _build_in_pyomo(kind: str, a: float, sign: int) -> Any:
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
@@ -446,7 +452,7 @@ def _known_pyomo(kind: str, a: float, sign: int) -> Any:
     return problem
 
 
-LAWS = laws(
+LAWS = list_laws(
     it_says_what_it_takes,
     known_optima_are_found,
     it_proves_no_more_than_is_so,

@@ -56,7 +56,7 @@ class Law:
         return cls(judge.__name__, words, judge)
 
 
-def laws(*judges: Callable[[Any], None]) -> tuple[Law, ...]:
+def list_laws(*judges: Callable[[Any], None]) -> tuple[Law, ...]:
     """Return the laws that functions state, in this order."""
     return tuple(map(Law.of, judges))
 
@@ -136,17 +136,21 @@ class Trial:
         except LawBrokenError as broken:
             ending, why, cause = Ending.BROKEN, str(broken), None
         except Exception as crash:
-            said = str(crash).partition("\n")[0]
-            ending, why, cause = Ending.BROKEN, f"{type(crash).__name__}: {said}", crash
+            message = str(crash).partition("\n")[0]
+            ending, why, cause = (
+                Ending.BROKEN,
+                f"{type(crash).__name__}: {message}",
+                crash,
+            )
         if ending is Ending.BROKEN and self.excuse is not None:
             ending, why = Ending.EXCUSED, self.excuse
         took = compile_time.now() - started
         return Verdict(self.law, self.thing, ending, why, took), cause
 
 
-def require(held: object, why: str) -> None:
+def require(condition: object, why: str) -> None:
     """Raise LawBrokenError with the observed values, unless the law held."""
-    if not held:
+    if not condition:
         raise LawBrokenError(why)
 
 
@@ -155,7 +159,7 @@ def not_tried(why: str) -> NoReturn:
     raise NotTriedError(why)
 
 
-def refused(
+def require_refusal(
     call: Callable[[], Any], what: str, *errors: type[Exception], says: str = ""
 ) -> None:
     """Require that a call raises one of these errors, with the words of `says`."""
@@ -175,7 +179,7 @@ class InterruptedTrialError(KeyboardInterrupt):
 
 
 @contextmanager
-def interrupted(after: float) -> Iterator[list[int]]:
+def send_interrupt(after: float) -> Iterator[list[int]]:
     """Send an interrupt after some seconds, which raises `InterruptedTrialError`."""
     came: list[int] = []
 

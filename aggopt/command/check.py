@@ -11,7 +11,7 @@ from aggopt.command.collect_errors import Obstacle, hides_names, obstacles, role
 from aggopt.command.column_words import Words
 from aggopt.command.missing_policies import policies
 from aggopt.command.proposal import said_of_formats
-from aggopt.core.column_names import confusable_names, count_numeric_names
+from aggopt.core.column_names import count_numeric_names, list_confusable_names
 from aggopt.core.memory import format_size
 from aggopt.core.plural import plural
 from aggopt.data.context.units import RepeatedIdentifiers
@@ -27,7 +27,7 @@ from aggopt.data.readers.csv_dialect import read_with_dialect
 from aggopt.data.readers.formats import is_csv
 from aggopt.data.readers.read import read_as_text
 from aggopt.encoding import AttributeType
-from aggopt.encoding._encode import said_of_codes
+from aggopt.encoding._encode import describe_codes
 from aggopt.engine.resource_check import RunNeeds
 from aggopt.errors import AggoptError, MemoryLimitError, toml_key
 from aggopt.job import AttributeSection, Job
@@ -145,7 +145,7 @@ def notes_on_columns(
         yield from _of_dates(look, role, job.attributes.get(look.name), refused)
         yield from _of_no_role(look, role, job.missing.policy)
         yield from _repeated(look, role, job)
-    yield from confusable_names([look.name for look, _ in shown])
+    yield from list_confusable_names([look.name for look, _ in shown])
 
 
 def with_roles(
@@ -192,7 +192,7 @@ def _notes(
     if role == "quasi-identifier" and look.constant:
         yield f"{name} has one value only: it will be kept as it is."
     if role == "quasi-identifier" and look.may_be_codes and kind is None:
-        yield f"{name}: {said_of_codes(different or 0)}"
+        yield f"{name}: {describe_codes(different or 0)}"
     if role == "quasi-identifier" and kind is None and _may_number_records(look):
         yield (
             f"{name}: {different} whole numbers in {look.records - look.missing} "

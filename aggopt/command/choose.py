@@ -140,11 +140,11 @@ def _go_through(asked: Any, jobs: int, report: Callable[[str, float], None]) -> 
 
 def _write(found: Any, files: Sequence[Path], *, overwrite: bool) -> None:
     """Write page and table of the points that are done, if there are any."""
-    from aggopt.experiments.tidy_rows import written
+    from aggopt.experiments.tidy_rows import write_files
 
     if found.points:
         writers = found.page_writer(), found.csv_writer()
-        written(dict(zip(files, writers, strict=True)), overwrite)
+        write_files(dict(zip(files, writers, strict=True)), overwrite)
 
 
 def _unwritten(out: Path, cache: Path | None) -> str:

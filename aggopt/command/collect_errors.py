@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.command.placeholder_columns import Mended, RoleOf, mended, roles_of, wholes
-from aggopt.core.column_names import may_be_record
+from aggopt.core.column_names import is_perhaps_record
 from aggopt.core.validation import Floats, check_group_size
 from aggopt.data.context.distance_requests import resolve_request
 from aggopt.data.context.strata import stratify
@@ -138,7 +138,7 @@ def hides_names(roles: Roles, names: list[str]) -> bool:
     """Whether names that the roles do not have may be those of a record."""
     known = role_of(roles)
     shared = sum(name in known for name in names)
-    return shared < len(known) and may_be_record(names, shared)
+    return shared < len(known) and is_perhaps_record(names, shared)
 
 
 def _caught(

@@ -17,8 +17,8 @@ from aggopt.command.interrupt import RELEASED, interrupts
 from aggopt.command.log import log
 from aggopt.command.progress import Bar, Steps, lines
 from aggopt.core.compile_time import compile_time
-from aggopt.core.html import text_table, wrap_lines
-from aggopt.core.text_formats import json_text
+from aggopt.core.html import render_text_table, wrap_lines
+from aggopt.core.text_formats import format_json
 
 T = TypeVar("T")
 
@@ -138,7 +138,7 @@ def _kept_clean() -> Iterator[None]:
 def as_json(value: dict[str, Any]) -> None:
     """Print one JSON object."""
     try:
-        print(json_text(value), flush=True)
+        print(format_json(value), flush=True)
     except BrokenPipeError:
         _unheard()
 
@@ -208,7 +208,9 @@ def table(
     more.
     """
     cells = [[printable(str(cell)) for cell in row] for row in (header, *rows)]
-    shown = text_table(cells[0], cells[1:], right=right, width=width(), keys=keys)
+    shown = render_text_table(
+        cells[0], cells[1:], right=right, width=width(), keys=keys
+    )
     if title:
         line(f"\n{title}", style="bold")
         shown += "\n"

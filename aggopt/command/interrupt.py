@@ -58,7 +58,9 @@ class Interrupts:
     @outcome.setter
     def outcome(self, outcome: str) -> None:
         self._outcome = outcome
-        guardian.tell("sentence", os.fsdecode(_sentence("Interrupted", outcome)))
+        guardian.send_message(
+            "sentence", os.fsdecode(_sentence("Interrupted", outcome))
+        )
 
     def listen(self) -> None:
         """Heed what ends a command from here on, so that files are tidied.

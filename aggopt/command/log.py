@@ -85,7 +85,7 @@ class Log:
         self._note(level, problem or CAUSES[code].meaning, **_ending(code), **more)
         os.close(self._file)
         self._file = None
-        guardian.tell("log")
+        guardian.send_message("log")
 
     def _note(self, level: str, message: str, **more: Any) -> None:
         if self._file is None:
@@ -105,7 +105,7 @@ class Log:
         """Let the guardian write the last line, should it have to kill the command."""
         line = {"level": "error", "stage": "end", **_ending(KILLED)}
         stated = {"path": str(path.absolute()), "began": self._began, "line": line}
-        guardian.tell("log", json.dumps(stated))
+        guardian.send_message("log", json.dumps(stated))
 
 
 def _ending(code: int) -> dict[str, Any]:

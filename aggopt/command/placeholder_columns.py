@@ -17,7 +17,7 @@ from aggopt.data.readers.formats import is_csv
 from aggopt.data.readers.read import apply_roles
 from aggopt.data.table import Table
 from aggopt.encoding.attribute_type import NUMERIC
-from aggopt.encoding.iso_text import spells_dates
+from aggopt.encoding.iso_text import is_date_text
 from aggopt.errors import AggoptError
 from aggopt.job import AttributeSection, Job
 from aggopt.job.roles import Roles
@@ -149,7 +149,7 @@ def _kind(job: Job, name: str, role: str, column: pa.ChunkedArray | None = None)
     if kind is not None:
         return NUMBERS if kind in NUMERIC else NAMES
     text = column is not None and pa.types.is_string(column.type)
-    return NAMES if text and not spells_dates(pc.unique(column)) else ""
+    return NAMES if text and not is_date_text(pc.unique(column)) else ""
 
 
 def _stand_in(kind: str, n: int, role: str, k: int) -> pa.Array:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aggopt.core.html import text_table
+from aggopt.core.html import render_text_table
 from aggopt.core.plural import plural
 from aggopt.release.audit.seal import AMBER
 
@@ -127,7 +127,7 @@ def certificates(
         widest = sorted(found, key=lambda name: _width(found[name]), reverse=True)
         shown = {name: found[name] for name in widest[: most - 1]}
     rows = [_row(name, proof) for name, proof in shown.items()]
-    lines = text_table(HEADER, rows, width=width).splitlines() if rows else []
+    lines = render_text_table(HEADER, rows, width=width).splitlines() if rows else []
     rest = [proof for name, proof in found.items() if name not in shown]
     return lines + ([_rest(rest)] if rest else [])
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def listed(*, given: bool, json: bool) -> None:
     """Print the studies with their tables; refuse options that are of one study."""
-    from aggopt.experiments.reproduce import studies
+    from aggopt.experiments.reproduce import load_studies
 
     if given:
         raise JobError(
@@ -23,10 +23,13 @@ def listed(*, given: bool, json: bool) -> None:
         )
     if json:
         as_json(
-            {name: _listed(one.citation, one.tables) for name, one in studies().items()}
+            {
+                name: _listed(one.citation, one.tables)
+                for name, one in load_studies().items()
+            }
         )
         return
-    for name, one in studies().items():
+    for name, one in load_studies().items():
         line(f"{name}: {one.citation}", style="bold")
         for number, table in one.tables.items():
             line(f"  --table {number}: {table.title}")
@@ -38,7 +41,7 @@ def _listed(citation: str, tables: Any) -> dict[str, Any]:
 
 def reproduced(name: str, cells: Sequence["Reproduced"], *, json: bool) -> None:
     """Print the tables of a study, ours above what is printed."""
-    from aggopt.experiments.reproduce import study
+    from aggopt.experiments.reproduce import load_study
 
     tables = dict.fromkeys(cell.table for cell in cells)
     of = {t: [cell for cell in cells if cell.table is t] for t in tables}
@@ -46,12 +49,12 @@ def reproduced(name: str, cells: Sequence["Reproduced"], *, json: bool) -> None:
         as_json(
             {
                 "study": name,
-                "citation": study(name).citation,
+                "citation": load_study(name).citation,
                 "tables": {t.number: _plain(t, of[t]) for t in tables},
             }
         )
         return
-    line(study(name).citation, style="bold")
+    line(load_study(name).citation, style="bold")
     for table in tables:
         _table(table, of[table])
 

@@ -79,9 +79,9 @@ def _figures(row: "Row") -> tuple[str, ...]:
 def swept(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
     """Print the points of a sweep, those that no other beats marked."""
     from aggopt.command.sweep_files import spelled
-    from aggopt.experiments.sweep import pareto
+    from aggopt.experiments.sweep import select_pareto_points
 
-    best = pareto(points)
+    best = select_pareto_points(points)
     several = len({p.keep for p in points}) > 1
     settings = (*(["keep"] if several else []), *points[0].at)
     figures = ("linkage %", "PIL %", "SI %", "DR %", "SL %", "IL %", "gap")

@@ -55,7 +55,7 @@ def watched(
                 if time.monotonic() > came + grace:
                     end(number[0])
                     break
-            guardian.tell("confirmed")
+            guardian.send_message("confirmed")
         os.close(numbers)
 
     threading.Thread(target=listen, daemon=True).start()

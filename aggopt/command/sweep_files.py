@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from aggopt.errors import TableError
-from aggopt.experiments.sweep import SweepPoint, pareto
+from aggopt.experiments.sweep import SweepPoint, select_pareto_points
 from aggopt.release.files.staging import Staging, check_places
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def draw(points: Sequence[SweepPoint], to: Path) -> None:
     from aggopt.release.figures.tradeoff import told_apart, tradeoff
 
     figure, (panel,) = panels(1, wide=6.4, high=4.8)
-    best, series = pareto(points), _series(points)
+    best, series = select_pareto_points(points), _series(points)
     said = [", ".join(map(spelled, p.at.values())) for p in best]
     shown = tradeoff(panel, series, list(map(_place, best)), said)
     if len(series) > 1:

@@ -32,8 +32,10 @@ def check_names(names: Sequence[str]) -> None:
             f"{'A column has' if unnamed == 1 else which} no name.",
             fix="name every column; remove what is not of the table.",
         )
-    times = Counter(map(visible, names))
-    places = [str(j) for j, name in enumerate(names, 1) if times[visible(name)] > 1]
+    times = Counter(map(strip_invisible, names))
+    places = [
+        str(j) for j, name in enumerate(names, 1) if times[strip_invisible(name)] > 1
+    ]
     if places:
         raise TableError(
             f"Names of columns {', '.join(places)} look the same: they differ only in "
@@ -42,10 +44,10 @@ def check_names(names: Sequence[str]) -> None:
         )
 
 
-def visible(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """Return a text as readers see it: NFKC, without format characters (Cf) and blanks.
 
-    >>> visible("ｘ² ")
+    >>> strip_invisible("ｘ² ")
     'x2'
     """
     return unicodedata.normalize("NFKC", "".join(filter(_is_shown, text))).strip()
@@ -72,7 +74,7 @@ def _shape(name: str) -> str:
     return fold(name.translate(_AS_LATIN))
 
 
-def confusable_names(names: Sequence[str]) -> Iterator[str]:
+def list_confusable_names(names: Sequence[str]) -> Iterator[str]:
     """Yield a note on each name of a column that may be taken for another one."""
     times = Counter(map(fold, names))
     shapes = Counter(map(_shape, names))
@@ -96,9 +98,9 @@ def confusable_names(names: Sequence[str]) -> Iterator[str]:
                 shapes[_shape(name)] > times[fold(name)]
             ),
         }
-        seen = [reason for reason, holds in reasons.items() if holds]
-        if seen:
-            yield f"{name!r}: the name of this column {' and '.join(seen)}."
+        reasons_seen = [reason for reason, holds in reasons.items() if holds]
+        if reasons_seen:
+            yield f"{name!r}: the name of this column {' and '.join(reasons_seen)}."
 
 
 def check_header(names: Sequence[str], file: str) -> None:
@@ -131,9 +133,9 @@ def require_no_numbers(names: Sequence[str], file: str) -> None:
         )
 
 
-def may_be_record(names: Sequence[str], known: int) -> bool:
+def is_perhaps_record(names: Sequence[str], count: int) -> bool:
     """Whether the names may be a record, which is not repeated.
 
     Some are numbers, or fewer than half of them are `known` from elsewhere.
     """
-    return count_numeric_names(names) > 0 or 2 * known < len(names)
+    return count_numeric_names(names) > 0 or 2 * count < len(names)

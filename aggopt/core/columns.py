@@ -19,7 +19,7 @@ from aggopt.errors import JobError, TableError, naming
 Entries = npt.NDArray[Any]
 
 
-def columns(given: Any, what: str) -> Iterator[tuple[str, Entries]]:
+def iter_columns(data: Any, what: str) -> Iterator[tuple[str, Entries]]:
     """Yield each column of a table, a series, or an array, by name; "" of an (n,).
 
     A missing entry is None, except among floats.
@@ -30,10 +30,10 @@ def columns(given: Any, what: str) -> Iterator[tuple[str, Entries]]:
         The argument is of another kind, has no record, holds lists, or names a
         column twice.
     """
-    if is_table(given):
-        yield from _of_table(given)
+    if is_table(data):
+        yield from _iter_table_columns(data)
         return
-    array = _array(given)
+    array = _read_array(data)
     if array.ndim not in (1, 2) or not array.size:
         raise TableError(
             f"{what} has shape {array.shape}.",
@@ -47,38 +47,38 @@ def columns(given: Any, what: str) -> Iterator[tuple[str, Entries]]:
         yield f"Column {j}", _with_none(array[:, j])
 
 
-def is_table(given: Any) -> bool:
+def is_table(data: Any) -> bool:
     """Whether it is a table or a series of pandas, Polars or PyArrow, or like one."""
-    kind = type(given)  # of the kind: a lazy table would look up its columns
-    return not isinstance(given, np.ndarray) and any(
+    kind = type(data)  # of the kind: a lazy table would look up its columns
+    return not isinstance(data, np.ndarray) and any(
         hasattr(kind, attribute) for attribute in ("columns", "dtype", "type")
     )
 
 
-def is_series(given: Any) -> bool:
+def is_series(data: Any) -> bool:
     """Whether it is one column of pandas, Polars or PyArrow."""
-    return is_table(given) and not hasattr(type(given), "columns")
+    return is_table(data) and not hasattr(type(data), "columns")
 
 
-def plain(entries: Entries) -> list[Any]:
+def list_plain_entries(entries: Entries) -> list[Any]:
     """Return entries (n,) as Python objects; None for a missing entry."""
-    found = entries.tolist()
-    if entries.dtype.kind in "mM" and any(isinstance(v, int) for v in found):
-        found = pd.Series(entries).tolist()  # times in nanoseconds became numbers
-    return [None if is_missing(value) else value for value in found]
+    objects = entries.tolist()
+    if entries.dtype.kind in "mM" and any(isinstance(v, int) for v in objects):
+        objects = pd.Series(entries).tolist()  # times in nanoseconds became numbers
+    return [None if is_missing(value) else value for value in objects]
 
 
 def is_missing(value: Any) -> bool:
     """Whether a scalar is missing."""
-    return _signals(value) or bool(pd.isna(value))
+    return _is_signalling_nan(value) or bool(pd.isna(value))
 
 
-def _signals(value: object) -> bool:
+def _is_signalling_nan(value: object) -> bool:
     """Whether it is a signalling NaN, which pandas, comparing it, would not survive."""
     return isinstance(value, Decimal) and value.is_snan()
 
 
-def factorized(entries: Entries) -> tuple[I64, int]:
+def encode_entries(entries: Entries) -> tuple[I64, int]:
     """Return a code for each entry (n,), -1 if missing, and the number of codes.
 
     Raises
@@ -89,53 +89,55 @@ def factorized(entries: Entries) -> tuple[I64, int]:
     if entries.dtype in (np.longdouble, np.clongdouble):  # pandas would round them
         entries = entries.astype(object)
     try:
-        found, distinct = pd.factorize(entries)
+        entry_codes, distinct = pd.factorize(entries)
     except (TypeError, ValueError):
-        raise _not_comparable() from None
-    return found.astype(np.int64), len(distinct)
+        raise _explain_incomparable() from None
+    return entry_codes.astype(np.int64), len(distinct)
 
 
-def _of_table(given: Any) -> Iterator[tuple[str, Entries]]:
+def _iter_table_columns(table: Any) -> Iterator[tuple[str, Entries]]:
     frame, names = None, []
     try:
-        frame = nw.from_native(_known(given), eager_only=True, allow_series=True)
+        frame = nw.from_native(
+            _convert_unknown(table), eager_only=True, allow_series=True
+        )
     except TypeError:
         pass
     except DuplicateError:
-        names = list(getattr(given, "column_names", None) or given.columns)
+        names = list(getattr(table, "column_names", None) or table.columns)
     check_names([str(name) for name in names])
     if frame is None:
         raise TableError(
-            f"A {type(given).__module__}.{type(given).__name__} is not a table.",
+            f"A {type(table).__module__}.{type(table).__name__} is not a table.",
             fix="pass a pandas, Polars or PyArrow table (collect a lazy one first), "
             "one of its columns, or an array.",
         )
     if isinstance(frame, nw.Series):
-        yield repr(frame.name) if frame.name else "", _entries(frame)
+        yield repr(frame.name) if frame.name else "", _get_entries(frame)
         return
     for column in frame.iter_columns():
-        yield repr(column.name), _entries(column)
+        yield repr(column.name), _get_entries(column)
 
 
-def _known(given: Any) -> Any:
+def _convert_unknown(data: Any) -> Any:
     """Return a column or table that narwhals does not know as one that it does."""
-    if isinstance(given, pd.MultiIndex):
-        return pd.DataFrame(given.tolist())
-    if isinstance(given, pd.Index | pd.api.extensions.ExtensionArray):
-        return pd.Series(given)
+    if isinstance(data, pd.MultiIndex):
+        return pd.DataFrame(data.tolist())
+    if isinstance(data, pd.Index | pd.api.extensions.ExtensionArray):
+        return pd.Series(data)
     arrow = nw.dependencies.get_pyarrow()
-    if arrow is not None and isinstance(given, arrow.Array):
-        return arrow.chunked_array([given])
-    if arrow is not None and isinstance(given, arrow.RecordBatch):
-        return arrow.Table.from_batches([given])
-    return given
+    if arrow is not None and isinstance(data, arrow.Array):
+        return arrow.chunked_array([data])
+    if arrow is not None and isinstance(data, arrow.RecordBatch):
+        return arrow.Table.from_batches([data])
+    return data
 
 
-def _entries(column: nw.Series[Any]) -> Entries:
+def _get_entries(column: nw.Series[Any]) -> Entries:
     if len(column) == 0:
         raise TableError("There are no records.", fix="bring a table with records.")
     if column.dtype.is_nested():
-        raise _not_comparable()
+        raise _explain_incomparable()
     if column.dtype == nw.Time:  # in parts of a microsecond, which Python's has not
         counts = column.to_arrow()
         counts = counts.cast(f"int{counts.type.bit_width}")
@@ -152,38 +154,40 @@ def _entries(column: nw.Series[Any]) -> Entries:
 def _with_none(entries: Entries) -> Entries:
     if entries.dtype != object:
         return entries
-    quiet = _without(entries, np.array([_signals(entry) for entry in entries]))
-    return _without(quiet, pd.isna(quiet))
+    quiet = _remove_absent(
+        entries, np.array([_is_signalling_nan(entry) for entry in entries])
+    )
+    return _remove_absent(quiet, pd.isna(quiet))
 
 
-def _without(entries: Entries, absent: Bool) -> Entries:
-    there = entries.astype(object)  # a copy
-    there[absent] = None
-    return there
+def _remove_absent(entries: Entries, absent: Bool) -> Entries:
+    objects = entries.astype(object)  # a copy
+    objects[absent] = None
+    return objects
 
 
-def _array(given: Any) -> Entries:
-    if np.ma.is_masked(given):
-        return _without(given.data, np.ma.getmaskarray(given))
+def _read_array(data: Any) -> Entries:
+    if np.ma.is_masked(data):
+        return _remove_absent(data.data, np.ma.getmaskarray(data))
     try:
-        array = np.asarray(given)
+        array = np.asarray(data)
     except ValueError:
         array = np.empty(0)
-    made = not isinstance(given, np.ndarray)
+    is_converted = not isinstance(data, np.ndarray)
     # of mixed lists NumPy makes text, of large whole numbers floats: they would merge
     if array.dtype.kind in "US" or (
-        made and array.dtype.kind == "f" and _has_large(given)
+        is_converted and array.dtype.kind == "f" and _has_large(data)
     ):
-        array = np.asarray(given, dtype=object)
+        array = np.asarray(data, dtype=object)
     return array
 
 
-def _has_large(given: Any) -> bool:
-    entries = np.asarray(given, dtype=object).ravel().tolist()
+def _has_large(data: Any) -> bool:
+    entries = np.asarray(data, dtype=object).ravel().tolist()
     return any(isinstance(v, int) and abs(v) >= EXACT for v in entries)
 
 
-def _not_comparable() -> TableError:
+def _explain_incomparable() -> TableError:
     return TableError(
         "Values are lists or other things that cannot be compared.",
         fix="make them plain numbers or text first.",
@@ -195,7 +199,7 @@ REFUSE = "refuse"
 T = TypeVar("T")
 
 
-def groups_of(released: Any) -> Labels:
+def find_groups(released: Any) -> Labels:
     """Return the group of each record (n,): records equal in every column.
 
     Parameters
@@ -211,13 +215,13 @@ def groups_of(released: Any) -> Labels:
 
     Examples
     --------
-    >>> groups_of([[1.5, 20.0], [3.0, 20.0], [1.5, 20.0]])
+    >>> find_groups([[1.5, 20.0], [3.0, 20.0], [1.5, 20.0]])
     array([0, 1, 0])
     """
     labels = None
-    for name, values in columns(released, "The table of quasi-identifiers"):
+    for name, values in iter_columns(released, "The table of quasi-identifiers"):
         with naming(name) if name else nullcontext():
-            codes = factorized(values)[0] + 1  # 0: missing
+            codes = encode_entries(values)[0] + 1  # 0: missing
         mixed = codes if labels is None else labels * (codes.max() + 1) + codes
         labels = np.unique(mixed, return_inverse=True)[1].astype(np.intp)
     if labels is None:
@@ -225,18 +229,18 @@ def groups_of(released: Any) -> Labels:
     return labels
 
 
-def labels_of(given: Any) -> Labels:
+def read_labels(data: Any) -> Labels:
     """Return labels (n,) of labels, or of the quasi-identifiers of a release.
 
     Raises
     ------
     JobError, TableError
-        As `aggopt.core.validation.check_groups` and as `groups_of`.
+        As `aggopt.core.validation.check_groups` and as `find_groups`.
     """
-    if is_table(given) or _depth(given) > 1:
-        return groups_of(given)
-    array = np.asarray(given)
-    if np.ma.is_masked(given) or array.ndim == 0 or not array.size:
+    if is_table(data) or _count_dimensions(data) > 1:
+        return find_groups(data)
+    array = np.asarray(data)
+    if np.ma.is_masked(data) or array.ndim == 0 or not array.size:
         raise JobError(
             "There are no groups, or not of every record.",
             fix="pass one group number per record, or the released "
@@ -245,18 +249,18 @@ def labels_of(given: Any) -> Labels:
     return check_groups(array, len(array))
 
 
-def _depth(given: Any) -> int:
+def _count_dimensions(data: Any) -> int:
     try:
-        return np.ndim(given)
+        return np.ndim(data)
     except ValueError:  # rows of unequal length
         return 2
 
 
-def each(
+def map_attributes(
     confidential: Any,
     n: int,
     missing: str,
-    made: Callable[[npt.NDArray[Any], I64], T],
+    function: Callable[[npt.NDArray[Any], I64], T],
 ) -> list[tuple[str, T]]:
     """Return the name and the result of `made` for each confidential attribute.
 
@@ -273,25 +277,25 @@ def each(
     """
     if not isinstance(missing, str) or missing not in (REFUSE, OWN):
         raise JobError(
-            f"missing is {shown(missing)}, none of the two ways known.",
+            f"missing is {describe_argument(missing)}, none of the two ways known.",
             fix=f'write missing = "{OWN}", so that all that is missing counts as one '
             'value, or "refuse".',
         )
-    found = []
-    for name, values in columns(confidential, "The confidential attribute"):
+    results = []
+    for name, values in iter_columns(confidential, "The confidential attribute"):
         with naming(name) if name else nullcontext():
             if len(values) != n:
                 raise TableError(
                     f"There are {len(values)} values, but {n} records.",
                     fix="pass one value per record.",
                 )
-            found.append((name, made(values, codes(values, missing))))
-    if not found:
+            results.append((name, function(values, encode_values(values, missing))))
+    if not results:
         raise TableError("No column was passed.", fix="pass at least one attribute.")
-    return found
+    return results
 
 
-def codes(values: npt.NDArray[Any], missing: str = REFUSE) -> I64:
+def encode_values(values: npt.NDArray[Any], missing: str = REFUSE) -> I64:
     """Return the code of each value (n,), 0..m-1; missing entries have the last.
 
     Raises
@@ -299,17 +303,17 @@ def codes(values: npt.NDArray[Any], missing: str = REFUSE) -> I64:
     TableError
         Values are missing and do not count as a value.
     """
-    found, distinct = factorized(values)
-    absent = found < 0
+    entry_codes, distinct = encode_entries(values)
+    absent = entry_codes < 0
     if absent.any() and missing != OWN:
         raise TableError(
             f"{int(absent.sum())} confidential values are missing.",
             fix="remove those records or fill the values; or let what is missing be "
             f'one more value: missing = "{OWN}".',
         )
-    return np.where(absent, distinct, found)
+    return np.where(absent, distinct, entry_codes)
 
 
-def shown(given: object) -> str:
+def describe_argument(argument: object) -> str:
     """Return an argument as a message may show it: text unchanged, or its type."""
-    return repr(given) if isinstance(given, str) else type(given).__name__
+    return repr(argument) if isinstance(argument, str) else type(argument).__name__

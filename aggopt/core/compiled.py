@@ -40,17 +40,17 @@ def compile_with(function: F, **options: Any) -> F:
     options["pipeline_class"] = LinkedCompiler if is_linked else KernelCompiler
     with reraise_interrupts():  # the first kernel of all prepares the compiler
         try:
-            made = numba.njit(cache=True, **options)(function)
+            kernel = numba.njit(cache=True, **options)(function)
             if is_linked:
-                made._cache = LinkedCache(made.py_func)  # type: ignore[no-untyped-call]
+                kernel._cache = LinkedCache(kernel.py_func)  # type: ignore[no-untyped-call]
         except RuntimeError:  # no folder is writable for a cache
-            made = numba.njit(**options)(function)
+            kernel = numba.njit(**options)(function)
             compile_time.homeless += 1
-    made.compile = _reraise_interrupts(
-        _rebuild_stale_cache(made, _share_constants(made.compile))
+    kernel.compile = _reraise_interrupts(
+        _rebuild_stale_cache(kernel, _share_constants(kernel.compile))
     )
     compile_time.kernels += 1
-    return cast(F, made)
+    return cast(F, kernel)
 
 
 def _share_constants(compile_: F) -> F:
@@ -60,35 +60,35 @@ def _share_constants(compile_: F) -> F:
     """
 
     @wraps(compile_)
-    def of_types(given: Any) -> Any:
-        if isinstance(given, tuple):
+    def of_types(argument: Any) -> Any:
+        if isinstance(argument, tuple):
             general: Any = numba.types.unliteral
-            given = tuple(map(general, given))
-        return compile_(given)
+            argument = tuple(map(general, argument))
+        return compile_(argument)
 
     return cast(F, of_types)
 
 
-def _rebuild_stale_cache(made: Any, compile_: F) -> F:
+def _rebuild_stale_cache(kernel: Any, compile_: F) -> F:
     """Return `compile_`, which now empties a cache that names a type that has moved."""
 
     @wraps(compile_)
-    def anew(given: Any) -> Any:
+    def anew(types: Any) -> Any:
         try:
-            return compile_(given)
+            return compile_(types)
         except (AttributeError, ImportError):
-            _clear_cache(made)
-            return compile_(given)
+            _clear_cache(kernel)
+            return compile_(types)
 
     return cast(F, anew)
 
 
-def _clear_cache(made: Any) -> None:
+def _clear_cache(kernel: Any) -> None:
     """Empty the cache of a function; if it cannot be written, disable it."""
     try:
-        made._cache.flush()
+        kernel._cache.flush()
     except OSError:
-        made._cache.disable()
+        kernel._cache.disable()
 
 
 def _reraise_interrupts(compile_: F) -> F:
@@ -99,9 +99,9 @@ def _reraise_interrupts(compile_: F) -> F:
     """
 
     @wraps(compile_)
-    def heard(*given: Any, **named: Any) -> Any:
+    def heard(*args: Any, **kwargs: Any) -> Any:
         with reraise_interrupts(), compile_time.passing():
-            return compile_(*given, **named)
+            return compile_(*args, **kwargs)
 
     return cast(F, heard)
 
@@ -120,18 +120,18 @@ class _CompileCounter(event.Listener):
             compile_time.end()
 
 
-def _module_of_event(event: Any) -> str:
+def _find_module(event: Any) -> str:
     module: str = event.data["dispatcher"].py_func.__module__
     return module
 
 
 def _is_ours(event: Any) -> bool:
-    return _module_of_event(event).startswith("aggopt.")
+    return _find_module(event).startswith("aggopt.")
 
 
 def _name_part(event: Any) -> str:
     """Return the part of the package that has a kernel: "partition, local search"."""
-    parts = _module_of_event(event).split(".")[1:3]
+    parts = _find_module(event).split(".")[1:3]
     return ", ".join(part.strip("_").replace("_", " ") for part in parts)
 
 

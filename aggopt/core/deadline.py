@@ -55,9 +55,9 @@ def require_time_limit(seconds: object) -> None:
     large = is_whole(seconds) and abs(seconds) > MOST
     if not large and is_number(seconds) and 0 <= seconds < np.inf:  # type: ignore[operator]
         return
-    seen = "a whole number that no float holds" if large else quote_limit(seconds)
+    received = "a whole number that no float holds" if large else quote_limit(seconds)
     fix = f"pass a number from 0 up, or None; {ENDLESS}."
-    raise JobError(f"time_limit = {seen}.", fix=fix)
+    raise JobError(f"time_limit = {received}.", fix=fix)
 
 
 def quote_limit(seconds: object) -> str:

@@ -77,7 +77,7 @@ def defer_signals(*, then_ignored: bool = False) -> Iterator[None]:
         yield  # signals reach the main thread only
         return
     waiting = DeferredSignals()
-    guardian.tell("hold")
+    guardian.send_message("hold")
     before = {
         n: h for n in _deferred_numbers() if (h := signal.getsignal(n)) not in _UNHELD
     }
@@ -90,7 +90,7 @@ def defer_signals(*, then_ignored: bool = False) -> Iterator[None]:
     finally:
         for number, handler in reversed(before.items()):
             signal.signal(number, handler)
-        guardian.tell("free")
+        guardian.send_message("free")
         for number in waiting.came:
             signal.raise_signal(number)
 

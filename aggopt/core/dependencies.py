@@ -44,18 +44,28 @@ def find_misfits(module: str | None = None) -> list[Misfit]:
         declared = [Requirement(text) for text in metadata.requires(PACKAGE) or ()]
     except metadata.PackageNotFoundError:  # a checkout that is not installed
         return []
-    wanted = _plain(module or "")
-    found = []
-    for each in declared:
-        extra = _extra(str(each.marker or ""))
-        if each.marker and not each.marker.evaluate({"extra": extra or ""}):
+    wanted = _normalise_name(module or "")
+    misfits = []
+    for requirement in declared:
+        extra = _read_extra(str(requirement.marker or ""))
+        if requirement.marker and not requirement.marker.evaluate(
+            {"extra": extra or ""}
+        ):
             continue
-        version = installed_version(each.name)
-        if version is None and extra is not None and _plain(each.name) != wanted:
+        version = find_installed_version(requirement.name)
+        if (
+            version is None
+            and extra is not None
+            and _normalise_name(requirement.name) != wanted
+        ):
             continue
-        if version is None or not each.specifier.contains(version, prereleases=True):
-            found.append(Misfit(each.name, version, str(each.specifier), extra))
-    return found
+        if version is None or not requirement.specifier.contains(
+            version, prereleases=True
+        ):
+            misfits.append(
+                Misfit(requirement.name, version, str(requirement.specifier), extra)
+            )
+    return misfits
 
 
 def explain_misfits(error: ImportError) -> tuple[str, str] | None:
@@ -64,26 +74,26 @@ def explain_misfits(error: ImportError) -> tuple[str, str] | None:
     An `ImportError` holds no record: its message is shown in full.
     """
     try:
-        found = find_misfits((error.name or "").partition(".")[0])
+        misfits = find_misfits((error.name or "").partition(".")[0])
     except ImportError:  # of packaging itself
         return f"{error}.", f"pip install --upgrade {PACKAGE}."
-    if not found:
+    if not misfits:
         return None
-    return f"{error}. {describe_misfits(found)}", install_command(found)
+    return f"{error}. {describe_misfits(misfits)}", install_command(misfits)
 
 
-def describe_misfits(found: Iterable[Misfit]) -> str:
+def describe_misfits(misfits: Iterable[Misfit]) -> str:
     """Return the versions that are installed and needed, as a sentence."""
-    return "; ".join(map(str, found)) + "."
+    return "; ".join(map(str, misfits)) + "."
 
 
-def install_command(found: Iterable[Misfit]) -> str:
+def install_command(misfits: Iterable[Misfit]) -> str:
     """Return the command that installs the required packages."""
-    words = " ".join(f"'{each.name}{each.needed}'" for each in found)
+    words = " ".join(f"'{misfit.name}{misfit.needed}'" for misfit in misfits)
     return f"pip install {words}"
 
 
-def installed_version(name: str) -> str | None:
+def find_installed_version(name: str) -> str | None:
     """Return the version of a package, by the name that pip has; None without."""
     try:
         return metadata.version(name)
@@ -91,21 +101,21 @@ def installed_version(name: str) -> str | None:
         return None
 
 
-def package_versions(modules: Iterable[str]) -> dict[str, str]:
+def find_package_versions(modules: Iterable[str]) -> dict[str, str]:
     """Return the version of the package of each module that is installed, by name."""
-    names = [name for module in modules for name in _packages().get(module, [])]
+    names = [name for module in modules for name in _list_packages().get(module, [])]
     return {name: metadata.version(name) for name in dict.fromkeys(names)}
 
 
 @cache
-def _packages() -> dict[str, list[str]]:
+def _list_packages() -> dict[str, list[str]]:
     return dict(metadata.packages_distributions())
 
 
-def _extra(marker: str) -> str | None:
-    found = re.search(r"""extra == ["']([\w.-]+)["']""", marker)
-    return found[1] if found else None
+def _read_extra(marker: str) -> str | None:
+    match = re.search(r"""extra == ["']([\w.-]+)["']""", marker)
+    return match[1] if match else None
 
 
-def _plain(name: str) -> str:
+def _normalise_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()

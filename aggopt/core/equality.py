@@ -71,5 +71,5 @@ def to_hashable(value: Any) -> Hashable:
         return frozenset((name, to_hashable(inner)) for name, inner in value.items())
     if isinstance(value, list | tuple):
         return tuple(map(to_hashable, value))
-    kept: Hashable = value
-    return kept
+    hashable: Hashable = value
+    return hashable

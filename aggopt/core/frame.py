@@ -21,7 +21,7 @@ def to_frame(data: Any, *, or_else: str = "") -> nw.DataFrame[Any]:
         `data` is not a table, or a column name is not text, is empty or is repeated.
     """
     is_array = isinstance(data, np.ndarray)
-    return _frame(_from_array(data) if is_array else data, or_else)
+    return _read_frame(_from_array(data) if is_array else data, or_else)
 
 
 def require_records(frame: nw.DataFrame[Any]) -> None:
@@ -42,7 +42,7 @@ def _from_array(data: np.ndarray[Any, Any]) -> Any:
     return pd.DataFrame(data, columns=names, copy=False).infer_objects()
 
 
-def _frame(data: Any, or_else: str) -> nw.DataFrame[Any]:
+def _read_frame(data: Any, or_else: str) -> nw.DataFrame[Any]:
     try:
         frame: nw.DataFrame[Any] = nw.from_native(data, eager_only=True)
         names = list(frame.columns)
@@ -53,8 +53,8 @@ def _frame(data: Any, or_else: str) -> nw.DataFrame[Any]:
             f"two-dimensional NumPy array{or_else}.",
         ) from None
     except DuplicateError:
-        named = getattr(data, "column_names", None) or data.columns
-        names = [str(name) for name in named]
+        column_names = getattr(data, "column_names", None) or data.columns
+        names = [str(name) for name in column_names]
         check_names(names)
         raise
     odd = [c for c in frame.columns if not isinstance(c, str)]
@@ -77,9 +77,9 @@ def to_column(data: Any) -> nw.Series[Any]:
     """
     import pandas as pd
 
-    found: nw.Series[Any]
+    column: nw.Series[Any]
     try:
-        found = nw.from_native(data, series_only=True)
+        column = nw.from_native(data, series_only=True)
     except TypeError:
         flat = data if isinstance(data, list | tuple | np.ndarray) else ()
         if not len(flat) or np.ndim(np.asarray(flat, dtype=object)) != 1:
@@ -87,5 +87,5 @@ def to_column(data: Any) -> nw.Series[Any]:
                 f"A {type(data).__name__} of values is no column with records.",
                 fix="pass one value per record: a series, a list or an array (n,).",
             ) from None
-        found = nw.from_native(pd.Series(flat), series_only=True)
-    return found
+        column = nw.from_native(pd.Series(flat), series_only=True)
+    return column

@@ -65,7 +65,7 @@ def start(wakeups: int = -1, forward: int = -1, grace: float = GRACE) -> bool:
         return _state.pipe is not None
 
 
-def tell(word: str, rest: object = "") -> None:
+def send_message(word: str, rest: object = "") -> None:
     """Send a message to the guardian; nothing without one."""
     with _state.lock:
         if _state.pipe is not None:
@@ -88,7 +88,7 @@ def stop() -> None:
             _state.process = None
 
 
-def _forget() -> None:
+def _drop_guardian() -> None:
     """Have no guardian after a fork: it is the parent's."""
     if _state.pipe is not None:
         os.close(_state.pipe)
@@ -100,4 +100,4 @@ def _forget() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_drop_guardian)

@@ -39,7 +39,7 @@ class HighsProgram:
     """One program, solved by one thread."""
 
     def __init__(self) -> None:
-        self._highs: Any = _silent_highs()
+        self._highs: Any = _make_silent_highs()
 
     def set_option(self, name: str, value: Any) -> None:
         """Set an option under HiGHS's name."""
@@ -98,12 +98,12 @@ class HighsProgram:
 
     def _run(self) -> HighsSolution:
         self._highs.run()
-        found = self._highs.getSolution()
+        solution = self._highs.getSolution()
         return HighsSolution(
             self._highs.getModelStatus().name,
             float(self._highs.getInfo().objective_function_value),
-            np.array(found.col_value),
-            np.array(found.row_dual) if found.dual_valid else None,
+            np.array(solution.col_value),
+            np.array(solution.row_dual) if solution.dual_valid else None,
         )
 
 
@@ -137,7 +137,7 @@ class HighsChoice:
         lp.a_matrix_.index_ = rows.astype(np.int32)
         lp.a_matrix_.value_ = np.ones(len(rows))
         lp.integrality_ = [highspy.HighsVarType.kInteger] * len(costs)
-        highs: Any = _silent_highs()
+        highs: Any = _make_silent_highs()
         highs.setOptionValue("mip_rel_gap", 0.0)
         highs.setOptionValue("mip_max_nodes", nodes)
         highs.passModel(lp)
@@ -151,7 +151,7 @@ class HighsChoice:
         return np.array(highs.getSolution().col_value), bool(ended)
 
 
-def _silent_highs() -> Any:
+def _make_silent_highs() -> Any:
     """Return HiGHS with one thread: threads are the process's, and may be more."""
     import highspy
 

@@ -16,42 +16,45 @@ COLOURS = {
 }  # as the report has
 
 
-def html_table(header: Sequence[str], rows: Rows) -> str:
+def render_html_table(header: Sequence[str], rows: Rows) -> str:
     """Return a table in HTML.
 
     Examples
     --------
-    >>> html_table(["name"], [["<b>"]])
+    >>> render_html_table(["name"], [["<b>"]])
     '<table><tr><th scope="col">name</th></tr><tr><td>&lt;b&gt;</td></tr></table>'
     """
-    lines = [_row('th scope="col"', header), *(_row("td", row) for row in rows)]
+    lines = [
+        _render_row('th scope="col"', header),
+        *(_render_row("td", row) for row in rows),
+    ]
     return f"<table>{''.join(lines)}</table>"
 
 
-def html_lines(text: str) -> str:
+def render_html_lines(text: str) -> str:
     """Return plain text in HTML, its line ends and columns kept."""
     return f"<pre>{escape(text)}</pre>"
 
 
-def html_list(entries: Iterable[str]) -> str:
+def render_html_list(entries: Iterable[str]) -> str:
     """Return a list in HTML, or nothing if it has no entries."""
     items = "".join(f"<li>{escape(entry)}</li>" for entry in entries)
     return f"<ul>{items}</ul>" if items else ""
 
 
-def html_seal(state: str, heading: str) -> str:
+def render_html_seal(state: str, heading: str) -> str:
     """Return the seal of an audit in HTML, in its colour.
 
     Examples
     --------
-    >>> html_seal("green", "k = 5 holds").removeprefix("<p style=")
+    >>> render_html_seal("green", "k = 5 holds").removeprefix("<p style=")
     '"border-left: 6px solid #1d7a4c; padding-left: 8px">k = 5 holds</p>'
     """
     border = f"border-left: 6px solid {COLOURS[state]}; padding-left: 8px"
     return f'<p style="{border}">{escape(heading)}</p>'
 
 
-def html_section(title: str, *parts: str) -> str:
+def render_html_section(title: str, *parts: str) -> str:
     """Return parts that are HTML under a title that is plain text.
 
     They are in a box with its own scroll bar, so that they never widen a notebook.
@@ -59,7 +62,7 @@ def html_section(title: str, *parts: str) -> str:
     return f"<div {BOX}><strong>{escape(title)}</strong>{''.join(parts)}</div>"
 
 
-def html_details(title: str, *parts: str) -> str:
+def render_html_details(title: str, *parts: str) -> str:
     """Return parts that are HTML, shown after a click on the title."""
     return f"<details><summary>{escape(title)}</summary>{''.join(parts)}</details>"
 
@@ -68,12 +71,14 @@ class HtmlFields:
     """An object that a notebook shows as a table of the fields of its repr."""
 
     def _repr_html_(self) -> str:
-        own = (f.name for f in fields(self) if f.repr)  # type: ignore[arg-type]
-        entries = [(name, getattr(self, name)) for name in own]
-        return html_section(type(self).__name__, html_table(("", "value"), entries))
+        names = (f.name for f in fields(self) if f.repr)  # type: ignore[arg-type]
+        entries = [(name, getattr(self, name)) for name in names]
+        return render_html_section(
+            type(self).__name__, render_html_table(("", "value"), entries)
+        )
 
 
-def text_table(
+def render_text_table(
     header: Sequence[str],
     rows: Rows,
     *,
@@ -90,37 +95,39 @@ def text_table(
 
     Examples
     --------
-    >>> print(text_table(["name", "gap"], [["age", None]]))
+    >>> print(render_text_table(["name", "gap"], [["age", None]]))
     name  gap
     age   none
     >>> header, row = ["k", "loss", "risk"], [5, 12.5, 0.25]
-    >>> print(text_table(header, [row], right=[1, 2], width=9))
+    >>> print(render_text_table(header, [row], right=[1, 2], width=9))
     k  loss
     5  12.5
     <BLANKLINE>
     k  risk
     5  0.25
     """
-    cells = [[_cell(entry) for entry in row] for row in (header, *rows)]
+    cells = [[_render_cell(entry) for entry in row] for row in (header, *rows)]
     columns = list(zip(*cells, strict=True))
-    wide = [max(_longest(cell.splitlines()) for cell in column) for column in columns]
+    wide = [
+        max(_find_longest(cell.splitlines()) for cell in column) for column in columns
+    ]
     if width is not None:
-        wide = _narrow_columns(columns, wide, right, width)
+        wide = _reduce_columns(columns, wide, right, width)
     panels = (
         [range(len(wide))] if width is None else _split_into_panels(wide, keys, width)
     )
-    return "\n\n".join(_panel_lines(cells, panel, wide, right) for panel in panels)
+    return "\n\n".join(_list_panel_lines(cells, panel, wide, right) for panel in panels)
 
 
 GAP = "  "  # between columns
 NARROWEST = 16  # characters of a column of text, below which columns go below others
 
 
-def _longest(texts: Iterable[str]) -> int:
+def _find_longest(texts: Iterable[str]) -> int:
     return max(map(len, texts), default=0)
 
 
-def _narrow_columns(
+def _reduce_columns(
     columns: Sequence[Sequence[str]],
     wide: list[int],
     right: Collection[int],
@@ -131,9 +138,9 @@ def _narrow_columns(
     for j in sorted(set(range(len(wide))) - set(right), key=lambda j: -wide[j]):
         excess = sum(narrow) + len(GAP) * (len(narrow) - 1) - width
         if excess > 0:
-            words = _longest(word for cell in columns[j] for word in cell.split())
-            least = min(narrow[j], max(words, NARROWEST))
-            narrow[j] = max(least, narrow[j] - excess)
+            words = _find_longest(word for cell in columns[j] for word in cell.split())
+            minimum = min(narrow[j], max(words, NARROWEST))
+            narrow[j] = max(minimum, narrow[j] - excess)
     return narrow
 
 
@@ -153,7 +160,7 @@ def _split_into_panels(
     return list(panels)
 
 
-def _panel_lines(
+def _list_panel_lines(
     cells: Sequence[Sequence[str]],
     columns: Sequence[int],
     wide: Sequence[int],
@@ -207,13 +214,13 @@ def _wrap_line(text: str, width: int) -> list[str]:
     return folded
 
 
-def _row(kind: str, entries: Sequence[Any]) -> str:
+def _render_row(kind: str, entries: Sequence[Any]) -> str:
     end = kind.split()[0]
-    cells = (f"<{kind}>{escape(_cell(entry))}</{end}>" for entry in entries)
+    cells = (f"<{kind}>{escape(_render_cell(entry))}</{end}>" for entry in entries)
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _cell(entry: Any) -> str:
+def _render_cell(entry: Any) -> str:
     if entry is None:
         return "none"
     return f"{entry:.6g}" if isinstance(entry, float) else str(entry)

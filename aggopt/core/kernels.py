@@ -17,7 +17,7 @@ UNIT = 2.0**-53
 
 
 @inlined
-def bits(random_state: U64) -> np.uint64:
+def draw_bits(random_state: U64) -> np.uint64:
     """Return the next 64 random bits."""
     random_state[0] += STEP
     x = random_state[0]
@@ -27,16 +27,16 @@ def bits(random_state: U64) -> np.uint64:
 
 
 @inlined
-def below(random_state: U64, n: int) -> int:
+def draw_below(random_state: U64, n: int) -> int:
     """Return a random whole number 0..n-1, n below 2^32."""
-    number: int = np.int64(((bits(random_state) >> U32) * np.uint64(n)) >> U32)  # type: ignore[assignment]
+    number: int = np.int64(((draw_bits(random_state) >> U32) * np.uint64(n)) >> U32)  # type: ignore[assignment]
     return number
 
 
 @inlined
-def share(random_state: U64) -> float:
+def draw_share(random_state: U64) -> float:
     """Return a random number from 0 to below 1."""
-    return np.float64(bits(random_state) >> U11) * UNIT
+    return np.float64(draw_bits(random_state) >> U11) * UNIT
 
 
 @inlined
@@ -47,7 +47,7 @@ def copy_into(to: Any, values: Any) -> None:
 
 
 @inlined
-def put_in_order(values: Any) -> None:
+def sort_in_place(values: Any) -> None:
     """Sort values in place: a few of them, as time grows with the square."""
     for end in range(1, len(values)):
         x, at = values[end], end

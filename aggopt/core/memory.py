@@ -11,14 +11,16 @@ _CGROUP = Path("/sys/fs/cgroup")
 _FIX = "use a machine with more, fewer records, or another solver or method."
 
 
-def available_memory() -> int:
+def find_available_memory() -> int:
     """Return the bytes that this process may still allocate."""
     import psutil
 
     left = min(int(psutil.virtual_memory().available), _left_of_limit())
     try:  # a container may have less than its machine
-        most, used = ((_CGROUP / f"memory.{f}").read_text() for f in ("max", "current"))
-        return min(left, max(0, int(most) - int(used)))
+        limit, used = (
+            (_CGROUP / f"memory.{f}").read_text() for f in ("max", "current")
+        )
+        return min(left, max(0, int(limit) - int(used)))
     except (OSError, ValueError):
         return left
 
@@ -61,7 +63,7 @@ def require_memory(needed: int, what: str, fix: str = _FIX) -> None:
     MemoryLimitError
         More bytes are needed than are free; the message contains both numbers.
     """
-    left = available_memory()
+    left = find_available_memory()
     if needed > left:
         raise MemoryLimitError(
             f"{what} needs about {format_size(needed)} of memory, and "

@@ -60,10 +60,10 @@ def run_in_processes(
         return
     packed = (bytes(dumps((task, part))) for part in parts)
     with exclude_working_directory():
-        made = run(delayed(_run_packed)(each) for each in packed)
+        outcomes = run(delayed(_run_packed)(job) for job in packed)
         try:
-            for each in made:  # noqa: UP028  by it `made` would be closed outside
-                yield each
+            for job in outcomes:  # noqa: UP028  by it `made` would be closed outside
+                yield job
         except BrokenProcessPool:
             raise EngineError(
                 "A process ended before its task did.",
@@ -73,7 +73,7 @@ def run_in_processes(
         finally:
             with warnings.catch_warnings():  # an early stop has a reason
                 warnings.simplefilter("ignore", UserWarning)
-                made.close()
+                outcomes.close()
 
 
 def _run_packed(packed: bytes) -> Any:

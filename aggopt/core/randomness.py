@@ -37,14 +37,14 @@ def is_secret(known: object) -> bool:
     return of_length and set(str(known)) <= set("0123456789abcdef")
 
 
-def secret_from_seed(seed: int | None) -> str:
+def derive_secret(seed: int | None) -> str:
     """Return a secret; a given seed determines it, and so must be secret too."""
     return make_secret() if seed is None else shake_256(b"seed %d" % seed).hexdigest(16)
 
 
 def derive_seed(secret: str, purpose: str) -> int:
     """Return a seed of 128 bits, different for each secret and purpose."""
-    return int.from_bytes(_stream(secret, purpose, BITS // 8))
+    return int.from_bytes(_derive_stream(secret, purpose, BITS // 8))
 
 
 def draw_uniforms(secret: str, purpose: str, count: int) -> Floats:
@@ -66,9 +66,9 @@ def draw_permutation(secret: str, purpose: str, n: int) -> Labels:
 
 def draw_words(secret: str, purpose: str, count: int) -> U64:
     """Return `count` numbers of 64 bits, fixed by secret and purpose."""
-    stream = _stream(secret, purpose, 8 * count)
+    stream = _derive_stream(secret, purpose, 8 * count)
     return np.frombuffer(stream, dtype="<u8").astype(np.uint64)
 
 
-def _stream(secret: str, purpose: str, size: int) -> bytes:
+def _derive_stream(secret: str, purpose: str, size: int) -> bytes:
     return shake_256(f"{secret}\n{purpose}".encode()).digest(size)

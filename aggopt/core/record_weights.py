@@ -24,8 +24,8 @@ def check_weights(weights: npt.ArrayLike | None, n: int) -> Floats | None:
     """
     if weights is None:
         return None
-    found = weight_of_each(weights, n)
-    return None if np.ptp(found) == 0 else found
+    checked = weight_of_each(weights, n)
+    return None if np.ptp(checked) == 0 else checked
 
 
 def weight_of_each(weights: npt.ArrayLike | None, n: int) -> Floats:
@@ -38,20 +38,20 @@ def weight_of_each(weights: npt.ArrayLike | None, n: int) -> Floats:
     """
     if weights is None:
         return np.ones(n)
-    found = check_vector(weights, name="weights")
-    if len(found) != n:
+    checked = check_vector(weights, name="weights")
+    if len(checked) != n:
         raise TableError(
-            f"There are {plural(len(found), 'weight')} for {plural(n, 'record')}.",
+            f"There are {plural(len(checked), 'weight')} for {plural(n, 'record')}.",
             fix="pass one weight for each record.",
         )
-    wrong = int((found <= 0).sum())
+    wrong = int((checked <= 0).sum())
     if wrong:
         raise TableError(
             f"{plural(wrong, 'weight')} of {n} {'is' if wrong == 1 else 'are'} 0 or "
             "below.",
             fix="remove records that stand for nobody, or correct their weights.",
         )
-    return found
+    return checked
 
 
 def scale_to_mean_one(weights: Floats | None) -> Floats | None:
@@ -69,7 +69,7 @@ def group_sums(X: Floats, labels: Labels) -> Floats:
     return np.stack([np.bincount(labels, column) for column in X.T], axis=1)
 
 
-def plain_group_means(
+def compute_plain_group_means(
     X: Floats, labels: Labels, weights: Floats | None = None
 ) -> Floats:
     """Return the mean of each group, (m, d), as sum / size; weighted by (n,) if given.
@@ -85,5 +85,5 @@ def group_sse(X: Floats, labels: Labels, weights: Floats | None = None) -> float
 
     With `weights` (n,) squares are weighted, and taken from weighted means.
     """
-    away = X - plain_group_means(X, labels, weights)[labels]
+    away = X - compute_plain_group_means(X, labels, weights)[labels]
     return float(multiply_by_weights(away**2, weights).sum())

@@ -19,10 +19,10 @@ from typing import Any, Generic, TypeVar
 
 from aggopt.core.plugins.loading import (
     Origin,
+    find_origin,
     find_plugins,
     is_code_file,
     load_plugin,
-    origin_of_object,
 )
 from aggopt.errors import JobError, require_known
 
@@ -114,8 +114,8 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
 
     def of(self, section: Any) -> Kind:
         """Return the method that a section of a job names, perhaps a user method."""
-        found: Kind | None = getattr(section, "own", None)
-        return self[section.method] if found is None else found
+        user_method: Kind | None = getattr(section, "own", None)
+        return self[section.method] if user_method is None else user_method
 
     def reserves(self, name: str) -> bool:
         """Whether a name means something of this package: no code of the user's has it.
@@ -156,7 +156,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             return self.named(named)
         if isinstance(named, str):
             return self._adopt(*load_plugin(self.own, named, beside=beside))
-        origin = origin_of_object(self.own, named)
+        origin = find_origin(self.own, named)
         if origin.name in self or origin.name in self.taken:
             raise JobError(
                 f"A {self.noun} of yours is called {origin.name!r}, as one of this "
@@ -169,13 +169,15 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         """Return the method that has this name or function, or is it; None if none."""
         if isinstance(named, str):
             return self.get(named)
-        own = (m for m in self.values() if m is named or _has_function(m, named))
-        return next(own, None)
+        matches = (m for m in self.values() if m is named or _has_function(m, named))
+        return next(matches, None)
 
     @cached_property
     def _methods(self) -> dict[str, Kind]:
-        found = {id(m): m for file in self._files() for m in self._declared(file)}
-        ordered = sorted(found.values(), key=lambda method: (method.rank, method.name))
+        by_identity = {id(m): m for file in self._files() for m in self._declared(file)}
+        ordered = sorted(
+            by_identity.values(), key=lambda method: (method.rank, method.name)
+        )
         by_name = {method.name: method for method in ordered}
         if len(by_name) < len(ordered):
             names = [method.name for method in ordered]

@@ -55,7 +55,9 @@ def require_no_partition(path: Path, columns: Collection[str]) -> None:
     """
     for column in partition_values(path):
         if column not in columns:
-            raise partitioned(path.name, column, csv=path.suffix.lower() == ".csv")
+            raise explain_partition(
+                path.name, column, csv=path.suffix.lower() == ".csv"
+            )
 
 
 def partition_values(path: Path) -> dict[str, str]:
@@ -73,7 +75,7 @@ def partition_values(path: Path) -> dict[str, str]:
     return dict(reversed(found))
 
 
-def partitioned(name: str, column: str, *, csv: bool = False) -> TableError:
+def explain_partition(name: str, column: str, *, csv: bool = False) -> TableError:
     """Return the error of a file or folder with a Hive partition of this column.
 
     The values in the names of folders are those of records: none is shown.
@@ -120,7 +122,7 @@ def require_regular(path: Path, error: type[AggoptError] = TableError) -> None:
     except FileNotFoundError:
         raise error(f"There is no file {path}.", fix="check the path.") from None
     except (OSError, ValueError) as refusal:  # ValueError: a name with a zero byte
-        raise unreadable_error(path, refusal, error) from None
+        raise explain_unreadable(path, refusal, error) from None
     kind = stat.S_IFMT(mode)
     if kind == stat.S_IFDIR:
         raise error(f"{path} is a directory.", fix="name a file in it.")
@@ -131,7 +133,7 @@ def require_regular(path: Path, error: type[AggoptError] = TableError) -> None:
         )
 
 
-def unreadable_error(
+def explain_unreadable(
     path: Path,
     refusal: OSError | ValueError,
     error: type[AggoptError] = TableError,

@@ -43,10 +43,10 @@ def to_plain(value: Any) -> Any:
         isinstance(value, float) and isfinite(value)
     ):
         return value
-    seen = repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
+    received = repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
     if isinstance(value, Mapping):
-        seen = "a name that is no text"
-    raise ValueError(f"{seen} in it is neither text, number nor truth value")
+        received = "a name that is no text"
+    raise ValueError(f"{received} in it is neither text, number nor truth value")
 
 
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -74,32 +74,34 @@ class MethodSection(Section):
         return {k: v for k, v in self if k != "method"}
 
 
-def union_of_sections(sections: Iterable[type[MethodSection]]) -> Any:
+def make_section_union(sections: Iterable[type[MethodSection]]) -> Any:
     """Return the type of a section that names one of several methods."""
     return Annotated[reduce(or_, sections), Field(discriminator="method")]
 
 
-def _solver(value: Any) -> Any:
+def _read_solver(value: Any) -> Any:
     """Accept a name, or an object that can be a user solver."""
     if (
         value is None
         or isinstance(value, str)
         or callable(value)
-        or _solver_name(value)
+        or _get_solver_name(value)
     ):
         return value
     raise ValueError("it is neither the name of a solver nor one itself")
 
 
-def _solver_name(value: Any) -> str | None:
+def _get_solver_name(value: Any) -> str | None:
     """Return the name of a solver, whatever names it."""
     if value is None or isinstance(value, str):
         return value
-    found = getattr(value, "name", None) or getattr(value, "__name__", None)
-    return found if isinstance(found, str) else None
+    name = getattr(value, "name", None) or getattr(value, "__name__", None)
+    return name if isinstance(name, str) else None
 
 
-SolverName = Annotated[Any, AfterValidator(_solver), PlainSerializer(_solver_name)]
+SolverName = Annotated[
+    Any, AfterValidator(_read_solver), PlainSerializer(_get_solver_name)
+]
 
 
 class SolverSection(MethodSection):
@@ -122,7 +124,7 @@ def to_plain_number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def written_keys(section: Section) -> set[str]:
+def list_written_keys(section: Section) -> set[str]:
     """Return the keys whose value is not None; the others can be omitted."""
     written = section.model_fields_set
     return {name for name in written if getattr(section, name) is not None}

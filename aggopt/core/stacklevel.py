@@ -3,7 +3,7 @@
 import sys
 
 
-def caller_stacklevel() -> int:
+def find_caller_stacklevel() -> int:
     """Return the level of the first caller outside of the package; one's own is 1."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back and frame.f_globals["__name__"].startswith("aggopt."):

@@ -24,19 +24,19 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _CONTAINER = Path("/proc/self/ns/pid")  # processes have numbers within it
 
 
-def file_prefix() -> str:
+def make_file_prefix() -> str:
     """Return the prefix of names of files that this process removes at its end."""
-    return f"{_FILES}{_owner_suffix()}."
+    return f"{_FILES}{_make_owner_suffix()}."
 
 
-def folder_prefix() -> str:
+def make_folder_prefix() -> str:
     """Return the prefix of names of folders that this process removes at its end."""
-    return f"{_FOLDERS}{_owner_suffix()}-"
+    return f"{_FOLDERS}{_make_owner_suffix()}-"
 
 
 def run_prefix() -> str:
     """Return the prefix of names of folders that another run can resume from."""
-    return f"{_RUNS}{_owner_suffix()}-"
+    return f"{_RUNS}{_make_owner_suffix()}-"
 
 
 def remove_stale(folder: Path) -> None:
@@ -62,13 +62,13 @@ def find_abandoned_runs(folder: Path) -> list[Path]:
 
 
 def _find_leftovers(folder: Path) -> list[Path]:
-    found = []
+    leftovers = []
     with suppress(OSError):
         for entry in os.scandir(folder):
             with suppress(OSError):
                 if _is_stale(entry):
-                    found.append(Path(entry.path))
-    return found
+                    leftovers.append(Path(entry.path))
+    return leftovers
 
 
 def adopt_run_folder(folder: Path) -> Path:
@@ -96,7 +96,9 @@ def release_run_folder(folder: Path) -> Path:
 def remove_run(folder: Path) -> None:
     """Remove a folder of a run; `remove_stale` completes an interrupted removal."""
     with suppress(OSError):
-        folder = folder.rename(folder.with_name(folder_prefix() + strip_owner(folder)))
+        folder = folder.rename(
+            folder.with_name(make_folder_prefix() + strip_owner(folder))
+        )
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -108,12 +110,12 @@ def strip_owner(path: Path) -> str:
 def _is_stale(entry: os.DirEntry[str]) -> bool:
     """Return whether an entry is from this package and of no live process."""
     whose = _NAME.match(entry.name)
-    if whose is None or (whose["where"] != _machine_id() and not whose["kept"]):
+    if whose is None or (whose["where"] != _read_machine_id() and not whose["kept"]):
         return False
-    seen = entry.stat(follow_symlinks=False)
+    status = entry.stat(follow_symlinks=False)
     kind = stat.S_ISREG if whose["kind"] == _FILES else stat.S_ISDIR
-    own = not hasattr(os, "getuid") or seen.st_uid == os.getuid()
-    if not own or not kind(seen.st_mode):
+    is_owner = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    if not is_owner or not kind(status.st_mode):
         return False
     return bool(whose["kept"]) or not _is_alive(int(whose["pid"]), whose["born"])
 
@@ -132,13 +134,13 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-def _owner_suffix() -> str:
+def _make_owner_suffix() -> str:
     pid = os.getpid()
-    return f"{_machine_id()}-{pid}-{_start_ticks(pid) or 0}"
+    return f"{_read_machine_id()}-{pid}-{_start_ticks(pid) or 0}"
 
 
 @cache
-def _machine_id() -> str:
+def _read_machine_id() -> str:
     """Return an identifier of this machine since its start."""
     try:
         parts = [_BOOT.read_text(), os.readlink(_CONTAINER)]
@@ -154,7 +156,7 @@ def _is_alive(pid: int, born: str) -> bool:
 def _start_ticks(pid: int) -> str | None:
     """Return the start of a process in ticks of its system; None without a process."""
     if _BOOT.exists():
-        return _ticks(pid)
+        return _read_ticks(pid)
     import psutil
 
     try:
@@ -163,7 +165,7 @@ def _start_ticks(pid: int) -> str | None:
         return None
 
 
-def _ticks(pid: int) -> str | None:
+def _read_ticks(pid: int) -> str | None:
     """Return clock ticks from the start of Linux: unlike a date, they never change."""
     try:
         stat_text = Path(f"/proc/{pid}/stat").read_text(errors="replace")

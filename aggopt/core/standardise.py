@@ -49,21 +49,21 @@ class Scale:
         """
         holes = np.isnan(X)
         if holes.any():
-            there = zip(X.T, ~holes.T, strict=True)
+            columns = zip(X.T, ~holes.T, strict=True)
             return cls.beside(
                 cls.of(x[rows, None], None if weights is None else weights[rows])
-                for x, rows in there
+                for x, rows in columns
             )
-        unit = _widths(X)
+        unit = _compute_widths(X)
         constant = unit == 0
         unit[constant] = 1.0
         shifted = X - X[0]
         shifted /= unit  # in [-1, 1]: squares neither overflow nor vanish
-        centre = _mean(shifted, weights)
+        centre = _compute_mean(shifted, weights)
         away = shifted - centre
-        centre += _mean(away, weights)
+        centre += _compute_mean(away, weights)
         np.subtract(shifted, centre, out=away)
-        spread = np.sqrt(_mean(np.square(away, out=away), weights))
+        spread = np.sqrt(_compute_mean(np.square(away, out=away), weights))
         spread[constant] = 0.0
         return cls(X[0].copy(), centre * unit, spread * unit)
 
@@ -100,17 +100,19 @@ def to_unweighted_spreads(delta: Floats, X: Floats, weights: Floats | None) -> F
     """Return distances in weighted standard deviations of X (n, d) in unweighted."""
     if weights is None:
         return delta
-    plain, own = Scale.of(X).spread, Scale.of(X, weights).spread
-    return delta * np.divide(own, plain, out=np.ones_like(own), where=plain > 0)
+    plain, weighted = Scale.of(X).spread, Scale.of(X, weights).spread
+    return delta * np.divide(
+        weighted, plain, out=np.ones_like(weighted), where=plain > 0
+    )
 
 
-def _mean(X: Floats, weights: Floats | None) -> Floats:
+def _compute_mean(X: Floats, weights: Floats | None) -> Floats:
     if weights is None:
         return np.asarray(X.mean(axis=0))
     return np.asarray(weights @ X / weights.sum())
 
 
-def _widths(X: Floats) -> Floats:
+def _compute_widths(X: Floats) -> Floats:
     with np.errstate(over="ignore"):
         widths = np.asarray(X.max(axis=0) - X.min(axis=0))
     endless = np.flatnonzero(~np.isfinite(widths))

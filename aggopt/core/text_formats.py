@@ -6,29 +6,29 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.regular_files import require_regular, unreadable_error
+from aggopt.core.regular_files import explain_unreadable, require_regular
 from aggopt.errors import JobError
 
 
-def json_text(value: object) -> str:
+def format_json(value: object) -> str:
     """Return JSON text; NaN and infinity, which JSON does not have, become null.
 
     Examples
     --------
-    >>> print(json_text([1.5, float("inf")]))
+    >>> print(format_json([1.5, float("inf")]))
     [
       1.5,
       null
     ]
     """
-    return json.dumps(_finite(value), indent=2, allow_nan=False)
+    return json.dumps(_replace_infinite(value), indent=2, allow_nan=False)
 
 
-def _finite(value: object) -> Any:
+def _replace_infinite(value: object) -> Any:
     if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
+        return {key: _replace_infinite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(entry) for entry in value]
+        return [_replace_infinite(entry) for entry in value]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
@@ -54,7 +54,7 @@ def read_toml(file: Path, *, absent: str, wrong: str) -> dict[str, Any]:
     except RecursionError:
         deep = True
     except OSError as error:
-        raise unreadable_error(file, error, JobError, fix=absent) from None
+        raise explain_unreadable(file, error, JobError, fix=absent) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise JobError(f"{file} is not a TOML file: {error}.", fix=wrong) from None
     if deep:
@@ -70,8 +70,10 @@ def _is_deep(tables: dict[str, Any]) -> bool:
     """Return whether tables are nested more deeply than in any job."""
     level: list[Any] = [tables]
     for _ in range(DEEPEST):
-        inner = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [e for found in inner for e in found if isinstance(e, dict | list)]
+        inner = (
+            value.values() if isinstance(value, dict) else value for value in level
+        )
+        level = [e for values in inner for e in values if isinstance(e, dict | list)]
         if not level:
             return False
     return True

@@ -25,7 +25,7 @@ class ThreadPool:
     """
 
     def __init__(self, jobs: int | None = None, seconds: float | None = None) -> None:
-        self.jobs = _checked(jobs)
+        self.jobs = _check_jobs(jobs)
         self._pool = ThreadPoolExecutor(self.jobs, "aggopt")
         self.clock = Deadline(seconds)
 
@@ -63,7 +63,7 @@ class ThreadPool:
         return [future.result() for future in futures]
 
 
-def _checked(jobs: object) -> int:
+def _check_jobs(jobs: object) -> int:
     if jobs is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     if not is_whole(jobs) or jobs < 1:

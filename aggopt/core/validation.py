@@ -24,11 +24,11 @@ def check_matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
         by less than a float resolves; the message gives the column positions and the
         counts, never a value.
     """
-    numbers = _rectangle(X, name)
+    numbers = _require_rectangle(X, name)
     bad = {j: int(c) for j, c in enumerate((~np.isfinite(numbers)).sum(axis=0)) if c}
     if bad:
         counts = ", ".join(f"column {j}: {c}" for j, c in bad.items())
-        raise _missing_error(name, counts)
+        raise _explain_missing(name, counts)
     return np.ascontiguousarray(numbers)
 
 
@@ -41,8 +41,8 @@ def check_incomplete_matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
         As `check_matrix`, except for missing values; or a column has no value.
     """
     masked = np.ma.isMaskedArray(X) and np.ma.is_masked(X)
-    whole = np.ma.filled(np.ma.asarray(X, np.float64), np.nan) if masked else X
-    numbers = _rectangle(whole, name)
+    filled = np.ma.filled(np.ma.asarray(X, np.float64), np.nan) if masked else X
+    numbers = _require_rectangle(filled, name)
     endless = int(np.isinf(numbers).sum())
     if endless:
         raise TableError(
@@ -60,7 +60,7 @@ def check_incomplete_matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
 
 def check_vector(x: npt.ArrayLike, *, name: str = "x") -> Floats:
     """Return the values of one attribute as finite floats (n,); as `check_matrix`."""
-    array = _array(x, name)
+    array = _read_array(x, name)
     if array.ndim != 1:
         raise TableError(
             f"{name} has {array.ndim} dimension(s), and one attribute has 1.",
@@ -69,14 +69,14 @@ def check_vector(x: npt.ArrayLike, *, name: str = "x") -> Floats:
         )
     if not array.size:
         raise TableError(f"{name} is empty.", fix="pass at least one value.")
-    values = array if array.dtype == np.float64 else _as_float(array, name)
+    values = array if array.dtype == np.float64 else _convert_to_float(array, name)
     bad = len(values) - np.count_nonzero(np.isfinite(values))
     if bad:
-        raise _missing_error(name, str(bad))
+        raise _explain_missing(name, str(bad))
     return values
 
 
-def merges_values(array: npt.NDArray[Any], numbers: Floats) -> bool:
+def is_merging_values(array: npt.NDArray[Any], numbers: Floats) -> bool:
     """Whether values (n,) that differ became one of the floats `numbers` (n,)."""
     if array.dtype.kind == "f":
         if array.dtype.itemsize <= 8:
@@ -86,8 +86,8 @@ def merges_values(array: npt.NDArray[Any], numbers: Floats) -> bool:
     return len(set(array.tolist())) > len(np.unique(numbers))
 
 
-def _rectangle(X: npt.ArrayLike, name: str) -> Floats:
-    array = _array(X, name)
+def _require_rectangle(X: npt.ArrayLike, name: str) -> Floats:
+    array = _read_array(X, name)
     if array.ndim != 2:
         raise TableError(
             f"{name} has {array.ndim} dimension(s).",
@@ -98,12 +98,12 @@ def _rectangle(X: npt.ArrayLike, name: str) -> Floats:
             f"{name} is empty: shape {array.shape}.",
             fix="pass at least one record and one attribute.",
         )
-    return _as_float(array, name)
+    return _convert_to_float(array, name)
 
 
-def _array(X: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+def _read_array(X: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
-        raise _missing_error(name, f"{np.ma.getmaskarray(X).sum()} masked")
+        raise _explain_missing(name, f"{np.ma.getmaskarray(X).sum()} masked")
     try:
         return np.asarray(X)
     except (TypeError, ValueError):
@@ -113,14 +113,14 @@ def _array(X: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     )
 
 
-def _missing_error(name: str, counts: str) -> TableError:
+def _explain_missing(name: str, counts: str) -> TableError:
     return TableError(
         f"{name} has missing or infinite entries ({counts}).",
         fix="remove those records or fill the entries before masking.",
     )
 
 
-def _as_float(array: npt.NDArray[Any], name: str) -> Floats:
+def _convert_to_float(array: npt.NDArray[Any], name: str) -> Floats:
     if array.dtype.kind not in "biufO":
         raise TableError(
             f"{name} has entries of type {array.dtype}, which are not real numbers.",
@@ -140,7 +140,7 @@ def _as_float(array: npt.NDArray[Any], name: str) -> Floats:
             fix="recode the attributes as real numbers first.",
         )
     columns = zip(np.atleast_2d(array.T), np.atleast_2d(numbers.T), strict=True)
-    if any(merges_values(given, made) for given, made in columns):
+    if any(is_merging_values(column, numbers) for column, numbers in columns):
         raise TableError(
             f"{name} has numbers with more digits than a float can tell apart.",
             fix="subtract a base from them, or divide them (nanoseconds to seconds), "
@@ -205,13 +205,13 @@ def check_groups(labels: npt.ArrayLike, n: int) -> Labels:
     TableError
         No array at all, or entries are masked.
     """
-    array = _array(labels, "labels")
+    array = _read_array(labels, "labels")
     if array.shape != (n,):
         raise JobError(
             f"labels have shape {array.shape}, but there are {n} records.",
             fix=f"pass one group number per record, shape ({n},).",
         )
-    return _checked(array)
+    return _check_column(array)
 
 
 def check_labellings(labels: npt.ArrayLike, n: int, d: int) -> Labels:
@@ -222,7 +222,7 @@ def check_labellings(labels: npt.ArrayLike, n: int, d: int) -> Labels:
     JobError
         As `groups`; of labels (n, d) the message names the column.
     """
-    array = _array(labels, "labels")
+    array = _read_array(labels, "labels")
     if array.ndim != 2:
         return check_groups(array, n)
     if array.shape != (n, d):
@@ -231,7 +231,9 @@ def check_labellings(labels: npt.ArrayLike, n: int, d: int) -> Labels:
             fix=f"pass one group number per record, shape ({n},), or one per record "
             f"and attribute, shape {(n, d)}.",
         )
-    return np.stack([_checked(column, j) for j, column in enumerate(array.T)], axis=1)
+    return np.stack(
+        [_check_column(column, j) for j, column in enumerate(array.T)], axis=1
+    )
 
 
 def copy_labels(labels: npt.ArrayLike) -> Labels:
@@ -242,7 +244,7 @@ def copy_labels(labels: npt.ArrayLike) -> Labels:
     JobError
         As `check_labellings`; or the labels are empty.
     """
-    array = _array(labels, "labels")
+    array = _read_array(labels, "labels")
     if array.ndim not in (1, 2) or not array.size:
         raise JobError(
             f"labels have shape {array.shape}.",
@@ -252,22 +254,22 @@ def copy_labels(labels: npt.ArrayLike) -> Labels:
     return check_labellings(array, len(array), array.shape[-1])
 
 
-def _checked(array: npt.NDArray[Any], column: int | None = None) -> Labels:
+def _check_column(array: npt.NDArray[Any], column: int | None = None) -> Labels:
     whose = "labels" if column is None else f"labels of column {column}"
     if array.dtype.kind not in "iu":
         raise JobError(
             f"{whose} have type {array.dtype}.",
             fix="pass whole numbers, as the functions of aggopt.partition return.",
         )
-    whole = array.astype(np.intp)
+    integers = array.astype(np.intp)
     skips = array.max() >= len(array)  # so far above, that they cannot be counted
-    if array.min() < 0 or skips or np.bincount(whole).min() == 0:
+    if array.min() < 0 or skips or np.bincount(integers).min() == 0:
         raise JobError(
             f"{whose} are negative or skip a group number.",
             fix="number the groups 0, 1, ..., m-1: np.unique(labels, "
             "return_inverse=True)[1] does it.",
         )
-    return whole
+    return integers
 
 
 def renumber_groups(labels: Labels) -> Labels:

@@ -81,21 +81,26 @@ def main() -> None:
     requests, replies, printed = os.dup(0), os.dup(1), os.dup(2)
     for stream in (0, 1):  # programs that a solver starts have these, too
         os.dup2(null, stream)
-    with os.fdopen(requests, "rb") as asked, os.fdopen(replies, "wb", 0) as answers:
-        while length := asked.read(_LENGTH):
-            request = Request(*pickle.loads(asked.read(int.from_bytes(length, "big"))))
+    with (
+        os.fdopen(requests, "rb") as requests_file,
+        os.fdopen(replies, "wb", 0) as answers,
+    ):
+        while length := requests_file.read(_LENGTH):
+            request = Request(
+                *pickle.loads(requests_file.read(int.from_bytes(length, "big")))
+            )
             if not request.logged:
-                answers.write(_answer(request, answers))
+                answers.write(_run_request(request, answers))
                 continue
-            _prints_into(printed)
+            _redirect_descriptor(printed)
             try:
-                message = _answer(request, answers)
+                message = _run_request(request, answers)
             finally:
-                _prints_into(null)
+                _redirect_descriptor(null)
             answers.write(message)
 
 
-def _prints_into(descriptor: int) -> None:
+def _redirect_descriptor(descriptor: int) -> None:
     flush()
     os.dup2(descriptor, 1)
 
@@ -107,7 +112,7 @@ def flush() -> None:
     ctypes.CDLL("msvcrt" if os.name == "nt" else None).fflush(None)
 
 
-def _answer(request: Request, answers: BinaryIO) -> bytes:
+def _run_request(request: Request, answers: BinaryIO) -> bytes:
     from aggopt.core.compile_time import compile_time
 
     if request.folder is not None:
@@ -122,18 +127,18 @@ def _answer(request: Request, answers: BinaryIO) -> bytes:
         if request.memory is not None:
             _limit_memory(request.memory)
         answers.write(pack_message(READY))
-        function, arguments = _loaded(request.call)
+        function, arguments = _load_call(request.call)
         with compile_time.reported_to(listen):
-            return pack_message(RETURNED, _dumped(function(*arguments)))
+            return pack_message(RETURNED, _pickle_result(function(*arguments)))
     except MemoryError:
         return pack_message(EXHAUSTED)
     except Exception as error:
         with suppress(Exception):
-            return pack_message(RAISED, _dumped(error.with_traceback(None)))
+            return pack_message(RAISED, _pickle_result(error.with_traceback(None)))
         return pack_message(FAILED)
 
 
-def _loaded(call: bytes) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def _load_call(call: bytes) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return a function and its arguments.
 
     Raises
@@ -158,7 +163,7 @@ def _loaded(call: bytes) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return function, arguments
 
 
-def _dumped(thing: object) -> bytes:
+def _pickle_result(thing: object) -> bytes:
     try:
         return pickle.dumps(thing)
     except Exception:
@@ -177,11 +182,11 @@ def _limit_memory(memory: int) -> None:
     with suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         threads = (os.cpu_count() or 1) * _THREAD
-        most = pages * resource.getpagesize() + memory + threads
+        limit = pages * resource.getpagesize() + memory + threads
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         if hard != resource.RLIM_INFINITY:
-            most = min(most, hard)
-        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+            limit = min(limit, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
 
 
 def call_methods(

@@ -33,7 +33,7 @@ from aggopt.data.restore_types import (
 )
 from aggopt.encoding import Domain, Encoded, encode
 from aggopt.encoding.clock import Clock
-from aggopt.encoding.date_format import spelled
+from aggopt.encoding.date_format import format_column
 from aggopt.encoding.incomplete import encode_observed
 from aggopt.job import AttributeSection, Missing
 from aggopt.job.roles import Roles
@@ -222,7 +222,7 @@ class Table:
         if name in self.clocks:
             clock = self.clocks[name]
             made = clock.filled(column, values, step)
-            return spelled(made, clock.format)
+            return format_column(made, clock.format)
         return replace_values(column, values, whole)
 
     @property

@@ -53,10 +53,10 @@ class Categories:
 
         Squared distances of records are the distances of their nodes.
         """
-        kept = self.domain.apart(np.unique(self.codes))
-        n, p = len(self.codes), kept.shape[1]
+        coordinates = self.domain.apart(np.unique(self.codes))
+        n, p = len(self.codes), coordinates.shape[1]
         require_memory(16 * n * p, f"{p} coordinates of {n} records")
-        return np.asarray(kept[self.codes])
+        return np.asarray(coordinates[self.codes])
 
     def counts(self, labels: npt.ArrayLike, weights: F64 | None = None) -> I64 | F64:
         """Return the number of records with each level in each group, (groups, m).
@@ -69,8 +69,8 @@ class Categories:
         """
         group = check_groups(labels, len(self.codes))
         size, m = int(group.max()) + 1, self.domain.m
-        found = np.bincount(group * m + self.codes, weights, minlength=size * m)
-        return found.reshape(size, m)
+        counts = np.bincount(group * m + self.codes, weights, minlength=size * m)
+        return counts.reshape(size, m)
 
     def costs(self, labels: npt.ArrayLike, *, nodes: bool = False) -> F64:
         """Return the total distance of each group's records from each candidate.

@@ -106,8 +106,8 @@ class Domain:
         array([0. , 1. , 0.5])
         """
         height = heights(parent)
-        leaves = in_order(set(parent) - set(parent.values()))
-        inner = in_order(set(parent.values()))
+        leaves = sort_distinct(set(parent) - set(parent.values()))
+        inner = sort_distinct(set(parent.values()))
         nodes = [*leaves, *sorted(inner, key=lambda node: height[node])]
         at = {node: j for j, node in enumerate(nodes)}
         above = np.array([at[parent[v]] if v in parent else -1 for v in nodes])
@@ -139,19 +139,19 @@ class Domain:
         """Whether edge e is on the path from a node to the root, (nodes, edges)."""
         size = len(self.nodes)
         require_memory(9 * size * size, f"the tree of {size} values")
-        found = np.eye(size, dtype=bool)
+        on_path = np.eye(size, dtype=bool)
         chain = self.parent.copy()
         while (up := chain >= 0).any():
-            found[np.flatnonzero(up), chain[up]] = True
+            on_path[np.flatnonzero(up), chain[up]] = True
             chain[up] = self.parent[chain[up]]
-        return np.asarray(found[:, self.rise > 0])
+        return np.asarray(on_path[:, self.rise > 0])
 
     @cached_property
     def above(self) -> Bool:
         """Whether a node is a level itself or above it, (m, nodes)."""
-        found = np.zeros((self.m, len(self.nodes)), dtype=bool)
-        found[:, self.rise > 0] = self.below[: self.m]
-        return np.asarray(found | ((self.parent < 0) & (self.rise == 0)))
+        is_above = np.zeros((self.m, len(self.nodes)), dtype=bool)
+        is_above[:, self.rise > 0] = self.below[: self.m]
+        return np.asarray(is_above | ((self.parent < 0) & (self.rise == 0)))
 
     @cached_property
     def points(self) -> F64:
@@ -161,8 +161,8 @@ class Domain:
     def apart(self, there: I64) -> F64:
         """Return only the coordinates (nodes, q) that differ between nodes `there`."""
         points = self.points
-        own = points[there]
-        return np.asarray(points[:, (own != own[0]).any(axis=0)])
+        selected = points[there]
+        return np.asarray(points[:, (selected != selected[0]).any(axis=0)])
 
     @cached_property
     def steps(self) -> F64:
@@ -183,7 +183,7 @@ class Domain:
         return self.steps / self.unit
 
 
-def in_order(values: Any) -> list[Any]:
+def sort_distinct(values: Any) -> list[Any]:
     """Return distinct values in an order that only they decide."""
     try:
         return sorted(values)
@@ -191,7 +191,7 @@ def in_order(values: Any) -> list[Any]:
         return sorted(values, key=lambda value: (type(value).__name__, str(value)))
 
 
-def odd_branches(domain: Domain) -> str:
+def describe_odd_branches(domain: Domain) -> str:
     """Return a note on branches with one value, "" without these branches.
 
     A name that is spelled in two ways causes them: then a sibling branch has nearly an
@@ -199,12 +199,12 @@ def odd_branches(domain: Domain) -> str:
 
     >>> found = {"a": "Europe", "b": "Europe", "c": "Europa", "d": "Asia", "e": "Asia"}
     >>> tree = found | dict.fromkeys(("Europe", "Europa", "Asia"), "*")
-    >>> odd_branches(Domain.hierarchical(tree)).split(";")[0]
+    >>> describe_odd_branches(Domain.hierarchical(tree)).split(";")[0]
     '1 branch of the tree has one value only'
     """
     if domain.kind != "hierarchical":
         return ""
-    single = [v for v in _inner(domain) if domain.above[:, v].sum() == 1]
+    single = [v for v in _list_inner_nodes(domain) if domain.above[:, v].sum() == 1]
     if not single:
         return ""
     has = "has" if len(single) == 1 else "have"
@@ -218,7 +218,7 @@ def odd_branches(domain: Domain) -> str:
     return f"{note}: look whether a name is spelled in two ways."
 
 
-def _inner(domain: Domain) -> range:
+def _list_inner_nodes(domain: Domain) -> range:
     """Return the nodes that are not levels, without the root, which is last."""
     return range(domain.m, len(domain.nodes) - 1)
 
@@ -229,7 +229,7 @@ def _has_twin(domain: Domain, node: int) -> bool:
         v != node
         and domain.parent[v] == domain.parent[node]
         and _close(str(domain.nodes[v]), str(domain.nodes[node]))
-        for v in _inner(domain)
+        for v in _list_inner_nodes(domain)
     )
 
 

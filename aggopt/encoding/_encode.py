@@ -8,17 +8,17 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns import OWN, REFUSE, shown
+from aggopt.core.columns import OWN, REFUSE, describe_argument
 from aggopt.core.frame import require_records, to_frame
 from aggopt.core.plural import plural
 from aggopt.core.record_weights import check_weights as weights_of
 from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.core.types import F64
 from aggopt.encoding._categories import Categories
-from aggopt.encoding._domain import Domain, odd_branches
+from aggopt.encoding._domain import Domain, describe_odd_branches
 from aggopt.encoding.attribute_type import NUMERIC, AttributeType
-from aggopt.encoding.encoded_table import Encoded, EncodedAttribute, joined
-from aggopt.encoding.levels import categories_of, require_few
+from aggopt.encoding.encoded_table import Encoded, EncodedAttribute, join_attributes
+from aggopt.encoding.levels import read_categories, require_few
 from aggopt.encoding.typed_column import DEFAULT, NAME, NUMBER, RANKED, TypedColumn
 from aggopt.errors import JobError, TableError, UnknownNameError, naming, require_known
 
@@ -109,80 +109,85 @@ def encode(
     require_records(table)
     if not table.columns:
         raise TableError("The table has no columns.", fix="bring a column at least.")
-    known = scale_to_mean_one(weights_of(sampling_weights, len(table)))
-    types = _types(attributes or {}, table.columns)
+    mean_weights = scale_to_mean_one(weights_of(sampling_weights, len(table)))
+    types = _read_types(attributes or {}, table.columns)
     made, parts, notes = [], [], []
     for name in table.columns:
-        how = types.get(name, AttributeType())
+        declared = types.get(name, AttributeType())
         with naming(f"Column {name!r}"):
-            attribute, part, note = _encoded(table[name], how, weights, known)
+            attribute, part, note = _encode_attribute(
+                table[name], declared, weights, mean_weights
+            )
         made.append(attribute)
         parts.append(part)
         notes += [f"{name!r}: {note}"] if note else []
-    notes += _idle_weights(made, types)
-    return replace(joined(made, parts), notes=tuple(notes))
+    notes += _warn_idle_weights(made, types)
+    return replace(join_attributes(made, parts), notes=tuple(notes))
 
 
-def _idle_weights(
+def _warn_idle_weights(
     made: Sequence[EncodedAttribute], types: Mapping[str, AttributeType]
 ) -> list[str]:
     """Say of weights that were given and weigh nothing against nothing."""
-    varying = sum(each.weight > 0 for each in made)
+    varying = sum(attribute.weight > 0 for attribute in made)
     notes = []
-    for each in made:
-        if each.name not in types or types[each.name].weight == 1:
+    for attribute in made:
+        if attribute.name not in types or types[attribute.name].weight == 1:
             continue
-        if not each.weight:
-            notes.append(f"{each.name!r}: no record differs: its weight does nothing.")
+        if not attribute.weight:
+            notes.append(
+                f"{attribute.name!r}: no record differs: its weight does nothing."
+            )
         elif varying == 1:
             notes.append(
-                f"{each.name!r}: no other attribute varies: its weight does nothing."
+                f"{attribute.name!r}: no other attribute varies: "
+                "its weight does nothing."
             )
     return notes
 
 
-def _types(given: Any, columns: list[str]) -> dict[str, AttributeType]:
+def _read_types(given: Any, columns: list[str]) -> dict[str, AttributeType]:
     if not isinstance(given, Mapping):
         raise JobError(
-            f"attributes is {shown(given)}, and no map.",
+            f"attributes is {describe_argument(given)}, and no map.",
             fix='write {"sex": {"kind": "nominal"}, "school": {"order": [...]}}.',
         )
     for name in given:
         if name not in columns:
             raise UnknownNameError("column", str(name), columns)
     types = {}
-    for name, how in given.items():
+    for name, declared in given.items():
         with naming(f"Attribute {name!r}"):
-            types[name] = AttributeType.of(how)
+            types[name] = AttributeType.of(declared)
     return types
 
 
-def _encoded(
+def _encode_attribute(
     series: nw.Series[Any], how: AttributeType, weights: str, known: F64 | None
 ) -> tuple[EncodedAttribute, F64, str]:
     column = TypedColumn.of(series, how.kind, how.format)
     kind = how.kind or DEFAULT[column.what]
     if kind in NUMERIC:
-        return _numeric(column, how, weights, known)
-    categories = categories_of(column, kind, how)
+        return _encode_numeric(column, how, weights, known)
+    categories = read_categories(column, kind, how)
     require_few(categories.domain, categories.each)
     weight = how.weight * _weight(categories, weights, known)
     nothing = np.empty((len(series), 0))
     part = np.sqrt(weight) * categories.points() if weight else nothing
-    note = odd_branches(categories.domain)
+    note = describe_odd_branches(categories.domain)
     return EncodedAttribute(series.name, kind, weight, slice(0), categories), part, note
 
 
-def _numeric(
+def _encode_numeric(
     column: TypedColumn, how: AttributeType, weights: str, known: F64 | None
 ) -> tuple[EncodedAttribute, F64, str]:
     name = column.series.name
     _require_numbers(column, how)
     numbers = replace(column.numeric(by_range=weights == "range"), weights=known)
     weight = 0.0 if numbers.constant else float(how.weight)
-    made = EncodedAttribute(name, "numeric", weight, slice(0), numbers=numbers)
-    note = "" if numbers.constant else _note(column, how)
-    return made, np.sqrt(weight) * numbers.points(numbers.values), note
+    attribute = EncodedAttribute(name, "numeric", weight, slice(0), numbers=numbers)
+    note = "" if numbers.constant else _describe_codes(column, how)
+    return attribute, np.sqrt(weight) * numbers.points(numbers.values), note
 
 
 def _require_numbers(column: TypedColumn, how: AttributeType) -> None:
@@ -207,27 +212,27 @@ def _require_numbers(column: TypedColumn, how: AttributeType) -> None:
     )
 
 
-def perhaps_codes(values: int, records: int) -> bool:
+def is_perhaps_codes(values: int, records: int) -> bool:
     """Whether whole numbers with this count of different values may be codes.
 
     Two codes are as far apart as two names; but their mean is neither code.
 
-    >>> perhaps_codes(4, 100), perhaps_codes(2, 100), perhaps_codes(4, 6)
+    >>> is_perhaps_codes(4, 100), is_perhaps_codes(2, 100), is_perhaps_codes(4, 6)
     (True, True, False)
     """
     return 2 <= values <= FEW and 2 * values <= records
 
 
-def _note(column: TypedColumn, how: AttributeType) -> str:
+def _describe_codes(column: TypedColumn, how: AttributeType) -> str:
     if how.kind is not None or column.what != NUMBER or not column.whole:
         return ""
     values = len(column.coded[1])
-    if not perhaps_codes(values, len(column.entries)):
+    if not is_perhaps_codes(values, len(column.entries)):
         return ""
-    return said_of_codes(values)
+    return describe_codes(values)
 
 
-def said_of_codes(values: int) -> str:
+def describe_codes(values: int) -> str:
     """Return the note on whole numbers with few values, worded alike everywhere."""
     return (
         f"whole numbers with {values} values are taken as numbers; write kind = "

@@ -31,13 +31,13 @@ def read_rows(path: Path) -> list[list[str]]:
     except (OSError, UnicodeDecodeError, csv.Error):
         rows = []  # the original message may quote a line
     if not rows:
-        raise _unreadable(
+        raise _explain_unreadable(
             f" {path}", "cannot be read as lines of UTF-8 text, or has none"
         )
-    return checked_rows(rows, f" {path}")
+    return check_rows(rows, f" {path}")
 
 
-def checked_rows(rows: Sequence[Any], name: str = "") -> list[list[str]]:
+def check_rows(rows: Sequence[Any], name: str = "") -> list[list[str]]:
     """Return the lines of a hierarchy, each a list of its entries.
 
     Raises
@@ -45,21 +45,21 @@ def checked_rows(rows: Sequence[Any], name: str = "") -> list[list[str]]:
     TableError
         The lines are not lists of text, differ in length, or have empty entries.
     """
-    found = [[*row] if isinstance(row, list | tuple) else [] for row in rows]
-    if not all(row and all(isinstance(each, str) for each in row) for row in found):
-        raise _unreadable(name, "has lines that are no lists of text")
-    lengths = sorted(set(map(len, found)))
+    lines = [[*row] if isinstance(row, list | tuple) else [] for row in rows]
+    if not all(row and all(isinstance(entry, str) for entry in row) for row in lines):
+        raise _explain_unreadable(name, "has lines that are no lists of text")
+    lengths = sorted(set(map(len, lines)))
     if len(lengths) > 1:
-        raise _unreadable(
+        raise _explain_unreadable(
             name, f"has lines of {lengths[0]} to {lengths[-1]} entries: fill each up"
         )
-    empty = sum(not all(row) for row in found)
+    empty = sum(not all(row) for row in lines)
     if empty:
-        raise _unreadable(name, f"has empty entries in {plural(empty, 'line')}")
-    return found
+        raise _explain_unreadable(name, f"has empty entries in {plural(empty, 'line')}")
+    return lines
 
 
-def ways(rows: Sequence[Sequence[str]]) -> list[Way]:
+def list_ways(rows: Sequence[Sequence[str]]) -> list[Way]:
     """Return the way of each leaf from the root: a node is its way, not its label.
 
     A label may occur in several branches.  Equal neighbours in a line are padding.  The
@@ -73,7 +73,7 @@ def ways(rows: Sequence[Sequence[str]]) -> list[Way]:
 
     Examples
     --------
-    >>> ways([["a", "a", "x", "*"], ["b", "y", "x", "*"]])
+    >>> list_ways([["a", "a", "x", "*"], ["b", "y", "x", "*"]])
     [('*', 'x', 'a'), ('*', 'x', 'y', 'b')]
     """
     twice = sum(times > 1 for times in Counter(row[0] for row in rows).values())
@@ -83,19 +83,19 @@ def ways(rows: Sequence[Sequence[str]]) -> list[Way]:
             fix="keep one line for each value.",
         )
     rooted = len(rows[0]) > 1 and len({row[-1] for row in rows}) == 1
-    found = [_way([*row] if rooted else [*row, ANYTHING]) for row in rows]
-    inner = {way[:depth] for way in found for depth in range(1, len(way))}
-    return [(*way, way[-1]) if way in inner or len(way) == 1 else way for way in found]
+    leaves = [_make_way([*row] if rooted else [*row, ANYTHING]) for row in rows]
+    inner = {way[:depth] for way in leaves for depth in range(1, len(way))}
+    return [(*way, way[-1]) if way in inner or len(way) == 1 else way for way in leaves]
 
 
-def _way(row: list[str]) -> Way:
+def _make_way(row: list[str]) -> Way:
     from_root = row[::-1]
-    kept = [from_root[0]]
-    kept += [label for above, label in pairwise(from_root) if label != above]
-    return tuple(kept)
+    labels = [from_root[0]]
+    labels += [label for above, label in pairwise(from_root) if label != above]
+    return tuple(labels)
 
 
-def tree_of_ways(
+def build_tree(
     leaves: Sequence[Way], *, whole: bool
 ) -> tuple[dict[Any, Any], dict[Any, Hashable]]:
     """Return the parent and the name of each node.
@@ -114,7 +114,7 @@ def _is_whole(label: str) -> bool:
     return label.removeprefix("-").isdecimal() and str(int(label)) == label
 
 
-def _unreadable(name: str, seen: str) -> TableError:
+def _explain_unreadable(name: str, seen: str) -> TableError:
     return TableError(
         f"The hierarchy{name} {seen}.",
         fix="write a line for each value: the value, then what it belongs to, up to *, "

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from math import isfinite
 from typing import Any, Literal, get_args
 
-from aggopt.core.columns import OWN, REFUSE, shown
+from aggopt.core.columns import OWN, REFUSE, describe_argument
 from aggopt.core.validation import is_number
 from aggopt.encoding.date_format import DateFormat
 from aggopt.errors import JobError, UnknownNameError, require_known
@@ -64,18 +64,18 @@ class AttributeType:
     format: str | None = None
 
     def __post_init__(self) -> None:
-        given = [name for name in BY if getattr(self, name) is not None]
-        if len(given) > 1:
+        set_names = [name for name in BY if getattr(self, name) is not None]
+        if len(set_names) > 1:
             raise JobError(
-                f"{' and '.join(given)} are both given.",
+                f"{' and '.join(set_names)} are both given.",
                 fix="keep one of them: an attribute has an order, a tree or distances.",
             )
-        if self.kind is None and given:
-            object.__setattr__(self, "kind", BY[given[0]])
+        if self.kind is None and set_names:
+            object.__setattr__(self, "kind", BY[set_names[0]])
         if self.format is not None:
             DateFormat(self.format)
             object.__setattr__(self, "kind", self.kind or "date")
-        self._require_kind(given)
+        self._require_kind(set_names)
         self._require_rest()
         if self.order is not None:
             object.__setattr__(self, "order", order_of(self.order))
@@ -87,13 +87,13 @@ class AttributeType:
             return given
         if not isinstance(given, Mapping):
             raise JobError(
-                f"The type of an attribute is {shown(given)}, and no map.",
+                f"The type of an attribute is {describe_argument(given)}, and no map.",
                 fix='write {"kind": "nominal"}, {"order": [...]} or {"tree": ...}.',
             )
-        known = [each.name for each in fields(cls)]
+        names = [declared_field.name for declared_field in fields(cls)]
         for key in given:
-            if key not in known:
-                raise UnknownNameError("key of an attribute", str(key), known)
+            if key not in names:
+                raise UnknownNameError("key of an attribute", str(key), names)
         return cls(**given)
 
     def _require_kind(self, given: list[str]) -> None:
@@ -128,13 +128,15 @@ class AttributeType:
             )
         if not (is_number(weight) and isfinite(weight) and weight > 0):
             raise JobError(
-                f"weight = {shown(weight) if not is_number(weight) else weight}.",
+                f"weight = "
+                f"{weight if is_number(weight) else describe_argument(weight)}.",
                 fix="pass a number above 0; leave the attribute out of the table if it "
                 "is to weigh nothing.",
             )
         if not isinstance(self.missing, str) or self.missing not in (REFUSE, OWN):
             raise JobError(
-                f"missing is {shown(self.missing)}, none of the two ways known.",
+                f"missing is {describe_argument(self.missing)}, "
+                "none of the two ways known.",
                 fix=f'write missing = "{OWN}" for one level more, or "{REFUSE}".',
             )
         if self.missing == OWN and self.kind in (*NUMERIC, "ordinal", "distances"):

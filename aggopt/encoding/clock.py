@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from aggopt.core.types import F64, I64, Bool
-from aggopt.core.validation import merges_values
+from aggopt.core.validation import is_merging_values
 from aggopt.errors import TableError
 
 SECOND = 10**9  # in nanoseconds, as all that follows
@@ -57,10 +57,10 @@ class Moments:
             The entries are of several types, or cannot be counted in `wanted`.
         """
         try:
-            found = series.to_arrow()
-            if not pa.types.is_temporal(found.type):
-                found = pa.chunked_array([pa.array(series.to_list())])
-            counts = np.asarray(found.cast(_storage(found.type)).fill_null(0))
+            column = series.to_arrow()
+            if not pa.types.is_temporal(column.type):
+                column = pa.chunked_array([pa.array(series.to_list())])
+            counts = np.asarray(column.cast(_find_storage(column.type)).fill_null(0))
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             counts = None  # the original message quotes entries
         if counts is None:
@@ -68,10 +68,10 @@ class Moments:
                 "Dates or times are of several types, or beyond what can be counted.",
                 fix="make them of one type first, or numbers such as days since a day.",
             )
-        _require_temporal(found.type)
-        absent = np.asarray(found.is_null())
-        made = cls(counts.astype(np.int64), absent, found.type)
-        return made if wanted is None else made.cast(wanted)
+        _require_temporal(column.type)
+        absent = np.asarray(column.is_null())
+        moments = cls(counts.astype(np.int64), absent, column.type)
+        return moments if wanted is None else moments.cast(wanted)
 
     def cast(self, wanted: pa.DataType) -> "Moments":
         """Return the moments counted in the unit of another type, whole numbers only.
@@ -82,13 +82,17 @@ class Moments:
             The kinds differ: dates and durations, wall times and instants, or hours and
             days; or a count is not whole, or too large, in the new unit.
         """
-        own, other = nanoseconds(self.type), nanoseconds(wanted)
-        fits = _family(self.type) == _family(wanted)
-        if fits and own == other:
+        unit, other = count_nanoseconds(self.type), count_nanoseconds(wanted)
+        fits = _find_family(self.type) == _find_family(wanted)
+        if fits and unit == other:
             return replace(self, type=wanted)
-        times, parts = max(own // other, 1), max(other // own, 1)
-        most = np.iinfo(np.int64).max // times
-        if not fits or (self.counts % parts).any() or (abs(self.counts) > most).any():
+        times, parts = max(unit // other, 1), max(other // unit, 1)
+        largest = np.iinfo(np.int64).max // times
+        if (
+            not fits
+            or (self.counts % parts).any()
+            or (abs(self.counts) > largest).any()
+        ):
             raise TableError(
                 f"The values are {self.type}, and in the original {wanted}.",
                 fix=ONE_TYPE,
@@ -103,7 +107,7 @@ class Moments:
     @property
     def beyond(self) -> int:
         """Number of dates outside the years 1 to 9999."""
-        low, high = limits(self.type)
+        low, high = get_limits(self.type)
         return int(((self.there < low) | (self.there > high)).sum())
 
 
@@ -133,17 +137,17 @@ class Clock:
     @classmethod
     def of(cls, found: Moments, format: str | None = None) -> "Clock":
         """Return the clock that starts at the first of these dates, or at 0."""
-        unit, there = nanoseconds(found.type), found.there
+        unit, counts = count_nanoseconds(found.type), found.there
         dated = pa.types.is_date(found.type) or pa.types.is_timestamp(found.type)
-        start = int(there.min()) if dated else 0
+        start = int(counts.min()) if dated else 0
         sizes = [size // unit for size in UNITS.values() if size > unit]
-        whole = next((size for size in sizes if not (there % size).any()), 1)
-        return cls(found.type, start, whole, format)
+        multiple = next((size for size in sizes if not (counts % size).any()), 1)
+        return cls(found.type, start, multiple, format)
 
     @property
     def seconds(self) -> float:
         """Seconds per number 1."""
-        return self.whole * nanoseconds(self.type) / SECOND
+        return self.whole * count_nanoseconds(self.type) / SECOND
 
     def numbers(self, found: Moments) -> F64:
         """Return moments of this type as numbers (n,); NaN for missing ones.
@@ -158,7 +162,7 @@ class Clock:
         apart = np.where(later, past - first, first - past)  # fits without a sign
         times, rest = np.divmod(apart, np.uint64(self.whole))
         floats = times.astype(np.float64)
-        if merges_values(times, floats):
+        if is_merging_values(times, floats):
             raise TableError(
                 "Dates or times have more digits than a float can tell apart.",
                 fix="round them to microseconds, or to seconds.",
@@ -179,7 +183,7 @@ class Clock:
         if decimals is None:
             return 1
         fine = min(max(-(-decimals // 3), 0), 3)
-        unit = [*PARTS.values()][fine] // nanoseconds(self.type)
+        unit = [*PARTS.values()][fine] // count_nanoseconds(self.type)
         return max(unit // self.whole, 1)
 
     def said(self, step: int) -> str:
@@ -188,7 +192,7 @@ class Clock:
         >>> Clock(pa.date32(), 0, 1).said(1)
         'days'
         """
-        size = step * self.whole * nanoseconds(self.type)
+        size = step * self.whole * count_nanoseconds(self.type)
         return next(unit for unit, length in UNITS.items() if size % length == 0)
 
     def on_grid(self, numbers: F64, step: int) -> F64:
@@ -210,21 +214,23 @@ class Clock:
         """
         different, where = np.unique(numbers, return_inverse=True)
         size = step * self.whole
-        counts = [self._count(each, size) for each in different.tolist()]
-        made = pa.array(counts, pa.int64()).cast(_storage(self.type)).cast(self.type)
-        return like(column, made.take(pa.array(where)))
+        counts = [self._count(value, size) for value in different.tolist()]
+        array = (
+            pa.array(counts, pa.int64()).cast(_find_storage(self.type)).cast(self.type)
+        )
+        return convert_like(column, array.take(pa.array(where)))
 
     def _count(self, number: float, size: int) -> int | None:
         """Return the multiple of `size` units that is nearest to a number."""
         if np.isnan(number):
             return None
-        least, most = limits(self.type)
+        smallest, largest = get_limits(self.type)
         count = self.start + round(number) * self.whole
         times = (2 * count + size) // (2 * size)
-        return min(max(times, -(-least // size)), most // size) * size
+        return min(max(times, -(-smallest // size)), largest // size) * size
 
 
-def nanoseconds(kind: pa.DataType) -> int:
+def count_nanoseconds(kind: pa.DataType) -> int:
     """Return the nanoseconds per unit of a type; 64-bit dates count milliseconds."""
     if pa.types.is_date32(kind):
         return DAY
@@ -232,39 +238,39 @@ def nanoseconds(kind: pa.DataType) -> int:
 
 
 @cache
-def limits(kind: pa.DataType) -> tuple[int, int]:
+def get_limits(kind: pa.DataType) -> tuple[int, int]:
     """Return the least and the largest count of a type that a release may have."""
-    unit, most = nanoseconds(kind), 2**63 - 1
+    unit, largest = count_nanoseconds(kind), 2**63 - 1
     if pa.types.is_time(kind):
         return 0, DAY // unit - 1
     if pa.types.is_duration(kind):
-        return -most, most
+        return -largest, largest
     first, last = ((day - EPOCH).days * DAY for day in YEARS)
-    return max(first // unit, -most), min((last + DAY) // unit - 1, most)
+    return max(first // unit, -largest), min((last + DAY) // unit - 1, largest)
 
 
-def like(column: nw.Series[Any], made: pa.Array) -> nw.Series[Any]:
+def convert_like(column: nw.Series[Any], made: pa.Array) -> nw.Series[Any]:
     """Return an Arrow array as a column with the library and the type of another."""
     native = column.to_native()
     if column.implementation.is_pandas():
-        fresh: Any = _of_pandas(native, made)
+        fresh: Any = _convert_to_pandas(native, made)
     elif column.implementation.is_pyarrow():
         fresh = pa.chunked_array([made])
     else:
         table = nw.from_arrow(pa.table({"x": made}), backend=column.implementation)
         fresh = table["x"].cast(column.dtype).to_native()
-    found: nw.Series[Any] = nw.from_native(fresh, series_only=True)
-    return found.alias(column.name)
+    converted: nw.Series[Any] = nw.from_native(fresh, series_only=True)
+    return converted.alias(column.name)
 
 
-def _of_pandas(native: Any, made: pa.Array) -> Any:
+def _convert_to_pandas(native: Any, made: pa.Array) -> Any:
     if native.dtype == object:
         return pd.Series(made.to_pylist(), dtype=object, index=native.index)
     of_arrow = pd.arrays.ArrowExtensionArray(pa.chunked_array([made]))
     return pd.Series(of_arrow, index=native.index).astype(native.dtype)
 
 
-def _storage(kind: pa.DataType) -> pa.DataType:
+def _find_storage(kind: pa.DataType) -> pa.DataType:
     narrow = pa.types.is_date32(kind) or pa.types.is_time32(kind)
     return pa.int32() if narrow else pa.int64()
 
@@ -274,7 +280,7 @@ def _require_temporal(kind: pa.DataType) -> None:
         raise TableError(f"The values are {kind}, and no dates or times.", fix=ONE_TYPE)
 
 
-def _family(kind: pa.DataType) -> str:
+def _find_family(kind: pa.DataType) -> str:
     if pa.types.is_timestamp(kind):
         return "instants" if kind.tz else "dates"
     return "dates" if pa.types.is_date(kind) else str(kind.id)

@@ -44,8 +44,8 @@ class DateFormat:
         pieces = [piece for piece in _SPLIT.split(self.text) if piece[:1] == "%"]
         unknown = sorted({piece for piece in pieces if piece not in _PARTS})
         clock = [part for part in _CLOCK if part in pieces]
-        whole = sorted(pieces) == sorted((*_DAY, *clock))
-        if unknown or not whole or clock != list(_CLOCK[: len(clock)]):
+        is_complete = sorted(pieces) == sorted((*_DAY, *clock))
+        if unknown or not is_complete or clock != list(_CLOCK[: len(clock)]):
             raise JobError(
                 f'format = "{self.text}" is no spelling of a whole date.',
                 fix='write %d, %m and %Y once each, as "%d.%m.%Y"; of a time of day '
@@ -115,23 +115,23 @@ class DateFormat:
                 fix="correct these entries, make them missing, or change format under "
                 "[attributes.NAME].",
             )
-        whole = pa.array(read, pa.timestamp("us")).cast(self.type)
-        return column_like(series, whole.take(pa.array(codes, mask=codes < 0)))
+        dates = pa.array(read, pa.timestamp("us")).cast(self.type)
+        return make_column_like(series, dates.take(pa.array(codes, mask=codes < 0)))
 
 
-def spelled(series: nw.Series[Any], format: str | None) -> nw.Series[Any]:
+def format_column(series: nw.Series[Any], format: str | None) -> nw.Series[Any]:
     """Return a column of dates as text in a format; unchanged without one."""
     if format is None:
         return series
-    how, dates = DateFormat(format), series.to_list()
-    texts = [None if pd.isna(day) else how.write(day) for day in dates]
+    date_format, dates = DateFormat(format), series.to_list()
+    texts = [None if pd.isna(day) else date_format.write(day) for day in dates]
     if series.implementation.is_pandas():
         fresh = pd.Series(texts, series.to_native().index)
         return nw.from_native(fresh, series_only=True).alias(series.name)
     return nw.new_series(series.name, texts, nw.String, backend=series.implementation)
 
 
-def column_like(series: nw.Series[Any], made: pa.Array) -> nw.Series[Any]:
+def make_column_like(series: nw.Series[Any], made: pa.Array) -> nw.Series[Any]:
     """Return values in the library of a column, with its name and index."""
     if series.implementation.is_pandas():
         index = series.to_native().index
@@ -143,17 +143,17 @@ def column_like(series: nw.Series[Any], made: pa.Array) -> nw.Series[Any]:
     return table["x"].alias(series.name)
 
 
-def formats_of(entries: pa.Array) -> tuple[str, ...]:
+def find_formats(entries: pa.Array) -> tuple[str, ...]:
     """Return the formats that read all entries of text (n,) as dates; () if none.
 
     Several fit if day and month could be swapped.
     """
-    there = entries.drop_null()
-    if not len(there):
+    present = entries.drop_null()
+    if not len(present):
         return ()
-    first = there[0].as_py().strip()
+    first = present[0].as_py().strip()
     fitting = (f for f in _FORMATS if f.read(first) is not None)
-    return tuple(f.text for f in fitting if f.spells(there))
+    return tuple(f.text for f in fitting if f.spells(present))
 
 
 _ORDERS = ("%d{0}%m{0}%Y", "%m{0}%d{0}%Y", "%Y{0}%m{0}%d")

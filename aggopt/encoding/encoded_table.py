@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.html import html_list, html_section, html_table
+from aggopt.core.html import render_html_list, render_html_section, render_html_table
 from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64
 from aggopt.encoding._categories import Categories
@@ -66,8 +66,8 @@ class EncodedAttribute:
     def rows(self, records: npt.NDArray[Any]) -> "EncodedAttribute":
         """Return the levels of these records alone, by number."""
         categories = self._categories
-        own = Categories(categories.domain, categories.codes[records])
-        return replace(self, categories=own)
+        selected = Categories(categories.domain, categories.codes[records])
+        return replace(self, categories=selected)
 
     @property
     def _categories(self) -> Categories:
@@ -108,7 +108,7 @@ class Encoded:
     @property
     def weights(self) -> F64:
         """Factors of the distances of each attribute."""
-        return np.array([each.weight for each in self.attributes])
+        return np.array([attribute.weight for attribute in self.attributes])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -140,13 +140,16 @@ class Encoded:
     def only(self, positions: Sequence[int]) -> "Encoded":
         """Return the attributes at these positions alone."""
         chosen = [self.attributes[j] for j in positions]
-        parts = [self.coordinates[:, each.columns] for each in chosen]
-        return joined(chosen, parts)
+        parts = [self.coordinates[:, attribute.columns] for attribute in chosen]
+        return join_attributes(chosen, parts)
 
     @property
     def owner(self) -> I64:
         """Position of the attribute that each coordinate is of, (p,)."""
-        widths = [each.columns.stop - each.columns.start for each in self.attributes]
+        widths = [
+            attribute.columns.stop - attribute.columns.start
+            for attribute in self.attributes
+        ]
         of = np.repeat(np.arange(len(widths)), widths)
         return of if len(of) else np.zeros(self.coordinates.shape[1], np.int64)
 
@@ -159,7 +162,9 @@ class Encoded:
             An attribute has several: it is not numeric, or has the weight of Gower's
             distance.
         """
-        parts = [self.coordinates[:, each.columns] for each in self.attributes]
+        parts = [
+            self.coordinates[:, attribute.columns] for attribute in self.attributes
+        ]
         wide = sum(part.shape[1] > 1 for part in parts)
         if wide:
             raise JobError(
@@ -174,28 +179,37 @@ class Encoded:
         )
 
     def __repr__(self) -> str:
-        counts = Counter(each.kind for each in self.attributes)
+        counts = Counter(attribute.kind for attribute in self.attributes)
         kinds = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
         n, p = self.shape
-        said = plural(len(self.attributes), "attribute")
-        return f"Encoded: {n} records, {said} ({kinds}) in {plural(p, 'coordinate')}"
+        text = plural(len(self.attributes), "attribute")
+        return f"Encoded: {n} records, {text} ({kinds}) in {plural(p, 'coordinate')}"
 
     def _repr_html_(self) -> str:
         """Return a table of attributes for a notebook; no level and no value."""
         rows = (
-            (each.name, each.kind, each.weight, each.columns.stop - each.columns.start)
-            for each in self.attributes
+            (
+                attribute.name,
+                attribute.kind,
+                attribute.weight,
+                attribute.columns.stop - attribute.columns.start,
+            )
+            for attribute in self.attributes
         )
         header = ("", "kind", "weight", "coordinates")
-        return html_section(repr(self), html_table(header, rows), html_list(self.notes))
+        return render_html_section(
+            repr(self), render_html_table(header, rows), render_html_list(self.notes)
+        )
 
 
-def joined(attributes: Sequence[EncodedAttribute], parts: Sequence[F64]) -> Encoded:
+def join_attributes(
+    attributes: Sequence[EncodedAttribute], parts: Sequence[F64]
+) -> Encoded:
     """Return attributes side by side, the coordinates (n, p_a) of each being given."""
     ends = np.cumsum([part.shape[1] for part in parts]).tolist()
     placed = tuple(
-        replace(each, columns=slice(end - part.shape[1], end))
-        for each, part, end in zip(attributes, parts, ends, strict=True)
+        replace(attribute, columns=slice(end - part.shape[1], end))
+        for attribute, part, end in zip(attributes, parts, ends, strict=True)
     )
-    found = np.ascontiguousarray(np.hstack(parts))
-    return Encoded(found if ends[-1] else np.zeros((len(found), 1)), placed)
+    coordinates = np.ascontiguousarray(np.hstack(parts))
+    return Encoded(coordinates if ends[-1] else np.zeros((len(coordinates), 1)), placed)

@@ -11,7 +11,7 @@ from aggopt.core.types import F64, I64, Bool
 from aggopt.encoding._categories import Categories
 from aggopt.encoding._encode import encode
 from aggopt.encoding.attribute_type import AttributeType
-from aggopt.encoding.encoded_table import Encoded, EncodedAttribute, joined
+from aggopt.encoding.encoded_table import Encoded, EncodedAttribute, join_attributes
 
 
 def encode_observed(
@@ -25,7 +25,7 @@ def encode_observed(
 
     Scale and weight of an attribute are computed once, from its values of all records,
     with `sampling` weights (n,) if given.  Absent values have coordinates nan and code
-    -1.  Partitioners take the records only after `in_rows` has removed these
+    -1.  Partitioners take the records only after `select_rows` has removed these
     coordinates, or `filled` has replaced them.
 
     Raises
@@ -37,32 +37,38 @@ def encode_observed(
     for name, holes in zip(frame.columns, absent.T, strict=True):
         rows = np.flatnonzero(~holes)
         types = {name: attributes[name]} if name in attributes else {}
-        part, known = frame.select(name)[rows].to_native(), None
+        part, known_weights = frame.select(name)[rows].to_native(), None
         if sampling is not None:
-            known = sampling[rows]
-        own = encode(part, types, weights=weights, sampling_weights=known)
-        (attribute,) = own.attributes
-        made.append(_spread(attribute, rows, len(frame)))
-        parts.append(_at(own.coordinates[:, attribute.columns], rows, len(frame)))
-    return joined(made, parts)
+            known_weights = sampling[rows]
+        encoded = encode(part, types, weights=weights, sampling_weights=known_weights)
+        (attribute,) = encoded.attributes
+        made.append(_spread_attribute(attribute, rows, len(frame)))
+        parts.append(
+            _place_rows(encoded.coordinates[:, attribute.columns], rows, len(frame))
+        )
+    return join_attributes(made, parts)
 
 
-def in_rows(incomplete: Encoded, rows: I64, held: Bool) -> Encoded:
+def select_rows(incomplete: Encoded, rows: I64, held: Bool) -> Encoded:
     """Return some records, restricted to `held` attributes (d,), which all have."""
     part = incomplete.only(np.flatnonzero(held).tolist())
     return replace(part, coordinates=part.coordinates[rows])
 
 
-def filled(incomplete: Encoded, by: F64) -> Encoded:
+def fill_coordinates(incomplete: Encoded, by: F64) -> Encoded:
     """Return coordinates with missing ones replaced by others, (n, p) or (p,)."""
-    found = incomplete.coordinates
-    return replace(incomplete, coordinates=np.where(np.isnan(found), by, found))
+    coordinates = incomplete.coordinates
+    return replace(
+        incomplete, coordinates=np.where(np.isnan(coordinates), by, coordinates)
+    )
 
 
-def _spread(attribute: EncodedAttribute, rows: I64, n: int) -> EncodedAttribute:
+def _spread_attribute(
+    attribute: EncodedAttribute, rows: I64, n: int
+) -> EncodedAttribute:
     numbers, categories = attribute.numbers, attribute.categories
     if numbers is not None:
-        numbers = replace(numbers, values=_at(numbers.values, rows, n))
+        numbers = replace(numbers, values=_place_rows(numbers.values, rows, n))
         return replace(attribute, numbers=numbers)
     if categories is None:
         return attribute
@@ -71,8 +77,8 @@ def _spread(attribute: EncodedAttribute, rows: I64, n: int) -> EncodedAttribute:
     return replace(attribute, categories=Categories(categories.domain, codes))
 
 
-def _at(values: F64, rows: I64, n: int) -> F64:
+def _place_rows(values: F64, rows: I64, n: int) -> F64:
     """Return values (rows, ...) at these rows of n; nan elsewhere."""
-    found = np.full((n, *values.shape[1:]), np.nan)
-    found[rows] = values
-    return found
+    spread_values = np.full((n, *values.shape[1:]), np.nan)
+    spread_values[rows] = values
+    return spread_values

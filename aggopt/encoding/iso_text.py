@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from aggopt.core.plural import plural
 from aggopt.encoding.clock import SECOND
-from aggopt.encoding.date_format import DateFormat, column_like
+from aggopt.encoding.date_format import DateFormat, make_column_like
 from aggopt.errors import JobError, TableError
 
 _DAY = r"\d{4}-\d\d-\d\d"
@@ -24,14 +24,14 @@ _LENGTH = re.compile(
 )
 
 
-def _length(text: str) -> timedelta:
+def _parse_duration(text: str) -> timedelta:
     parts = _LENGTH.fullmatch(text).groupdict()  # type: ignore[union-attr]
     sign = parts.pop("sign")
-    whole = timedelta(**{unit: float(part or 0) for unit, part in parts.items()})
-    return -whole if sign else whole
+    duration = timedelta(**{unit: float(part or 0) for unit, part in parts.items()})
+    return -duration if sign else duration
 
 
-def _instant(text: str) -> datetime:
+def _parse_instant(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
@@ -45,15 +45,15 @@ _SPELLINGS: dict[str, Spelling] = {
     ),
     "dates with a time and a zone": (
         re.compile(f"{_DAY}[T ]{_TIME}{_ZONE}"),
-        _instant,
+        _parse_instant,
         pa.timestamp("us", "UTC"),
     ),
     "times of day": (re.compile(_TIME), time.fromisoformat, pa.time64("us")),
-    "durations": (_LENGTH, _length, pa.duration("us")),
+    "durations": (_LENGTH, _parse_duration, pa.duration("us")),
 }
 
 
-def dated(series: nw.Series[Any], format: str | None = None) -> nw.Series[Any]:
+def parse_dates(series: nw.Series[Any], format: str | None = None) -> nw.Series[Any]:
     """Return text as the dates, times of day or durations that it spells.
 
     They are 2020-12-31; 2020-12-31 23:59 or 2020-12-31T23:59:59.5, with a zone (Z or
@@ -91,16 +91,16 @@ def dated(series: nw.Series[Any], format: str | None = None) -> nw.Series[Any]:
         )
     values = pa.array([moment for _, moment in read], _SPELLINGS[kind][2])
     taken = values.take(pa.array(codes, mask=codes < 0))
-    return column_like(series, taken)
+    return make_column_like(series, taken)
 
 
-def spells_dates(entries: pa.Array) -> bool:
+def is_date_text(entries: pa.Array) -> bool:
     """Whether all that is not missing among entries of text spells dates or times."""
-    there = entries.drop_null()
-    if not len(there) or not _read(there[0].as_py().strip())[0]:
+    present = entries.drop_null()
+    if not len(present) or not _read(present[0].as_py().strip())[0]:
         return False
     try:
-        dated(nw.from_native(pa.chunked_array([there]), series_only=True))
+        parse_dates(nw.from_native(pa.chunked_array([present]), series_only=True))
     except TableError:
         return False
     return True
@@ -116,10 +116,10 @@ def require_dates(what: str, kind: str | None) -> None:
         )
 
 
-def iso_duration(nanoseconds: int) -> str:
+def format_iso_duration(nanoseconds: int) -> str:
     """Return a duration as ISO 8601 spells it, in days and less.
 
-    >>> iso_duration(-90_000_500_000_000)
+    >>> format_iso_duration(-90_000_500_000_000)
     '-P1DT1H0M0.5S'
     """
     sign, left = "-" if nanoseconds < 0 else "", abs(nanoseconds)

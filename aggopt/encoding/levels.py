@@ -13,8 +13,8 @@ from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64
 from aggopt.core.validation import is_number
 from aggopt.encoding._categories import Categories
-from aggopt.encoding._domain import Domain, in_order
-from aggopt.encoding.arx import checked_rows, read_rows, tree_of_ways, ways
+from aggopt.encoding._domain import Domain, sort_distinct
+from aggopt.encoding.arx import build_tree, check_rows, list_ways, read_rows
 from aggopt.encoding.attribute_type import AttributeType
 from aggopt.encoding.typed_column import RANKED, TypedColumn
 from aggopt.errors import JobError, TableError
@@ -41,8 +41,8 @@ class TableOfDistances(Domain):
             The argument is not a table, misses a pair, is not symmetric, has an entry
             that is not a finite number from 0 up, or is not of negative type.
         """
-        table = _symmetric(_mapped(given))
-        levels = in_order(table)
+        table = _make_symmetric(_read_map(given))
+        levels = sort_distinct(table)
         D = np.array([[table[u].get(v, 0.0) for v in levels] for u in levels])
         none = np.full(len(levels), -1)
         made = cls(
@@ -63,8 +63,10 @@ class TableOfDistances(Domain):
     def points(self) -> F64:
         """Coordinates (m, q), whose squared distances are `distances`."""
         values, vectors = self.spectrum
-        kept = values > EPSILON * len(values) * values[-1]
-        return np.asarray(vectors[:, kept] * np.sqrt(values[kept]), np.float64)
+        is_positive = values > EPSILON * len(values) * values[-1]
+        return np.asarray(
+            vectors[:, is_positive] * np.sqrt(values[is_positive]), np.float64
+        )
 
     @property
     def steps(self) -> F64:
@@ -72,19 +74,21 @@ class TableOfDistances(Domain):
         return self.table
 
 
-def _mapped(given: Any) -> dict[Hashable, dict[Hashable, Any]]:
+def _read_map(given: Any) -> dict[Hashable, dict[Hashable, Any]]:
     if hasattr(given, "to_dict") and hasattr(given, "columns"):
         given = given.to_dict()
     if not isinstance(given, Mapping) or not all(
         isinstance(row, Mapping) for row in given.values()
     ):
-        raise _no_table(f"distances are {type(given).__name__}, and no map of maps.")
+        raise _explain_no_table(
+            f"distances are {type(given).__name__}, and no map of maps."
+        )
     if not given:
-        raise _no_table("distances are empty.")
+        raise _explain_no_table("distances are empty.")
     return {u: dict(row) for u, row in given.items()}
 
 
-def _symmetric(
+def _make_symmetric(
     table: dict[Hashable, dict[Hashable, Any]],
 ) -> dict[Hashable, dict[Hashable, float]]:
     """Return the distance of each pair both ways round; of equals it is 0."""
@@ -92,32 +96,36 @@ def _symmetric(
     for u, row in table.items():
         for v, apart in row.items():
             if not (is_number(apart) and 0 <= apart < np.inf):
-                raise _no_table("A distance is no finite number from 0 up.")
+                raise _explain_no_table("A distance is no finite number from 0 up.")
             two_ways = table.get(v, {}).get(u, apart)
             if apart != two_ways or (u == v and apart):
-                raise _no_table("The distances are not symmetric, or not 0 of equals.")
+                raise _explain_no_table(
+                    "The distances are not symmetric, or not 0 of equals."
+                )
             full[u][v] = float(apart)
             full.setdefault(v, {})[u] = float(apart)
     missing = sum(v not in full[u] for u in full for v in full if u != v) // 2
     if missing:
         pairs = f"{plural(missing, 'pair')} of {len(full)} levels"
-        raise _no_table(f"{pairs} {'has' if missing == 1 else 'have'} no distance.")
+        raise _explain_no_table(
+            f"{pairs} {'has' if missing == 1 else 'have'} no distance."
+        )
     return full
 
 
 def _require_negative_type(eigenvalues: F64) -> None:
-    least, largest = float(eigenvalues[0]), float(np.abs(eigenvalues).max())
-    more = -2 * least * UP  # Lingoes, Statistique et Analyse des Donnees 1, 1971
-    if least < -ROUNDING * largest:
+    smallest, largest = float(eigenvalues[0]), float(np.abs(eigenvalues).max())
+    more = -2 * smallest * UP  # Lingoes, Statistique et Analyse des Donnees 1, 1971
+    if smallest < -ROUNDING * largest:
         raise JobError(
             "The distances are not of negative type, so that no points are so far "
-            f"apart: the least eigenvalue is {least:.6g}, and must not be below 0.",
+            f"apart: the least eigenvalue is {smallest:.6g}, and must not be below 0.",
             fix=f"add {more:.6g} to the distance of each two different levels, "
             "or give a tree.",
         )
 
 
-def _no_table(problem: str) -> JobError:
+def _explain_no_table(problem: str) -> JobError:
     return JobError(
         problem,
         fix='name the distance of each pair: {"a": {"b": 1.0, "c": 2.0}, "b": {"c": '
@@ -128,7 +136,7 @@ def _no_table(problem: str) -> JobError:
 WHERE = {"ordinal": "order", "hierarchical": "tree", "distances": "table of distances"}
 
 
-def categories_of(column: TypedColumn, kind: str, how: AttributeType) -> Categories:
+def read_categories(column: TypedColumn, kind: str, how: AttributeType) -> Categories:
     """Return the level of each record in a domain of this kind.
 
     Raises
@@ -141,19 +149,19 @@ def categories_of(column: TypedColumn, kind: str, how: AttributeType) -> Categor
         An order, a tree or distances cannot be used, or an order is needed.
     """
     _require_complete(column, kind, how)
-    own = bool(column.absent.any())
+    has_missing = bool(column.absent.any())
     codes, distinct = column.coded
     if kind == "nominal":
-        levels = [*in_order(distinct), *([None] if own else [])]
+        levels = [*sort_distinct(distinct), *([None] if has_missing else [])]
         domain = Domain.nominal(levels)
     elif kind == "ordinal":
-        domain = Domain.ordinal(_ordered(column, how))
+        domain = Domain.ordinal(_read_ordered(column, how))
     elif kind == "hierarchical":
-        domain = _hierarchical(how.tree, column, own)
+        domain = _read_hierarchical(how.tree, column, has_missing)
     else:
         domain = TableOfDistances.of(how.distances)
-    place = _places(distinct, codes, domain, kind)
-    missing = domain.levels.index(None) if own else -1
+    place = _find_levels(distinct, codes, domain, kind)
+    missing = domain.levels.index(None) if has_missing else -1
     return Categories(domain, np.append(place, missing)[codes])
 
 
@@ -195,7 +203,7 @@ def _require_complete(column: TypedColumn, kind: str, how: AttributeType) -> Non
     )
 
 
-def _ordered(column: TypedColumn, how: AttributeType) -> list[Hashable]:
+def _read_ordered(column: TypedColumn, how: AttributeType) -> list[Hashable]:
     if how.order is not None:
         return list(how.order)
     if column.what == RANKED and column.categories is not None:
@@ -206,13 +214,13 @@ def _ordered(column: TypedColumn, how: AttributeType) -> list[Hashable]:
     )
 
 
-def _hierarchical(tree: Any, column: TypedColumn, own: bool) -> Domain:
+def _read_hierarchical(tree: Any, column: TypedColumn, own: bool) -> Domain:
     parent: dict[Any, Any]
     name: dict[Any, Any] = {}
     if isinstance(tree, str | Path):
         tree = read_rows(Path(tree))
     if isinstance(tree, list | tuple):
-        parent, name = tree_of_ways(ways(checked_rows(tree)), whole=column.whole)
+        parent, name = build_tree(list_ways(check_rows(tree)), whole=column.whole)
     else:
         parent = parents(tree)
     if own:
@@ -220,7 +228,9 @@ def _hierarchical(tree: Any, column: TypedColumn, own: bool) -> Domain:
     return Domain.hierarchical(parent, name)
 
 
-def _places(distinct: list[Hashable], codes: I64, domain: Domain, kind: str) -> I64:
+def _find_levels(
+    distinct: list[Hashable], codes: I64, domain: Domain, kind: str
+) -> I64:
     """Return the level of each distinct value."""
     at = {level: j for j, level in enumerate(domain.levels)}
     place = np.array([at.get(value, -1) for value in distinct])

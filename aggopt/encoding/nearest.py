@@ -9,9 +9,9 @@ import numpy as np
 
 from aggopt.core.standardise import Scale
 from aggopt.core.types import F64, I64
-from aggopt.encoding._domain import Domain, in_order
+from aggopt.encoding._domain import Domain, sort_distinct
 from aggopt.encoding.attribute_type import NUMERIC, AttributeType
-from aggopt.encoding.levels import categories_of
+from aggopt.encoding.levels import read_categories
 from aggopt.encoding.typed_column import DEFAULT, NAME, TypedColumn
 from aggopt.errors import naming
 
@@ -20,7 +20,7 @@ AT_ONCE = 2**22  # distances that are looked at together: 32 MiB of each attribu
 Distances = Callable[[slice], F64]
 
 
-def nearest(
+def find_nearest_rows(
     published: nw.DataFrame[Any],
     counts: I64,
     records: nw.DataFrame[Any],
@@ -49,31 +49,33 @@ def nearest(
         the order or tree of their attribute.
     """
     apart: list[Distances] = []
-    for name, own in zip(published.columns, records.columns, strict=True):
+    for name, column in zip(published.columns, records.columns, strict=True):
         with naming(f"Column {name!r}"):
-            how = types.get(name, AttributeType())
-            apart += _apart(published[name], counts, records[own], how)
+            declared = types.get(name, AttributeType())
+            apart += _compute_distances(
+                published[name], counts, records[column], declared
+            )
     step = max(1, AT_ONCE // len(published))
     parts = [slice(i, i + step) for i in range(0, len(records), step)]
-    found = np.zeros(len(records), np.int64)
+    places = np.zeros(len(records), np.int64)
     for rows in parts if apart else ():
-        found[rows] = np.argmin(sum(each(rows) for each in apart), axis=1)
-    return found
+        places[rows] = np.argmin(sum(distance(rows) for distance in apart), axis=1)
+    return places
 
 
-def _apart(
+def _compute_distances(
     published: nw.Series[Any], counts: I64, column: nw.Series[Any], how: AttributeType
 ) -> list[Distances]:
     """Return weighted squared distances of an attribute; none if its rows are equal."""
-    own = TypedColumn.of(column, how.kind, how.format)
-    if (how.kind or DEFAULT[own.what]) in NUMERIC:
-        return _of_numbers(
-            TypedColumn.of(published, how.kind, how.format), counts, own, how
+    typed = TypedColumn.of(column, how.kind, how.format)
+    if (how.kind or DEFAULT[typed.what]) in NUMERIC:
+        return _compute_number_distances(
+            TypedColumn.of(published, how.kind, how.format), counts, typed, how
         )
-    return _of_levels(TypedColumn(published, NAME), counts, own, how)
+    return _compute_level_distances(TypedColumn(published, NAME), counts, typed, how)
 
 
-def _of_numbers(
+def _compute_number_distances(
     published: TypedColumn, counts: I64, own: TypedColumn, how: AttributeType
 ) -> list[Distances]:
     numbers = published.numeric()
@@ -82,24 +84,24 @@ def _of_numbers(
         return []
     z = scale.standardise(numbers.values[:, None])[:, 0]
     x = scale.standardise(own.on(numbers)[:, None])
-    return [partial(_squares, x, z, float(how.weight))]
+    return [partial(_compute_squares, x, z, float(how.weight))]
 
 
-def _squares(x: F64, z: F64, weight: float, rows: slice) -> F64:
+def _compute_squares(x: F64, z: F64, weight: float, rows: slice) -> F64:
     with np.errstate(over="ignore"):  # then it is far from all of them
         return np.asarray(weight * (x[rows] - z) ** 2)
 
 
-def _of_levels(
+def _compute_level_distances(
     published: TypedColumn, counts: I64, own: TypedColumn, how: AttributeType
 ) -> list[Distances]:
-    made = categories_of(own, how.kind or DEFAULT[own.what], how)
-    domain, codes = made.domain, made.codes
+    categories = read_categories(own, how.kind or DEFAULT[own.what], how)
+    domain, codes = categories.domain, categories.codes
     if domain.kind == "nominal":
-        domain, codes = _names(published, own)
+        domain, codes = _join_domains(published, own)
     at = {None if node is None else str(node): j for j, node in enumerate(domain.nodes)}
     place, distinct = published.coded
-    nodes = [at.get(str(each), -1) for each in distinct]
+    nodes = [at.get(str(level), -1) for level in distinct]
     node = np.array([*nodes, at.get(None, -1)])[place]  # missing has the code -1
     steps = domain.steps / domain.unit
     shares = np.bincount(node[node >= 0], counts[node >= 0], len(steps)) / counts.sum()
@@ -107,17 +109,17 @@ def _of_levels(
     if not spread:
         return []
     table = np.where(node >= 0, steps[:, node], 1.0) * (how.weight / spread)
-    return [partial(_looked_up, table, codes)]
+    return [partial(_look_up, table, codes)]
 
 
-def _names(published: TypedColumn, own: TypedColumn) -> tuple[Domain, I64]:
+def _join_domains(published: TypedColumn, own: TypedColumn) -> tuple[Domain, I64]:
     """Return the domain of the published and the records' names, and records' codes."""
     codes, distinct = own.coded
-    names = in_order({*distinct, *published.coded[1]})
+    names = sort_distinct({*distinct, *published.coded[1]})
     at = {name: j for j, name in enumerate(names)}
     place = np.array([*(at[name] for name in distinct), len(names)])
     return Domain.nominal([*names, None]), place[codes]
 
 
-def _looked_up(table: F64, codes: I64, rows: slice) -> F64:
+def _look_up(table: F64, codes: I64, rows: slice) -> F64:
     return table[codes[rows]]

@@ -10,12 +10,12 @@ from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64
 from aggopt.encoding._domain import Domain
 from aggopt.encoding.encoded_table import Encoded, EncodedAttribute
-from aggopt.encoding.iso_text import dated
+from aggopt.encoding.iso_text import parse_dates
 from aggopt.encoding.typed_column import NAME, RANKED, TypedColumn
 from aggopt.errors import TableError, naming
 
 
-def released_values(original: Encoded, released: Any) -> list[F64 | I64]:
+def read_released_values(original: Encoded, released: Any) -> list[F64 | I64]:
     """Return for each attribute the number or the node (n,) released for each record.
 
     Nodes are numbered as in the attribute's domain, including the inner nodes of
@@ -29,7 +29,7 @@ def released_values(original: Encoded, released: Any) -> list[F64 | I64]:
         counts, never values.
     """
     table = to_frame(released)
-    names = [each.name for each in original.attributes]
+    names = [attribute.name for attribute in original.attributes]
     others = set(table.columns) ^ set(names)
     if others:
         raise TableError(
@@ -44,18 +44,20 @@ def released_values(original: Encoded, released: Any) -> list[F64 | I64]:
             f"{len(table)}.",
             fix="pass the same records in the same order.",
         )
-    found = []
-    for each in original.attributes:
-        with naming(f"Column {each.name!r}"):
-            found.append(_values(each, table[each.name]))
-    return found
+    values = []
+    for attribute in original.attributes:
+        with naming(f"Column {attribute.name!r}"):
+            values.append(_read_values(attribute, table[attribute.name]))
+    return values
 
 
-def _values(attribute: EncodedAttribute, series: nw.Series[Any]) -> F64 | I64:
+def _read_values(attribute: EncodedAttribute, series: nw.Series[Any]) -> F64 | I64:
     if attribute.numbers is None:
-        return _nodes(attribute.domain, TypedColumn(series, NAME))
+        return _find_nodes(attribute.domain, TypedColumn(series, NAME))
     clock = attribute.numbers.clock
-    column = TypedColumn.of(series if clock is None else dated(series, clock.format))
+    column = TypedColumn.of(
+        series if clock is None else parse_dates(series, clock.format)
+    )
     if column.what in (NAME, RANKED) and column.series.dtype != nw.Boolean:
         raise TableError(
             "What is released are names, and in the original numbers.",
@@ -64,7 +66,7 @@ def _values(attribute: EncodedAttribute, series: nw.Series[Any]) -> F64 | I64:
     return column.on(attribute.numbers)
 
 
-def _nodes(domain: Domain, column: TypedColumn) -> I64:
+def _find_nodes(domain: Domain, column: TypedColumn) -> I64:
     at: dict[Any, int] = {}
     spelled: dict[str, int] = {}  # nodes above numbers are released as text
     for j, node in enumerate(domain.nodes):
@@ -72,12 +74,15 @@ def _nodes(domain: Domain, column: TypedColumn) -> I64:
         spelled.setdefault(str(node), j)
     codes, distinct = column.coded
     nodes = [at.get(value, spelled.get(str(value), -1)) for value in distinct]
-    found = np.array([*nodes, at.get(None, -1)])[codes]  # missing has the code -1
-    strange = int((found < 0).sum())
+    nodes_of_records = np.array([*nodes, at.get(None, -1)])[
+        codes
+    ]  # missing has the code -1
+    strange = int((nodes_of_records < 0).sum())
     if strange:
         raise TableError(
-            f"{strange} of {len(found)} records {'is' if strange == 1 else 'are'} "
+            f"{strange} of {len(nodes_of_records)} records "
+            f"{'is' if strange == 1 else 'are'} "
             "released with what no record of the original has, nor its order or tree.",
             fix="pass the same attributes of both, spelled and typed alike.",
         )
-    return found
+    return nodes_of_records

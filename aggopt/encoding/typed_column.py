@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aggopt.core.columns import columns, plain
+from aggopt.core.columns import iter_columns, list_plain_entries
 from aggopt.core.memory import require_memory
 from aggopt.core.plural import plural
 from aggopt.core.standardise import Scale
 from aggopt.core.types import F64, I64, Bool
 from aggopt.core.validation import check_vector, is_number
 from aggopt.encoding.clock import ONE_TYPE, Clock, Moments
-from aggopt.encoding.iso_text import dated, require_dates
+from aggopt.encoding.iso_text import parse_dates, require_dates
 from aggopt.errors import TableError
 
 
@@ -64,12 +64,12 @@ class NumericColumn:
             return np.empty((len(values), 0))
         if not self.by_range:
             return self.scale.standardise(values[:, None])
-        there = np.unique(values)
-        n, p = len(values), len(there) - 1
+        distinct = np.unique(values)
+        n, p = len(values), len(distinct) - 1
         require_memory(16 * n * p, f"{p} coordinates of {n} records")
         half_range = self.values.max() / 2 - self.values.min() / 2
-        lengths = (there[1:] / 2 - there[:-1] / 2) / half_range
-        return np.where(values[:, None] > there[:-1], np.sqrt(lengths), 0.0)
+        lengths = (distinct[1:] / 2 - distinct[:-1] / 2) / half_range
+        return np.where(values[:, None] > distinct[:-1], np.sqrt(lengths), 0.0)
 
 
 NUMBER, MOMENT, NAME, RANKED = "number", "date", "name", "ordered"
@@ -116,20 +116,20 @@ class TypedColumn:
         JobError
             The kind is "date", and the values are none.
         """
-        series = dated(series, format) if kind == "date" else series
-        made = cls(series, _what(series))
-        if made.absent.all():
+        series = parse_dates(series, format) if kind == "date" else series
+        column = cls(series, _infer_kind(series))
+        if column.absent.all():
             raise TableError(
                 f"All {len(series)} values are missing.", fix="leave the column out."
             )
-        what = made.what or _by_entries(made.entries[~made.absent])
+        what = column.what or _infer_kind_by_entries(column.entries[~column.absent])
         require_dates(what, kind)
         return cls(series, what, format)
 
     @cached_property
     def entries(self) -> npt.NDArray[Any]:
         """The values (n,); None or NaN for missing ones."""
-        return next(columns(self.series.to_native(), "The column"))[1]
+        return next(iter_columns(self.series.to_native(), "The column"))[1]
 
     @cached_property
     def absent(self) -> Bool:
@@ -140,7 +140,7 @@ class TypedColumn:
     def coded(self) -> tuple[I64, list[Hashable]]:
         """Code of each value (n,), -1 where missing, and the distinct values."""
         codes, distinct = pd.factorize(self.entries)
-        return codes.astype(np.int64), plain(np.asarray(distinct))
+        return codes.astype(np.int64), list_plain_entries(np.asarray(distinct))
 
     @property
     def categories(self) -> list[Hashable] | None:
@@ -149,7 +149,7 @@ class TypedColumn:
             return None
         if isinstance(self.series.dtype, nw.Enum):
             return list(self.series.cat.get_categories().to_list())
-        return list(_dictionary(self.series).to_pylist())
+        return list(_get_dictionary(self.series).to_pylist())
 
     @property
     def whole(self) -> bool:
@@ -168,9 +168,9 @@ class TypedColumn:
             return NumericColumn(
                 check_vector(self.entries, name="The column"), by_range
             )
-        found = Moments.of(self.series)
-        clock = Clock.of(found, self.format)
-        counted = check_vector(clock.numbers(found), name="The column")
+        moments = Moments.of(self.series)
+        clock = Clock.of(moments, self.format)
+        counted = check_vector(clock.numbers(moments), name="The column")
         return NumericColumn(counted, by_range, clock)
 
     def on(self, scale: NumericColumn) -> F64:
@@ -192,11 +192,11 @@ class TypedColumn:
             )
         if clock is None:
             return self.numeric().values
-        found = Moments.of(self.series, clock.type)
-        return check_vector(clock.numbers(found), name="The column")
+        moments = Moments.of(self.series, clock.type)
+        return check_vector(clock.numbers(moments), name="The column")
 
 
-def _what(series: nw.Series[Any]) -> str:
+def _infer_kind(series: nw.Series[Any]) -> str:
     """Return the kind from the type of a column; "" if only the entries show it."""
     kind = series.dtype
     if isinstance(kind, nw.Enum):
@@ -211,7 +211,7 @@ def _what(series: nw.Series[Any]) -> str:
     return MOMENT if kind.is_temporal() else ""
 
 
-def _dictionary(series: nw.Series[Any]) -> Any:
+def _get_dictionary(series: nw.Series[Any]) -> Any:
     """Return the dictionary of an Arrow column, or refuse one whose chunks differ."""
     first, *others = (chunk.dictionary for chunk in series.to_native().chunks)
     if not all(other.equals(first) for other in others):
@@ -223,7 +223,7 @@ def _dictionary(series: nw.Series[Any]) -> Any:
     return first
 
 
-def _by_entries(entries: npt.NDArray[Any]) -> str:
+def _infer_kind_by_entries(entries: npt.NDArray[Any]) -> str:
     for what, belongs in _PYTHON:
         if all(map(belongs, entries)):
             return what

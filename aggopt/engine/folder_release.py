@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from aggopt.core.html import (
-    html_lines,
-    html_list,
-    html_seal,
-    html_section,
-    html_table,
-    text_table,
+    render_html_lines,
+    render_html_list,
+    render_html_seal,
+    render_html_section,
+    render_html_table,
+    render_text_table,
 )
 from aggopt.release.audit.audit import Audit
 from aggopt.solvers import Certificate
-from aggopt.solvers.certificate import HEADER, rows
+from aggopt.solvers.certificate import HEADER, make_certificate_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,15 +72,15 @@ class FolderRelease:
 
     def __repr__(self) -> str:
         """Return verdict and certificates."""
-        solved = text_table(HEADER, rows(self.certificates))
+        solved = render_text_table(HEADER, make_certificate_rows(self.certificates))
         return "\n\n".join([str(self.audit), solved, f"In {self.path}."])
 
     def _repr_html_(self) -> str:
         """Return verdict, certificates and notes for a notebook."""
-        return html_section(
+        return render_html_section(
             "Release",
-            html_seal(self.audit.seal.state, self.audit.seal.heading),
-            html_lines(str(self.audit)),
-            html_table(HEADER, rows(self.certificates)),
-            html_list(self.notes),
+            render_html_seal(self.audit.seal.state, self.audit.seal.heading),
+            render_html_lines(str(self.audit)),
+            render_html_table(HEADER, make_certificate_rows(self.certificates)),
+            render_html_list(self.notes),
         )

@@ -139,7 +139,7 @@ def require_fitting_memory(
         f"A run of {plural(needs.processes, 'process', 'processes')}, in blocks of "
         f"{largest_block(parts.records, job.engine.block)} records{wide} and "
         f"pieces of files of {piece},",
-        fix=_remedy(parts, job, levels, memory.available_memory() + there),
+        fix=_remedy(parts, job, levels, memory.find_available_memory() + there),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from aggopt.core.section import to_plain
 from aggopt.errors import JobError
-from aggopt.experiments._cell import Figures, columns_of
+from aggopt.experiments._cell import Figures, list_columns
 from aggopt.experiments._grid import Cell
 from aggopt.job import Job
 from aggopt.job.user_code import own_methods
@@ -23,7 +23,7 @@ from aggopt.release.files.staging import Staging, make_folder
 from aggopt.release.manifest import list_versions
 
 
-def code_of(job: Job) -> list[str]:
+def describe_code(job: Job) -> list[str]:
     """Return the identity of a job's code: of files their bytes.
 
     Of an object it is the file that defines it, or in a notebook its own source, and
@@ -36,23 +36,23 @@ def code_of(job: Job) -> list[str]:
         from the current content of its file.
     """
     return [
-        method.origin.sha256 or method.origin.package or _source(method)
+        method.origin.sha256 or method.origin.package or _describe_source(method)
         for method in own_methods(job)
     ]
 
 
-def _source(method: Any) -> str:
-    name, function = method.origin.name, _thing(method)
+def _describe_source(method: Any) -> str:
+    name, function = method.origin.name, _get_object(method)
     if getattr(function, "__code__", None) is None or function.__closure__:
-        raise _unknown(name)
+        raise _explain_unknown(name)
     try:
         file = getsourcefile(function)
-        whole = file is not None and Path(file).is_file()
-        text = Path(str(file)).read_bytes() if whole else getsource(function).encode()
-        said = f"{function.__qualname__}\n{_defaults(function)}\n"
+        is_file = file is not None and Path(file).is_file()
+        text = Path(str(file)).read_bytes() if is_file else getsource(function).encode()
+        said = f"{function.__qualname__}\n{_describe_defaults(function)}\n"
     except (OSError, TypeError, ValueError):
-        raise _unknown(name) from None
-    if whole and not _reached(function) <= _written(text):
+        raise _explain_unknown(name) from None
+    if is_file and not _list_reached_code(function) <= _list_file_code(text):
         raise JobError(
             f"{name} is not what its file says: the file has changed since it was "
             "loaded.",
@@ -61,48 +61,54 @@ def _source(method: Any) -> str:
     return sha256(said.encode() + text).hexdigest()
 
 
-def _defaults(function: FunctionType) -> str:
+def _describe_defaults(function: FunctionType) -> str:
     """Return the defaults as text; ValueError if a job file could not hold one."""
-    named = function.__kwdefaults__ or {}
-    given = [*(function.__defaults__ or ()), *named, *named.values()]
-    return json.dumps([None if each is None else to_plain(each) for each in given])
+    keyword_defaults = function.__kwdefaults__ or {}
+    defaults = [
+        *(function.__defaults__ or ()),
+        *keyword_defaults,
+        *keyword_defaults.values(),
+    ]
+    return json.dumps(
+        [None if default is None else to_plain(default) for default in defaults]
+    )
 
 
-def _reached(function: FunctionType) -> set[CodeType]:
+def _list_reached_code(function: FunctionType) -> set[CodeType]:
     """Return the code of a function, and of the functions of its file that it names."""
-    found, left = set[CodeType](), [function]
+    reached, left = set[CodeType](), [function]
     while left:
         code = left.pop().__code__
-        found.add(code)
-        names = {name for each in _nested(code) for name in each.co_names}
-        named = (function.__globals__.get(name) for name in names)
+        reached.add(code)
+        names = {name for nested in _iter_nested_code(code) for name in nested.co_names}
+        candidates = (function.__globals__.get(name) for name in names)
         left += [
-            each
-            for each in named
-            if isinstance(each, FunctionType)
-            and each.__code__.co_filename == code.co_filename
-            and each.__code__ not in found
+            nested
+            for nested in candidates
+            if isinstance(nested, FunctionType)
+            and nested.__code__.co_filename == code.co_filename
+            and nested.__code__ not in reached
         ]
-    return found
+    return reached
 
 
-def _written(text: bytes) -> set[CodeType]:
+def _list_file_code(text: bytes) -> set[CodeType]:
     """Return all code that a file has; none if it cannot be compiled."""
     try:
-        return set(_nested(compile(text, "", "exec", dont_inherit=True)))
+        return set(_iter_nested_code(compile(text, "", "exec", dont_inherit=True)))
     except (SyntaxError, ValueError):
         return set()
 
 
-def _nested(code: CodeType) -> Iterator[CodeType]:
+def _iter_nested_code(code: CodeType) -> Iterator[CodeType]:
     """Yield code and all that is defined in it."""
     yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            yield from _nested(inner)
+            yield from _iter_nested_code(inner)
 
 
-def _thing(method: Any) -> Any:
+def _get_object(method: Any) -> Any:
     """Return the object of Python's that a method was made of."""
     program: Any = getattr(method, "model", None)
     if hasattr(program, "thing"):
@@ -111,7 +117,7 @@ def _thing(method: Any) -> Any:
     return getattr(called, "function", called)
 
 
-def _unknown(name: str) -> JobError:
+def _explain_unknown(name: str) -> JobError:
     return JobError(
         f"A cache cannot tell {name} from another: it has no source, or holds values "
         "of its own.",
@@ -145,14 +151,14 @@ class Cache:
         They have their own columns, and not the columns that identify the cell.
         """
         try:
-            found = json.loads(self._file(key).read_bytes())
+            stored = json.loads(self._file(key).read_bytes())
         except (OSError, ValueError, RecursionError):
             return None
-        if not isinstance(found, dict) or found.get("cell") != key:
+        if not isinstance(stored, dict) or stored.get("cell") != key:
             return None
-        rows = found.get("rows")
-        whole = found.get("checksum") == _checksum(key, rows)
-        return rows if whole and _are_rows(rows, cell) else None
+        rows = stored.get("rows")
+        is_complete = stored.get("checksum") == _compute_checksum(key, rows)
+        return rows if is_complete and _are_rows(rows, cell) else None
 
     def keep(self, key: str, rows: list[Figures]) -> None:
         """Write a cell: aside, mode 0600, and under its name once it is whole.
@@ -162,8 +168,8 @@ class Cache:
         TableError
             The disk refuses.
         """
-        kept = {"cell": key, "checksum": _checksum(key, rows), "rows": rows}
-        text = json.dumps(kept).encode()
+        entry = {"cell": key, "checksum": _compute_checksum(key, rows), "rows": rows}
+        text = json.dumps(entry).encode()
         file = self._file(key)
         with Staging() as staging:
             staging.write(file, lambda to: to.write_bytes(text))
@@ -173,26 +179,24 @@ class Cache:
         return Path(str(self.folder), f"{key}.json")
 
 
-def _checksum(key: str, rows: Any) -> str:
+def _compute_checksum(key: str, rows: Any) -> str:
     """Return the SHA-256 of a cell's rows; equal for rows written and read back."""
     return sha256(json.dumps([key, rows]).encode()).hexdigest()
 
 
-def _are_rows(found: Any, cell: Cell) -> bool:
-    return (
-        isinstance(found, list) and found != [] and all(_is_row(r, cell) for r in found)
-    )
+def _are_rows(rows: Any, cell: Cell) -> bool:
+    return isinstance(rows, list) and rows != [] and all(_is_row(r, cell) for r in rows)
 
 
-def _is_row(found: Any, cell: Cell) -> bool:
-    if not isinstance(found, dict) or not columns_of(cell.job) <= found.keys():
+def _is_row(row: Any, cell: Cell) -> bool:
+    if not isinstance(row, dict) or not list_columns(cell.job) <= row.keys():
         return False
-    foreign = found.keys() & {*cell.start, "error", "message"}
-    plain = all(isinstance(v, str | int | float | None) for v in found.values())
+    foreign = row.keys() & {*cell.start, "error", "message"}
+    plain = all(isinstance(v, str | int | float | None) for v in row.values())
     return plain and not foreign
 
 
-def key_of(fingerprint: str, job: Job, secret: str, seconds: float | None) -> str:
+def compute_key(fingerprint: str, job: Job, secret: str, seconds: float | None) -> str:
     """Return the SHA-256 of all that the figures of a cell depend on.
 
     Raises
@@ -204,7 +208,7 @@ def key_of(fingerprint: str, job: Job, secret: str, seconds: float | None) -> st
         "versions": list_versions(["aggopt"]),
         "table": fingerprint,
         "job": job.model_dump(mode="json", by_alias=True),
-        "code": code_of(job),
+        "code": describe_code(job),
         "secret": secret,
         "time_limit": seconds,
     }

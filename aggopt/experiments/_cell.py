@@ -27,7 +27,7 @@ from aggopt.solvers import Certificate
 Made = TypeVar("Made")
 
 
-def within(seconds: float | None, work: Callable[[], Made]) -> Made:
+def run_within(seconds: float | None, work: Callable[[], Made]) -> Made:
     """Return what `work` returns, if it is done in time; compilation is not counted.
 
     It is the main thread of this process that must call, because it is interrupted.
@@ -145,108 +145,116 @@ class Done(NamedTuple):
     groups: Partitions | None
 
 
-def all_done(works: Sequence[Work]) -> list[Done]:
+def run_cells(works: Sequence[Work]) -> list[Done]:
     """Return the results of cells; cells that differ only in k share one ordering."""
     with share_orderings():
-        return list(map(done, works))
+        return list(map(run_cell, works))
 
 
 @reraise_interrupts()
-def done(work: Work) -> Done:
+def run_cell(work: Work) -> Done:
     """Return the result of a cell; raises as `aggopt.mask` if failures are errors."""
-    made = None
+    partitions = None
     try:
-        job = limited(work.job, work.seconds)
-        given = within(work.seconds, partial(_grouped, work, job))
-        made = given.groups if work.groups is None else None
-        release = within(work.seconds, partial(release_partitioned, given, _ignored))
+        job = limit_aggregation(work.job, work.seconds)
+        partitioned = run_within(work.seconds, partial(_partition_table, work, job))
+        partitions = partitioned.groups if work.groups is None else None
+        release = run_within(
+            work.seconds, partial(release_partitioned, partitioned, _ignore_progress)
+        )
     except Exception as error:
         if work.raises:
             with naming(f"Cell {work.called}"):
                 raise
-        return Done(work.place, [], failure_of(error), made)
-    return Done(work.place, rows_of(release), None, made)
+        return Done(work.place, [], describe_failure(error), partitions)
+    return Done(work.place, make_rows(release), None, partitions)
 
 
-def limited(job: Job, seconds: float | None) -> Job:
+def limit_aggregation(job: Job, seconds: float | None) -> Job:
     """Return a job whose aggregation ends in time with its best point, if it can.
 
     It can if its solver takes a limit and the job sets none.  Attributes that are
     solved separately have equal shares.
     """
-    how = job.aggregation
+    aggregation = job.aggregation
     if (
         seconds is None
-        or not isinstance(how, SolverSection)
-        or how.time_limit is not None
+        or not isinstance(aggregation, SolverSection)
+        or aggregation.time_limit is not None
     ):
         return job
     solvers = [
-        choose_solver(each) for each in how.programs if isinstance(each, SolverSection)
+        choose_solver(section)
+        for section in aggregation.programs
+        if isinstance(section, SolverSection)
     ]
     if any(solver.time_limit is None for solver in solvers):
         return job
-    alone = "covariance" not in how.keeps
+    alone = "covariance" not in aggregation.keeps
     parts = len(job.roles.quasi_identifier) if alone else 1
     update = {"time_limit": SHARE * seconds / parts}
-    return job.model_copy(update={"aggregation": how.model_copy(update=update)})
+    return job.model_copy(update={"aggregation": aggregation.model_copy(update=update)})
 
 
-def failure_of(error: Exception) -> Figures:
+def describe_failure(error: Exception) -> Figures:
     """Return the columns of a failure: the error's type, and words without values."""
-    said = "what it says is not kept, because it may hold values of records"
+    message = "what it says is not kept, because it may hold values of records"
     if is_lack_of_memory(error):
-        said = (
+        message = (
             "There is not enough memory. To fix: use fewer processes, fewer records or "
             "a machine with more memory."
         )
     elif isinstance(error, AggoptError):
-        said = f"{error.problem} To fix: {error.fix}"
-    return {"error": type(error).__name__, "message": said}
+        message = f"{error.problem} To fix: {error.fix}"
+    return {"error": type(error).__name__, "message": message}
 
 
-def in_time(failure: Figures | None) -> bool:
+def is_in_time(failure: Figures | None) -> bool:
     """Whether no step failed, or one failed for another reason than the time limit."""
     return failure is None or failure["error"] != TimeLimitError.__name__
 
 
-def rows_of(release: Release) -> list[Figures]:
+def make_rows(release: Release) -> list[Figures]:
     """Return a row for each attribute, or attributes that were solved together."""
     return [
-        {"attribute": name, **_figures(certificate), **_of_groups(release, name)}
-        | _measures(release)
+        {
+            "attribute": name,
+            **_read_figures(certificate),
+            **_describe_groups(release, name),
+        }
+        | _list_measures(release)
         for name, certificate in release.certificates.items()
     ]
 
 
-def columns_of(job: Job) -> set[str]:
+def list_columns(job: Job) -> set[str]:
     """Return the columns that every row of a cell has."""
-    own = dict.fromkeys(job.measures.own)
+    measure_names = dict.fromkeys(job.measures.own)
     groups = {"groups", "smallest", *(f"groups.{name}" for name in PROVEN)}
-    return {"attribute", *PROVEN, *groups, *_named(own)}
+    return {"attribute", *PROVEN, *groups, *_name_measures(measure_names)}
 
 
-def _grouped(work: Work, job: Job) -> PartitionedTable:
+def _partition_table(work: Work, job: Job) -> PartitionedTable:
     return partition_table(
-        work.data, job, _ignored, known=work.secret, made=work.groups
+        work.data, job, _ignore_progress, known=work.secret, made=work.groups
     )
 
 
-def _ignored(step: str, share: float) -> None:
+def _ignore_progress(step: str, share: float) -> None:
     """Do nothing: progress is that of the grid."""
 
 
-def _figures(certificate: Certificate) -> Figures:
-    known = certificate.to_dict()
+def _read_figures(certificate: Certificate) -> Figures:
+    figures = certificate.to_dict()
     claim = certificate.claimed
     claimed = {} if claim is None else {"claimed": claim.bound}
-    return {name: known.get(name) for name in PROVEN} | claimed
+    return {name: figures.get(name) for name in PROVEN} | claimed
 
 
-def _of_groups(release: Release, attribute: str) -> Figures:
+def _describe_groups(release: Release, attribute: str) -> Figures:
     """Return the number of groups of an attribute, and their certificate."""
     block = _block(release, attribute)
-    proven = _figures(block.certificate)
+    proven = _read_figures(block.certificate)
     counts = {"groups": block.groups, "smallest": release.audit.smallest}
     return counts | {f"groups.{name}": figure for name, figure in proven.items()}
 
@@ -254,25 +262,27 @@ def _of_groups(release: Release, attribute: str) -> Figures:
 def _block(release: Release, attribute: str) -> Block:
     """Return the block of an attribute, or of the first of several."""
     names = partition_names(release.blocks, release.job)
-    for own, block in zip(names, release.blocks, strict=True):
-        if any(attribute == n or attribute.startswith(f"{n}, ") for n in own):
+    for names_of_block, block in zip(names, release.blocks, strict=True):
+        if any(
+            attribute == n or attribute.startswith(f"{n}, ") for n in names_of_block
+        ):
             return block
     return release.blocks[0]
 
 
-def _measures(release: Release) -> Figures:
+def _list_measures(release: Release) -> Figures:
     """Return the measures that are one figure, parts of PIL and own ones too."""
-    own = dict.fromkeys(release.job.measures.own)
+    measure_names = dict.fromkeys(release.job.measures.own)
     if release.measures is None:
-        return _named(own)
-    found = release.measures.to_dict()
-    parts = {f"pil_{name}": share for name, share in found["pil_parts"].items()}
-    plain = {n: v for n, v in found.items() if isinstance(v, int | float | None)}
+        return _name_measures(measure_names)
+    measures = release.measures.to_dict()
+    parts = {f"pil_{name}": share for name, share in measures["pil_parts"].items()}
+    plain = {n: v for n, v in measures.items() if isinstance(v, int | float | None)}
     arguments = ("safety", "delta")
-    whole = {name: plain[name] for name in plain if name not in arguments}
-    return whole | parts | _named(found.get("own", own))
+    single_figures = {name: plain[name] for name in plain if name not in arguments}
+    return single_figures | parts | _name_measures(measures.get("own", measure_names))
 
 
-def _named(own: Mapping[str, float | None]) -> Figures:
+def _name_measures(measures: Mapping[str, float | None]) -> Figures:
     """Return the columns of measures of the user's."""
-    return {f"measures.{name}": figure for name, figure in own.items()}
+    return {f"measures.{name}": figure for name, figure in measures.items()}

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from aggopt.core.equality import EqualByField
-from aggopt.core.html import html_section, html_table, text_table
+from aggopt.core.html import render_html_section, render_html_table, render_text_table
 from aggopt.core.plural import plural
 from aggopt.core.validation import is_number
 from aggopt.errors import JobError, require_known
 from aggopt.experiments._cell import Figures
-from aggopt.experiments._choice_grid import ChoicePoint, words
-from aggopt.experiments._picture import front
-from aggopt.experiments.tidy_rows import TidyRows, Writer, written
+from aggopt.experiments._choice_grid import ChoicePoint, name_point
+from aggopt.experiments._picture import find_front
+from aggopt.experiments.tidy_rows import TidyRows, Writer, write_files
 from aggopt.release.report.charts import scatter
 from aggopt.release.report.page import TEMPLATES, page
 from aggopt.release.report.parts import DataTable, Figure
@@ -66,7 +66,7 @@ class Tried:
     def front(self) -> tuple[ChoicePoint, ...]:
         """The points that no other beats in linkage and loss, by linkage."""
         placed = self.placed
-        return tuple(placed[j] for j in front([self._at(p) for p in placed]))
+        return tuple(placed[j] for j in find_front([self._at(p) for p in placed]))
 
     def loss_of(self, point: ChoicePoint) -> Any:
         """Return the loss of a point, as `loss` names it."""
@@ -82,25 +82,28 @@ class Tried:
         JobError
             `at_most` is not a share.
         """
-        most = self.at_most if at_most is None else require_share(at_most)
-        within = [point for point in self.front if self._at(point)[0] <= most]
+        limit = self.at_most if at_most is None else require_share(at_most)
+        within = [point for point in self.front if self._at(point)[0] <= limit]
         return within[-1] if within else None
 
     def recommendation(self, at_most: float | None = None) -> str:
         """Describe the recommended point, or the closest one if none qualifies."""
-        most = self.at_most if at_most is None else require_share(at_most)
-        found, asked = self.recommended(most), f"At most {percent(most)} linked"
-        if found is not None:
+        limit = self.at_most if at_most is None else require_share(at_most)
+        point, condition = (
+            self.recommended(limit),
+            f"At most {format_percent(limit)} linked",
+        )
+        if point is not None:
             return (
-                f"{asked}, least {LOSSES[self.loss]}: {found.called}. "
-                f"{self._figures(found)}"
+                f"{condition}, least {LOSSES[self.loss]}: {point.called}. "
+                f"{self._figures(point)}"
             )
         if not self.front:
-            return f"{asked}: nothing can be recommended, as no point has figures."
-        least = self.front[0]
+            return f"{condition}: nothing can be recommended, as no point has figures."
+        safest = self.front[0]
         return (
-            f"{asked}: no point is within. The least is {least.called}. "
-            f"{self._figures(least)} Allow more, or go through larger k."
+            f"{condition}: no point is within. The least is {safest.called}. "
+            f"{self._figures(safest)} Allow more, or go through larger k."
         )
 
     @property
@@ -118,17 +121,18 @@ class Tried:
         linkage, lost = self._at(point)
         limit: Any = point.linkage_limit
         return (
-            f"It links {percent(linkage)} of the records (no linkage exceeds "
-            f"{percent(limit)}), with {LOSSES[self.loss]} {percent(lost)}."
+            f"It links {format_percent(linkage)} of the records (no linkage exceeds "
+            f"{format_percent(limit)}), "
+            f"with {LOSSES[self.loss]} {format_percent(lost)}."
         )
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Return a share in percent, with a decimal.
 
     Examples
     --------
-    >>> percent(0.1), percent(0.0832)
+    >>> format_percent(0.1), format_percent(0.0832)
     ('10 %', '8.3 %')
     """
     return f"{round(100 * share, 1):g} %"
@@ -166,30 +170,30 @@ LINKED = FIGURES.index("linked, %")
 AXIS = {"pil": "probabilistic information loss PIL", "il": "information loss IL"}
 
 
-def page_of(choice: Tried) -> str:
+def render_page(choice: Tried) -> str:
     """Return the text of the page."""
     chosen = choice.recommended()
     head, _, rest = choice.recommendation().partition(": ")
-    axes = _labels(choice.points)
+    axes = _list_labels(choice.points)
     return page(
         "choice.html",
         script=(TEMPLATES / "choice.js").read_text("utf-8"),
         title=f"Releases of {choice.called} to choose from",
         verdict=choice.verdict,
-        axes="; ".join(words({n: ", ".join(of)}) for n, of in axes.items()),
+        axes="; ".join(name_point({n: ", ".join(of)}) for n, of in axes.items()),
         chosen=None if chosen is None else chosen.number,
         advice=(f"{head}{_of(chosen)}", rest[:1].upper() + rest[1:]),
-        limited=f"{percent(choice.at_most)} linked",
+        limited=f"{format_percent(choice.at_most)} linked",
         map=_map(choice, list(axes)) if choice.placed else None,
-        blocks=_blocks(choice.placed),
+        blocks=_describe_blocks(choice.placed),
         filters=[
             {"name": name, "labels": of, "column": column}
             for column, (name, of) in enumerate(axes.items(), start=1)
         ],
         linked=1 + len(axes) + LINKED,
-        points=_points(choice.points, list(axes)),
+        points=_list_points(choice.points, list(axes)),
         failed=[point for point in choice.points if point.error is not None],
-        jobs=[_job(point, choice.table) for point in choice.points],
+        jobs=[_render_job(point, choice.table) for point in choice.points],
     )
 
 
@@ -197,7 +201,7 @@ def _of(chosen: ChoicePoint | None) -> str:
     return "" if chosen is None else f": point {chosen.number}"
 
 
-def _labels(points: Sequence[ChoicePoint]) -> dict[str, list[str]]:
+def _list_labels(points: Sequence[ChoicePoint]) -> dict[str, list[str]]:
     """Return the settings varied, by name, with their labels in the table."""
     found: dict[str, dict[str, None]] = {}
     for point in points:
@@ -210,12 +214,12 @@ def _label(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _points(points: Sequence[ChoicePoint], axes: Sequence[str]) -> DataTable:
+def _list_points(points: Sequence[ChoicePoint], axes: Sequence[str]) -> DataTable:
     rows = [
         [
             point.number,
             *(_label(point.asked[name]) for name in axes),
-            *_figures(point),
+            *_format_figures(point),
             Markup('<a href="#job-{0}">job {0}</a>').format(point.number),
         ]
         for point in points
@@ -230,7 +234,7 @@ def _points(points: Sequence[ChoicePoint], axes: Sequence[str]) -> DataTable:
     )
 
 
-def _figures(point: ChoicePoint) -> list[str]:
+def _format_figures(point: ChoicePoint) -> list[str]:
     """Return the cells of `FIGURES`, but for the last."""
     if point.error is not None:
         broken = "NO" if point.holds is False else "failed"
@@ -239,13 +243,13 @@ def _figures(point: ChoicePoint) -> list[str]:
     shares = (point.il, point.pil, point.linkage, point.linkage_limit, point.si)
     return [
         f"yes ({point.smallest})",
-        *("unproven" if gap is None else _hundredths(gap) for gap in gaps),
-        *("none" if share is None else _hundredths(share) for share in shares),
+        *("unproven" if gap is None else _round_share(gap) for gap in gaps),
+        *("none" if share is None else _round_share(share) for share in shares),
         f"{point.seconds:.1f}",
     ]
 
 
-def _hundredths(share: float) -> str:
+def _round_share(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
@@ -255,26 +259,26 @@ def _map(choice: Tried, axes: Sequence[str]) -> Figure:
     table = DataTable(
         f"Records linked and {loss} of each point",
         ("point", "linked", loss),
-        [(p.number, *map(percent, _place(choice, p))) for p in choice.placed],
+        [(p.number, *map(format_percent, _place(choice, p))) for p in choice.placed],
         numeric=(1, 2),
     )
     listed = ", ".join(map(str, best))
     caption = f"Points that no other beats in both: {listed}."
-    return Figure(_chart(choice, axes, best), caption, table)
+    return Figure(_draw_chart(choice, axes, best), caption, table)
 
 
-def _chart(choice: Tried, axes: Sequence[str], best: Sequence[int]) -> Markup:
+def _draw_chart(choice: Tried, axes: Sequence[str], best: Sequence[int]) -> Markup:
     placed, chosen = choice.placed, choice.recommended()
-    names, joined = _series([name for name in axes if name != "k"], placed)
+    names, joined = _list_series([name for name in axes if name != "k"], placed)
     numbers = [point.number for point in placed]
     return scatter.scatter(
         [
             scatter.Point(
                 series=_name(names, point),
-                label=_mark(point, best),
+                label=_label_point(point, best),
                 x=_place(choice, point)[0],
                 y=_place(choice, point)[1],
-                says=_says(choice, point),
+                says=_describe_point(choice, point),
                 href=f"#job-{point.number}",
             )
             for point in placed
@@ -290,7 +294,7 @@ def _chart(choice: Tried, axes: Sequence[str], best: Sequence[int]) -> Markup:
     )
 
 
-def _mark(point: ChoicePoint, best: Sequence[int]) -> str:
+def _label_point(point: ChoicePoint, best: Sequence[int]) -> str:
     """Return the label of a point: its number on the front, and k if it varies."""
     number = str(point.number) if point.number in best else ""
     k = f"k = {point.asked['k']}" if "k" in point.asked else ""
@@ -302,12 +306,12 @@ def _place(choice: Tried, point: ChoicePoint) -> tuple[float, float]:
     return linkage, choice.loss_of(point)
 
 
-def _says(choice: Tried, point: ChoicePoint) -> str:
-    linked, lost = map(percent, _place(choice, point))
+def _describe_point(choice: Tried, point: ChoicePoint) -> str:
+    linked, lost = map(format_percent, _place(choice, point))
     return f"{point.called}: {linked} linked, {LOSSES[choice.loss]} {lost}"
 
 
-def _series(
+def _list_series(
     axes: Sequence[str], points: Sequence[ChoicePoint]
 ) -> tuple[Sequence[str], bool]:
     """Return the settings that distinguish the series, and whether only k remains.
@@ -326,27 +330,28 @@ def _name(names: Sequence[str], point: ChoicePoint) -> str:
     return ", ".join(_label(point.asked[name]) for name in names) or "all points"
 
 
-def _blocks(placed: Sequence[ChoicePoint]) -> str:
+def _describe_blocks(placed: Sequence[ChoicePoint]) -> str:
     """Return the note on linkage in blocks."""
-    most = max((point.linkage_blocks or 1 for point in placed), default=1)
-    if most == 1:
+    largest = max((point.linkage_blocks or 1 for point in placed), default=1)
+    if largest == 1:
         return ""
     return (
-        f"Records were linked in up to {plural(most, 'block')}, which mostly gives a "
+        f"Records were linked in up to {plural(largest, 'block')}, "
+        "which mostly gives a "
         "little more than all at once."
     )
 
 
-def _job(point: ChoicePoint, table: Path | None) -> dict[str, Any]:
+def _render_job(point: ChoicePoint, table: Path | None) -> dict[str, Any]:
     return {
         "number": point.number,
         "called": point.called,
-        "command": _command(point.job, point.number, table),
+        "command": _render_command(point.job, point.number, table),
         "text": point.job.as_text(),
     }
 
 
-def _command(job: "Job", number: int, table: Path | None) -> str:
+def _render_command(job: "Job", number: int, table: Path | None) -> str:
     """Return the line that makes the release of a point."""
     name = f"point-{number}.toml"
     files = [str(origin.file) for origin in job.code if origin.file is not None]
@@ -354,8 +359,10 @@ def _command(job: "Job", number: int, table: Path | None) -> str:
     if table is None:
         more = f", trust={trust}" if trust else ""
         return f'aggopt.mask(table, "{name}"{more}).write("masked.csv")'
-    named = [word for file in trust for word in ("--trust", file)]
-    return join(["aggopt", "mask", str(table), name, "--out", "masked.csv", *named])
+    trust_words = [word for file in trust for word in ("--trust", file)]
+    return join(
+        ["aggopt", "mask", str(table), name, "--out", "masked.csv", *trust_words]
+    )
 
 
 if TYPE_CHECKING:
@@ -391,11 +398,11 @@ class Choices(EqualByField, Tried, TidyRows):
         By default of `loss` against linkage.  Points that differ only in k have one
         colour; a line joins those that no other beats.
         """
-        from aggopt.experiments._picture import drawn
+        from aggopt.experiments._picture import draw_picture
 
         rows = [{"seed": None, **row} for row in self.rows]
         names = ("table", *self._axes, "seed")
-        return drawn(rows, names, x, self.loss if y is None else y)
+        return draw_picture(rows, names, x, self.loss if y is None else y)
 
     def to_html(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write a page, mode 0600, and return its path.
@@ -410,22 +417,22 @@ class Choices(EqualByField, Tried, TidyRows):
             The folder does not exist, a file exists and `overwrite` is not set, or
             the disk refuses.
         """
-        return written({path: self.page_writer()}, overwrite)[0]
+        return write_files({path: self.page_writer()}, overwrite)[0]
 
     def page_writer(self) -> Writer:
         """Return a function that writes the page to a file at a path."""
-        text = page_of(self)
+        text = render_page(self)
         return lambda to: to.write_text(text, encoding="utf-8")
 
     def __repr__(self) -> str:
         return "\n\n".join(
-            [self.verdict, self.recommendation(), text_table(*self._shown)]
+            [self.verdict, self.recommendation(), render_text_table(*self._shown)]
         )
 
     def _repr_html_(self) -> str:
         """Return the text for a notebook."""
-        said = f"{self.verdict} {self.recommendation()}"
-        return html_section(said, html_table(*self._shown))
+        text = f"{self.verdict} {self.recommendation()}"
+        return render_html_section(text, render_html_table(*self._shown))
 
     @property
     def _axes(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.section import MethodSection, to_plain_number
 from aggopt.errors import JobError, PrivacyError, naming
 from aggopt.experiments._cell import Figures
-from aggopt.experiments._grid import Cell, listed, said_of
+from aggopt.experiments._grid import Cell, list_entries, make_setting_columns
 from aggopt.job import Job
 from aggopt.partition.shared.settings import TABLE_SETTINGS
 
@@ -21,7 +21,7 @@ AXES = ("method", "keep", "t", "l", "alpha", "delta", "k")  # the last changes f
 OPTIONAL = ("t", "l")  # one of their values is "not required"
 
 
-def cells_of_choice(
+def list_choice_cells(
     table: str, job: Job, axes: Mapping[str, Any], time_limit: float | None
 ) -> list[Cell]:
     """Return a cell for each combination of the axes' values, without repetition.
@@ -35,7 +35,7 @@ def cells_of_choice(
         No axis is given, an axis lists nothing, or a combination is not a valid job.
     """
     values = {
-        name: [_value(name, each) for each in listed(name, axes[name])]
+        name: [_format_value(name, entry) for entry in list_entries(name, axes[name])]
         for name in AXES
         if axes[name] is not None
     }
@@ -46,26 +46,28 @@ def cells_of_choice(
         )
     _require_settings(job.aggregation, values)
     points: dict[Job, Mapping[str, Any]] = {}
-    for asked in _combinations(values):
-        labels = {name: _label(name, value) for name, value in asked.items()}
-        with naming(f"Point {words(labels)}"):
-            points.setdefault(_limited(_changed(job, asked), time_limit), labels)
-    return [Cell(table, each, None, labels) for each, labels in points.items()]
+    for settings in _list_combinations(values):
+        labels = {name: _label(name, value) for name, value in settings.items()}
+        with naming(f"Point {name_point(labels)}"):
+            points.setdefault(
+                _limit_search(_replace_settings(job, settings), time_limit), labels
+            )
+    return [Cell(table, entry, None, labels) for entry, labels in points.items()]
 
 
-def words(labels: Mapping[str, Any]) -> str:
+def name_point(labels: Mapping[str, Any]) -> str:
     """Return the name of a point for sentences.
 
     Examples
     --------
-    >>> words({"method": "mdav", "t": None, "k": 3})
+    >>> name_point({"method": "mdav", "t": None, "k": 3})
     'method = mdav, t = none, k = 3'
     """
     shown = {n: "none" if value is None else value for n, value in labels.items()}
     return ", ".join(f"{name} = {value}" for name, value in shown.items())
 
 
-def _value(name: str, value: Any) -> Any:
+def _format_value(name: str, value: Any) -> Any:
     if name in OPTIONAL and value == "none":
         return None
     if name == "method" and not isinstance(value, Mapping | MethodSection):
@@ -73,26 +75,32 @@ def _value(name: str, value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else to_plain_number(value)
 
 
-def _combinations(values: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = [{}]
-    for name, each in values.items():
-        found = [{**known, name: value} for known in found for value in each]
-    return found
+def _list_combinations(values: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    combinations: list[dict[str, Any]] = [{}]
+    for name, choices in values.items():
+        combinations = [
+            {**combination, name: value}
+            for combination in combinations
+            for value in choices
+        ]
+    return combinations
 
 
 def _label(name: str, value: Any) -> Any:
     """Return a value's label in a table: of a method its name and its settings."""
     if name != "method":
         return value
-    section = _written(value) if isinstance(value, MethodSection) else value
-    said = said_of({"partition": section})
-    called = said.pop("partition", "recommended")
+    section = (
+        _list_explicit_entries(value) if isinstance(value, MethodSection) else value
+    )
+    columns = make_setting_columns({"partition": section})
+    called = columns.pop("partition", "recommended")
     called = Path(called).name if is_code_file(called) else called
-    rest = (f"{n.removeprefix('partition.')} = {v}" for n, v in said.items())
-    return f"{called} ({', '.join(rest)})" if said else called
+    rest = (f"{n.removeprefix('partition.')} = {v}" for n, v in columns.items())
+    return f"{called} ({', '.join(rest)})" if columns else called
 
 
-def _written(section: MethodSection) -> dict[str, Any]:
+def _list_explicit_entries(section: MethodSection) -> dict[str, Any]:
     """Return the explicit entries of a section: its method, and no defaults."""
     return {
         name: value
@@ -101,20 +109,20 @@ def _written(section: MethodSection) -> dict[str, Any]:
     }
 
 
-def _require_settings(how: MethodSection, values: Mapping[str, list[Any]]) -> None:
+def _require_settings(section: MethodSection, values: Mapping[str, list[Any]]) -> None:
     """Refuse settings that the aggregation of the job does not have."""
-    own = isinstance(how, UserMethodSection)
-    known = set() if own else set(type(how).model_fields)
-    absent = [n for n in AGGREGATION if n in values and n not in known]
+    is_user_method = isinstance(section, UserMethodSection)
+    names = set() if is_user_method else set(type(section).model_fields)
+    absent = [n for n in AGGREGATION if n in values and n not in names]
     if not absent:
         return
     fix = 'set method = "p3m" under [aggregation].'
-    if own:
+    if is_user_method:
         fix = "go through settings of an aggregation of yours by aggopt sweep --over."
-    raise JobError(f"{how.method!r} has no {' and no '.join(absent)}.", fix=fix)
+    raise JobError(f"{section.method!r} has no {' and no '.join(absent)}.", fix=fix)
 
 
-def _changed(job: Job, asked: Mapping[str, Any]) -> Job:
+def _replace_settings(job: Job, settings: Mapping[str, Any]) -> Job:
     """Return the job with these settings; all else unchanged.
 
     Raises
@@ -123,35 +131,43 @@ def _changed(job: Job, asked: Mapping[str, Any]) -> Job:
         It is invalid; `UnknownNameError` if it has an unknown name.
     """
     sections: dict[str, Any] = {name: getattr(job, name) for name in Job.model_fields}
-    if "method" in asked:
-        sections["partition"] = _grouping(job.partition, asked["method"])
-    if privacy := {n: asked[n] for n in PRIVACY if n in asked}:
+    if "method" in settings:
+        sections["partition"] = _choose_grouping(job.partition, settings["method"])
+    if privacy := {n: settings[n] for n in PRIVACY if n in settings}:
         sections["privacy"] = job.privacy.keys_with(**privacy)
-    if shift := {n: asked[n] for n in AGGREGATION if n in asked}:
-        sections["aggregation"] = _written(job.aggregation) | shift
+    if shift := {n: settings[n] for n in AGGREGATION if n in settings}:
+        sections["aggregation"] = _list_explicit_entries(job.aggregation) | shift
     return Job(**sections).contained()
 
 
-def _grouping(own: MethodSection, asked: Any) -> Any:
+def _choose_grouping(section: MethodSection, method: Any) -> Any:
     """Return the section of a method: the job's own, if it names no other.
 
     Settings of the table, blocks of attributes and weights, are kept.
     """
-    if isinstance(asked, MethodSection):
-        return asked
-    if asked == {"method": own.method}:
-        return own
-    kept = {n: getattr(own, n) for n in TABLE_SETTINGS if n in own.model_fields_set}
-    return kept | asked
+    if isinstance(method, MethodSection):
+        return method
+    if method == {"method": section.method}:
+        return section
+    table_settings = {
+        n: getattr(section, n) for n in TABLE_SETTINGS if n in section.model_fields_set
+    }
+    return table_settings | method
 
 
-def _limited(job: Job, seconds: float | None) -> Job:
+def _limit_search(job: Job, seconds: float | None) -> Job:
     """Return a job whose search for groups ends in time, if it has no limit."""
-    how: Any = job.partition
-    timed = "time_limit" in type(how).model_fields and how.time_limit is None
-    if seconds is None or not timed or getattr(how, "effort", "default") != "default":
+    partition: Any = job.partition
+    timed = (
+        "time_limit" in type(partition).model_fields and partition.time_limit is None
+    )
+    if (
+        seconds is None
+        or not timed
+        or getattr(partition, "effort", "default") != "default"
+    ):
         return job
-    limited = how.model_copy(update={"time_limit": float(seconds)})
+    limited = partition.model_copy(update={"time_limit": float(seconds)})
     return job.model_copy(update={"partition": limited})
 
 
@@ -215,18 +231,18 @@ class ChoicePoint(HtmlFields):
     @property
     def called(self) -> str:
         """What sentences call it: "point 3 (method = mdav, k = 5)"."""
-        return f"point {self.number} ({words(self.asked)})"
+        return f"point {self.number} ({name_point(self.asked)})"
 
     @property
     def row(self) -> Figures:
         """The fields except the job, by column."""
-        own = {f.name: getattr(self, f.name) for f in fields(self)}
-        del own["job"]
-        number, asked = own.pop("number"), own.pop("asked")
-        return {"point": number, **asked, **own}
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        del values["job"]
+        number, settings = values.pop("number"), values.pop("asked")
+        return {"point": number, **settings, **values}
 
 
-def point_of(
+def make_choice_point(
     number: int, asked: Mapping[str, Any], job: Job, rows: Sequence[Figures]
 ) -> ChoicePoint:
     """Return the point of a cell's rows, or of its failure."""
@@ -236,27 +252,27 @@ def point_of(
         holds = False if first["error"] == PrivacyError.__name__ else None
         error, message = failed
         return ChoicePoint(number, asked, job, holds, error=error, message=message)
-    found = ("smallest", "il", "pil", "linkage", "linkage_limit", "linkage_blocks")
+    names = ("smallest", "il", "pil", "linkage", "linkage_limit", "linkage_blocks")
     return ChoicePoint(
         number,
         asked,
         job,
         holds=True,  # else the release would not exist
         groups=first["groups"],
-        groups_gap=_largest([row["groups.gap"] for row in rows]),
-        gap=_largest([row["gap"] for row in rows]),
-        seconds=_seconds(rows),
-        **{name: first.get(name) for name in (*found, "si", "sl")},
+        groups_gap=_find_largest([row["groups.gap"] for row in rows]),
+        gap=_find_largest([row["gap"] for row in rows]),
+        seconds=_sum_seconds(rows),
+        **{name: first.get(name) for name in (*names, "si", "sl")},
     )
 
 
-def _largest(gaps: Sequence[float | None]) -> float | None:
+def _find_largest(gaps: Sequence[float | None]) -> float | None:
     """Return the largest gap; None if one is unproven."""
     proven = [gap for gap in gaps if gap is not None]
     return max(proven) if len(proven) == len(gaps) else None
 
 
-def _seconds(rows: Sequence[Figures]) -> float:
+def _sum_seconds(rows: Sequence[Figures]) -> float:
     """Return the seconds of values and of groups, each block of attributes once."""
     blocks = {
         tuple(

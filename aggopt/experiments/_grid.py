@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.plugins.loading import file_name, origin_of_object
+from aggopt.core.plugins.loading import find_origin, get_file_name
 from aggopt.core.registry import Method
 from aggopt.core.section import MethodSection, Section, to_plain_number
 from aggopt.core.text_formats import read_toml
@@ -44,20 +44,22 @@ class Cell:
     def called(self) -> str:
         """What messages call it."""
         seed = {} if self.seed is None else {"seed": self.seed}
-        said = {"table": self.table, **self.said, **seed}
-        there = ((name, value) for name, value in said.items() if value is not None)
-        return ", ".join(f"{name} = {value!r}" for name, value in there)
+        settings = {"table": self.table, **self.said, **seed}
+        present = (
+            (name, value) for name, value in settings.items() if value is not None
+        )
+        return ", ".join(f"{name} = {value!r}" for name, value in present)
 
     @property
     def start(self) -> dict[str, Any]:
         """The columns that each of its rows begins with."""
         job = self.job
-        named = {name: getattr(job, name).method for name in NAMED}
-        first = {"table": self.table, "k": job.privacy.k, **named}
+        methods = {name: getattr(job, name).method for name in NAMED}
+        first = {"table": self.table, "k": job.privacy.k, **methods}
         return {**first, **self.said, **first, "seed": self.seed}
 
 
-def cells_of(
+def list_cells(
     roles: Mapping[str, Any], grid: Mapping[str, Any], seeds: Iterable[int] | None
 ) -> list[Cell]:
     """Return the cells of a grid, tables first and seeds last.
@@ -80,28 +82,28 @@ def cells_of(
         )
     for key in grid:
         require_known("key of the grid", key, KEYS)
-    axes = {key: _entries(key, value) for key, value in grid.items()}
-    numbers, columns = _seeds(seeds), _columns(axes)
+    axes = {key: _list_key_entries(key, value) for key, value in grid.items()}
+    numbers, columns = _read_seeds(seeds), _list_columns(axes)
     return [
-        Cell(table, _seeded(job, seed), seed, {**columns, **said})
-        for table, own in roles.items()
-        for job, said in _jobs(own, axes)
+        Cell(table, _set_seed(job, seed), seed, {**columns, **said})
+        for table, roles_of_table in roles.items()
+        for job, said in _iter_jobs(roles_of_table, axes)
         for seed in numbers
     ]
 
 
-def _columns(axes: Mapping[str, list[Any]]) -> dict[str, None]:
+def _list_columns(axes: Mapping[str, list[Any]]) -> dict[str, None]:
     """Return the columns for the entries of keys that list several settings."""
     several = {key: entries for key, entries in axes.items() if len(entries) > 1}
     return {
         column: None
         for key, entries in several.items()
         for entry in entries
-        for column in said_of({key: entry})
+        for column in make_setting_columns({key: entry})
     }
 
 
-def _jobs(
+def _iter_jobs(
     roles: Any, axes: Mapping[str, list[Any]]
 ) -> Iterator[tuple[Job, dict[str, Any]]]:
     """Yield each job of a table with its settings from the grid, without repetition."""
@@ -109,25 +111,27 @@ def _jobs(
     several = [key for key, entries in axes.items() if len(entries) > 1]
     for chosen in product(*axes.values()):
         entries = dict(zip(axes, chosen, strict=True))
-        said = said_of({key: entries[key] for key in several})
-        called = ", ".join(f"{name} = {value!r}" for name, value in said.items())
+        columns = make_setting_columns({key: entries[key] for key in several})
+        called = ", ".join(f"{name} = {value!r}" for name, value in columns.items())
         with naming(f"Cell {called}" if called else "The grid"):
-            job = Job(roles=roles, **_sections(entries)).contained()
+            job = Job(roles=roles, **_build_sections(entries)).contained()
         if job in first:
             raise JobError(
                 f"Two cells are the same job: {first[job]}; and {called}.",
                 fix="remove one of them from the grid; to repeat a cell, name seeds.",
             )
         first[job] = called
-        yield job, said
+        yield job, columns
 
 
-def _entries(key: str, value: Any) -> list[Any]:
+def _list_key_entries(key: str, value: Any) -> list[Any]:
     """Return the entries of a key; a value that is not a list is the only entry."""
-    return [_entry(key, entry) for entry in listed(f"{key} of the grid", value)]
+    return [
+        _read_entry(key, entry) for entry in list_entries(f"{key} of the grid", value)
+    ]
 
 
-def listed(called: str, value: Any) -> list[Any]:
+def list_entries(called: str, value: Any) -> list[Any]:
     """Return the entries of a list; a value that is not a list is the only entry.
 
     Raises
@@ -145,7 +149,7 @@ def listed(called: str, value: Any) -> list[Any]:
     return entries
 
 
-def _entry(key: str, entry: Any) -> Any:
+def _read_entry(key: str, entry: Any) -> Any:
     if key == "k" or isinstance(entry, Section):
         return entry
     if isinstance(entry, Mapping):
@@ -158,7 +162,7 @@ def _entry(key: str, entry: Any) -> Any:
     )
 
 
-def _sections(entries: Mapping[str, Any]) -> dict[str, Any]:
+def _build_sections(entries: Mapping[str, Any]) -> dict[str, Any]:
     """Return the sections of a job: k is a key of [privacy]."""
     sections = dict(entries)
     if "k" not in sections:
@@ -172,43 +176,45 @@ def _sections(entries: Mapping[str, Any]) -> dict[str, Any]:
     return {**sections, "privacy": {**privacy, "k": k}}
 
 
-def said_of(entries: Mapping[str, Any]) -> dict[str, Any]:
+def make_setting_columns(entries: Mapping[str, Any]) -> dict[str, Any]:
     """Return columns for settings by section, each under its name in a job file."""
-    said: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for key, entry in entries.items():
-        said |= _flat(key, dict(entry) if isinstance(entry, Section) else entry)
-    return {name.removesuffix(".method"): value for name, value in said.items()}
+        columns |= _make_columns(
+            key, dict(entry) if isinstance(entry, Section) else entry
+        )
+    return {name.removesuffix(".method"): value for name, value in columns.items()}
 
 
-def _flat(name: str, value: Any) -> dict[str, Any]:
+def _make_columns(name: str, value: Any) -> dict[str, Any]:
     """Return a column for each setting, nested settings under both names."""
     if not isinstance(value, Mapping):
         of_tree = name.endswith(".tree") and isinstance(value, str)
-        return {name: Path(value).name if of_tree else _called(value)}
-    found: dict[str, Any] = {}
+        return {name: Path(value).name if of_tree else _format_value(value)}
+    columns: dict[str, Any] = {}
     for key, inner in value.items():
-        found |= _flat(f"{name}.{key}", inner)
-    return found
+        columns |= _make_columns(f"{name}.{key}", inner)
+    return columns
 
 
-def _called(value: Any) -> Any:
+def _format_value(value: Any) -> Any:
     """Return a value as a table shows it: code of the user's by its name.
 
     That of a file is without its folder, as certificates have it.
     """
     if isinstance(value, list | tuple):
-        return [_called(each) for each in value]
+        return [_format_value(entry) for entry in value]
     if isinstance(value, Mapping):
-        return {key: _called(inner) for key, inner in value.items()}
+        return {key: _format_value(inner) for key, inner in value.items()}
     if isinstance(value, str):
-        return file_name(value)
-    own = callable(value) or isinstance(value, Method)
+        return get_file_name(value)
+    is_code = callable(value) or isinstance(value, Method)
     return to_plain_number(
-        origin_of_object("partitioners", value).name if own else value
+        find_origin("partitioners", value).name if is_code else value
     )
 
 
-def _seeds(seeds: Iterable[int] | None) -> list[int | None]:
+def _read_seeds(seeds: Iterable[int] | None) -> list[int | None]:
     if seeds is None:
         return [None]
     if is_whole(seeds) or isinstance(seeds, str) or not isinstance(seeds, Iterable):
@@ -217,12 +223,14 @@ def _seeds(seeds: Iterable[int] | None) -> list[int | None]:
     for seed in listed:
         require_seed(seed)
     if not listed or len(set(listed)) < len(listed):
-        seen = "none" if not listed else "one twice"
-        raise JobError(f"seeds name {seen}.", fix="list some, each once; or omit it.")
+        received = "none" if not listed else "one twice"
+        raise JobError(
+            f"seeds name {received}.", fix="list some, each once; or omit it."
+        )
     return [int(seed) for seed in listed]
 
 
-def _seeded(job: Job, seed: int | None) -> Job:
+def _set_seed(job: Job, seed: int | None) -> Job:
     """Return a job whose searches and random starts have a seed.
 
     Raises
@@ -232,7 +240,7 @@ def _seeded(job: Job, seed: int | None) -> Job:
     """
     if seed is None:
         return job
-    found: dict[str, MethodSection] = {}
+    sections: dict[str, MethodSection] = {}
     for name in NAMED:
         section: MethodSection = getattr(job, name)
         if "seed" in section.model_fields_set:
@@ -241,8 +249,8 @@ def _seeded(job: Job, seed: int | None) -> Job:
                 fix="leave one of the two out.",
             )
         if "seed" in type(section).model_fields and getattr(section, "starts", True):
-            found[name] = section.model_copy(update={"seed": seed})
-    return job.model_copy(update=found)
+            sections[name] = section.model_copy(update={"seed": seed})
+    return job.model_copy(update=sections)
 
 
 FILE_KEYS = ("tables", "roles", "grid", "seeds", "time_limit", "jobs", "cache")
@@ -274,7 +282,7 @@ class GridFile:
             It cannot be read, is not TOML, lacks a key or has an unknown one; or its
             tables or its cache are invalid.
         """
-        stated, folder = _stated(path), path.parent
+        stated, folder = _read_file(path), path.parent
         for key in stated:
             require_known(f"key of {path.name}", key, FILE_KEYS)
         lacking = [key for key in NEEDED_KEYS if key not in stated]
@@ -284,14 +292,14 @@ class GridFile:
                 fix='write tables = ["people.csv"], the table [roles] as in a job, and '
                 "the table [grid] with lists, such as k = [3, 5].",
             )
-        said = {key: value for key, value in stated.items() if key != "tables"}
-        if "cache" in said:
-            said["cache"] = _path(folder, "cache", said["cache"])
-        said["grid"] = _seen_from(folder, said["grid"])
-        return cls(_tables(folder, stated["tables"]), said)
+        keys = {key: value for key, value in stated.items() if key != "tables"}
+        if "cache" in keys:
+            keys["cache"] = _resolve_path(folder, "cache", keys["cache"])
+        keys["grid"] = _resolve_grid(folder, keys["grid"])
+        return cls(_read_table_paths(folder, stated["tables"]), keys)
 
 
-def _stated(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     return read_toml(
         path,
         absent="check the path.",
@@ -299,24 +307,26 @@ def _stated(path: Path) -> dict[str, Any]:
     )
 
 
-def _tables(folder: Path, stated: Any) -> dict[str, Path]:
+def _read_table_paths(folder: Path, stated: Any) -> dict[str, Path]:
     """Return the paths of tables by name, by default the file's name."""
     if isinstance(stated, Mapping):
-        return {name: _path(folder, "tables", each) for name, each in stated.items()}
+        return {
+            name: _resolve_path(folder, "tables", path) for name, path in stated.items()
+        }
     listed = stated if isinstance(stated, list) else [stated]
-    paths = [_path(folder, "tables", each) for each in listed]
-    found = {path.stem: path for path in paths}
-    if not found or len(found) < len(paths):
-        seen = "two files of one name" if found else "none"
+    paths = [_resolve_path(folder, "tables", path) for path in listed]
+    by_name = {path.stem: path for path in paths}
+    if not by_name or len(by_name) < len(paths):
+        received = "two files of one name" if by_name else "none"
         raise JobError(
-            f"tables lists {seen}.",
+            f"tables lists {received}.",
             fix='name them: tables = { first = "a/people.csv", second = "b/people.csv" '
             "}.",
         )
-    return found
+    return by_name
 
 
-def _path(folder: Path, key: str, stated: Any) -> Path:
+def _resolve_path(folder: Path, key: str, stated: Any) -> Path:
     if not isinstance(stated, str):
         raise JobError(
             f"{key} names a {type(stated).__name__}.", fix="write paths, as text."
@@ -328,7 +338,7 @@ def _path(folder: Path, key: str, stated: Any) -> Path:
     return folder / stated
 
 
-def _seen_from(folder: Path, grid: Any) -> Any:
+def _resolve_grid(folder: Path, grid: Any) -> Any:
     """Return a grid with the whole path of each file of code that it names."""
     if not isinstance(grid, Mapping):
         return grid
@@ -337,18 +347,21 @@ def _seen_from(folder: Path, grid: Any) -> Any:
 
 def _resolve_paths(folder: Path, key: str, value: Any) -> Any:
     if isinstance(value, list):
-        return [_resolve_paths(folder, key, each) for each in value]
+        return [_resolve_paths(folder, key, entry) for entry in value]
     if isinstance(value, str) and key in NAMED:
         value = {"method": value}
     if not isinstance(value, dict):
         return value
     if key == "attributes":
-        return {name: _typed(folder, how) for name, how in value.items()}
+        return {
+            name: _resolve_type(folder, type_of_attribute)
+            for name, type_of_attribute in value.items()
+        }
     return with_paths({key: value}, folder)[key]
 
 
-def _typed(folder: Path, how: Any) -> Any:
+def _resolve_type(folder: Path, declared: Any) -> Any:
     """Return the type of an attribute with the path of its tree, if that is a file."""
-    if not isinstance(how, dict) or not isinstance(how.get("tree"), str):
-        return how
-    return {**how, "tree": str(folder / how["tree"])}
+    if not isinstance(declared, dict) or not isinstance(declared.get("tree"), str):
+        return declared
+    return {**declared, "tree": str(folder / declared["tree"])}

@@ -8,14 +8,14 @@ from aggopt.errors import JobError, require_known
 from aggopt.experiments._cell import Figures
 
 
-def front(points: Sequence[tuple[float, float]]) -> list[int]:
+def find_front(points: Sequence[tuple[float, float]]) -> list[int]:
     """Return the places of points that are Pareto optimal, by their first figure.
 
     Of points that are equal, the first.
 
     Examples
     --------
-    >>> front([(3.0, 1.0), (1.0, 2.0), (2.0, 2.0)])
+    >>> find_front([(3.0, 1.0), (1.0, 2.0), (2.0, 2.0)])
     [1, 0]
     """
     best: list[int] = []
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from aggopt.release.figures.figure import Picture
 
 
-def drawn(rows: Sequence[Figures], names: Sequence[str], x: str, y: str) -> "Picture":
+def draw_picture(
+    rows: Sequence[Figures], names: Sequence[str], x: str, y: str
+) -> "Picture":
     """Return the picture of two columns; raises as `Experiment.plot`.
 
     `names` are the columns that identify the cell of a row.
@@ -37,25 +39,28 @@ def drawn(rows: Sequence[Figures], names: Sequence[str], x: str, y: str) -> "Pic
     from aggopt.release.figures.figure import WIDE, panels, say
     from aggopt.release.figures.tradeoff import Series, told_apart, tradeoff
 
-    cells = _cells(rows, names, x, y)
+    cells = _list_cells(rows, names, x, y)
     kinds = [n for n in names if n not in ("table", "k", "seed")]
     tables = list(dict.fromkeys(str(cell["table"]) for cell in cells))
     labels = list(dict.fromkeys(_label(kinds, cell) for cell in cells))
     figure, grid = panels(len(tables), across=len(tables), high=WIDE)
     for table, panel in zip(tables, grid, strict=True):
-        own = [cell for cell in cells if cell["table"] == table]
-        points = [(cell[x], cell[y]) for cell in own]
+        cells_of_table = [cell for cell in cells if cell["table"] == table]
+        points = [(cell[x], cell[y]) for cell in cells_of_table]
         series = [
-            Series(label, [(c[x], c[y]) for c in own if _label(kinds, c) == label])
+            Series(
+                label,
+                [(c[x], c[y]) for c in cells_of_table if _label(kinds, c) == label],
+            )
             for label in labels
         ]
-        tradeoff(panel, series, [points[j] for j in front(points)])
+        tradeoff(panel, series, [points[j] for j in find_front(points)])
         say(panel, x=x, y=y, title=table)
     told_apart(grid[-1], labels)
     return figure
 
 
-def _cells(
+def _list_cells(
     rows: Sequence[Figures], names: Sequence[str], x: str, y: str
 ) -> list[Figures]:
     """Return the first row of each cell that has both figures."""

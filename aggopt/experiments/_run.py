@@ -11,20 +11,20 @@ from typing import Any
 from aggopt.core.equality import to_hashable
 from aggopt.core.plural import plural
 from aggopt.core.processes import run_in_processes
-from aggopt.core.randomness import secret_from_seed
+from aggopt.core.randomness import derive_secret
 from aggopt.core.validation import is_whole
 from aggopt.data.fingerprint import fingerprint
 from aggopt.data.readers.read import read_file
 from aggopt.data.table import Table
 from aggopt.errors import AggoptError, JobError, naming, require_known
-from aggopt.experiments._cache import Cache, key_of
+from aggopt.experiments._cache import Cache, compute_key
 from aggopt.experiments._cell import (
     Done,
     Figures,
     Work,
-    all_done,
-    failure_of,
-    in_time,
+    describe_failure,
+    is_in_time,
+    run_cells,
 )
 from aggopt.experiments._grid import Cell
 from aggopt.job import Job, Mean, Output
@@ -44,28 +44,34 @@ class Tables:
 
     def data(self, cell: Cell) -> Any:
         """Return the table of a cell; raises as `aggopt.mask`, of files alone."""
-        found, job = self.given[cell.table], cell.job
-        if not isinstance(found, str | Path):
-            return found
-        how = cell.table, job.roles, job.input, to_hashable(job.attributes)
-        if how not in self._read:
-            self._read[how] = read_file(
-                Path(found), job.roles, job.input, job.attributes
+        table, job = self.given[cell.table], cell.job
+        if not isinstance(table, str | Path):
+            return table
+        reading_key = cell.table, job.roles, job.input, to_hashable(job.attributes)
+        if reading_key not in self._read:
+            self._read[reading_key] = read_file(
+                Path(table), job.roles, job.input, job.attributes
             )
-        return self._read[how]
+        return self._read[reading_key]
 
     def fingerprint(self, cell: Cell) -> str:
         """Return the SHA-256 of the table of a cell; raises as `aggopt.mask`."""
         job = cell.job
-        how = cell.table, job.roles, job.input, to_hashable(job.attributes), job.missing
-        if how not in self._known:
+        table_key = (
+            cell.table,
+            job.roles,
+            job.input,
+            to_hashable(job.attributes),
+            job.missing,
+        )
+        if table_key not in self._known:
             data = self.data(cell)
             table = Table.of(data, job.roles, job.attributes, missing=job.missing)
-            self._known[how] = fingerprint(table.frame)
-        return self._known[how]
+            self._known[table_key] = fingerprint(table.frame)
+        return self._known[table_key]
 
 
-def named(tables: Any) -> dict[str, Any]:
+def name_tables(tables: Any) -> dict[str, Any]:
     """Return tables by name: the name of a file, or the place in a list.
 
     Raises
@@ -96,7 +102,7 @@ def _name(table: Any, place: int) -> str:
     return Path(table).stem if isinstance(table, str | Path) else str(place)
 
 
-def roles_of(roles: Any, names: list[str]) -> dict[str, Any]:
+def read_roles(roles: Any, names: list[str]) -> dict[str, Any]:
     """Return the roles of each table, which are given once, or by table.
 
     Raises
@@ -105,7 +111,7 @@ def roles_of(roles: Any, names: list[str]) -> dict[str, Any]:
         They are given by table, and one is missing, or is of no table.
     """
     by_table = isinstance(roles, Mapping) and all(
-        isinstance(own, Mapping | Roles) for own in roles.values()
+        isinstance(table_roles, Mapping | Roles) for table_roles in roles.values()
     )
     if not (by_table and roles):
         return dict.fromkeys(names, roles)
@@ -142,22 +148,27 @@ class Run:
         In each round one of the cells that share groups makes them.  In the next round
         the others get them; or, if it failed before, one of them tries.
         """
-        waiting = self._sought()
+        waiting = self._search_cache()
         yield len(self.found)
-        made: dict[Family, Partitions] = {}
+        partitions: dict[Family, Partitions] = {}
         while waiting:
-            now = {f: p if f in made else p[:1] for f, p in waiting.items()}
-            waiting = {f: p[1:] for f, p in waiting.items() if f not in made and p[1:]}
+            now = {f: p if f in partitions else p[:1] for f, p in waiting.items()}
+            waiting = {
+                f: p[1:] for f, p in waiting.items() if f not in partitions and p[1:]
+            }
             family = {place: f for f, places in now.items() for place in places}
-            works = self._works(family, made)
-            made = {}
-            with closing(run_in_processes(all_done, works, jobs)) as outcomes:
+            works = self._list_works(family, partitions)
+            partitions = {}
+            with closing(run_in_processes(run_cells, works, jobs)) as outcomes:
                 for outcome in chain.from_iterable(outcomes):
-                    own = family[outcome.place]
+                    family_of_cell = family[outcome.place]
                     if outcome.groups is not None:
-                        made[own] = outcome.groups
-                    late = not in_time(outcome.failure) and own not in made
-                    self._take(outcome, waiting.pop(own, []) if late else [])
+                        partitions[family_of_cell] = outcome.groups
+                    late = (
+                        not is_in_time(outcome.failure)
+                        and family_of_cell not in partitions
+                    )
+                    self._take(outcome, waiting.pop(family_of_cell, []) if late else [])
                     yield len(self.found)
 
     def rows(self) -> Iterator[Figures]:
@@ -174,7 +185,7 @@ class Run:
             return f"{count}, and not kept: name a cache to go on another time."
         return f"{count}, and kept in {self.cache.folder}: call again to go on."
 
-    def _sought(self) -> Families:
+    def _search_cache(self) -> Families:
         """Look for cells in the cache; return the remaining ones, by their groups."""
         left: Families = defaultdict(list)
         for place, cell in enumerate(self.cells):
@@ -184,37 +195,39 @@ class Run:
             except AggoptError as error:
                 if self.raises:
                     raise
-                self.found[place] = [failure_of(error)]
+                self.found[place] = [describe_failure(error)]
                 continue
             rows = None
             if self.cache.folder is not None:
-                key = key_of(mark, cell.job, _secret(cell), self.seconds)
+                key = compute_key(mark, cell.job, _make_secret(cell), self.seconds)
                 self.keys[place], rows = key, self.cache.rows(key, cell)
             if rows is None:
-                left[_shared(cell)].append(place)
+                left[_make_group_key(cell)].append(place)
             else:
                 self.found[place] = rows
         return left
 
-    def _works(
-        self, family: Mapping[int, Family], made: Mapping[Family, Partitions]
+    def _list_works(
+        self, family: Mapping[int, Family], partitions: Mapping[Family, Partitions]
     ) -> list[list[Work]]:
         """Return work by places, that together which shares orderings of records."""
-        found: dict[Hashable, list[Work]] = defaultdict(list)
-        for place, own in family.items():
-            cell, groups = self.cells[place], made.get(own)
+        works: dict[Hashable, list[Work]] = defaultdict(list)
+        for place, family_of_cell in family.items():
+            cell, groups = self.cells[place], partitions.get(family_of_cell)
             alone = groups is not None or not cell.job.partition.same_orderings
-            found[place if alone else _ordered(own)].append(self._work(place, groups))
-        return list(found.values())
+            works[place if alone else _make_order_key(family_of_cell)].append(
+                self._make_work(place, groups)
+            )
+        return list(works.values())
 
-    def _work(self, place: int, groups: Partitions | None) -> Work:
+    def _make_work(self, place: int, groups: Partitions | None) -> Work:
         cell = self.cells[place]
         return Work(
             place=place,
             called=cell.called,
             data=self.tables.data(cell),
             job=cell.job,
-            secret=_secret(cell),
+            secret=_make_secret(cell),
             seconds=self.seconds,
             groups=groups,
             raises=self.raises,
@@ -231,12 +244,12 @@ class Run:
         self.found[outcome.place] = outcome.rows
 
 
-def _secret(cell: Cell) -> str:
+def _make_secret(cell: Cell) -> str:
     """Return the secret of the margins: equal for all jobs, so that they compare."""
-    return secret_from_seed(cell.seed or 0)
+    return derive_secret(cell.seed or 0)
 
 
-def _shared(cell: Cell) -> Family:
+def _make_group_key(cell: Cell) -> Family:
     """Return the key that is equal for cells that share groups."""
     job = cell.job
     common = job.model_copy(update={"aggregation": Mean(), "output": Output()})
@@ -244,7 +257,7 @@ def _shared(cell: Cell) -> Family:
     return cell.table, common, holes and keeps_variance(job)
 
 
-def _ordered(shared: Family) -> Hashable:
+def _make_order_key(shared: Family) -> Hashable:
     """Return the key that is equal for cells that share orderings: all but k."""
     table, job, keeps = shared
     any_k = job.privacy.model_copy(update={"k": 1})

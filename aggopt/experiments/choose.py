@@ -9,7 +9,7 @@ from typing import Any
 from aggopt.core.plugins.trust import trust_files
 from aggopt.experiments._cache import Cache
 from aggopt.experiments._choice import Choices, require_loss, require_share
-from aggopt.experiments._choice_grid import AXES, cells_of_choice, point_of
+from aggopt.experiments._choice_grid import AXES, list_choice_cells, make_choice_point
 from aggopt.experiments._choice_grid import ChoicePoint as ChoicePoint
 from aggopt.experiments._run import Run, Tables, require_jobs
 from aggopt.job import Job
@@ -45,16 +45,16 @@ class Choosing:
     ) -> "Choosing":
         """Return the choice that `choose` makes, nothing of it done; raises as that."""
         require_loss(loss)
-        most = require_share(at_most)
+        limit = require_share(at_most)
         check_time_limit(time_limit)
         with trust_files(trust):
-            asked = {name: axes.get(name) for name in AXES}
-            cells = cells_of_choice("table", load_job(job, trust), asked, time_limit)
+            varied = {name: axes.get(name) for name in AXES}
+            cells = list_choice_cells("table", load_job(job, trust), varied, time_limit)
         tables = Tables({"table": table})
         tables.fingerprint(cells[0])  # what cannot be read is refused at once
         run = Run(cells, tables, Cache(cache), seconds=None, raises=False)
         path = Path(table) if isinstance(table, str | Path) else None
-        return cls(run, path, most, loss)
+        return cls(run, path, limit, loss)
 
     def through(self, jobs: int) -> Generator[float]:
         """Go through the points; yield the share of them that is done."""
@@ -65,7 +65,7 @@ class Choosing:
     def found(self) -> Choices:
         """Results so far."""
         points = tuple(
-            point_of(place + 1, cell.said, cell.job, self.run.found[place])
+            make_choice_point(place + 1, cell.said, cell.job, self.run.found[place])
             for place, cell in enumerate(self.run.cells)
             if place in self.run.found
         )
@@ -159,13 +159,17 @@ def choose(
     require_jobs(jobs)
     axes = {"k": k, "method": method, "keep": keep, "t": t, "l": l}
     axes |= {"alpha": alpha, "delta": delta}
-    how: dict[str, Any] = {"at_most": at_most, "loss": loss, "time_limit": time_limit}
-    asked = Choosing.of(table, job, axes, **how, cache=cache, trust=trust)
+    options: dict[str, Any] = {
+        "at_most": at_most,
+        "loss": loss,
+        "time_limit": time_limit,
+    }
+    choosing = Choosing.of(table, job, axes, **options, cache=cache, trust=trust)
     try:
-        with closing(asked.through(jobs)) as shares:
+        with closing(choosing.through(jobs)) as shares:
             for share in shares:
                 on_progress("points", share)
     except KeyboardInterrupt as stopped:
-        stopped.add_note(asked.run.so_far)
+        stopped.add_note(choosing.run.so_far)
         raise
-    return asked.found
+    return choosing.found

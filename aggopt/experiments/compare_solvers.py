@@ -42,9 +42,9 @@ from aggopt.pipeline.validate.preflight_checks import find_model
 from aggopt.pipeline.validate.privacy_guarantees import repair_block
 from aggopt.repair.registry import REPAIRS
 from aggopt.solvers import Solver, choose
-from aggopt.solvers.certificate import endings, largest_gap, total_bound
+from aggopt.solvers.certificate import find_largest_gap, list_statuses, total_bound
 from aggopt.solvers.options import check_time_limit
-from aggopt.solvers.registry import able_for
+from aggopt.solvers.registry import list_able_solvers
 
 Share = Callable[[float], None]
 
@@ -76,170 +76,191 @@ class Row(HtmlFields):
         return asdict(self)
 
 
-def _passed(solver: Solver) -> Any:
+def _make_solver_setting(solver: Solver) -> Any:
     """Return the setting for a solver: code of the user's, or a name."""
     return solver if solver.origin else solver.name
 
 
-def _taken(solver: Solver, limit: float) -> float | None:
+def _choose_user_limit(solver: Solver, limit: float) -> float | None:
     """Return a limit, None for code of the user's that takes none."""
     return None if solver.origin and not solver.limited else limit
 
 
-def _limit_of(solver: Solver, limit: float) -> float | None:
+def _choose_limit(solver: Solver, limit: float) -> float | None:
     """Return a limit, None for a solver that takes none and has no language."""
     return limit if solver.limited or solver.language else None
 
 
-def of_aggregation(
-    given: PartitionedTable, solver: Solver, limit: float, on_progress: Share
+def make_aggregation_row(
+    partitioned: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     """Return the row of a solver that solved the aggregation."""
-    how = cast(SolverSection, given.job.aggregation)  # as was looked at before
-    named = _passed(solver)
+    section = cast(
+        SolverSection, partitioned.job.aggregation
+    )  # as was looked at before
+    solver_setting = _make_solver_setting(solver)
     settings = {
-        **how.settings,
-        **margin_arguments(given),
-        "solver": named,
+        **section.settings,
+        **margin_arguments(partitioned),
+        "solver": solver_setting,
         "options": {},
     }
-    within = _limit_of(solver, limit)
+    within = _choose_limit(solver, limit)
     settings |= {"time_limit": within, "progress": on_progress}
     if solver.is_global:
         for of_local in ("start", "starts", "seed"):
             settings.pop(of_local, None)
-    if isinstance(how, Shifting):
+    if isinstance(section, Shifting):
         few, groups = np.arange(9.0)[:, None] ** 2, np.arange(9) // 3
-        combine = AGGREGATORS[how.method].function
-        keep = "covariance" if how.joint else "variance"
-        first = {"solver": named, "keep": keep, "time_limit": within}
+        combine = AGGREGATORS[section.method].function
+        keep = "covariance" if section.joint else "variance"
+        first = {"solver": solver_setting, "keep": keep, "time_limit": within}
         combine(few, groups, **first)  # loads, compiles: not timed
     started = compile_time.now()
-    masked = aggregate_observed(given, settings)
+    masked = aggregate_observed(partitioned, settings)
     seconds = compile_time.now() - started
-    chosen = aggregate_categories(given, _ignored)
-    row = _summed(solver.name, masked.certificates, seconds)
-    row = _measured(given, row, assemble_columns(given, masked, chosen).values)
+    chosen = aggregate_categories(partitioned, _ignore_progress)
+    row = _sum_row(solver.name, masked.certificates, seconds)
+    row = _add_measures(
+        partitioned, row, assemble_columns(partitioned, masked, chosen).values
+    )
     usable = all(c.status.usable for c in masked.certificates)
     return row if usable else replace(row, holds=None)
 
 
-def of_categories(
-    given: PartitionedTable, solver: Solver, limit: float, on_progress: Share
+def make_categories_row(
+    partitioned: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     """Return a solver's row for the categories of equal groups."""
-    how = given.job.aggregation
-    asked = {"solver": _passed(solver), "time_limit": limit, "options": {}}
-    own = how.categories.model_copy(update=asked)  # type: ignore[union-attr]
-    update = {"aggregation": how.model_copy(update={"categories": own})}
-    given = replace(given, job=given.job.model_copy(update=update))
+    section = partitioned.job.aggregation
+    asked = {"solver": _make_solver_setting(solver), "time_limit": limit, "options": {}}
+    category_section = section.categories.model_copy(update=asked)  # type: ignore[union-attr]
+    update = {
+        "aggregation": section.model_copy(update={"categories": category_section})
+    }
+    partitioned = replace(partitioned, job=partitioned.job.model_copy(update=update))
 
     def heard(step: str, share: float) -> None:
         if step == "categories":  # numbers are published by the job's own method
             on_progress(share)
 
     try:
-        masked = aggregate_table(given, heard)
+        masked = aggregate_table(partitioned, heard)
     except InfeasibleInputError as refusal:
         return Row(solver.name, note=refusal.problem)
-    named = [masked.certificates[name] for name in given.table.domains]
-    proofs = list({id(c): c for c in named}.values())  # one per set solved together
-    row = _summed(solver.name, proofs, sum(c.seconds for c in proofs))
+    certificates = [masked.certificates[name] for name in partitioned.table.domains]
+    proofs = list(
+        {id(c): c for c in certificates}.values()
+    )  # one per set solved together
+    row = _sum_row(solver.name, proofs, sum(c.seconds for c in proofs))
     if not all(c.status.usable for c in proofs):
         return row
-    return _measured(given, row, masked.values)
+    return _add_measures(partitioned, row, masked.values)
 
 
-def of_partition(
-    given: PartitionedTable, solver: Solver, limit: float, on_progress: Share
+def make_partition_row(
+    partitioned: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     """Return the row of a solver that solved the partition."""
-    how, names = given.job.partition, given.job.roles.quasi_identifier
-    settings = {**how.settings, "solver": _passed(solver), "options": {}}
-    settings["time_limit"] = within = _limit_of(solver, limit)
-    columns = [block.columns for block in given.blocks]
-    first = {"solver": _passed(solver), "time_limit": within}
-    k = given.job.privacy.k
+    section, names = partitioned.job.partition, partitioned.job.roles.quasi_identifier
+    settings = {
+        **section.settings,
+        "solver": _make_solver_setting(solver),
+        "options": {},
+    }
+    settings["time_limit"] = within = _choose_limit(solver, limit)
+    columns = [block.columns for block in partitioned.blocks]
+    first = {"solver": _make_solver_setting(solver), "time_limit": within}
+    k = partitioned.job.privacy.k
     try:
         univariate(np.arange(9.0), 3, **first)  # loads, compiles: not timed
         started = compile_time.now()
         blocks = partition_blocks(
-            given.X, k, columns, how.function, settings, on_progress, names
+            partitioned.X, k, columns, section.function, settings, on_progress, names
         )
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
     seconds = compile_time.now() - started
-    return _summed(solver.name, [b.certificate for b in blocks], seconds)
+    return _sum_row(solver.name, [b.certificate for b in blocks], seconds)
 
 
-def of_blocks(
-    given: PartitionedTable, solver: Solver, limit: float, on_progress: Share
+def make_blocks_row(
+    partitioned: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     """Return a solver's row for a partition of several attributes together."""
-    job, names = given.job, given.job.roles.quasi_identifier
+    job, names = partitioned.job, partitioned.job.roles.quasi_identifier
     divide = PARTITIONERS.of(job.partition).function
     settings = {
         **job.partition.settings,
-        "solver": _passed(solver),
-        "time_limit": _taken(solver, limit),
+        "solver": _make_solver_setting(solver),
+        "time_limit": _choose_user_limit(solver, limit),
     }
-    columns = [block.columns for block in given.blocks]
+    columns = [block.columns for block in partitioned.blocks]
     try:
         k = job.privacy.k
-        found = partition_blocks(
-            given.records, k, columns, divide, settings, on_progress, names
+        blocks_partition = partition_blocks(
+            partitioned.records, k, columns, divide, settings, on_progress, names
         )
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
-    return _valued(replace(given, blocks=found), solver)
+    return _evaluate_partition(replace(partitioned, blocks=blocks_partition), solver)
 
 
-def of_repair(
-    given: PartitionedTable, solver: Solver, limit: float, on_progress: Share
+def make_repair_row(
+    partitioned: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     """Return a solver's row for a repair of equal groups."""
-    privacy = given.job.privacy
-    asked = {"solver": _passed(solver), "time_limit": _taken(solver, limit)}
-    how = privacy.repair.model_copy(update=asked)  # type: ignore[union-attr]
-    update = {"privacy": privacy.model_copy(update={"repair": how})}
-    job = given.job.model_copy(update=update)
+    privacy = partitioned.job.privacy
+    asked = {
+        "solver": _make_solver_setting(solver),
+        "time_limit": _choose_user_limit(solver, limit),
+    }
+    section = privacy.repair.model_copy(update=asked)  # type: ignore[union-attr]
+    update = {"privacy": privacy.model_copy(update={"repair": section})}
+    job = partitioned.job.model_copy(update=update)
     try:
         block = repair_block(
-            given.blocks[0], given.records, job, given.held, on_progress
+            partitioned.blocks[0],
+            partitioned.records,
+            job,
+            partitioned.held,
+            on_progress,
         )
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
-    return _valued(replace(given, blocks=(block,)), solver)
+    return _evaluate_partition(replace(partitioned, blocks=(block,)), solver)
 
 
-def _ignored(*_: object) -> None:
+def _ignore_progress(*_: object) -> None:
     """Do nothing: the remaining work is quick."""
 
 
-def _valued(given: PartitionedTable, solver: Solver) -> Row:
+def _evaluate_partition(partitioned: PartitionedTable, solver: Solver) -> Row:
     """Return the row of a partition, with the measures and the audit of its values."""
-    proofs = [block.certificate for block in given.blocks]
-    row = _summed(solver.name, proofs, sum(c.seconds for c in proofs))
+    proofs = [block.certificate for block in partitioned.blocks]
+    row = _sum_row(solver.name, proofs, sum(c.seconds for c in proofs))
     try:
-        return _measured(given, row, aggregate_table(given, _ignored).values)
+        return _add_measures(
+            partitioned, row, aggregate_table(partitioned, _ignore_progress).values
+        )
     except InfeasibleInputError as refusal:
         return replace(row, note=refusal.problem)
 
 
-def _measured(given: PartitionedTable, row: Row, values: Floats) -> Row:
+def _add_measures(partitioned: PartitionedTable, row: Row, values: Floats) -> Row:
     """Return a row with the measures and the audit of values (n, d)."""
-    tried = evaluate(given, values, linked_at_once=AT_ONCE)
+    tried = evaluate(partitioned, values, linked_at_once=AT_ONCE)
     measures = tried.require_measures()
     return replace(row, sl=measures.sl, si=measures.si, holds=tried.audit.holds)
 
 
-def _summed(name: str, certificates: Sequence[Any], seconds: float) -> Row:
+def _sum_row(name: str, certificates: Sequence[Any], seconds: float) -> Row:
     return Row(
         solver=name,
-        status=endings(certificates),
+        status=list_statuses(certificates),
         objective=sum(c.objective for c in certificates),
         bound=total_bound(certificates),
-        gap=largest_gap(certificates),
+        gap=find_largest_gap(certificates),
         violation=max(c.violation for c in certificates),
         seconds=seconds,
     )
@@ -269,46 +290,62 @@ class Step(NamedTuple):
     @property
     def able(self) -> list[Solver]:
         """The solvers that take it, the job's own first if the table has it not."""
-        able = able_for(*self.kinds, language=self.language, within=self.within)
-        named = getattr(self.section, "solver", None)
-        known = [name for s in able for name in (s.name, s.name.partition(":")[2])]
-        if named is None or named in known:
+        able = list_able_solvers(
+            *self.kinds, language=self.language, within=self.within
+        )
+        job_solver = getattr(self.section, "solver", None)
+        names = [name for s in able for name in (s.name, s.name.partition(":")[2])]
+        if job_solver is None or job_solver in names:
             return able
-        own = choose(named, *self.kinds, language=self.language)
-        return able if own.name in known else [own, *able]
+        chosen = choose(job_solver, *self.kinds, language=self.language)
+        return able if chosen.name in names else [chosen, *able]
 
 
-def solved_by(job: Job) -> Step:
+def find_solver_step(job: Job) -> Step:
     """Return the last step of a job that a solver runs."""
     categories = job.aggregation.categories
     if isinstance(categories, SolverSection):
         limit = categories.time_limit
-        return Step(find_model(categories), limit, of_categories, categories)
-    how = job.aggregation
-    if isinstance(how, ByModel):
-        own = how.program
-        kind = own.kind_with(how.arguments)
-        return Step(own, how.time_limit, of_aggregation, how, kind, own.languages)
-    if isinstance(how, Shifting):
-        if len(how.programs) > 1:
+        return Step(find_model(categories), limit, make_categories_row, categories)
+    section = job.aggregation
+    if isinstance(section, ByModel):
+        program = section.program
+        kind = program.find_kind(section.arguments)
+        return Step(
+            program,
+            section.time_limit,
+            make_aggregation_row,
+            section,
+            kind,
+            program.languages,
+        )
+    if isinstance(section, Shifting):
+        if len(section.programs) > 1:
             raise JobError(
-                f"keep asks for {len(how.programs)} kinds of programs, and no solver "
+                f"keep asks for {len(section.programs)} kinds of programs, "
+                "and no solver "
                 "is compared on two.",
                 fix='set keep = "variance" or keep = "covariance" to compare solvers.',
             )
         within = are_bounded_jointly(job)
-        return Step(find_model(how), how.time_limit, of_aggregation, how, within=within)
+        return Step(
+            find_model(section),
+            section.time_limit,
+            make_aggregation_row,
+            section,
+            within=within,
+        )
     repair = job.privacy.repair
     method = REPAIRS.of(repair) if repair else None
-    named = repair is not None and repair.solver is not None
-    if repair and method and method.model and (named or method.asks_solver):
-        return Step(MODELS[method.model], repair.time_limit, of_repair, repair)
+    has_repair_solver = repair is not None and repair.solver is not None
+    if repair and method and method.model and (has_repair_solver or method.asks_solver):
+        return Step(MODELS[method.model], repair.time_limit, make_repair_row, repair)
     if isinstance(job.partition, SolverSection):
         split = job.partition
-        return Step(find_model(split), split.time_limit, of_partition, split)
+        return Step(find_model(split), split.time_limit, make_partition_row, split)
     if model := PARTITIONERS.of(job.partition).model:
         limit = job.partition.settings["time_limit"]
-        return Step(MODELS[model], limit, of_blocks, job.partition)
+        return Step(MODELS[model], limit, make_blocks_row, job.partition)
     raise JobError(
         f"No solver is asked in {job.partition.method!r} and "
         f"{job.aggregation.method!r}, nor in a repair: they have methods of their own.",
@@ -365,69 +402,74 @@ def compare(
     job = data_job = load_job(job, trust)
     if isinstance(job.partition, Recommended):  # the table decides
         job = data_job = partition_table(data, job, report).job
-    step = solved_by(job)
-    if step.row is of_blocks:  # each solver repeats it
-        data_job = _quick(job)
-    given = partition_table(data, data_job, report, repair=step.row is not of_repair)
-    if step.row not in (of_aggregation, of_categories):
-        _require_plain(given)
+    step = find_solver_step(job)
+    if step.row is make_blocks_row:  # each solver repeats it
+        data_job = _reduce_job(job)
+    partitioned = partition_table(
+        data, data_job, report, repair=step.row is not make_repair_row
+    )
+    if step.row not in (make_aggregation_row, make_categories_row):
+        _require_plain(partitioned)
     if data_job is not job:
-        own = given.job.model_copy(update={"partition": job.partition})
-        given = replace(given, job=own)  # it sets how categories are published
+        job_of_solver = partitioned.job.model_copy(update={"partition": job.partition})
+        partitioned = replace(
+            partitioned, job=job_of_solver
+        )  # it sets how categories are published
     with trust_files(trust):
-        seen = (
+        received = (
             name if folder is None else resolve_code_path(folder, name)
             for name in solvers
         )
         kinds, language = step.kinds, step.language
-        named = [
-            choose(name, *kinds, language=language, within=step.within) for name in seen
+        solvers_named = [
+            choose(name, *kinds, language=language, within=step.within)
+            for name in received
         ]
-        able = named or step.able
+        able = solvers_named or step.able
     for done, solver in enumerate(able):
         report(solver.name, done / len(able))
         if solver.lacks:
             yield Row(solver.name, note=f"not installed: {solver.lacks}")
         else:
-            on_progress = partial(_part, report, solver.name, done, len(able))
-            limit = _first(time_limit, step.limit)
-            yield step.row(given, solver, limit, on_progress)
+            on_progress = partial(_report_part, report, solver.name, done, len(able))
+            limit = _choose_time_limit(time_limit, step.limit)
+            yield step.row(partitioned, solver, limit, on_progress)
 
 
-def _quick(job: Job) -> Job:
+def _reduce_job(job: Job) -> Job:
     """Return the job with groups that are cheap to make, of equal attributes."""
     first = PARTITIONERS[list_initial_methods()[0]]
-    asked = {"method": first.name, "attributes": job.partition.attributes}
-    return job.model_copy(update={"partition": first.settings.model_validate(asked)})
+    update = {"method": first.name, "attributes": job.partition.attributes}
+    return job.model_copy(update={"partition": first.settings.model_validate(update)})
 
 
-def _require_plain(given: PartitionedTable) -> None:
+def _require_plain(partitioned: PartitionedTable) -> None:
     """Refuse holes, strata and weights, where groups are to be made or repaired."""
-    if given.kept is not None:
+    if partitioned.kept is not None:
         raise JobError(
             "Solvers are compared on partitions and repairs of complete tables, and "
             "values are missing.",
             fix='compare them on an aggregation, method = "p3m"; or remove the records '
             "that miss a value.",
         )
-    if given.strata is not None:
+    if partitioned.strata is not None:
         raise JobError(
             "Solvers are compared on partitions and repairs without strata.",
             fix='compare them on an aggregation, method = "p3m"; or leave stratum out.',
         )
-    if given.weights is not None:
+    if partitioned.weights is not None:
         raise JobError(
             "Solvers are compared on partitions and repairs without sampling weights.",
             fix='compare them on an aggregation, method = "p3m"; or leave weight out.',
         )
 
 
-def _part(report: Progress, name: str, done: int, of: int, share: float) -> None:
+def _report_part(report: Progress, name: str, done: int, of: int, share: float) -> None:
     """Report a share of one solver's work as one of the work of all."""
     report(name, (done + share) / of)
 
 
-def _first(asked: float | None, of_job: float | None) -> float:
+def _choose_time_limit(requested: float | None, of_job: float | None) -> float:
     """Return the requested limit, else the job's, else the default."""
-    limits = (limit for limit in (asked, of_job) if limit is not None)
+    limits = (limit for limit in (requested, of_job) if limit is not None)
     return next(limits, DEFAULT)

@@ -8,14 +8,14 @@ from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from aggopt.core.equality import EqualByField
-from aggopt.core.html import html_section, html_table, text_table
+from aggopt.core.html import render_html_section, render_html_table, render_text_table
 from aggopt.core.plugins.trust import trust_files
 from aggopt.core.plural import plural
 from aggopt.errors import JobError, require_known
 from aggopt.experiments._cache import Cache
 from aggopt.experiments._cell import Figures
-from aggopt.experiments._grid import cells_of
-from aggopt.experiments._run import Run, Tables, named, require_jobs, roles_of
+from aggopt.experiments._grid import list_cells
+from aggopt.experiments._run import Run, Tables, name_tables, read_roles, require_jobs
 from aggopt.experiments.tidy_rows import TidyRows
 from aggopt.pipeline.partition.partition_table import Progress, progress_or_noop
 from aggopt.solvers.options import check_time_limit
@@ -70,17 +70,21 @@ class Experiment(EqualByField, TidyRows):
         JobError
             It is not a column of numbers, or no cell has both.
         """
-        from aggopt.experiments._picture import drawn
+        from aggopt.experiments._picture import draw_picture
 
-        return drawn(self.rows, self.cell_columns, x, y)
+        return draw_picture(self.rows, self.cell_columns, x, y)
 
     def __repr__(self) -> str:
-        return "\n\n".join([self._verdict, text_table(*self._first), *self._rest])
+        return "\n\n".join(
+            [self._verdict, render_text_table(*self._first), *self._rest]
+        )
 
     def _repr_html_(self) -> str:
         """Return the first rows for a notebook."""
         rest = [f"<p>{line}</p>" for line in self._rest]
-        return html_section(self._verdict, html_table(*self._first), *rest)
+        return render_html_section(
+            self._verdict, render_html_table(*self._first), *rest
+        )
 
     @property
     def _verdict(self) -> str:
@@ -92,8 +96,12 @@ class Experiment(EqualByField, TidyRows):
     def _first(self) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
         """The header and the first rows of the printed table."""
         names = [*self.cell_columns, *(n for n in SHOWN if n in self.columns)]
-        there = [n for n in names if any(row.get(n) is not None for row in self.rows)]
-        return there, [[row.get(n, "") for n in there] for row in self.rows[:SCREEN]]
+        shown_names = [
+            n for n in names if any(row.get(n) is not None for row in self.rows)
+        ]
+        return shown_names, [
+            [row.get(n, "") for n in shown_names] for row in self.rows[:SCREEN]
+        ]
 
     @property
     def _rest(self) -> list[str]:
@@ -184,9 +192,9 @@ def experiment(
     """
     on_progress = progress_or_noop(progress)
     _require(time_limit, jobs, on_error)
-    by_name = named(tables)
+    by_name = name_tables(tables)
     with trust_files(trust):
-        cells = cells_of(roles_of(roles, list(by_name)), grid, seeds)
+        cells = list_cells(read_roles(roles, list(by_name)), grid, seeds)
     run = Run(cells, Tables(by_name), Cache(cache), time_limit, on_error == "raise")
     try:
         with closing(run.through(jobs)) as done:  # at once, whatever keeps a traceback

@@ -111,29 +111,36 @@ class Study:
 
 
 @cache
-def studies() -> dict[str, Study]:
+def load_studies() -> dict[str, Study]:
     """Return the studies by name.
 
     Examples
     --------
-    >>> studies()["mortazavi2017"].table(2).row("P3M", "Census")[0].printed
+    >>> load_studies()["mortazavi2017"].table(2).row("P3M", "Census")[0].printed
     '55.19'
     """
-    found = tomllib.loads(FILE.read_text("utf-8"))
-    return {name: _study(name, **said) for name, said in found.items()}
+    by_name = tomllib.loads(FILE.read_text("utf-8"))
+    return {
+        name: _read_study(name, **fields_of_study)
+        for name, fields_of_study in by_name.items()
+    }
 
 
-def study(name: object) -> Study:
+def load_study(name: object) -> Study:
     """Return a study by its name; the refusal of another suggests the nearest."""
-    require_known("study", name, studies())
-    return studies()[str(name)]
+    require_known("study", name, load_studies())
+    return load_studies()[str(name)]
 
 
-def _study(name: str, citation: str, tables: dict[str, Any]) -> Study:
-    return Study(name, citation, {n: _table(n, **said) for n, said in tables.items()})
+def _read_study(name: str, citation: str, tables: dict[str, Any]) -> Study:
+    return Study(
+        name,
+        citation,
+        {n: _read_table(n, **fields_of_table) for n, fields_of_table in tables.items()},
+    )
 
 
-def _table(
+def _read_table(
     number: str,
     title: str,
     method: str,
@@ -143,18 +150,18 @@ def _table(
     records: tuple[str, ...] = (),
 ) -> PublishedTable:
     ((axis, values),) = across.items()
-    cells = (cell for row in rows for cell in _cells(axis, values, **row))
+    cells = (cell for row in rows for cell in _iter_cells(axis, values, **row))
     return PublishedTable(number, title, note, method, tuple(records), tuple(cells))
 
 
-def _cells(
+def _iter_cells(
     axis: str, values: list[float], cells: str, **row: Any
 ) -> Iterator[PublishedCell]:
     """Yield the cells of a row: the listed values change from one to the next."""
     for j, (at, cell) in enumerate(zip(values, cells.split(), strict=True)):
-        own = {n: v[j] if isinstance(v, list) else v for n, v in row.items()}
+        entries = {n: v[j] if isinstance(v, list) else v for n, v in row.items()}
         printed = None if cell == NOTHING else cell
-        yield PublishedCell(**{**own, axis: at, "printed": printed})
+        yield PublishedCell(**{**entries, axis: at, "printed": printed})
 
 
 GRID = (0.2, 0.4, 0.6, 0.8)  # of alpha and of Delta: the 16 pairs of the study of P3M
@@ -178,7 +185,7 @@ class StudyRecords:
         return self._groups[k]
 
 
-def figure_of(method: str, records: StudyRecords, cell: PublishedCell) -> Figure:
+def compute_figure(method: str, records: StudyRecords, cell: PublishedCell) -> Figure:
     """Return our figure in the place of a published one: a number, or two sizes.
 
     Loss, satisfaction and scores are in %; sizes are smallest/average group.
@@ -187,23 +194,23 @@ def figure_of(method: str, records: StudyRecords, cell: PublishedCell) -> Figure
     return METHODS[method](records, cell)
 
 
-def _loss(records: StudyRecords, cell: PublishedCell) -> Figure:
+def _compute_loss(records: StudyRecords, cell: PublishedCell) -> Figure:
     X, order = records.X, cell.figure.removesuffix("-MHM").lower()
     by_order = cell.figure.endswith("-MHM")
     labels = mhm(X, cell.k, order=order) if by_order else records.groups(cell.k)
     return 100 * il(X, mean(X, labels).values)
 
 
-def _satisfaction(records: StudyRecords, cell: PublishedCell) -> Figure:
+def _compute_satisfaction(records: StudyRecords, cell: PublishedCell) -> Figure:
     X, groups = records.X, records.groups(cell.k)
     if cell.figure == "means":
         return 100 * sl(X, mean(X, groups, keep="variance").values)
     return 100 * sl(X, p3m(X, groups).values)
 
 
-def _satisfaction_at_random(records: StudyRecords, cell: PublishedCell) -> Figure:
+def _compute_random_satisfaction(records: StudyRecords, cell: PublishedCell) -> Figure:
     X, groups = records.X, records.groups(cell.k)
-    weights = matlab_random(X.shape)
+    weights = draw_matlab_random(X.shape)
     if cell.figure == "means":
         return 100 * sl(X, mean(X, groups, keep="variance").values, importance=weights)
     return 100 * sl(X, p3m(X, groups, importance=weights).values, importance=weights)
@@ -217,17 +224,17 @@ def _score(records: StudyRecords, cell: PublishedCell) -> Figure:
     alphas = GRID if cell.alpha is None else (cell.alpha,)
     deltas = GRID if cell.delta is None else (cell.delta,)
     pairs = product(alphas, deltas)
-    found = (p3m(X, groups, alpha=a, delta=delta) for a, delta in pairs)
-    return 100 * min(si(X, masked.values) for masked in found)
+    releases = (p3m(X, groups, alpha=a, delta=delta) for a, delta in pairs)
+    return 100 * min(si(X, masked.values) for masked in releases)
 
 
-def _sizes(partition: str, records: StudyRecords, cell: PublishedCell) -> Figure:
+def _count_sizes(partition: str, records: StudyRecords, cell: PublishedCell) -> Figure:
     y, algorithm = records.held[cell.figure], PARTITIONERS[partition].function
     sizes = np.bincount(algorithm(records.X, y, cell.k, cell.t, bins="rank"))
     return f"{sizes.min()}/{len(y) // len(sizes)}"
 
 
-def matlab_random(shape: tuple[int, ...]) -> F64:
+def draw_matlab_random(shape: tuple[int, ...]) -> F64:
     """Return the numbers of MATLAB's rand, seeded by 1: column by column."""
     drawn = np.random.RandomState(1).random_sample(int(np.prod(shape)))
     return drawn.reshape(shape, order="F")
@@ -235,11 +242,11 @@ def matlab_random(shape: tuple[int, ...]) -> F64:
 
 CLOSE = ("merge_until_close", "anonymity_first", "closeness_first")
 METHODS: dict[str, Callable[[StudyRecords, PublishedCell], Figure]] = {
-    "information loss": _loss,
-    "satisfaction": _satisfaction,
-    "satisfaction, random importance": _satisfaction_at_random,
+    "information loss": _compute_loss,
+    "satisfaction": _compute_satisfaction,
+    "satisfaction, random importance": _compute_random_satisfaction,
     "scoring index": _score,
-    **{name: partial(_sizes, name) for name in CLOSE},
+    **{name: partial(_count_sizes, name) for name in CLOSE},
 }
 
 
@@ -286,8 +293,8 @@ class Reproduced:
         of = self.cell
         places = [("data", of.data), ("figure", of.figure), ("k", of.k)]
         both = [("in print", of.printed), ("ours", self.shown or None)]
-        shown = html.html_table(("", "value"), [*places, *both])
-        return html.html_section(self.table.title, shown)
+        shown = html.render_html_table(("", "value"), [*places, *both])
+        return html.render_html_section(self.table.title, shown)
 
     @property
     def agrees(self) -> bool | None:
@@ -328,7 +335,7 @@ def reproduce(
     Parameters
     ----------
     name
-        Of the study: `aggopt.experiments.reproduce.studies` has them.
+        Of the study: `aggopt.experiments.reproduce.load_studies` has them.
     table
         Its number; all of the study's when omitted.
     data
@@ -357,12 +364,20 @@ def reproduce(
     To fix: name those that are quasi-identifiers: columns=["age", "income"].
     """
     require_progress(progress, "the step and the share of it that is done")
-    found = study(name)
-    asked = [found.table(table)] if table is not None else [*found.tables.values()]
-    close = any(each.method in CLOSE for each in asked)
+    chosen_study = load_study(name)
+    chosen_tables = (
+        [chosen_study.table(table)]
+        if table is not None
+        else [*chosen_study.tables.values()]
+    )
+    close = any(chosen_table.method in CLOSE for chosen_table in chosen_tables)
     _require_columns(data, columns, confidential, close=close)
-    own = None if data is None else _own(data, columns, confidential)
-    return _reproduced(asked, own, progress or (lambda step, share: None))
+    user_records = (
+        None if data is None else _read_user_table(data, columns, confidential)
+    )
+    return _reproduce_cells(
+        chosen_tables, user_records, progress or (lambda step, share: None)
+    )
 
 
 def _require_columns(
@@ -390,22 +405,26 @@ def _require_columns(
         )
 
 
-def _own(
+def _read_user_table(
     data: Any, columns: Sequence[str], confidential: Sequence[str]
 ) -> StudyRecords:
     """Return the records of a user's table, or refuse columns that are not numbers."""
     is_file = isinstance(data, str | Path)
-    there = read_as_text(Path(data), Input()).column_names if is_file else None
-    names = there or to_frame(data).columns
+    column_names = read_as_text(Path(data), Input()).column_names if is_file else None
+    names = column_names or to_frame(data).columns
     wanted = [*columns, *confidential]
     others = [name for name in names if name not in wanted]
     roles = {"quasi-identifier": wanted, "other": others}
     read, _ = read_table(data, Job(roles=roles, privacy={"k": 2}))
     _require_numbers(read)
-    whole, d = read.matrix(), len(columns)
-    held = {name: whole[:, d + j] for j, name in enumerate(confidential)}
+    matrix, d = read.matrix(), len(columns)
+    confidential_values = {
+        name: matrix[:, d + j] for j, name in enumerate(confidential)
+    }
     return StudyRecords(
-        Path(data).name if is_file else "yours", whole[:, :d].copy(), held
+        Path(data).name if is_file else "yours",
+        matrix[:, :d].copy(),
+        confidential_values,
     )
 
 
@@ -418,43 +437,47 @@ def _require_numbers(table: Table) -> None:
         )
 
 
-def _reproduced(
-    tables: Sequence[PublishedTable], own: StudyRecords | None, on_progress: Progress
+def _reproduce_cells(
+    tables: Sequence[PublishedTable],
+    user_records: StudyRecords | None,
+    on_progress: Progress,
 ) -> Iterator[Reproduced]:
     for table in tables:
-        if own:
+        if user_records:
             yield from (Reproduced(table, cell, None) for cell in table.cells)
-        cells = _of_own(table, own) if own else table.cells
+        cells = _list_user_cells(table, user_records) if user_records else table.cells
         records: dict[str, StudyRecords] = {}
         for done, cell in enumerate(cells):
             on_progress(f"table {table.number}", done / len(cells))
             if cell.data not in records:
-                records[cell.data] = own or _reference(cell.data, table)
-            ours = figure_of(table.method, records[cell.data], cell)
+                records[cell.data] = user_records or _load_reference(cell.data, table)
+            ours = compute_figure(table.method, records[cell.data], cell)
             yield Reproduced(table, cell, ours)
 
 
-def _of_own(table: PublishedTable, own: StudyRecords) -> list[PublishedCell]:
+def _list_user_cells(
+    table: PublishedTable, user_records: StudyRecords
+) -> list[PublishedCell]:
     """Return the cells of the first row of tables, to be filled from own records.
 
     P3M has the best alpha and delta of the grid; each confidential attribute has rows.
     """
     first = table.cells[0].data
     plain = [
-        replace(cell, data=own.name, printed=None, alpha=None, delta=None)
+        replace(cell, data=user_records.name, printed=None, alpha=None, delta=None)
         for cell in table.cells
         if cell.data == first
     ]
-    if not own.held:
+    if not user_records.held:
         return plain
-    known = plain[0].figure
-    rows = [cell for cell in plain if cell.figure == known]
-    return [replace(cell, figure=name) for name in own.held for cell in rows]
+    figure = plain[0].figure
+    rows = [cell for cell in plain if cell.figure == figure]
+    return [replace(cell, figure=name) for name in user_records.held for cell in rows]
 
 
-def _reference(name: str, table: PublishedTable) -> StudyRecords:
+def _load_reference(name: str, table: PublishedTable) -> StudyRecords:
     frame = REFERENCE[name]()
     if not table.records:
         return StudyRecords(name, frame.to_numpy(float))
-    held = {cell.figure: frame[cell.figure].to_numpy(float) for cell in table.cells}
-    return StudyRecords(name, frame[list(table.records)].to_numpy(float), held)
+    values = {cell.figure: frame[cell.figure].to_numpy(float) for cell in table.cells}
+    return StudyRecords(name, frame[list(table.records)].to_numpy(float), values)

@@ -18,7 +18,7 @@ from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.processes import run_in_processes
 from aggopt.data.context.distance_requests import require_reach
 from aggopt.errors import JobError
-from aggopt.experiments._picture import front
+from aggopt.experiments._picture import find_front
 from aggopt.experiments._run import require_jobs
 from aggopt.job import Job, Squared
 from aggopt.measure import PilParts
@@ -81,37 +81,39 @@ class SweepPoint(HtmlFields):
         """Return plain values, each part of PIL under a name of its own."""
         values = asdict(self)
         parts, settings = values.pop("pil_parts"), values.pop("settings")
-        own = {f"settings.{name}": value for name, value in settings.items()}
-        for name in ("alpha", "delta", "keep") if own else ():
+        setting_columns = {
+            f"settings.{name}": value for name, value in settings.items()
+        }
+        for name in ("alpha", "delta", "keep") if setting_columns else ():
             del values[name]
-        named = {f"pil_{name}": share for name, share in parts.items()}
-        return own | values | named
+        pil_columns = {f"pil_{name}": share for name, share in parts.items()}
+        return setting_columns | values | pil_columns
 
 
-def point_of(masked: Aggregation, tried: Evaluation, **at: Any) -> SweepPoint:
+def make_sweep_point(masked: Aggregation, tried: Evaluation, **at: Any) -> SweepPoint:
     """Return the point of these results; `at` are its settings."""
     usable = all(c.status.usable for c in masked.certificates)
-    found = tried.require_measures()
+    measures = tried.require_measures()
     return SweepPoint(
         **{"alpha": None, "delta": None, **at},
-        linkage=found.linkage,
-        blocks=found.linkage_blocks,
-        si=found.si,
-        dr=found.dr,
-        pil=found.pil,
-        sl=found.sl,
-        il=found.il,
+        linkage=measures.linkage,
+        blocks=measures.linkage_blocks,
+        si=measures.si,
+        dr=measures.dr,
+        pil=measures.pil,
+        sl=measures.sl,
+        il=measures.il,
         gap=masked.gap,
         status=masked.status,
         usable=usable,
         holds=tried.audit.holds if usable else None,
-        correlation_error=found.correlation_error,
-        pil_parts=found.pil_parts,
+        correlation_error=measures.correlation_error,
+        pil_parts=measures.pil_parts,
     )
 
 
-def settings_of(
-    how: UserMethodSection, over: Mapping[str, Any]
+def list_settings(
+    section: UserMethodSection, over: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Return the settings of each point; raises as `OwnSection.contained`.
 
@@ -132,32 +134,37 @@ def settings_of(
                 f"The setting {name} is to go through what is no list of values.",
                 fix=f"list some: over={{{name!r}: [1.0, 2.0]}}.",
             )
-    points = [dict(zip(over, each, strict=True)) for each in product(*over.values())]
+    points = [
+        dict(zip(over, combination, strict=True))
+        for combination in product(*over.values())
+    ]
     for point in points:
-        changed(how, point)  # which refuses unknown settings
+        replace_settings(section, point)  # which refuses unknown settings
     return points
 
 
-def changed(how: Any, point: Mapping[str, Any]) -> UserMethodSection:
+def replace_settings(section: Any, point: Mapping[str, Any]) -> UserMethodSection:
     """Return a section with some settings changed, checked like those of a job."""
-    arguments = {**how.arguments, **point}
-    made: UserMethodSection = how.model_copy(update={"arguments": arguments})
-    model = isinstance(how, ByModel)
-    made.checked(how.program.takes if model else how.own.function)
-    return made
+    arguments = {**section.arguments, **point}
+    changed_section: UserMethodSection = section.model_copy(
+        update={"arguments": arguments}
+    )
+    model = isinstance(section, ByModel)
+    changed_section.checked(section.program.takes if model else section.own.function)
+    return changed_section
 
 
-def own_point(
-    given: PartitionedTable,
+def evaluate_settings(
+    partitioned: PartitionedTable,
     chosen: Mapping[str, PublishedCategories],
     point: Mapping[str, Any],
 ) -> list[SweepPoint]:
     """Return the point of these settings, measured and audited."""
-    how: Any = given.job.aggregation
-    masked = aggregate_observed(given, {**how.settings, **point})
-    values = assemble_columns(given, masked, chosen).values
-    tried = evaluate(given, values, linked_at_once=AT_ONCE)
-    return [point_of(masked, tried, keep="", settings=point)]
+    section: Any = partitioned.job.aggregation
+    masked = aggregate_observed(partitioned, {**section.settings, **point})
+    values = assemble_columns(partitioned, masked, chosen).values
+    tried = evaluate(partitioned, values, linked_at_once=AT_ONCE)
+    return [make_sweep_point(masked, tried, keep="", settings=point)]
 
 
 def sweep(
@@ -208,21 +215,27 @@ def sweep(
     require_jobs(jobs)
     job, on_progress = load_job(job, trust), progress_or_noop(progress)
     if isinstance(job.aggregation, UserMethodSection) and not (alpha or delta or keep):
-        grid = settings_of(job.aggregation, over or {})
-        given = partition_table(data, job, on_progress)
-        task = partial(own_point, given, aggregate_categories(given, on_progress))
+        grid = list_settings(job.aggregation, over or {})
+        partitioned = partition_table(data, job, on_progress)
+        task = partial(
+            evaluate_settings,
+            partitioned,
+            aggregate_categories(partitioned, on_progress),
+        )
         yield from chain.from_iterable(run_in_processes(task, grid, jobs))
         return
-    ways = _ways(job.aggregation, keep)
+    ways = _list_statistics(job.aggregation, keep)
     _require_grid(alpha, delta, over)
     first = job.model_copy(update={"aggregation": ways[0]})
-    given = partition_table(data, first, on_progress)
-    Z, k = given.scale.standardise(given.X), given.job.privacy.k
+    partitioned = partition_table(data, first, on_progress)
+    Z, k = partitioned.scale.standardise(partitioned.X), partitioned.job.privacy.k
     farthest = np.full((1, Z.shape[1]), max(delta))
-    require_reach(farthest, Z, k, given.names, given.weights)
-    chosen = aggregate_categories(given, on_progress)
-    rows = ((way, row) for way in ways for row in _rows(way, alpha, delta))
-    for points in run_in_processes(partial(_row, given, chosen), rows, jobs):
+    require_reach(farthest, Z, k, partitioned.names, partitioned.weights)
+    chosen = aggregate_categories(partitioned, on_progress)
+    rows = ((way, row) for way in ways for row in _list_rows(way, alpha, delta))
+    for points in run_in_processes(
+        partial(_solve_row, partitioned, chosen), rows, jobs
+    ):
         yield from points
 
 
@@ -239,7 +252,7 @@ def _require_grid(alpha: Sequence[float], delta: Sequence[float], over: Any) -> 
         raise JobError(f"delta = {list(delta)}.", fix="name some of 0 or more.")
 
 
-def _ways(how: Aggregating, keep: Sequence[str]) -> list[Squared]:
+def _list_statistics(section: Aggregating, keep: Sequence[str]) -> list[Squared]:
     """Return the settings for each statistic to keep, the strictest first.
 
     Unchanged settings if none is named.
@@ -249,66 +262,68 @@ def _ways(how: Aggregating, keep: Sequence[str]) -> list[Squared]:
     JobError
         The aggregation is not P3M, or it or its solver does not keep a statistic.
     """
-    if not isinstance(how, Squared):
-        own = "leave them and keep out, and list values of its settings as over"
-        yours = isinstance(how, UserMethodSection)
+    if not isinstance(section, Squared):
+        remedy = "leave them and keep out, and list values of its settings as over"
+        yours = isinstance(section, UserMethodSection)
         raise JobError(
-            f"{how.method!r} has no alpha and delta.",
-            fix=f"{own}." if yours else 'set method = "p3m" under [aggregation].',
+            f"{section.method!r} has no alpha and delta.",
+            fix=f"{remedy}." if yours else 'set method = "p3m" under [aggregation].',
         )
     for statistic in keep:
-        require_kept(how.method, how.able, statistic)
+        require_kept(section.method, section.able, statistic)
     most_first = sorted({*keep}, key=STATISTICS.index, reverse=True)
-    ways = [how.model_copy(update={"keep": name}) for name in most_first] or [how]
+    ways = [section.model_copy(update={"keep": name}) for name in most_first] or [
+        section
+    ]
     for way in ways:
-        _solvers(way)
+        _read_solvers(way)
     return ways
 
 
-def _solvers(how: Squared) -> list[Solver]:
-    programs = (each for each in how.programs if isinstance(each, Squared))
-    return [choose_solver(each) for each in programs]
+def _read_solvers(section: Squared) -> list[Solver]:
+    programs = (program for program in section.programs if isinstance(program, Squared))
+    return [choose_solver(program) for program in programs]
 
 
-def _rows(
-    how: Squared, alpha: Sequence[float], delta: Sequence[float]
+def _list_rows(
+    section: Squared, alpha: Sequence[float], delta: Sequence[float]
 ) -> list[list[tuple[float, float]]]:
     """Return the points in rows; each point of a row starts from the previous one."""
     rows = [[(a, d) for a in dict.fromkeys(alpha)] for d in dict.fromkeys(delta)]
-    if any(solver.is_global for solver in _solvers(how)) or len(rows) == 1:
+    if any(solver.is_global for solver in _read_solvers(section)) or len(rows) == 1:
         return [[pair] for row in rows for pair in row]  # no warm start
     return rows
 
 
-def _row(
-    given: PartitionedTable,
+def _solve_row(
+    partitioned: PartitionedTable,
     chosen: Mapping[str, PublishedCategories],
     of: tuple[Squared, Sequence[tuple[float, float]]],
 ) -> list[SweepPoint]:
-    how, row = of
-    points, start = [], how.settings["start"]
+    section, row = of
+    points, start = [], section.settings["start"]
     for alpha, delta in row:
-        asked = {**given.asked, "delta": np.full(given.X.shape, delta)}
+        requests = {**partitioned.asked, "delta": np.full(partitioned.X.shape, delta)}
         settings = {
-            **how.settings,
-            **margin_arguments(given, asked["delta"], alpha=alpha),
+            **section.settings,
+            **margin_arguments(partitioned, requests["delta"], alpha=alpha),
         }
         settings |= {"alpha": alpha, "start": start}
-        masked = aggregate_observed(given, settings)
-        values = assemble_columns(given, masked, chosen).values
-        tried = evaluate(given, values, requests=asked, linked_at_once=AT_ONCE)
-        at = {"alpha": alpha, "delta": delta, "keep": str(how.keep)}
-        points.append(point_of(masked, tried, **at))
+        masked = aggregate_observed(partitioned, settings)
+        values = assemble_columns(partitioned, masked, chosen).values
+        tried = evaluate(partitioned, values, requests=requests, linked_at_once=AT_ONCE)
+        at = {"alpha": alpha, "delta": delta, "keep": str(section.keep)}
+        points.append(make_sweep_point(masked, tried, **at))
         if len(row) > 1:
             start = masked.centroids
     return points
 
 
-def _usable(point: SweepPoint) -> bool:
+def _is_usable(point: SweepPoint) -> bool:
     return point.usable and point.holds is not False
 
 
-def pareto(points: Sequence[SweepPoint]) -> list[SweepPoint]:
+def select_pareto_points(points: Sequence[SweepPoint]) -> list[SweepPoint]:
     """Return the points that are Pareto optimal in linkage and PIL, by linkage.
 
     Points without a solution, or that violate a requirement, are left out.
@@ -318,8 +333,8 @@ def pareto(points: Sequence[SweepPoint]) -> list[SweepPoint]:
     >>> roles, p3m = {"quasi-identifier": ["age"]}, {"method": "p3m"}
     >>> job = aggopt.Job(roles=roles, privacy={"k": 3}, aggregation=p3m)
     >>> points = list(sweep(people, job, alpha=[0.2, 0.5], delta=[0.1], jobs=1))
-    >>> 1 <= len(pareto(points)) <= 2
+    >>> 1 <= len(select_pareto_points(points)) <= 2
     True
     """
-    usable = list(filter(_usable, points))
-    return [usable[j] for j in front([(p.linkage, p.pil) for p in usable])]
+    usable = list(filter(_is_usable, points))
+    return [usable[j] for j in find_front([(p.linkage, p.pil) for p in usable])]

@@ -33,9 +33,9 @@ class TidyRows:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns, the cell's first."""
-        known = dict.fromkeys(name for row in self.rows for name in row)
-        last = [name for name in ("error", "message") if name in known]
-        return (*(name for name in known if name not in last), *last)
+        names = dict.fromkeys(name for row in self.rows for name in row)
+        last = [name for name in ("error", "message") if name in names]
+        return (*(name for name in names if name not in last), *last)
 
     @property
     def failures(self) -> tuple[Figures, ...]:
@@ -56,7 +56,7 @@ class TidyRows:
         """
         columns = self.columns
         entries = {name: [row.get(name) for row in self.rows] for name in columns}
-        return pa.table({name: _column(name, entries[name]) for name in columns})
+        return pa.table({name: _make_column(name, entries[name]) for name in columns})
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return the rows as a pandas table."""
@@ -75,18 +75,18 @@ class TidyRows:
         from pyarrow.parquet import write_table
 
         rows = self.to_arrow()
-        return written({path: lambda to: write_table(rows, to)}, overwrite)[0]
+        return write_files({path: lambda to: write_table(rows, to)}, overwrite)[0]
 
     def to_csv(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the rows to a CSV file; as `to_parquet`."""
-        return written({path: self.csv_writer()}, overwrite)[0]
+        return write_files({path: self.csv_writer()}, overwrite)[0]
 
     def csv_writer(self) -> Writer:
         """Return a function that writes the rows to a CSV file at a path."""
         return partial(self.to_pandas().to_csv, index=False)
 
 
-def written(files: Mapping[str | Path, Writer], overwrite: bool) -> list[Path]:
+def write_files(files: Mapping[str | Path, Writer], overwrite: bool) -> list[Path]:
     """Write files aside, mode 0600, name them all or none, and return their paths.
 
     Raises
@@ -106,7 +106,7 @@ def written(files: Mapping[str | Path, Writer], overwrite: bool) -> list[Path]:
     return list(finals)
 
 
-def _column(name: str, entries: list[Any]) -> pa.Array:
+def _make_column(name: str, entries: list[Any]) -> pa.Array:
     kinds = {type(entry) for entry in entries if entry is not None}
     if kinds == {bool}:
         return pa.array(entries, pa.bool_())
@@ -114,8 +114,8 @@ def _column(name: str, entries: list[Any]) -> pa.Array:
         return pa.array(entries, pa.int64())
     if kinds <= {int, float} and name not in TEXT:
         return pa.array(entries, pa.float64())
-    return pa.array([_text(entry) for entry in entries], pa.string())
+    return pa.array([_format_entry(entry) for entry in entries], pa.string())
 
 
-def _text(entry: Any) -> str | None:
+def _format_entry(entry: Any) -> str | None:
     return entry if entry is None or isinstance(entry, str) else json.dumps(entry)

@@ -7,7 +7,7 @@ from pydantic import SerializeAsAny
 from aggopt.aggregate.registry import AGGREGATORS, Aggregating
 from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.registry import Registry
-from aggopt.core.section import union_of_sections
+from aggopt.core.section import make_section_union
 
 
 class OwnAggregating(UserMethodSection, Aggregating):
@@ -20,5 +20,5 @@ if TYPE_CHECKING:
     Aggregation: TypeAlias = Aggregating
 else:
     Aggregation = SerializeAsAny[
-        union_of_sections(m.settings for m in AGGREGATORS.values())
+        make_section_union(m.settings for m in AGGREGATORS.values())
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError as Invalid
 
-from aggopt.core.html import html_lines, html_section
+from aggopt.core.html import render_html_lines, render_html_section
 from aggopt.core.plugins.loading import Origin
 from aggopt.errors import JobError, naming
 from aggopt.job._file import sections_in
@@ -174,7 +174,7 @@ class Job(Sections):
 
     def _repr_html_(self) -> str:
         """Return the job as TOML text, for a notebook."""
-        return html_section("Job", html_lines(self.as_text()))
+        return render_html_section("Job", render_html_lines(self.as_text()))
 
     @classmethod
     def read(

@@ -6,7 +6,7 @@ from pydantic import SerializeAsAny
 
 from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.registry import Registry
-from aggopt.core.section import union_of_sections
+from aggopt.core.section import make_section_union
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.partition.registry import PARTITIONERS
 from aggopt.partition.shared.settings import Grouping, Seconds
@@ -29,4 +29,4 @@ if TYPE_CHECKING:
     Partition: TypeAlias = Grouping
 else:
     own = [method.settings for method in PARTITIONERS.values()]
-    Partition = SerializeAsAny[union_of_sections([Recommended, EarlierGroups, *own])]
+    Partition = SerializeAsAny[make_section_union([Recommended, EarlierGroups, *own])]

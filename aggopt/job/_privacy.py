@@ -22,7 +22,7 @@ from pydantic import ValidationError as Invalid
 
 from aggopt.core.plugins.section import PluginSection, UserMethodSection
 from aggopt.core.registry import Method, Registry
-from aggopt.core.section import Section, written_keys
+from aggopt.core.section import Section, list_written_keys
 from aggopt.errors import JobError
 from aggopt.job._own_privacy import OwnRequiring, listed
 from aggopt.privacy.model import (
@@ -97,7 +97,7 @@ class Repairing(_RepairKeys):  # type: ignore[misc,valid-type]
 
     @model_validator(mode="after")
     def _check(self) -> "Repairing":
-        for key in sorted(written_keys(self) - {"method"}):
+        for key in sorted(list_written_keys(self) - {"method"}):
             takes = [n for n, r in REPAIRS.items() if key in r.settings.model_fields]
             if self.method not in takes:
                 raise ValueError(
@@ -173,7 +173,7 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
 
         Keys without an effect, as a distance without t, are left out.
         """
-        own = {name: getattr(self, name) for name in written_keys(self)} | keys
+        own = {name: getattr(self, name) for name in list_written_keys(self)} | keys
         asked = {n for n in (*REQUIREMENTS, OWN_MODELS) if own.get(n) not in (None, ())}
         idle = {n for n, needs in _needs().items() if not asked & set(needs)}
         kept = {name: value for name, value in own.items() if name not in idle}
@@ -226,7 +226,7 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
 
     @model_validator(mode="after")
     def _check(self) -> "Privacy":
-        written = written_keys(self)
+        written = list_written_keys(self)
         for name, needs in _needs().items():
             if name in written and not self.asked & set(needs):
                 raise ValueError(f"{name} is given, but no {' or '.join(needs)}")
@@ -244,7 +244,7 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
     def _require_used(self, name: str, treatment: Treatment) -> None:
         for model in REQUIREMENTS.values():
             for key in sorted(
-                written_keys(treatment) & set(model.treatment.model_fields)
+                list_written_keys(treatment) & set(model.treatment.model_fields)
             ):
                 if model.name not in self.asked:
                     raise ValueError(
@@ -279,7 +279,9 @@ def _treatment_of(asked: Collection[str], how: Treatment) -> Treatment:
         for key in model.treatment.model_fields
         if model.name not in asked
     }
-    return Treatment(**{n: getattr(how, n) for n in written_keys(how) if n not in idle})
+    return Treatment(
+        **{n: getattr(how, n) for n in list_written_keys(how) if n not in idle}
+    )
 
 
 def _needs() -> dict[str, tuple[str, ...]]:

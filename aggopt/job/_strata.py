@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, StrictInt
 
-from aggopt.core.section import Section, written_keys
+from aggopt.core.section import Section, list_written_keys
 from aggopt.errors import JobError
 from aggopt.job._attributes import AttributeSection
 from aggopt.job.roles import Roles
@@ -43,7 +43,7 @@ def require_strata(
         The table has no strata; or a stratum column has settings other than the
         distance of its values, or has these without strata to merge.
     """
-    if written_keys(strata) and not roles.stratum:
+    if list_written_keys(strata) and not roles.stratum:
         raise JobError(
             "[strata] is given, and no column has the role stratum.",
             fix='name those that groups lie within, under [roles]: stratum = ["NAME"]; '

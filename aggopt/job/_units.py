@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from aggopt.core.section import Section, written_keys
+from aggopt.core.section import Section, list_written_keys
 from aggopt.errors import JobError, require_known
 from aggopt.job._privacy import Privacy
 from aggopt.job.roles import Roles
@@ -41,7 +41,7 @@ def require_units(units: Units, roles: Roles, privacy: Privacy) -> None:
         quasi-identifier, or one twice, or only some although k refers to the
         combination with the others; or a column has the name of the pseudonyms.
     """
-    if written_keys(units) and not roles.unit:
+    if list_written_keys(units) and not roles.unit:
         raise JobError(
             "[units] is given, and no column has the role unit.",
             fix='name what numbers the units, under [roles]: unit = ["NAME"]; or leave '

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from aggopt.core.section import Section, written_keys
+from aggopt.core.section import Section, list_written_keys
 from aggopt.errors import JobError
 from aggopt.job._strata import Strata
 from aggopt.job.roles import Roles
@@ -36,7 +36,7 @@ def require_weights(weights: Sampling, roles: Roles, strata: Strata) -> None:
         No column has weights; or they are published unchanged, which makes them a
         stratum, and strata are to be merged.
     """
-    if written_keys(weights) and not roles.weight:
+    if list_written_keys(weights) and not roles.weight:
         raise JobError(
             "[weights] is given, and no column has the role weight.",
             fix='name that of the sampling weights, under [roles]: weight = "NAME"; '

@@ -11,7 +11,7 @@ from pydantic import (
     model_serializer,
 )
 
-from aggopt.core.section import Section, written_keys
+from aggopt.core.section import Section, list_written_keys
 from aggopt.errors import JobError
 
 BLOCK = 100_000  # records: half a minute of work, a few hundred MiB
@@ -86,7 +86,7 @@ def require_engine(engine: Engine) -> None:
     JobError
         Keys belong to another engine; both workers and a scheduler are named.
     """
-    idle = sorted(written_keys(engine) - {"name"} - _TAKES[engine.name])
+    idle = sorted(list_written_keys(engine) - {"name"} - _TAKES[engine.name])
     if idle:
         raise JobError(
             f"[engine] {', '.join(idle)} {'does' if len(idle) == 1 else 'do'} nothing "
@@ -103,7 +103,7 @@ def require_engine(engine: Engine) -> None:
 
 def _naming(engine: Engine) -> str:
     """Return the text that names the engine whose keys are written."""
-    wanted = engine_of(written_keys(engine) - {"name"})
+    wanted = engine_of(list_written_keys(engine) - {"name"})
     if wanted == ENGINES[0]:
         return "name the engine that it is for"
     return (

@@ -13,7 +13,7 @@ from pydantic import (
 
 from aggopt.core.plugins.section import PluginSection
 from aggopt.measure import Measure
-from aggopt.measure.registry import own_measures
+from aggopt.measure.registry import adopt_user_measures
 
 
 class Measures(PluginSection):
@@ -51,7 +51,7 @@ class Measures(PluginSection):
         extra = section.get("extra", ()) if isinstance(section, Mapping) else ()
         if not isinstance(extra, list | tuple) or not any(map(callable, extra)):
             return read(section)
-        own = own_measures(extra)
+        own = adopt_user_measures(extra)
         return read({**section, "extra": tuple(own)})._with(own)
 
     @property
@@ -60,10 +60,10 @@ class Measures(PluginSection):
         return not self.extra and self.largest_loss is None
 
     def contained(self) -> Self:
-        """Return it with its measures loaded; raises as `own_measures`."""
+        """Return it with its measures loaded; raises as `adopt_user_measures`."""
         if self._own is not None or not self.extra:
             return self
-        return self._with(own_measures(self.extra))
+        return self._with(adopt_user_measures(self.extra))
 
     def _with(self, own: Mapping[str, Measure]) -> Self:
         made = self.model_copy(update={"extra": tuple(own)})

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.frame import to_frame
-from aggopt.core.html import html_lines
-from aggopt.core.text_formats import json_text
+from aggopt.core.html import render_html_lines
+from aggopt.core.text_formats import format_json
 from aggopt.core.validation import check_matrix
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError, TableError, require_known
 from aggopt.measure._attacker import Attacker
-from aggopt.measure._interval import checked_safety
-from aggopt.measure._linkage import WHOLE, checked_whole, linked
+from aggopt.measure._interval import check_safety
+from aggopt.measure._linkage import WHOLE, check_whole, get_linkage
 from aggopt.measure._pair import Pair
 from aggopt.measure._pil import PilParts
 from aggopt.measure._sl import SL
@@ -26,7 +26,7 @@ from aggopt.measure.registry import (
     Heading,
     Measure,
     TypedComparison,
-    own_measures,
+    adopt_user_measures,
 )
 from aggopt.measure.types import TypedAssessment
 
@@ -122,23 +122,27 @@ class Assessment:
         UnknownNameError
             No measure of `assess` has the name.
         """
-        found = {f.name: getattr(self, f.name) for f in fields(self)}
-        known = {n: found[n] for n in found if n in MEASURES} | dict(self.further)
-        known |= dict(self.own)
-        require_known("measure of an assessment", name, known)
-        return known[name]
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        measures = {n: values[n] for n in values if n in MEASURES} | dict(self.further)
+        measures |= dict(self.own)
+        require_known("measure of an assessment", name, measures)
+        return measures[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON; with `types` a map by attribute."""
         values = asdict(replace(self, types=None))
         del values["types"]
-        own = dict(values.pop("own"))
-        plain = values | dict(values.pop("further")) | ({"own": own} if own else {})
+        user_figures = dict(values.pop("own"))
+        plain = (
+            values
+            | dict(values.pop("further"))
+            | ({"own": user_figures} if user_figures else {})
+        )
         return plain if self.types is None else plain | self.types.to_dict()
 
     def to_json(self) -> str:
         """Return all attributes as JSON text; null replaces what is not finite."""
-        return json_text(self.to_dict())
+        return format_json(self.to_dict())
 
     def __str__(self) -> str:
         """Return a table in plain text."""
@@ -146,7 +150,7 @@ class Assessment:
 
     def _repr_html_(self) -> str:
         """Return the printed table as HTML for a notebook."""
-        return html_lines(str(self))
+        return render_html_lines(str(self))
 
     def table(self, risks: Sequence[tuple[str, float, str]] = ()) -> str:
         """Return a table in plain text.
@@ -157,7 +161,9 @@ class Assessment:
         for measure in MEASURES.values():
             if measure.heading is not None:
                 sections[measure.heading] += self._rows(measure)
-        of_others = [(name, _percent(share), says) for name, share, says in risks]
+        of_others = [
+            (name, _format_percent(share), says) for name, share, says in risks
+        ]
         sections[Heading.RISK] += of_others
         lines = [
             f"Records: {self.n}. Attributes: {self.d}, {self.varying} of them vary."
@@ -170,25 +176,25 @@ class Assessment:
             lines += ["", heading.value] if rows else []
             lines += [f"  {name:<14}{v:>9}  {says}".rstrip() for name, v, says in rows]
         lines += ["", "Of your own"] if self.own else []
-        lines += [f"  {name:<14}{_plain(value):>9}" for name, value in self.own]
+        lines += [f"  {name:<14}{_format_plain(value):>9}" for name, value in self.own]
         return "\n".join(lines)
 
     def _rows(self, measure: Measure) -> Iterator[tuple[str, str, str]]:
         """Yield name, value and meaning of a measure, and of its parts below it."""
-        found, says = self[measure.name], measure.says or (lambda _: measure.when)
-        shown = _percent(found) if measure.percent else _plain(found)
+        figure, says = self[measure.name], measure.says or (lambda _: measure.when)
+        shown = _format_percent(figure) if measure.percent else _format_plain(figure)
         yield measure.label or measure.name, shown, says(self)
         for name, part in measure.parts(self) if measure.parts else ():
-            yield f"  {name}", _percent(part), ""
+            yield f"  {name}", _format_percent(part), ""
 
 
-def _plain(found: float | None) -> str:
+def _format_plain(found: float | None) -> str:
     if found is None:
         return "none"
     return str(found) if isinstance(found, int) else f"{found:.6g}"
 
 
-def _percent(share: float | None) -> str:
+def _format_percent(share: float | None) -> str:
     return "none" if share is None else f"{100 * share:.2f} %"
 
 
@@ -268,24 +274,34 @@ def assess(
     >>> round(result.il, 6), result.average_risk, result.linkage, result.sl
     (0.2, 0.5, 0.5, 1.0)
     """
-    width, most, own = checked_safety(safety), checked_whole(whole), own_measures(extra)
-    given: dict[str, Any] = {
+    width, largest, user_measures = (
+        check_safety(safety),
+        check_whole(whole),
+        adopt_user_measures(extra),
+    )
+    arguments: dict[str, Any] = {
         "safety": width,
         "delta": delta,
         "importance": importance,
-        "whole": most,
+        "whole": largest,
     }
-    if attributes is None and _all_numbers(original):
+    if attributes is None and _has_only_numbers(original):
         pair = Pair.of(original, released)
-        pair = pair.attacked(Attacker.of(pair.n, known, units, added))
+        pair = pair.add_attacker(Attacker.of(pair.n, known, units, added))
         by_weight = None if weights is None else Pair.of(original, released, weights)
-        tables = Comparison(pair, by_weight=by_weight, **given)
-        return _assessed(
-            tables, _own(own, check_matrix(original), check_matrix(released))
+        tables = Comparison(pair, by_weight=by_weight, **arguments)
+        return _make_assessment(
+            tables,
+            _evaluate_user_measures(
+                user_measures, check_matrix(original), check_matrix(released)
+            ),
         )
-    given |= {"weights": weights, "known": known, "units": units, "added": added}
-    typed = TypedComparison.of(original, released, attributes, **given)
-    numeric = any(each.of.numbers is not None for each in typed.typed.attributes)
+    arguments |= {"weights": weights, "known": known, "units": units, "added": added}
+    typed = TypedComparison.of(original, released, attributes, **arguments)
+    numeric = any(
+        attribute_pair.of.numbers is not None
+        for attribute_pair in typed.typed.attributes
+    )
     if not numeric and max(np.size(delta), np.size(importance)) > 1:
         raise JobError(
             "delta or importance is given by attribute, and no attribute is numeric.",
@@ -297,15 +313,21 @@ def assess(
             f"{len(typed.pair.varying)} attribute(s)), so nothing can be lost.",
             fix="pass at least two records that differ.",
         )
-    return _assessed(typed, _own(own, original, released))
+    return _make_assessment(
+        typed, _evaluate_user_measures(user_measures, original, released)
+    )
 
 
-def _own(measures: Mapping[str, Measure], *tables: Any) -> tuple[tuple[str, Any], ...]:
+def _evaluate_user_measures(
+    measures: Mapping[str, Measure], *tables: Any
+) -> tuple[tuple[str, Any], ...]:
     """Return the results of the user's measures, before linkage takes its time."""
-    return tuple((name, each.function(*tables)) for name, each in measures.items())
+    return tuple(
+        (name, measure.function(*tables)) for name, measure in measures.items()
+    )
 
 
-def _all_numbers(original: Any) -> bool:
+def _has_only_numbers(original: Any) -> bool:
     """Whether the original is an array, or a table whose columns are all numbers."""
     if isinstance(original, Encoded | np.ndarray):
         return not isinstance(original, Encoded)
@@ -316,14 +338,16 @@ def _all_numbers(original: Any) -> bool:
     return all(kind.is_numeric() for kind in columns.values())
 
 
-def _assessed(tables: Comparison, mine: tuple[tuple[str, Any], ...]) -> Assessment:
+def _make_assessment(
+    tables: Comparison, mine: tuple[tuple[str, Any], ...]
+) -> Assessment:
     tables.figure(SL)  # its arguments: before linkage takes its time
-    found = {name: tables.figure(m) for name, m in MEASURES.items() if m.of}
-    own = {f.name for f in fields(Assessment)}
-    linkage, pair = tables.once(linked), tables.pair
+    figures = {name: tables.figure(m) for name, m in MEASURES.items() if m.of}
+    field_names = {f.name for f in fields(Assessment)}
+    linkage, pair = tables.once(get_linkage), tables.pair
     types = TypedAssessment.of(tables) if isinstance(tables, TypedComparison) else None
     return Assessment(
-        **{name: found[name] for name in found if name in own},
+        **{name: figures[name] for name in figures if name in field_names},
         linkage_limit=linkage.limit,
         linkage_chance=pair.attacker.chance(pair.n),
         linkage_blocks=linkage.blocks,
@@ -331,13 +355,15 @@ def _assessed(tables: Comparison, mine: tuple[tuple[str, Any], ...]) -> Assessme
         d=len(pair.varying),
         varying=int(pair.varying.sum()),
         safety=tables.safety,
-        delta=_number(tables.delta),
-        further=tuple((name, found[name]) for name in found if name not in own),
+        delta=_read_number(tables.delta),
+        further=tuple(
+            (name, figures[name]) for name in figures if name not in field_names
+        ),
         types=types,
         own=mine,
     )
 
 
-def _number(delta: npt.ArrayLike) -> float | None:
+def _read_number(delta: npt.ArrayLike) -> float | None:
     array = np.asarray(delta)
     return float(array) if array.ndim == 0 else None

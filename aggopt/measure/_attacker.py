@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.columns import groups_of
+from aggopt.core.columns import find_groups
 from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import TableError
 
@@ -48,11 +48,13 @@ class Attacker:
         TableError
             An argument is not a column or table, or has another number of records.
         """
-        before, marks = _labels("known", known, n), _labels("added", added, n)
-        given = [labels for labels in (before, marks) if labels is not None]
-        both = groups_of(np.column_stack(given)) if len(given) == 2 else None
-        candidates = both if both is not None else next(iter(given), None)
-        return cls(candidates, _labels("units", units, n), before)
+        before, marks = _read_labels("known", known, n), _read_labels("added", added, n)
+        labellings = [labels for labels in (before, marks) if labels is not None]
+        both = (
+            find_groups(np.column_stack(labellings)) if len(labellings) == 2 else None
+        )
+        candidates = both if both is not None else next(iter(labellings), None)
+        return cls(candidates, _read_labels("units", units, n), before)
 
     def chance(self, n: int) -> float:
         """Return the share of right links of n records, each drawn from its class."""
@@ -94,13 +96,13 @@ class LinkedGroups:
     @classmethod
     def of(cls, released: F64, attacker: Attacker) -> "LinkedGroups":
         """Return the groups of released records (n, v) of equal values and class."""
-        known, columns = attacker.known, released
-        if known is not None:
-            columns = np.column_stack([known.astype(np.float64), released])
+        before, columns = attacker.known, released
+        if before is not None:
+            columns = np.column_stack([before.astype(np.float64), released])
         rows, group, sizes = np.unique(
             columns, axis=0, return_inverse=True, return_counts=True
         )
-        if known is None:
+        if before is None:
             classes = np.zeros(len(rows), np.intp)
         else:
             classes, rows = rows[:, 0].astype(np.intp), rows[:, 1:]
@@ -151,14 +153,14 @@ class LinkedGroups:
     def _of_units(self) -> tuple[I64, I64]:
         """Pairs of a unit and a group that has records of it, and their number."""
         keys = np.asarray(self.units) * len(self.rows) + self.group
-        found = np.unique(keys, return_counts=True)
-        return found[0], found[1]
+        pairs = np.unique(keys, return_counts=True)
+        return pairs[0], pairs[1]
 
 
-def _labels(name: str, columns: Any, n: int) -> Labels | None:
+def _read_labels(name: str, columns: Any, n: int) -> Labels | None:
     if columns is None:
         return None
-    labels = groups_of(columns)
+    labels = find_groups(columns)
     if len(labels) != n:
         raise TableError(
             f"{name} has {len(labels)} records, and the tables have {n}.",

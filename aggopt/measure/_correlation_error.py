@@ -5,8 +5,8 @@ import numpy.typing as npt
 
 from aggopt.core.validation import Floats
 from aggopt.measure._pair import Pair
-from aggopt.measure._statistics import centred, unit_spread
-from aggopt.measure.registry import Comparison, Heading, Measure, of_numbers
+from aggopt.measure._statistics import centre_records, scale_to_unit_spread
+from aggopt.measure.registry import Comparison, Heading, Measure, describe_numbers_only
 
 
 def correlation_error(original: npt.ArrayLike, released: npt.ArrayLike) -> float | None:
@@ -30,7 +30,7 @@ def correlation_error(original: npt.ArrayLike, released: npt.ArrayLike) -> float
     >>> correlation_error(original, [[0.0, 3.0], [1.0, 2.0], [2.0, 1.0], [3.0, 0.0]])
     2.0
     """
-    return _largest(_changes(Pair.of(original, released)))
+    return _find_largest(_compute_changes(Pair.of(original, released)))
 
 
 def mean_correlation_error(
@@ -48,28 +48,31 @@ def mean_correlation_error(
     >>> mean_correlation_error(original, original)
     0.0
     """
-    return _mean(_changes(Pair.of(original, released)))
+    return _compute_mean(_compute_changes(Pair.of(original, released)))
 
 
-def _changes(pair: Pair) -> Floats:
+def _compute_changes(pair: Pair) -> Floats:
     """Return the absolute changes of all correlations, one of each pair."""
     before, after = (
         z.T @ z / pair.n
-        for z in (unit_spread(centred(z)) for z in (pair.original, pair.released))
+        for z in (
+            scale_to_unit_spread(centre_records(z))
+            for z in (pair.original, pair.released)
+        )
     )
     return np.asarray(np.abs(after - before)[np.triu_indices(len(before), 1)])
 
 
-def _found(tables: Comparison) -> Floats:
-    changes = tables.of_numbers(_changes)
+def _compute_once(tables: Comparison) -> Floats:
+    changes = tables.of_numbers(_compute_changes)
     return np.empty(0) if changes is None else changes
 
 
-def _largest(changes: Floats) -> float | None:
+def _find_largest(changes: Floats) -> float | None:
     return float(changes.max()) if changes.size else None
 
 
-def _mean(changes: Floats) -> float | None:
+def _compute_mean(changes: Floats) -> float | None:
     return float(changes.mean()) if changes.size else None
 
 
@@ -83,10 +86,10 @@ LARGEST = Measure(
     range="0..",
     better="lower",
     source=_SOURCE,
-    of=lambda tables: _largest(tables.once(_found)),
+    of=lambda tables: _find_largest(tables.once(_compute_once)),
     heading=Heading.LOSS,
     label="Correlations",
-    says=lambda found: f"largest change of one{of_numbers(found)}",
+    says=lambda found: f"largest change of one{describe_numbers_only(found)}",
     percent=False,
 )
 
@@ -98,9 +101,9 @@ MEAN = Measure(
     range="0..",
     better="lower",
     source=_SOURCE,
-    of=lambda tables: _mean(tables.once(_found)),
+    of=lambda tables: _compute_mean(tables.once(_compute_once)),
     heading=Heading.LOSS,
     label="  on average",
-    says=lambda found: f"mean change of all pairs{of_numbers(found)}",
+    says=lambda found: f"mean change of all pairs{describe_numbers_only(found)}",
     percent=False,
 )

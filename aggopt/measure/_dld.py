@@ -59,10 +59,10 @@ def dld(
     0.5
     """
     pair = Pair.of(original, released)
-    return dld_of(pair.attacked(Attacker.of(pair.n, known, units)))
+    return compute_dld(pair.add_attacker(Attacker.of(pair.n, known, units)))
 
 
-def dld_of(pair: Pair) -> float:
+def compute_dld(pair: Pair) -> float:
     """Return `dld` of tables already paired."""
     groups = LinkedGroups.of(pair.released, pair.attacker)
     right = groups.certain.copy()  # final if a class has one group
@@ -71,11 +71,15 @@ def dld_of(pair: Pair) -> float:
     for first, last in groups.spans:
         if last - first > 1:
             records = order[ends[first] : ends[last]]
-            right[records] = _right(pair.original, groups, records, first, last)
+            right[records] = _compute_right_chance(
+                pair.original, groups, records, first, last
+            )
     return float(right.sum() / pair.n)
 
 
-def _right(z: F64, groups: LinkedGroups, records: Labels, first: int, last: int) -> F64:
+def _compute_right_chance(
+    z: F64, groups: LinkedGroups, records: Labels, first: int, last: int
+) -> F64:
     """Return the chance that the nearest of groups first to last is right, (p,).
 
     `records` (p,) are the records of these groups.
@@ -106,7 +110,7 @@ DLD = Measure(
     range="0..1",
     better="lower",
     source="Domingo-Ferrer and Torra (2001)",
-    of=lambda tables: dld_of(tables.pair),
+    of=lambda tables: compute_dld(tables.pair),
     heading=Heading.RISK,
     label="DLD",
     says=lambda found: "records linked to the nearest",

@@ -9,7 +9,7 @@ from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE
 
 
-def checked_safety(safety: object) -> float:
+def check_safety(safety: object) -> float:
     """Return half the width of an interval as a float, or refuse it."""
     if isinstance(safety, bool) or not isinstance(safety, Real):
         raise JobError(
@@ -25,37 +25,40 @@ def checked_safety(safety: object) -> float:
     return share
 
 
-def within(distances: F64, width: float) -> Bool:
+def is_within(distances: F64, width: float) -> Bool:
     """Whether each distance is at most the width, up to rounding.
 
-    >>> within(np.array([0.5, 1.0, 1.5]), 1.0)
+    >>> is_within(np.array([0.5, 1.0, 1.5]), 1.0)
     array([ True,  True, False])
     """
     return np.asarray(distances <= width * (1 + TOLERANCE))
 
 
-def chance_within(x: F64, y: F64, width: float, classes: Labels | None = None) -> float:
+def compute_chance_within(
+    x: F64, y: F64, width: float, classes: Labels | None = None
+) -> float:
     """Return the chance that an x (n,) and a y (n,) are at most the width apart.
 
     The mean over all x and, for each, all y; with the classes (n,) of records, all y of
     its class.
 
     >>> x, y = np.array([0.0, 2.0]), np.array([0.0, 1.0])
-    >>> chance_within(x, y, 1.0), chance_within(x, y, 1.0, np.array([0, 1]))
+    >>> classes = np.array([0, 1])
+    >>> compute_chance_within(x, y, 1.0), compute_chance_within(x, y, 1.0, classes)
     (0.75, 1.0)
     """
     reach = width * (1 + TOLERANCE)
     if classes is None:
-        there = np.sort(y)
-        upto = np.searchsorted(there, x + reach, side="right")
-        near = upto - np.searchsorted(there, x - reach, side="left")
+        in_order = np.sort(y)
+        upto = np.searchsorted(in_order, x + reach, side="right")
+        near = upto - np.searchsorted(in_order, x - reach, side="left")
         return float(near.sum() / len(x) ** 2)
-    above = _places(y, x + reach, classes, after_equal=True)
-    near = above - _places(y, x - reach, classes, after_equal=False)
+    above = _count_before(y, x + reach, classes, after_equal=True)
+    near = above - _count_before(y, x - reach, classes, after_equal=False)
     return float((near / np.bincount(classes)[classes]).mean())
 
 
-def _places(y: F64, x: F64, classes: Labels, *, after_equal: bool) -> I64:
+def _count_before(y: F64, x: F64, classes: Labels, *, after_equal: bool) -> I64:
     """Return the number of y (n,) before each of x (n,), by class and then value."""
     is_x = np.repeat([False, True], len(y))
     tie = is_x if after_equal else ~is_x

@@ -12,7 +12,7 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 from aggopt.measure._attacker import Attacker, LinkedGroups
 from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure.registry import BLOCK, Comparison, Heading, Measure, parted
+from aggopt.measure.registry import BLOCK, Comparison, Heading, Measure, split_rows
 from aggopt.measure.registry import WHOLE as WHOLE
 
 
@@ -96,39 +96,43 @@ def linkage(
     >>> linkage([[0.0], [2.0], [4.0], [6.0]], [[5.0], [5.0], [9.0], [9.0]])
     Linkage(share=0.5, limit=0.5, blocks=1)
     """
-    most, pair = checked_whole(whole), Pair.of(original, released)
-    return linkage_of(pair.attacked(Attacker.of(pair.n, known, units)), most)
+    largest, pair = check_whole(whole), Pair.of(original, released)
+    return compute_linkage(
+        pair.add_attacker(Attacker.of(pair.n, known, units)), largest
+    )
 
 
-def linkage_of(pair: Pair, whole: int = WHOLE) -> Linkage:
+def compute_linkage(pair: Pair, whole: int = WHOLE) -> Linkage:
     """Return `linkage` of tables already paired."""
     groups = LinkedGroups.of(pair.released, pair.attacker)
-    most = pair.n if pair.n <= whole else min(whole, BLOCK)
+    block_limit = pair.n if pair.n <= whole else min(whole, BLOCK)
     block_of_row = np.empty(len(groups.rows), dtype=np.intp)
     classes = blocks = 0
     for first, last in groups.spans:
-        for part in parted(groups.rows[first:last], groups.sizes[first:last], most):
+        for part in split_rows(
+            groups.rows[first:last], groups.sizes[first:last], block_limit
+        ):
             block_of_row[first + part] = blocks
             blocks += 1
         classes += 1
     block = block_of_row[groups.group]
     alone = (np.bincount(block_of_row) == 1)[block]  # one group: nothing to assign
     links = groups.certain[alone].sum() + sum(
-        _links(pair, groups, records)
-        for records in _by_block(block, np.flatnonzero(~alone))
+        _count_right_links(pair, groups, records)
+        for records in _group_by_block(block, np.flatnonzero(~alone))
     )
     split = blocks if blocks > classes else 1
     return Linkage(float(links / pair.n), groups.limit, split)
 
 
-def _by_block(block: Labels, records: Labels) -> list[Labels]:
+def _group_by_block(block: Labels, records: Labels) -> list[Labels]:
     """Return these records (p,) by the block of each record (n,)."""
     order = records[np.argsort(block[records])]
     parts = np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
     return [part for part in parts if len(part)]
 
 
-def checked_whole(whole: object) -> int:
+def check_whole(whole: object) -> int:
     """Return the limit as a whole number, or refuse it."""
     fix = f"pass a number of records of at least 1, such as whole={WHOLE}."
     if isinstance(whole, bool) or not isinstance(whole, Integral):
@@ -150,31 +154,33 @@ class _Groups:
 
     @classmethod
     def of(cls, records: Floats) -> "_Groups":
-        found = np.unique(records, axis=0, return_inverse=True, return_counts=True)
-        rows, group, sizes = found
+        distinct = np.unique(records, axis=0, return_inverse=True, return_counts=True)
+        rows, group, sizes = distinct
         return cls(rows, group.ravel(), sizes)
 
 
-def _links(pair: Pair, groups: LinkedGroups, records: Labels) -> float:
+def _count_right_links(pair: Pair, groups: LinkedGroups, records: Labels) -> float:
     """Return the expected number of right links among the records of a block."""
     n = len(records)
     require_memory(2 * 8 * n * n, f"The assignment of {n} records")
     people = _Groups.of(pair.original[records])
-    own = np.unique(groups.group[records])
-    right = _right(people, groups, records, own)
+    released_groups = np.unique(groups.group[records])
+    right = _compute_right_chance(people, groups, records, released_groups)
     from scipy.optimize import linear_sum_assignment
     from scipy.spatial.distance import cdist
 
-    costs = cdist(people.rows, groups.rows[own], "sqeuclidean")
-    there = right.tocoo()
-    costs[there.row, there.col] -= TOLERANCE * costs.max() * there.data
+    costs = cdist(people.rows, groups.rows[released_groups], "sqeuclidean")
+    entries = right.tocoo()
+    costs[entries.row, entries.col] -= TOLERANCE * costs.max() * entries.data
     person = np.repeat(np.arange(len(people.rows)), people.sizes)
-    place = np.repeat(np.arange(len(own)), groups.sizes[own])
+    place = np.repeat(np.arange(len(released_groups)), groups.sizes[released_groups])
     taken = place[linear_sum_assignment(costs[np.ix_(person, place)])[1]]
     return float(right[person, taken].sum())
 
 
-def _right(people: _Groups, groups: LinkedGroups, records: Labels, own: Labels) -> Any:
+def _compute_right_chance(
+    people: _Groups, groups: LinkedGroups, records: Labels, own: Labels
+) -> Any:
     """Return the chance that a link from originals p to released groups `own` is right.
 
     Of the s_p equal originals each is linked to group r, of s_r records, as often: the
@@ -192,12 +198,12 @@ def _right(people: _Groups, groups: LinkedGroups, records: Labels, own: Labels) 
     return linked @ csr_matrix((1 / groups.sizes[own][r], (unit, r)), (n, len(own)))
 
 
-def linked(tables: Comparison) -> Linkage:
+def get_linkage(tables: Comparison) -> Linkage:
     """Return `linkage` of tables in comparison."""
-    return linkage_of(tables.pair, tables.whole)
+    return compute_linkage(tables.pair, tables.whole)
 
 
-def _how(found: Any) -> str:
+def _describe_linkage(found: Any) -> str:
     by = "" if found.linkage_blocks == 1 else f" in {found.linkage_blocks} blocks"
     return f"one-to-one assignment{by}; at most {100 * found.linkage_limit:.2f} %"
 
@@ -210,8 +216,8 @@ LINKAGE = Measure(
     range="0..1",
     better="lower",
     source="Herranz, Nin, Rodriguez and Tassa (2015)",
-    of=lambda tables: tables.once(linked).share,
+    of=lambda tables: tables.once(get_linkage).share,
     heading=Heading.RISK,
     label="linkage",
-    says=_how,
+    says=_describe_linkage,
 )

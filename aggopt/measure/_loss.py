@@ -5,8 +5,8 @@ import numpy.typing as npt
 
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.validation import check_matrix
-from aggopt.measure._pair import Pair, varying_scale
-from aggopt.measure.registry import Heading, Measure, of_numbers
+from aggopt.measure._pair import Pair, find_varying_scale
+from aggopt.measure.registry import Heading, Measure, describe_numbers_only
 
 
 def sse(
@@ -39,7 +39,7 @@ def sse(
     >>> round(sse([[0.0], [2.0], [4.0], [6.0]], [[1.0], [1.0], [5.0], [5.0]]), 6)
     0.8
     """
-    return sse_of(Pair.of(original, released, weights))
+    return compute_sse(Pair.of(original, released, weights))
 
 
 def sst(original: npt.ArrayLike) -> float:
@@ -62,7 +62,7 @@ def sst(original: npt.ArrayLike) -> float:
     4.0
     """
     X = check_matrix(original, name="original")
-    return float(len(X) * varying_scale(X)[1].sum())
+    return float(len(X) * find_varying_scale(X)[1].sum())
 
 
 def il(
@@ -90,7 +90,7 @@ def il(
     >>> round(il([[0.0], [2.0], [4.0], [6.0]], [[1.0], [1.0], [5.0], [5.0]]), 6)
     0.2
     """
-    return il_of(Pair.of(original, released, weights))
+    return compute_il(Pair.of(original, released, weights))
 
 
 def il1s(
@@ -118,26 +118,26 @@ def il1s(
     >>> round(il1s([[0.0], [2.0], [4.0], [6.0]], [[1.0], [1.0], [5.0], [5.0]]), 6)
     0.273861
     """
-    return il1s_of(Pair.of(original, released, weights))
+    return compute_il1s(Pair.of(original, released, weights))
 
 
-def sse_of(pair: Pair) -> float:
+def compute_sse(pair: Pair) -> float:
     """Return `sse` of tables already paired."""
     return float(multiply_by_weights(pair.difference**2, pair.weights).sum())
 
 
-def sst_of(pair: Pair) -> float:
+def compute_sst(pair: Pair) -> float:
     """Return `sst` of tables already paired."""
     return pair.total
 
 
-def il_of(pair: Pair) -> float:
+def compute_il(pair: Pair) -> float:
     """Return `il` of tables already paired."""
-    total = sst_of(pair)
-    return sse_of(pair) / total if total else 0.0
+    total = compute_sst(pair)
+    return compute_sse(pair) / total if total else 0.0
 
 
-def il1s_of(pair: Pair) -> float:
+def compute_il1s(pair: Pair) -> float:
     """Return `il1s` of tables already paired."""
     unit = np.sqrt(2) * pair.sample_deviation
     return float(
@@ -155,7 +155,7 @@ SSE = Measure(
     range="0..",
     better="lower",
     source=_GROUPED,
-    of=lambda tables: sse_of(tables.weighed),
+    of=lambda tables: compute_sse(tables.weighed),
 )
 
 SST = Measure(
@@ -167,7 +167,7 @@ SST = Measure(
     better="-",
     source=_GROUPED,
     needs="original",
-    of=lambda tables: sst_of(tables.weighed),
+    of=lambda tables: compute_sst(tables.weighed),
 )
 
 IL = Measure(
@@ -178,7 +178,7 @@ IL = Measure(
     range="0..",
     better="lower",
     source=_GROUPED,
-    of=lambda tables: il_of(tables.weighed),
+    of=lambda tables: compute_il(tables.weighed),
     heading=Heading.LOSS,
     label="IL",
     says=lambda found: f"SSE {found.sse:.6g} / SST {found.sst:.6g}",
@@ -192,8 +192,8 @@ IL1S = Measure(
     range="0..",
     better="lower",
     source="Yancey, Winkler and Creecy (2002)",
-    of=lambda tables: tables.of_numbers(il1s_of, weighed=True),
+    of=lambda tables: tables.of_numbers(compute_il1s, weighed=True),
     heading=Heading.LOSS,
     label="IL1s",
-    says=lambda found: f"mean |difference| / (sqrt(2) S){of_numbers(found)}",
+    says=lambda found: f"mean |difference| / (sqrt(2) S){describe_numbers_only(found)}",
 )

@@ -73,15 +73,15 @@ class Pair:
                 f"original has shape {X.shape}, released has shape {Y.shape}.",
                 fix="pass the same records and the same attributes in the same order.",
             )
-        known = scale_to_mean_one(check_weights(weights, len(X)))
-        scale, varying = varying_scale(X, known)
+        mean_weights = scale_to_mean_one(check_weights(weights, len(X)))
+        scale, varying = find_varying_scale(X, mean_weights)
         with np.errstate(over="ignore"):
             difference = (Y - X)[:, varying] / scale.spread[varying]
             z, w = (scale.standardise(table)[:, varying] for table in (X, Y))
         _check_reach(difference, varying)
-        return cls(z, w, difference, varying, Y, float(z.size), known)
+        return cls(z, w, difference, varying, Y, float(z.size), mean_weights)
 
-    def attacked(self, attacker: Attacker) -> "Pair":
+    def add_attacker(self, attacker: Attacker) -> "Pair":
         """Return the pair with an attacker's knowledge of each record."""
         return replace(self, attacker=attacker)
 
@@ -96,7 +96,7 @@ class Pair:
         return float(np.sqrt(self.n / (self.n - 1)))  # n > 1, for something varies
 
 
-def varying_scale(X: Floats, weights: Floats | None = None) -> tuple[Scale, Bool]:
+def find_varying_scale(X: Floats, weights: Floats | None = None) -> tuple[Scale, Bool]:
     """Return the scale of records X (n, d), and which attributes vary, (d,).
 
     By `weights` (n,), if records have some.

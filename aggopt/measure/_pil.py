@@ -10,14 +10,18 @@ from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.validation import Floats
 from aggopt.measure._pair import Pair
 from aggopt.measure._statistics import (
-    centred,
-    mean_of,
-    probability,
-    quantiles_moved,
-    unit_spread,
+    centre_records,
+    compute_means,
+    compute_probability,
+    compute_quantile_moves,
+    scale_to_unit_spread,
 )
 from aggopt.measure.registry import Comparison, Heading, Measure, TypedComparison
-from aggopt.measure.types.frequencies import cells_moved, levels_moved, mean
+from aggopt.measure.types.frequencies import (
+    compute_cell_moves,
+    compute_level_moves,
+    compute_mean_figure,
+)
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def pil(
     >>> pil(original, original)
     0.0
     """
-    return pil_of(Pair.of(original, released, weights)).pil
+    return compute_pil(Pair.of(original, released, weights)).pil
 
 
 def pil_parts(
@@ -129,42 +133,48 @@ def pil_parts(
     >>> parts.means, round(parts.correlations, 3)
     (0.0, 0.934)
     """
-    return pil_of(Pair.of(original, released, weights))
+    return compute_pil(Pair.of(original, released, weights))
 
 
-def pil_of(pair: Pair) -> PilParts:
+def compute_pil(pair: Pair) -> PilParts:
     """Return `pil_parts` of tables already paired."""
     by = pair.weights
-    u, v = (centred(z, by) for z in (pair.original, pair.released))
-    one, other = unit_spread(u, by), unit_spread(v, by)
+    u, v = (centre_records(z, by) for z in (pair.original, pair.released))
+    one, other = scale_to_unit_spread(u, by), scale_to_unit_spread(v, by)
     return PilParts(
-        quantiles=float(quantiles_moved(pair).mean()),
-        means=float(_moved(pair.difference, u, by).mean()),
-        variances=float(_moved(v**2 - u**2, u**2, by).mean()),
-        covariances=_mean(_covariances_moved(u, v, by)),
-        correlations=_mean(_correlations_moved(one, other, by)),
+        quantiles=float(compute_quantile_moves(pair).mean()),
+        means=float(_compute_move_probability(pair.difference, u, by).mean()),
+        variances=float(_compute_move_probability(v**2 - u**2, u**2, by).mean()),
+        covariances=_compute_mean(_compute_covariance_moves(u, v, by)),
+        correlations=_compute_mean(_compute_correlation_moves(one, other, by)),
     )
 
 
-def _covariances_moved(u: Floats, v: Floats, by: Floats | None) -> Iterator[Floats]:
-    for (a, b), (c, e) in zip(_pairs(u), _pairs(v), strict=True):
-        yield _moved(c * e - a * b, a * b, by)
+def _compute_covariance_moves(
+    u: Floats, v: Floats, by: Floats | None
+) -> Iterator[Floats]:
+    for (a, b), (c, e) in zip(_iter_pairs(u), _iter_pairs(v), strict=True):
+        yield _compute_move_probability(c * e - a * b, a * b, by)
 
 
-def _correlations_moved(u: Floats, v: Floats, by: Floats | None) -> Iterator[Floats]:
-    for (a, b), (c, e) in zip(_pairs(u), _pairs(v), strict=True):
-        r = mean_of(a * b, by)
+def _compute_correlation_moves(
+    u: Floats, v: Floats, by: Floats | None
+) -> Iterator[Floats]:
+    for (a, b), (c, e) in zip(_iter_pairs(u), _iter_pairs(v), strict=True):
+        r = compute_means(a * b, by)
         influence = a * b - r * (a**2 + b**2) / 2
-        yield _moved(c * e - a * b, influence, by)
+        yield _compute_move_probability(c * e - a * b, influence, by)
 
 
-def _pairs(u: Floats) -> Iterator[tuple[Floats, Floats]]:
+def _iter_pairs(u: Floats) -> Iterator[tuple[Floats, Floats]]:
     """Yield each attribute with all later attributes: (n, 1) and (n, rest)."""
     for j in range(u.shape[1] - 1):
         yield u[:, j : j + 1], u[:, j + 1 :]
 
 
-def _moved(gap: Floats, influence: Floats, by: Floats | None) -> Floats:
+def _compute_move_probability(
+    gap: Floats, influence: Floats, by: Floats | None
+) -> Floats:
     """Return the probabilities of mean gaps (n, p) in statistics with influence (n, p).
 
     The sampling variance of a statistic is the variance of the influence of one
@@ -173,25 +183,27 @@ def _moved(gap: Floats, influence: Floats, by: Floats | None) -> Floats:
     """
     root = np.sqrt(len(influence))
     if by is None:
-        return probability(gap.mean(axis=0), influence.std(axis=0) / root)
-    away = multiply_by_weights(centred(influence, by), by)
-    return probability(mean_of(gap, by), np.sqrt((away**2).mean(axis=0)) / root)
+        return compute_probability(gap.mean(axis=0), influence.std(axis=0) / root)
+    away = multiply_by_weights(centre_records(influence, by), by)
+    return compute_probability(
+        compute_means(gap, by), np.sqrt((away**2).mean(axis=0)) / root
+    )
 
 
-def _mean(parts: Iterator[Floats]) -> float | None:
-    found = list(parts)
-    return float(np.concatenate(found).mean()) if found else None
+def _compute_mean(parts: Iterator[Floats]) -> float | None:
+    defined = list(parts)
+    return float(np.concatenate(defined).mean()) if defined else None
 
 
-def parts_of(tables: Comparison) -> PilParts:
+def get_pil_parts(tables: Comparison) -> PilParts:
     """Return `pil_parts` of tables in comparison."""
     if not isinstance(tables, TypedComparison):
-        return pil_of(tables.weighed)
+        return compute_pil(tables.weighed)
     categories, numbers = tables.typed.categories, tables.weighed_numbers
     return TypedPilParts(
-        **(asdict(pil_of(numbers)) if numbers else {}),
-        levels=mean([levels_moved(pair) for pair in categories]),
-        pairs=cells_moved(tables),
+        **(asdict(compute_pil(numbers)) if numbers else {}),
+        levels=compute_mean_figure([compute_level_moves(pair) for pair in categories]),
+        pairs=compute_cell_moves(tables),
     )
 
 
@@ -207,7 +219,7 @@ PIL = Measure(
     range="0..1",
     better="lower",
     source=_MOMENTS,
-    of=lambda tables: tables.once(parts_of).pil,
+    of=lambda tables: tables.once(get_pil_parts).pil,
     heading=Heading.LITERATURE,
     label="PIL",
     says=lambda found: "mean of the parts below",
@@ -223,6 +235,6 @@ PARTS = Measure(
     range="0..1",
     better="lower",
     source=_MOMENTS,
-    of=lambda tables: tables.once(parts_of),
+    of=lambda tables: tables.once(get_pil_parts),
     excused={"signs_do_not_matter": MIRRORED},
 )

@@ -31,7 +31,7 @@ def record_risk(released: npt.ArrayLike) -> Floats:
     >>> record_risk([[1.0], [1.0], [5.0], [1.0]]).round(3).tolist()
     [0.333, 0.333, 1.0, 0.333]
     """
-    return 1 / _sizes(check_matrix(released, name="released"))[1]
+    return 1 / _count_sizes(check_matrix(released, name="released"))[1]
 
 
 def highest_risk(released: npt.ArrayLike) -> float:
@@ -52,7 +52,7 @@ def highest_risk(released: npt.ArrayLike) -> float:
     >>> highest_risk([[1.0], [1.0], [5.0], [5.0], [5.0]])
     0.5
     """
-    return highest_of(group_sizes(check_matrix(released, name="released")))
+    return find_highest_risk(group_sizes(check_matrix(released, name="released")))
 
 
 def average_risk(released: npt.ArrayLike) -> float:
@@ -102,10 +102,10 @@ def reidentifications(released: npt.ArrayLike) -> int:
 
 def group_sizes(released: Floats) -> Labels:
     """Return the sizes (m,) of the groups of records (n, d) that are equal."""
-    return _sizes(released)[0]
+    return _count_sizes(released)[0]
 
 
-def sizes_of(pair: Pair) -> Labels:
+def compute_group_sizes(pair: Pair) -> Labels:
     """Return the sizes of groups of a pair: all attributes, in the released units.
 
     Records of a group share the columns that an attacker knows.
@@ -113,7 +113,7 @@ def sizes_of(pair: Pair) -> Labels:
     return LinkedGroups.of(pair.published, pair.attacker).sizes
 
 
-def highest_of(sizes: Labels) -> float:
+def find_highest_risk(sizes: Labels) -> float:
     """Return `highest_risk` of groups of these sizes."""
     return float(1 / sizes.min())
 
@@ -123,15 +123,15 @@ def average_of(sizes: Labels) -> float:
     return float(len(sizes) / sizes.sum())
 
 
-def _sizes(released: Floats) -> tuple[Labels, Labels]:
+def _count_sizes(released: Floats) -> tuple[Labels, Labels]:
     """Return the size of each group (m,), and of each record's own group (n,)."""
-    found = np.unique(released, axis=0, return_inverse=True, return_counts=True)
-    _, group, sizes = found
+    distinct = np.unique(released, axis=0, return_inverse=True, return_counts=True)
+    _, group, sizes = distinct
     return sizes, sizes[group.ravel()]
 
 
-def _groups(tables: Comparison) -> Labels:
-    return sizes_of(tables.pair)
+def _get_groups(tables: Comparison) -> Labels:
+    return compute_group_sizes(tables.pair)
 
 
 _PROSECUTOR = "El Emam and Dankar (2008)"
@@ -145,7 +145,7 @@ HIGHEST = Measure(
     better="lower",
     source=_PROSECUTOR,
     needs="released",
-    of=lambda tables: highest_of(tables.once(_groups)),
+    of=lambda tables: find_highest_risk(tables.once(_get_groups)),
     heading=Heading.RISK,
     label="highest risk",
     says=lambda found: "1 / smallest group",
@@ -160,7 +160,7 @@ AVERAGE = Measure(
     better="lower",
     source=_PROSECUTOR,
     needs="released",
-    of=lambda tables: average_of(tables.once(_groups)),
+    of=lambda tables: average_of(tables.once(_get_groups)),
     heading=Heading.RISK,
     label="average risk",
     says=lambda found: f"{plural(found.reidentifications, 'group')} / records",
@@ -175,7 +175,7 @@ EXPECTED = Measure(
     better="lower",
     source="Templ, Kowarik and Meindl (2015)",
     needs="released",
-    of=lambda tables: len(tables.once(_groups)),
+    of=lambda tables: len(tables.once(_get_groups)),
     heading=Heading.RISK,
     label="re-identified",
     says=lambda found: "records expected: sum of 1 / group size",

@@ -5,10 +5,10 @@ from typing import Any
 import numpy.typing as npt
 
 from aggopt.measure._attacker import Attacker
-from aggopt.measure._dld import DLD, dld_of
+from aggopt.measure._dld import DLD, compute_dld
 from aggopt.measure._pair import Pair
-from aggopt.measure._pil import MIRRORED, PIL, pil_of
-from aggopt.measure._sdid import SDID, sdid_of
+from aggopt.measure._pil import MIRRORED, PIL, compute_pil
+from aggopt.measure._sdid import SDID, compute_sdid
 from aggopt.measure.registry import Comparison, Heading, Measure
 
 
@@ -46,8 +46,8 @@ def dr(
     0.75
     """
     pair = Pair.of(original, released)
-    pair = pair.attacked(Attacker.of(pair.n, known, units))
-    return mean_of_two(dld_of(pair), sdid_of(pair, safety))
+    pair = pair.add_attacker(Attacker.of(pair.n, known, units))
+    return compute_mean_of_two(compute_dld(pair), compute_sdid(pair, safety))
 
 
 def si(
@@ -86,18 +86,18 @@ def si(
     0.5
     """
     pair = Pair.of(original, released)
-    pair = pair.attacked(Attacker.of(pair.n, known, units))
-    risk = mean_of_two(dld_of(pair), sdid_of(pair, safety))
-    return mean_of_two(risk, pil_of(pair).pil)
+    pair = pair.add_attacker(Attacker.of(pair.n, known, units))
+    risk = compute_mean_of_two(compute_dld(pair), compute_sdid(pair, safety))
+    return compute_mean_of_two(risk, compute_pil(pair).pil)
 
 
-def mean_of_two(a: float, b: float) -> float:
+def compute_mean_of_two(a: float, b: float) -> float:
     """Return (a + b) / 2."""
     return (a + b) / 2
 
 
-def _risk(tables: Comparison) -> float:
-    return mean_of_two(tables.figure(DLD), tables.figure(SDID))
+def _compute_risk(tables: Comparison) -> float:
+    return compute_mean_of_two(tables.figure(DLD), tables.figure(SDID))
 
 
 DR = Measure(
@@ -108,7 +108,7 @@ DR = Measure(
     range="0..1",
     better="lower",
     source="Domingo-Ferrer and Torra (2001)",
-    of=_risk,
+    of=_compute_risk,
     heading=Heading.LITERATURE,
     label="DR",
     says=lambda found: "(DLD + SDID) / 2",
@@ -122,7 +122,9 @@ SI = Measure(
     range="0..1",
     better="lower",
     source="Mortazavi and Jalili (2017)",
-    of=lambda tables: mean_of_two(tables.once(_risk), tables.figure(PIL)),
+    of=lambda tables: compute_mean_of_two(
+        tables.once(_compute_risk), tables.figure(PIL)
+    ),
     heading=Heading.LITERATURE,
     label="SI",
     says=lambda found: "(DR + PIL) / 2",

@@ -6,10 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.measure._attacker import Attacker
-from aggopt.measure._interval import chance_within, checked_safety, within
+from aggopt.measure._interval import check_safety, compute_chance_within, is_within
 from aggopt.measure._pair import Pair
 from aggopt.measure.registry import Comparison, Heading, Measure, TypedComparison
-from aggopt.measure.types.disclosure import disclosed, disclosed_by_chance
+from aggopt.measure.types.disclosure import (
+    compute_disclosed,
+    compute_disclosed_by_chance,
+)
 
 
 def sdid(
@@ -44,7 +47,7 @@ def sdid(
     >>> sdid([[0.0], [2.0], [4.0], [6.0]], [[0.0], [1.0], [5.0], [6.0]])
     0.5
     """
-    return sdid_of(Pair.of(original, released), safety)
+    return compute_sdid(Pair.of(original, released), safety)
 
 
 def sdid_chance(
@@ -87,36 +90,38 @@ def sdid_chance(
     0.125
     """
     pair = Pair.of(original, released)
-    return sdid_chance_of(pair.attacked(Attacker.of(pair.n, known)), safety)
+    return compute_sdid_chance(pair.add_attacker(Attacker.of(pair.n, known)), safety)
 
 
-def sdid_of(pair: Pair, safety: float) -> float:
+def compute_sdid(pair: Pair, safety: float) -> float:
     """Return `sdid` of tables already paired."""
-    width = checked_safety(safety) * pair.sample_deviation
-    return float(within(np.abs(pair.difference), width).mean())
+    width = check_safety(safety) * pair.sample_deviation
+    return float(is_within(np.abs(pair.difference), width).mean())
 
 
-def sdid_chance_of(pair: Pair, safety: float) -> float:
+def compute_sdid_chance(pair: Pair, safety: float) -> float:
     """Return `sdid_chance` of tables already paired."""
-    width = checked_safety(safety) * pair.sample_deviation
+    width = check_safety(safety) * pair.sample_deviation
     columns = zip(pair.original.T, pair.released.T, strict=True)
-    known = pair.attacker.before
-    return float(np.mean([chance_within(x, y, width, known) for x, y in columns]))
+    before = pair.attacker.before
+    return float(
+        np.mean([compute_chance_within(x, y, width, before) for x, y in columns])
+    )
 
 
-def _found(tables: Comparison) -> float:
+def _compute_measure(tables: Comparison) -> float:
     if isinstance(tables, TypedComparison):
-        return tables.typed.mean(disclosed)
-    return sdid_of(tables.pair, tables.safety)
+        return tables.typed.mean(compute_disclosed)
+    return compute_sdid(tables.pair, tables.safety)
 
 
-def _found_by_chance(tables: Comparison) -> float:
+def _compute_chance(tables: Comparison) -> float:
     if isinstance(tables, TypedComparison):
-        return tables.typed.mean(disclosed_by_chance)
-    return sdid_chance_of(tables.pair, tables.safety)
+        return tables.typed.mean(compute_disclosed_by_chance)
+    return compute_sdid_chance(tables.pair, tables.safety)
 
 
-def _near(found: Any) -> str:
+def _describe_near(found: Any) -> str:
     near = "" if found.types is None else ", or levels as near"
     chance = f"{100 * found.sdid_chance:.2f} % by chance"
     return f"values within {found.safety:g} standard deviations{near}; {chance}"
@@ -130,10 +135,10 @@ SDID = Measure(
     range="0..1",
     better="lower",
     source="Domingo-Ferrer and Torra (2001)",
-    of=_found,
+    of=_compute_measure,
     heading=Heading.RISK,
     label="SDID",
-    says=_near,
+    says=_describe_near,
 )
 
 CHANCE = Measure(
@@ -144,5 +149,5 @@ CHANCE = Measure(
     range="0..1",
     better="-",
     source="this package, for SDID",
-    of=_found_by_chance,
+    of=_compute_chance,
 )

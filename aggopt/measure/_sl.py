@@ -8,7 +8,7 @@ import numpy.typing as npt
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure.registry import Comparison, Heading, Measure, of_numbers
+from aggopt.measure.registry import Comparison, Heading, Measure, describe_numbers_only
 
 
 def sl(
@@ -51,24 +51,26 @@ def sl(
     >>> sl([[0.0], [2.0], [4.0], [6.0]], [[0.0], [1.0], [5.0], [6.0]])
     0.5
     """
-    return sl_of(Pair.of(original, released), delta, importance)
+    return compute_sl(Pair.of(original, released), delta, importance)
 
 
-def sl_of(pair: Pair, delta: npt.ArrayLike, importance: npt.ArrayLike) -> float:
+def compute_sl(pair: Pair, delta: npt.ArrayLike, importance: npt.ArrayLike) -> float:
     """Return `sl` of tables already paired."""
-    wanted = _per_value(delta, "delta", pair)
-    w = _per_value(importance, "importance", pair)
+    wanted = _spread_argument(delta, "delta", pair)
+    w = _spread_argument(importance, "importance", pair)
     if not w.any():
         raise JobError(
             "The importance of all attributes that vary is 0.",
             fix="give at least one value a positive importance.",
         )
-    kept = np.abs(pair.difference) >= wanted * (1 - TOLERANCE)  # true where wanted is 0
+    is_satisfied = np.abs(pair.difference) >= wanted * (
+        1 - TOLERANCE
+    )  # true where wanted is 0
     w = np.ldexp(w, -np.frexp(w.max())[1])  # no overflow in the sums, no rounding
-    return float((w * kept).sum() / w.sum())
+    return float((w * is_satisfied).sum() / w.sum())
 
 
-def _per_value(argument: npt.ArrayLike, name: str, pair: Pair) -> Floats:
+def _spread_argument(argument: npt.ArrayLike, name: str, pair: Pair) -> Floats:
     """Return one number per value of the pair, (n, v)."""
     array = np.asarray(argument)
     n, d = pair.n, len(pair.varying)
@@ -93,16 +95,16 @@ def _per_value(argument: npt.ArrayLike, name: str, pair: Pair) -> Floats:
     return np.asarray(numbers[:, pair.varying])
 
 
-def _found(tables: Comparison) -> float | None:
-    asked = tables.delta, tables.importance
-    return tables.of_numbers(lambda pair: sl_of(pair, *asked))
+def _compute_measure(tables: Comparison) -> float | None:
+    requests = tables.delta, tables.importance
+    return tables.of_numbers(lambda pair: compute_sl(pair, *requests))
 
 
-def _far(found: Any) -> str:
+def _describe_far(found: Any) -> str:
     if found.delta is None:
-        return f"values at the distance asked for{of_numbers(found)}"
+        return f"values at the distance asked for{describe_numbers_only(found)}"
     far = f"values at least {found.delta:g} standard deviations away"
-    return f"{far}{of_numbers(found)}"
+    return f"{far}{describe_numbers_only(found)}"
 
 
 SL = Measure(
@@ -113,8 +115,8 @@ SL = Measure(
     range="0..1",
     better="higher",
     source="Mortazavi and Jalili (2017)",
-    of=_found,
+    of=_compute_measure,
     heading=Heading.SATISFACTION,
     label="SL",
-    says=_far,
+    says=_describe_far,
 )

@@ -15,7 +15,7 @@ from aggopt.core.record_weights import (
 )
 from aggopt.core.types import F64, Bool, Labels
 from aggopt.encoding import Categories, Encoded, EncodedAttribute, encode
-from aggopt.encoding.released_table import released_values
+from aggopt.encoding.released_table import read_released_values
 from aggopt.errors import JobError, TableError
 from aggopt.measure._attacker import Attacker
 from aggopt.measure._pair import FARTHEST, Pair
@@ -75,13 +75,13 @@ class AttributePair:
         """
         both = np.concatenate([self.original, self.released])
         if self.of.weight == 0:
-            found = np.empty((2 * self.n, 0))
+            coordinates = np.empty((2 * self.n, 0))
         elif self.of.numbers is None:
-            found = Categories(self.of.domain, both).points()
+            coordinates = Categories(self.of.domain, both).points()
         else:
-            found = self.of.numbers.points(both)
-        found = np.sqrt(self.of.weight) * found
-        return found[: self.n], found[self.n :]
+            coordinates = self.of.numbers.points(both)
+        coordinates = np.sqrt(self.of.weight) * coordinates
+        return coordinates[: self.n], coordinates[self.n :]
 
     @cached_property
     def loss(self) -> float:
@@ -92,12 +92,14 @@ class AttributePair:
     @cached_property
     def total(self) -> float:
         """Sum of squares of the original: the loss if its mean is released for all."""
-        return _within(self.points[0], np.zeros(self.n, np.intp), self.weights)
+        return _compute_within_sse(
+            self.points[0], np.zeros(self.n, np.intp), self.weights
+        )
 
     @cached_property
     def within(self) -> float:
         """Sum of squares of the original within groups that are released alike."""
-        return _within(self.points[0], self.alike, self.weights)
+        return _compute_within_sse(self.points[0], self.alike, self.weights)
 
     @property
     def varies(self) -> bool:
@@ -159,7 +161,7 @@ class TypedPair:
         if not isinstance(original, Encoded):
             original = encode(original, attributes, sampling_weights=weights)
         shares = scale_to_mean_one(check_weights(weights, len(original)))
-        values = released_values(original, released)
+        values = read_released_values(original, released)
         rows = np.column_stack([column.astype(np.float64) for column in values])
         alike = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
         attacker = Attacker.of(len(alike), known, units, added)
@@ -230,7 +232,9 @@ def _require_reach(pairs: list[AttributePair]) -> None:
         )
 
 
-def _within(points: F64, labels: Labels, weights: F64 | None = None) -> float:
+def _compute_within_sse(
+    points: F64, labels: Labels, weights: F64 | None = None
+) -> float:
     """Return the sum of squares of records (n, q) within groups, by weights (n,).
 
     Measured from a record of the group, so that groups of equal records have 0.
@@ -241,7 +245,7 @@ def _within(points: F64, labels: Labels, weights: F64 | None = None) -> float:
     total = 0.0
     for column in points.T:
         away = column - column[first[labels]]
-        own = away if weights is None else away * weights
-        sums = np.bincount(labels, own)
-        total += float((own * away).sum() - (sums**2 / sizes).sum())
+        squares = away if weights is None else away * weights
+        sums = np.bincount(labels, squares)
+        total += float((squares * away).sum() - (sums**2 / sizes).sum())
     return max(total, 0.0)

@@ -25,7 +25,7 @@ WHOLE = 5000
 BLOCK = 1000  # records of a block if the table has more: .1 s each
 
 
-def parted(rows: Floats, sizes: Labels, most: int) -> list[Labels]:
+def split_rows(rows: Floats, sizes: Labels, most: int) -> list[Labels]:
     """Return the parts of distinct rows (m, v), each the indices of its rows.
 
     A part has rows of at most `most` records, or is one row; `sizes` (m,) are the
@@ -39,11 +39,11 @@ def parted(rows: Floats, sizes: Labels, most: int) -> list[Labels]:
         if len(part) == 1 or sizes[part].sum() <= most:
             done.append(part)
         else:
-            waiting.extend(_halves(part, rows[part], sizes[part]))
+            waiting.extend(_split_in_half(part, rows[part], sizes[part]))
     return done
 
 
-def _halves(part: Labels, rows: Floats, sizes: Labels) -> tuple[Labels, Labels]:
+def _split_in_half(part: Labels, rows: Floats, sizes: Labels) -> tuple[Labels, Labels]:
     values = rows[:, np.argmax(np.ptp(rows, axis=0))]
     order = np.argsort(values)
     ends = np.flatnonzero(np.diff(values[order]))  # the last row before a step
@@ -66,10 +66,12 @@ class OwnMeasure(UserFunction):
         JobError
             The function fails, or does not return a finite number.
         """
-        found = self.run(deepcopy(original), deepcopy(released))
-        number = self.origin.run(_number, found)  # which may be code of the user's
+        figure = self.run(deepcopy(original), deepcopy(released))
+        number = self.origin.run(
+            _read_number, figure
+        )  # which may be code of the user's
         if number is None:
-            raise self._no_number(f"something of type {type(found).__name__}")
+            raise self._no_number(f"something of type {type(figure).__name__}")
         if not isfinite(number):
             raise self._no_number("a number that is not finite")
         return number
@@ -81,7 +83,7 @@ class OwnMeasure(UserFunction):
         )
 
 
-def _number(found: Any) -> float | None:
+def _read_number(found: Any) -> float | None:
     """Return a number as a float; None for anything else."""
     if isinstance(found, bool) or not isinstance(found, Real):
         return None
@@ -159,8 +161,8 @@ class Comparison:
         """Return the result of `of`, which is called the first time only."""
         if of not in self._found:
             self._found[of] = of(self)
-        found: Found = self._found[of]
-        return found
+        result: Found = self._found[of]
+        return result
 
     def figure(self, measure: "Measure") -> Any:
         """Return a measure of these tables, computed once.
@@ -203,9 +205,9 @@ class TypedComparison(Comparison):
         **others: Any,
     ) -> "TypedComparison":
         """Return the comparison of a table and its release; see `TypedPair.of`."""
-        given = original, released, attributes, safety
-        typed = TypedPair.of(*given, known=known, units=units, added=added)
-        weighed = None if weights is None else TypedPair.of(*given, weights)
+        arguments = original, released, attributes, safety
+        typed = TypedPair.of(*arguments, known=known, units=units, added=added)
+        weighed = None if weights is None else TypedPair.of(*arguments, weights)
         return cls(
             pair=typed.embedded,
             typed=typed,
@@ -264,8 +266,8 @@ class Declared(Method):
     @property
     def highest(self) -> float:
         """The largest value it can have."""
-        most = self.range.partition("..")[2]
-        return float(most) if most.isdigit() else inf
+        largest = self.range.partition("..")[2]
+        return float(largest) if largest.isdigit() else inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,12 +299,12 @@ class Measure(Declared):
             )
 
 
-def of_numbers(found: Any) -> str:
+def describe_numbers_only(found: Any) -> str:
     """Return the remark of an `Assessment` on a figure of its numbers alone."""
     return "" if found.types is None else ", of the numbers"
 
 
-def _adopted(thing: object, origin: Origin) -> Measure:
+def _adopt_measure(thing: object, origin: Origin) -> Measure:
     """Return the measure that a function of the user's is; its range is not known."""
     return Measure(
         name=origin.name,
@@ -316,11 +318,11 @@ def _adopted(thing: object, origin: Origin) -> Measure:
 
 
 MEASURES = Registry(
-    "aggopt.measure", Measure, "measure", own="measures", adopt=_adopted
+    "aggopt.measure", Measure, "measure", own="measures", adopt=_adopt_measure
 )
 
 
-def own_measures(extra: Mapping[str, Any] | Iterable[Any]) -> dict[str, Measure]:
+def adopt_user_measures(extra: Mapping[str, Any] | Iterable[Any]) -> dict[str, Measure]:
     """Return measures of the user's by the names that they go by.
 
     Raises
@@ -329,9 +331,11 @@ def own_measures(extra: Mapping[str, Any] | Iterable[Any]) -> dict[str, Measure]
         Two have one name, or that of something else of an assessment; or one cannot
         be used, or needs settings.
     """
-    named = extra.items() if isinstance(extra, Mapping) else ((None, e) for e in extra)
+    named_measures = (
+        extra.items() if isinstance(extra, Mapping) else ((None, e) for e in extra)
+    )
     found: dict[str, Measure] = {}
-    for name, each in named:
+    for name, each in named_measures:
         measure = MEASURES.adopted(each)
         called = measure.name if name is None else name
         if called in (*found, *MEASURES, *TAKEN):

@@ -32,90 +32,90 @@ class Summary:
     deviation: tuple[float, float]
 
 
-def rounded(figure: float, digits: int = DIGITS) -> float:
+def round_figure(figure: float, digits: int = DIGITS) -> float:
     """Return a figure rounded to `digits` significant digits.
 
-    >>> rounded(1987.4), rounded(-0.012345), rounded(0.0)
+    >>> round_figure(1987.4), round_figure(-0.012345), round_figure(0.0)
     (1990.0, -0.0123, 0.0)
     """
     return float(f"{figure:.{digits - 1}e}")
 
 
-def percent(share: float) -> float:
+def round_percent(share: float) -> float:
     """Return a share in whole percents, halves to the even one.
 
     0 and 100 are exactly none and all: what rounds to them is 0.5 and 99.5.
 
-    >>> percent(0.125), percent(0.004), percent(0.996), percent(1.0)
-    (12, 0.5, 99.5, 100)
+    >>> [round_percent(share) for share in (0.125, 0.004, 0.996, 1.0)]
+    [12, 0.5, 99.5, 100]
     """
-    whole = round(100.0 * share)
-    if whole == 0 and share > 0:
+    rounded_share = round(100.0 * share)
+    if rounded_share == 0 and share > 0:
         return 0.5
-    return 99.5 if whole == 100 and share < 1 else whole
+    return 99.5 if rounded_share == 100 and share < 1 else rounded_share
 
 
-def in_words(percents: float) -> str:
+def format_percents(percents: float) -> str:
     """Return percents of `percent` as people read them.
 
-    >>> in_words(12), in_words(0.5), in_words(99.5), in_words(100)
-    ('12 %', '< 1 %', '> 99 %', '100 %')
+    >>> [format_percents(percents) for percents in (12, 0.5, 99.5, 100)]
+    ['12 %', '< 1 %', '> 99 %', '100 %']
     """
     if 0 < percents < 1:
         return "< 1 %"
     return "> 99 %" if 99 < percents < 100 else f"{percents:.0f} %"
 
 
-def percents(counts: npt.ArrayLike) -> tuple[float, ...]:
+def compute_percents(counts: npt.ArrayLike) -> tuple[float, ...]:
     """Return each count (m,) as whole percents of their sum, which is above 0."""
-    found = np.asarray(counts)
-    return tuple(map(percent, (found / found.sum()).tolist()))
+    counts_array = np.asarray(counts)
+    return tuple(map(round_percent, (counts_array / counts_array.sum()).tolist()))
 
 
-def there(values: npt.ArrayLike) -> F64:
+def drop_missing(values: npt.ArrayLike) -> F64:
     """Return the values (n,) that are not missing."""
-    found = np.asarray(values, np.float64)
-    return found[~np.isnan(found)]
+    numbers = np.asarray(values, np.float64)
+    return numbers[~np.isnan(numbers)]
 
 
-def summary(before: npt.ArrayLike, after: npt.ArrayLike) -> Summary | None:
+def compute_summary(before: npt.ArrayLike, after: npt.ArrayLike) -> Summary | None:
     """Return means and deviations of originals and of a release, (n,) each, rounded.
 
     Missing values (nan) are left out.  None if fewer than `FEW` originals are present,
     or nothing is released.
 
-    >>> summary(range(10), [4.5] * 10)
+    >>> compute_summary(range(10), [4.5] * 10)
     Summary(mean=(4.5, 4.5), deviation=(2.87, 0.0))
     """
-    x, y = there(before), there(after)
+    x, y = drop_missing(before), drop_missing(after)
     if len(x) < FEW or not len(y):
         return None
     means, deviations = (x.mean(), y.mean()), (x.std(), y.std())
     return Summary(
-        (rounded(means[0]), rounded(means[1])),
-        (rounded(deviations[0]), rounded(deviations[1])),
+        (round_figure(means[0]), round_figure(means[1])),
+        (round_figure(deviations[0]), round_figure(deviations[1])),
     )
 
 
-def correlations(values: npt.ArrayLike) -> F64:
+def compute_correlations(values: npt.ArrayLike) -> F64:
     """Return the correlations (d, d) of attributes (n, d), to two decimals.
 
     Each correlation uses the records that have both values.  It is nan if these are
     fewer than `FEW`, or one of the two attributes does not vary among them.
 
-    >>> correlations([[j, -j] for j in range(10)])
+    >>> compute_correlations([[j, -j] for j in range(10)])
     array([[ 1., -1.],
            [-1.,  1.]])
     """
     X = np.asarray(values, np.float64)
     d = X.shape[1]
-    found = np.full((d, d), np.nan)
+    coefficients = np.full((d, d), np.nan)
     for a, b in combinations_with_replacement(range(d), 2):
-        found[a, b] = found[b, a] = _correlation(X[:, a], X[:, b])
-    return found
+        coefficients[a, b] = coefficients[b, a] = _compute_correlation(X[:, a], X[:, b])
+    return coefficients
 
 
-def _correlation(x: F64, y: F64) -> float:
+def _compute_correlation(x: F64, y: F64) -> float:
     both = ~(np.isnan(x) | np.isnan(y))
     x, y = x[both], y[both]
     if len(x) < FEW or x.min() == x.max() or y.min() == y.max():
@@ -165,7 +165,7 @@ class Density:
         return tuple(high - low for low, high in pairwise(ends))
 
 
-def density(
+def estimate_density(
     before: npt.ArrayLike, after: npt.ArrayLike, edges: npt.ArrayLike | None = None
 ) -> Density | None:
     """Return the distribution of originals and released values, (n,) each.
@@ -174,15 +174,18 @@ def density(
     nothing is released.  `edges` are ends of bins that were chosen from the released
     values; without them, `round_edges` chooses them.
 
-    >>> density([1, 2, 3, 4, 5] * 6, [2, 2, 2, 4.5, 4.5] * 6, edges=[2, 3, 4, 5])
+    >>> before, after = [1, 2, 3, 4, 5] * 6, [2, 2, 2, 4.5, 4.5] * 6
+    >>> estimate_density(before, after, edges=[2, 3, 4, 5])
     Density(edges=(2.0, 4.0, 5.0), original=(60, 40), released=(60, 40))
     """
-    x, y = there(before), there(after)
+    x, y = drop_missing(before), drop_missing(after)
     if len(x) < FEW or not len(y):
         return None
     ends = round_edges(y) if edges is None else np.asarray(edges, np.float64)
-    ends = _joined(ends, _counts(x, ends))
-    original, shown = (percents(_counts(values, ends)) for values in (x, y))
+    ends = _join_small_bins(ends, _count_in_bins(x, ends))
+    original, shown = (
+        compute_percents(_count_in_bins(values, ends)) for values in (x, y)
+    )
     reach = float(y.min()), float(y.max())
     return Density(tuple(ends.tolist()), original, shown, reach)
 
@@ -198,7 +201,7 @@ def round_edges(released: npt.ArrayLike) -> F64:
     low, high = np.quantile(y, MIDDLE).tolist()
     if low == high:
         low, high = float(y.min()), float(y.max())
-    times, power = _width(high / BINS - low / BINS or abs(low) or 1.0)
+    times, power = _round_width(high / BINS - low / BINS or abs(low) or 1.0)
     width = float(f"{times}e{power}")
     first, last = floor(low / width), ceil(high / width)
     last = max(last, first + 1)
@@ -206,32 +209,32 @@ def round_edges(released: npt.ArrayLike) -> F64:
     return np.unique([float(f"{j}e{power}") for j in multiples.tolist()])
 
 
-def _width(least: float) -> tuple[int, int]:
+def _round_width(least: float) -> tuple[int, int]:
     """Return the round width from `least` up, as a number of powers of ten."""
     digits, power = f"{least:e}".split("e")
     return next(times for times in ROUND if times >= float(digits)), int(power)
 
 
-def _counts(values: F64, edges: F64) -> I64:
+def _count_in_bins(values: F64, edges: F64) -> I64:
     """Return the number of values in each bin; the outer bins are open."""
     places = np.searchsorted(edges[1:-1], values, side="right")
     return np.bincount(places, minlength=len(edges) - 1)
 
 
-def _joined(edges: F64, counts: I64) -> F64:
+def _join_small_bins(edges: F64, counts: I64) -> F64:
     """Return the edges that are left when bins of few originals joined others.
 
     Each joins its neighbour on the side of the middle, the outer ones first.
     """
-    ends, held = edges.tolist(), counts.tolist()
-    while (few := _few(held)) is not None:
-        low = few if 2 * few < len(held) - 1 else few - 1
-        held[low : low + 2] = [held[low] + held[low + 1]]
+    ends, bin_counts = edges.tolist(), counts.tolist()
+    while (few := _find_small_bin(bin_counts)) is not None:
+        low = few if 2 * few < len(bin_counts) - 1 else few - 1
+        bin_counts[low : low + 2] = [bin_counts[low] + bin_counts[low + 1]]
         del ends[low + 1]
     return np.array(ends)
 
 
-def _few(held: list[int]) -> int | None:
+def _find_small_bin(held: list[int]) -> int | None:
     """Return the outermost bin of few originals; None without one."""
     few = [j for j, count in enumerate(held) if 0 < count < FEW]
     return min(few, key=lambda j: min(j, len(held) - 1 - j), default=None)
@@ -258,7 +261,7 @@ class Shares:
     released: tuple[float, ...]
 
 
-def shares(
+def compute_level_shares(
     before: npt.ArrayLike, after: npt.ArrayLike, levels: Sequence[str]
 ) -> Shares | None:
     """Return the shares of levels 0..m-1, whose names are `levels`.
@@ -266,29 +269,32 @@ def shares(
     `before` and `after` (n,) are the levels of originals and release.  None for fewer
     than ten originals.
 
-    >>> shares([0] * 15 + [1] * 10 + [2] * 5, [0] * 20 + [1] * 10, ["a", "b", "c"])
+    >>> before, after = [0] * 15 + [1] * 10 + [2] * 5, [0] * 20 + [1] * 10
+    >>> compute_level_shares(before, after, ["a", "b", "c"])
     Shares(levels=('a', 'other'), original=(50, 50), released=(67, 33))
     """
     m = len(levels)
     counts = [np.bincount(np.asarray(codes), minlength=m) for codes in (before, after)]
     if counts[0].sum() < FEW:
         return None
-    shown = _shown(*counts)
+    shown = _select_safe_levels(*counts)
     names = [levels[j] for j in np.flatnonzero(shown).tolist()]
     if counts[0][~shown].any() or counts[1][~shown].any():
         names.append(OTHER)
         counts = [np.append(c[shown], c[~shown].sum()) for c in counts]
     else:
         counts = [c[shown] for c in counts]
-    return Shares(tuple(names), percents(counts[0]), percents(counts[1]))
+    return Shares(
+        tuple(names), compute_percents(counts[0]), compute_percents(counts[1])
+    )
 
 
-def _shown(before: I64, after: I64) -> Bool:
+def _select_safe_levels(before: I64, after: I64) -> Bool:
     """Whether each level (m,) is shown: the others hold ten originals, or none."""
     shown = np.asarray((after > 0) & ((before == 0) | (before >= FEW)))
-    most = np.argsort(-after, kind="stable")
-    shown[most[LEVELS:]] = False
-    for j in most[::-1].tolist():  # the rarest shown first
+    most_frequent = np.argsort(-after, kind="stable")
+    shown[most_frequent[LEVELS:]] = False
+    for j in most_frequent[::-1].tolist():  # the rarest shown first
         if not 0 < before[~shown].sum() < FEW:
             break
         shown[j] = False

@@ -58,27 +58,29 @@ def imputed(X: npt.ArrayLike, *, seed: int = 0) -> F64:
     scale = Scale.of(records)
     Z = scale.standardise(records)
     Z[np.isnan(records)] = np.nan  # of a constant attribute, too
-    made = scale.undo(by_neighbours(Z, np.arange(Z.shape[1]), seed))
-    return np.where(np.isnan(records), made, records)
+    filled = scale.undo(impute_by_neighbours(Z, np.arange(Z.shape[1]), seed))
+    return np.where(np.isnan(records), filled, records)
 
 
-def by_neighbours(Z: F64, attribute: I64, seed: int) -> F64:
+def impute_by_neighbours(Z: F64, attribute: I64, seed: int) -> F64:
     """Return coordinates (n, p), each of one `attribute` (p,), with none missing."""
     holes = np.isnan(Z)
-    found = np.where(holes, np.nanmean(Z, axis=0), Z)
+    filled = np.where(holes, np.nanmean(Z, axis=0), Z)
     noise = JITTER * np.random.default_rng(seed).normal(size=(len(Z), AXES))
     for _ in range(PASSES):
-        before = found.copy()
+        before = filled.copy()
         for j in np.unique(attribute[holes.any(axis=0)]).tolist():
-            own = attribute == j
-            lacking = holes[:, own.argmax()]
-            points = _points(before[:, ~own], noise)
+            is_of_attribute = attribute == j
+            lacking = holes[:, is_of_attribute.argmax()]
+            points = _build_points(before[:, ~is_of_attribute], noise)
             rows = np.flatnonzero(lacking)
-            found[np.ix_(rows, own)] = _means(points, before[:, own], lacking)
-    return found
+            filled[np.ix_(rows, is_of_attribute)] = _average_neighbours(
+                points, before[:, is_of_attribute], lacking
+            )
+    return filled
 
 
-def _points(others: F64, noise: F64) -> F64:
+def _build_points(others: F64, noise: F64) -> F64:
     """Return the coordinates for the search of neighbours, (n, AXES) or fewer."""
     if others.shape[1] > AXES:
         away = others - others.mean(axis=0)
@@ -87,7 +89,7 @@ def _points(others: F64, noise: F64) -> F64:
     return np.asarray(others + noise[:, : others.shape[1]])
 
 
-def _means(points: F64, values: F64, lacking: Bool) -> F64:
+def _average_neighbours(points: F64, values: F64, lacking: Bool) -> F64:
     """Return the mean value of the records nearest to each one that has none."""
     from scipy.spatial import cKDTree
 
@@ -131,11 +133,11 @@ class Observed(Requirement):
 
     def found(self, records: I64, starts: I64) -> F64:
         """Return the count of values, or of units, in each group, (groups,)."""
-        own = self.there[records]
+        present = self.there[records]
         if self.units is None:
-            return np.add.reduceat(own.astype(np.float64), starts[:-1])
+            return np.add.reduceat(present.astype(np.float64), starts[:-1])
         groups = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        pairs = np.stack([groups[own], self.units[records[own]]])
+        pairs = np.stack([groups[present], self.units[records[present]]])
         distinct = np.unique(pairs, axis=1)[0]
         return np.bincount(distinct, minlength=len(starts) - 1).astype(np.float64)
 

@@ -79,16 +79,18 @@ def patterns(X: npt.ArrayLike, k: int) -> Patterns:
     records = check_incomplete_matrix(X)
     Z = Scale.of(records).standardise(records)
     n, d = records.shape
-    return joined(np.isnan(records), check_group_size(k, n), Z, np.arange(d))
+    return join_patterns(np.isnan(records), check_group_size(k, n), Z, np.arange(d))
 
 
-def joined(absent: Bool, k: int, Z: F64, attribute: I64) -> Patterns:
+def join_patterns(absent: Bool, k: int, Z: F64, attribute: I64) -> Patterns:
     """Return the result of `patterns` for records with `absent` values (n, d).
 
     `Z` (n, p) are coordinates, each of one `attribute` (p,).
     """
-    held, which = np.unique(~absent, axis=0, return_inverse=True)
-    state = _Joining(held, np.split(*_sorted(which.ravel())), Z, attribute)
+    patterns_held, which = np.unique(~absent, axis=0, return_inverse=True)
+    state = _Joining(
+        patterns_held, np.split(*_sort_by_pattern(which.ravel())), Z, attribute
+    )
     while (rare := state.rare(k)) >= 0:
         state.join(rare, k)
     labels = np.empty(len(absent), np.intp)
@@ -97,7 +99,7 @@ def joined(absent: Bool, k: int, Z: F64, attribute: I64) -> Patterns:
     return Patterns(renumber_groups(labels), ~absent & ~state.held[labels])
 
 
-def _sorted(which: I64) -> tuple[I64, I64]:
+def _sort_by_pattern(which: I64) -> tuple[I64, I64]:
     """Return the records pattern by pattern, and where each but the first begins."""
     return np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1]
 
@@ -121,47 +123,49 @@ class _Joining:
 
     def join(self, p: int, k: int) -> None:
         """Join a rare pattern with the pattern that suppresses the fewest values."""
-        q = int(self._costs(p, k).argmin())
+        q = int(self._count_suppressed(p, k).argmin())
         both = self.held[p] & self.held[q]
         rows, self.rows[p] = self.rows[p], self.rows[p][:0]
         r = self._place(both)
         if r != q:
-            asked = k - len(rows) - len(self.rows[r])
-            rows = np.append(rows, self._taken(q, rows, both, asked, k))
+            missing_count = k - len(rows) - len(self.rows[r])
+            rows = np.append(rows, self._take_records(q, rows, both, missing_count, k))
         self.rows[r] = np.append(self.rows[r], rows)
         for changed in (p, q, r):
             self.sizes[changed] = len(self.rows[changed])
 
-    def _costs(self, p: int, k: int) -> F64:
+    def _count_suppressed(self, p: int, k: int) -> F64:
         """Return the count of suppressed values if p joins each pattern, (m,)."""
         size, shared = self.sizes[p], (self.held & self.held[p]).sum(axis=1)
-        own = size * (self.held[p].sum() - shared)
+        suppressed = size * (self.held[p].sum() - shared)
         more = self.held.sum(axis=1) - shared
         moved = np.where(self.sizes - (k - size) >= k, k - size, self.sizes)
-        costs: F64 = (own + moved * more).astype(np.float64)
+        costs: F64 = (suppressed + moved * more).astype(np.float64)
         costs[self.sizes == 0] = np.inf
         costs[p] = np.inf
         return costs
 
     def _place(self, held: Bool) -> int:
         """Return the number of a pattern, a new one if it is not there."""
-        known = np.flatnonzero((self.held == held).all(axis=1))
-        if known.size:
-            return int(known[0])
+        places = np.flatnonzero((self.held == held).all(axis=1))
+        if places.size:
+            return int(places[0])
         self.held = np.vstack([self.held, held])
         self.sizes = np.append(self.sizes, 0)
         self.rows.append(np.empty(0, np.intp))
         return len(self.rows) - 1
 
-    def _taken(self, q: int, rows: I64, both: Bool, asked: int, k: int) -> I64:
+    def _take_records(self, q: int, rows: I64, both: Bool, asked: int, k: int) -> I64:
         """Take the fewest sufficient records out of q, nearest to `rows` first."""
-        own = self.rows[q]
+        rows_of_q = self.rows[q]
         if asked <= 0:
-            return own[:0]
-        if len(own) - asked < k:
-            asked = len(own)
-        seen = self.Z[:, both[self.attribute]]
-        away = ((seen[own] - seen[rows].mean(axis=0)) ** 2).sum(axis=1)
+            return rows_of_q[:0]
+        if len(rows_of_q) - asked < k:
+            asked = len(rows_of_q)
+        coordinates = self.Z[:, both[self.attribute]]
+        away = ((coordinates[rows_of_q] - coordinates[rows].mean(axis=0)) ** 2).sum(
+            axis=1
+        )
         order = np.argsort(away, kind="stable")
-        self.rows[q] = np.sort(own[order[asked:]])
-        return own[order[:asked]]
+        self.rows[q] = np.sort(rows_of_q[order[asked:]])
+        return rows_of_q[order[:asked]]

@@ -8,7 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.core.column_names import confusable_names
+from aggopt.core.column_names import list_confusable_names
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.core.not_pickled import NotPickled
 from aggopt.core.plural import plural
@@ -167,7 +167,7 @@ def _released(
         *(audit.missing.notes if audit.missing else ()),
         *_incomplete(evaluation.complete, measures),
     )
-    names = confusable_names(given.table.frame.columns)
+    names = list_confusable_names(given.table.frame.columns)
     trivial = *given.reasons, *names, *_index(given)
     others = (
         *_notes(given, certificates),

@@ -5,7 +5,7 @@ table, and the confidential values.  It uses only its arguments, counts in whole
 numbers and rounds once, at the end.
 """
 
-from aggopt.core.columns import groups_of
+from aggopt.core.columns import find_groups
 from aggopt.privacy._diversity import distinct_l, entropy_l, p_sensitive, recursive_cl
 from aggopt.privacy._k_anonymity import k_anonymity
 from aggopt.privacy._n_t_closeness import n_t_closeness
@@ -18,7 +18,7 @@ __all__ = [
     "distinct_l",
     "entropy_l",
     "epsilon_m",
-    "groups_of",
+    "find_groups",
     "k_anonymity",
     "n_t_closeness",
     "p_sensitive",

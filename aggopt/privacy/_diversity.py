@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns import each, labels_of
+from aggopt.core.columns import map_attributes, read_labels
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, is_number
 from aggopt.errors import JobError
@@ -91,7 +91,7 @@ def distinct_l(groups: Any, confidential: Any, *, missing: str = "refuse") -> in
     ----------
     groups
         Labels (n,), or the quasi-identifiers of a released table: records that are
-        equal in all of them form a group (see `groups_of`).
+        equal in all of them form a group (see `find_groups`).
     confidential
         Values (n,), or several attributes: a table, or an array (n, d).  Each is
         measured separately, and the worst counts.
@@ -198,8 +198,8 @@ def factor_of(c: object) -> Fraction:
 
 def counted(groups: Any, confidential: Any, *, missing: str) -> list[Counts]:
     """Return the counts of each confidential attribute; errors name it."""
-    labels = labels_of(groups)
-    found = each(
+    labels = read_labels(groups)
+    found = map_attributes(
         confidential,
         len(labels),
         missing,

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.columns import labels_of
+from aggopt.core.columns import read_labels
 
 
 def k_anonymity(groups: Any) -> int:
@@ -14,7 +14,7 @@ def k_anonymity(groups: Any) -> int:
     ----------
     groups
         Labels (n,), or the quasi-identifiers of a released table: records that are
-        equal in all of them form a group (see `groups_of`).
+        equal in all of them form a group (see `find_groups`).
 
     Raises
     ------
@@ -30,4 +30,4 @@ def k_anonymity(groups: Any) -> int:
     >>> k_anonymity([0, 0, 0, 1, 1])
     2
     """
-    return int(np.bincount(labels_of(groups)).min())
+    return int(np.bincount(read_labels(groups)).min())

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns import columns, each, groups_of, is_series, is_table
+from aggopt.core.columns import (
+    find_groups,
+    is_series,
+    is_table,
+    iter_columns,
+    map_attributes,
+)
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, check_matrix, is_whole
@@ -60,9 +66,9 @@ def n_t_closeness(
     """
     X = _numbers(released)
     least = _records(n, len(X))
-    labels = groups_of(X)
+    labels = find_groups(X)
     metric = Metric(distance, order=order, tree=tree, missing=missing)
-    held = each(confidential, len(X), missing, metric.of)
+    held = map_attributes(confidential, len(X), missing, metric.of)
     warn_of_constant(held)
     return max(float(_least(X, labels, distance, least)) for _, distance in held)
 
@@ -87,7 +93,7 @@ def _numbers(released: Any) -> Floats:
         )
     if not is_table(released):
         return check_matrix(released, name="released")
-    found = [values for _, values in columns(released, "released")]
+    found = [values for _, values in iter_columns(released, "released")]
     if not found:
         raise TableError("No column was passed.", fix="pass at least one attribute.")
     return check_matrix(np.stack(found, axis=1), name="released")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from aggopt.core.columns import each, labels_of
+from aggopt.core.columns import map_attributes, read_labels
 from aggopt.privacy.distance import Distance
 from aggopt.privacy.metric import Metric
 
@@ -31,7 +31,7 @@ def t_closeness(
     ----------
     groups
         Labels (n,), or the quasi-identifiers of a released table: records that are
-        equal in all of them form a group (see `groups_of`).
+        equal in all of them form a group (see `find_groups`).
     confidential
         Values (n,), or several attributes: a table, or an array (n, d).  Each is
         measured separately, and the worst counts.
@@ -74,9 +74,9 @@ def t_closeness(
     >>> t_closeness([0, 1, 0, 1], [10, 20, 30, 40])
     0.16666666666666666
     """
-    labels = labels_of(groups)
+    labels = read_labels(groups)
     metric = Metric(distance, bins, order, tree, missing)
-    held = each(confidential, len(labels), missing, metric.of)
+    held = map_attributes(confidential, len(labels), missing, metric.of)
     warn_of_constant(held)
     return max(float(distance.largest(labels)) for _, distance in held)
 

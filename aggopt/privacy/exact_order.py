@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.columns import REFUSE, Entries, each, plain
+from aggopt.core.columns import REFUSE, Entries, list_plain_entries, map_attributes
 from aggopt.core.types import I64
 from aggopt.errors import TableError
 
@@ -86,10 +86,10 @@ def numbers_of(confidential: Any, n: int) -> list[tuple[str, Numbers]]:
     """
 
     def made(values: Entries, codes: I64) -> Numbers:
-        distinct = plain(values[np.unique(codes, return_index=True)[1]])
+        distinct = list_plain_entries(values[np.unique(codes, return_index=True)[1]])
         return Numbers.of(distinct, codes)
 
-    return each(confidential, n, REFUSE, made)
+    return map_attributes(confidential, n, REFUSE, made)
 
 
 def _exact(value: Any) -> Fraction | None:

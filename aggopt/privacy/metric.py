@@ -11,11 +11,11 @@ import pandas as pd
 from aggopt.core.columns import (
     OWN,
     REFUSE,
-    columns,
+    describe_argument,
     is_missing,
     is_series,
-    plain,
-    shown,
+    iter_columns,
+    list_plain_entries,
 )
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
@@ -42,7 +42,7 @@ class Metric:
         require_bins(self.bins)
         if not isinstance(self.distance, str) or self.distance not in KINDS:
             raise JobError(
-                f"distance is {shown(self.distance)}, and none of "
+                f"distance is {describe_argument(self.distance)}, and none of "
                 f"{', '.join(map(repr, KINDS))}.",
                 fix='choose "ordered" for values with an order, "equal" for names, '
                 '"hierarchical" for names in a tree.',
@@ -74,7 +74,7 @@ class Metric:
         """
         if self.distance == "equal":
             return Nested.equal(codes)
-        distinct = plain(values[np.unique(codes, return_index=True)[1]])
+        distinct = list_plain_entries(values[np.unique(codes, return_index=True)[1]])
         if self.distance == "hierarchical":
             return Nested.of(distinct, codes, self.tree)
         if self.missing == OWN and None in distinct:
@@ -120,7 +120,11 @@ def order_of(given: Any) -> tuple[Hashable, ...]:
     """
     entries = list(given) if isinstance(given, list | tuple | range) else None
     if is_series(given) or (isinstance(given, np.ndarray) and given.ndim == 1):
-        entries = [v for _, found in columns(given, "order") for v in plain(found)]
+        entries = [
+            v
+            for _, found in iter_columns(given, "order")
+            for v in list_plain_entries(found)
+        ]
     if entries is None:
         raise _no_order(f"order is {type(given).__name__}, and no list of values.")
     if not all(pd.api.types.is_scalar(entry) for entry in entries):

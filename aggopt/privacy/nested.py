@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aggopt.core.columns import columns, is_missing, is_series, plain
+from aggopt.core.columns import is_missing, is_series, iter_columns, list_plain_entries
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
 from aggopt.privacy.distance import Distance, require_exact
@@ -181,7 +181,11 @@ def _descend(branch: Any, above: Hashable, found: dict[Hashable, Hashable]) -> N
 def _nodes(branch: Any) -> list[Any]:
     listed = isinstance(branch, Mapping | list | tuple | Set)
     if is_series(branch) or (isinstance(branch, np.ndarray) and branch.ndim == 1):
-        branch = [v for _, found in columns(branch, "A branch") for v in plain(found)]
+        branch = [
+            v
+            for _, found in iter_columns(branch, "A branch")
+            for v in list_plain_entries(found)
+        ]
         listed = True
     if not listed or not branch:
         raise _no_tree("A branch of the tree is empty or no list.")

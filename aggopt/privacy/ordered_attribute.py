@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns import columns, factorized, plain
+from aggopt.core.columns import encode_entries, iter_columns, list_plain_entries
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
 from aggopt.privacy._emd_of_parts import numerators
@@ -96,7 +96,7 @@ class Ordered(Distance):
             As `of`.
         """
         require_bins(bins)
-        found = list(columns(values, "The confidential attribute"))
+        found = list(iter_columns(values, "The confidential attribute"))
         if len(found) != 1:
             raise TableError(
                 f"The confidential attribute has {len(found)} columns.",
@@ -163,14 +163,14 @@ def require_bins(bins: object) -> None:
 
 def _ranked(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return entries (n,) that are all there and numbers, objects as their ranks."""
-    codes, _ = factorized(entries)
+    codes, _ = encode_entries(entries)
     missing = int((codes < 0).sum())
     if missing:
         raise TableError(
             f"{missing} confidential values are missing.",
             fix="remove those records or fill the values first.",
         )
-    distinct = plain(entries[np.unique(codes, return_index=True)[1]])
+    distinct = list_plain_entries(entries[np.unique(codes, return_index=True)[1]])
     words = sum(not isinstance(value, Real | Decimal) for value in distinct)
     if words:
         raise TableError(

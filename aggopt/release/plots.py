@@ -13,7 +13,7 @@ from aggopt.data.table import Table
 from aggopt.errors import TableError, require_known
 from aggopt.job import Job
 from aggopt.measure import Assessment
-from aggopt.measure.safe_figures import correlations
+from aggopt.measure.safe_figures import compute_correlations
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counts import Count, combine_codes, encode_entries
 
@@ -116,7 +116,7 @@ class Plots:
                 fix="release.plot.before_after(name) draws any attribute.",
             )
         tables = (np.column_stack([*of.values()]) for of in (before, after))
-        return drawn(list(before), *map(correlations, tables))
+        return drawn(list(before), *map(compute_correlations, tables))
 
     def _numbers(self) -> tuple[dict[str, F64], dict[str, F64]]:
         """Return the attributes that are numbers (n,), by name, before and after."""

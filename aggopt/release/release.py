@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from aggopt.core.equality import EqualByField
 from aggopt.core.html import (
-    html_details,
-    html_lines,
-    html_list,
-    html_seal,
-    html_section,
-    html_table,
-    text_table,
+    render_html_details,
+    render_html_lines,
+    render_html_list,
+    render_html_seal,
+    render_html_section,
+    render_html_table,
+    render_text_table,
 )
 from aggopt.core.not_pickled import NotPickled
 from aggopt.core.plural import plural
@@ -46,7 +46,7 @@ from aggopt.release.order import Order
 from aggopt.release.plots import Plots
 from aggopt.release.write_recipe import WriteRecipe
 from aggopt.solvers import Certificate
-from aggopt.solvers.certificate import HEADER, rows
+from aggopt.solvers.certificate import HEADER, make_certificate_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,25 +121,28 @@ class Release(EqualByField):
 
     def __repr__(self) -> str:
         """Return verdict, certificates and how many notes there are."""
-        parts = [str(self.audit), text_table(HEADER, rows(self.proofs))]
+        parts = [
+            str(self.audit),
+            render_text_table(HEADER, make_certificate_rows(self.proofs)),
+        ]
         if self.notes:
             parts.append(f"{plural(len(self.notes), 'note')}: see .notes.")
         return "\n\n".join(parts)
 
     def _repr_html_(self) -> str:
         """Return verdict, certificates, notes, measures and job for a notebook."""
-        return html_section(
+        return render_html_section(
             "Release",
-            html_seal(self.audit.seal.state, self.audit.seal.heading),
-            html_lines(str(self.audit)),
-            html_table(HEADER, rows(self.proofs)),
-            html_list(self.notes),
+            render_html_seal(self.audit.seal.state, self.audit.seal.heading),
+            render_html_lines(str(self.audit)),
+            render_html_table(HEADER, make_certificate_rows(self.proofs)),
+            render_html_list(self.notes),
             *(
-                [html_details("Measures", html_lines(str(self.measures)))]
+                [render_html_details("Measures", render_html_lines(str(self.measures)))]
                 if self.measures
                 else []
             ),
-            html_details("Job", html_lines(self.job.as_text())),
+            render_html_details("Job", render_html_lines(self.job.as_text())),
         )
 
     @property

@@ -13,7 +13,7 @@ from aggopt.repair._unions import Unions
 from aggopt.solvers import Status
 from aggopt.solvers.process_pool import NoAnswer
 from aggopt.solvers.remote_object import Kept
-from aggopt.solvers.separate_process import unanswered
+from aggopt.solvers.separate_process import find_status_without_answer
 
 GROUPS = 100  # in the first part, at most; later ones grow while programs are easy
 COLUMNS = 3000  # unions in the program of a part, at most
@@ -79,7 +79,7 @@ def search_unions(
         with Kept(HighsChoice, MODULES) as highs:
             _improve_choice(choice, prices, highs, clock, clock.spent + seconds)
     except NoAnswer as error:
-        return SearchedUnions(choice.owner, unanswered(error))
+        return SearchedUnions(choice.owner, find_status_without_answer(error))
     return SearchedUnions(choice.owner)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.record_weights import plain_group_means
+from aggopt.core.record_weights import compute_plain_group_means
 from aggopt.core.validation import Labels
 from aggopt.models.closeness_merge import MODEL
 from aggopt.partition._optimal.restricted_ip import EXACTLY, TRUST
@@ -208,7 +208,7 @@ def _list_changes(problem: Problem, labels: Labels, clock: Deadline) -> Unions |
 
     sizes = np.bincount(labels)
     n = len(labels)
-    means = plain_group_means(problem.Z, labels)
+    means = compute_plain_group_means(problem.Z, labels)
     wanted = min(n, int(sizes.max()) + INTO)
     near = cKDTree(problem.Z).query(means, np.arange(1, wanted + 1))[1]
     members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])

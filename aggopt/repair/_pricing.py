@@ -11,7 +11,7 @@ from aggopt.partition.shared.restricted_master import RestrictedMaster, require_
 from aggopt.repair._unions import Unions
 from aggopt.solvers import Status
 from aggopt.solvers.process_pool import NoAnswer
-from aggopt.solvers.separate_process import unanswered
+from aggopt.solvers.separate_process import find_status_without_answer
 
 ENTERING = 600  # unions that a round adds to the linear program, at most
 
@@ -72,7 +72,7 @@ def _price_unions(
         try:
             solved = master.solve(unions, enter, until - clock.spent)
         except NoAnswer as error:
-            return replace(best, missed=unanswered(error))
+            return replace(best, missed=find_status_without_answer(error))
         if solved.duals is None:
             break
         prices = solved.duals

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.record_weights import group_sse
-from aggopt.core.stacklevel import caller_stacklevel
+from aggopt.core.stacklevel import find_caller_stacklevel
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.errors import JobError, TableError
@@ -97,7 +97,7 @@ def create_problem(
 ) -> Problem:
     """Return the problem of records in their own units; refuse invalid input."""
     Z = np.ascontiguousarray(scale_records(X))
-    ordered = read_ordered(confidential, bins, stacklevel=caller_stacklevel() + 2)
+    ordered = read_ordered(confidential, bins, stacklevel=find_caller_stacklevel() + 2)
     if ordered.n != len(Z):
         raise TableError(
             f"There are {ordered.n} confidential values and {len(Z)} records.",

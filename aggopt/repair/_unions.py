@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.record_weights import plain_group_means
+from aggopt.core.record_weights import compute_plain_group_means
 from aggopt.core.validation import Floats, Labels
 from aggopt.models import closeness_merge as model
 from aggopt.repair._problem import Problem
@@ -128,7 +128,7 @@ def _find_all_of_width(
     from aggopt.repair import _unions_kernels as kernels
 
     m = int(labels.max()) + 1
-    off = model.deviations(problem.ordered, labels)
+    off = model.compute_deviations(problem.ordered, labels)
     sizes = np.bincount(labels)
     union = np.arange(count)
     unions = list[Labels]()
@@ -174,7 +174,7 @@ def _find_near_groups(problem: Problem, labels: Labels, count: int) -> Labels:
     from scipy.spatial import cKDTree
 
     sizes = np.bincount(labels)
-    means = plain_group_means(problem.Z, labels)
+    means = compute_plain_group_means(problem.Z, labels)
     place = np.bincount(labels, problem.ordered.place) / sizes
     high = place > np.median(place)
     m = len(sizes)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Progress
-from aggopt.core.record_weights import group_sse, plain_group_means
+from aggopt.core.record_weights import compute_plain_group_means, group_sse
 from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import InfeasibleInputError
 from aggopt.partition._loss_bound import compute_loss_bound
@@ -61,7 +61,7 @@ def merge_until_satisfied(
         if not short.any():
             break
         on_progress(1 - group_count / first)
-        centroids = plain_group_means(Z, labels, weighing.values)
+        centroids = compute_plain_group_means(Z, labels, weighing.values)
         partners = _choose_partners(centroids, labels, short, requirements)
         if not partners:
             break

@@ -14,21 +14,21 @@ from aggopt.core.frame import to_frame
 from aggopt.core.types import I64
 from aggopt.core.validation import is_number
 from aggopt.encoding import AttributeType
-from aggopt.encoding.nearest import nearest
+from aggopt.encoding.nearest import find_nearest_rows
 from aggopt.encoding.typed_column import NAME, TypedColumn
 from aggopt.release.release import Release
 
 SIZE = 16  # bytes: of a million rows two that differ are alike once in 1e26 times
 
 
-def row_hashes(frame: nw.DataFrame[Any], key: bytes) -> list[bytes]:
+def hash_rows(frame: nw.DataFrame[Any], key: bytes) -> list[bytes]:
     """Return a keyed hash of each row (n,): equal where all entries are.
 
     Numbers and truth values count by their value, whatever type or library holds them,
     all else as it is spelled.  What is missing equals what is missing.  Who has the key
     can check a guess of a whole row.
     """
-    columns = [_cells(frame[name]) for name in frame.columns]
+    columns = [_list_cells(frame[name]) for name in frame.columns]
     rows = zip(*columns, strict=True)
     return [_hash(b"".join(cells), key) for cells in rows]
 
@@ -37,18 +37,18 @@ def _hash(row: bytes, key: bytes) -> bytes:
     return hashlib.blake2b(row, digest_size=SIZE, key=key).digest()
 
 
-def _cells(column: nw.Series[Any]) -> list[bytes]:
+def _list_cells(column: nw.Series[Any]) -> list[bytes]:
     """Return the entries (n,), each with its length, so that rows are told apart."""
     typed = TypedColumn(column, NAME)
     entries = zip(typed.entries.tolist(), typed.absent.tolist(), strict=True)
-    spelled = [b"" if absent else _spelled(entry) for entry, absent in entries]
-    return [b"%d:%s" % (len(each), each) for each in spelled]
+    spelled = [b"" if absent else _encode_entry(entry) for entry, absent in entries]
+    return [b"%d:%s" % (len(text), text) for text in spelled]
 
 
-def _spelled(entry: Any) -> bytes:
+def _encode_entry(entry: Any) -> bytes:
     if isinstance(entry, bool | np.bool_) or is_number(entry):
-        whole = float(entry).is_integer()
-        return b"#%r" % (int(entry) if whole else float(entry))
+        is_integer = float(entry).is_integer()
+        return b"#%r" % (int(entry) if is_integer else float(entry))
     return b"'" + str(entry).encode(errors="surrogatepass")
 
 
@@ -90,7 +90,7 @@ class FittedRows:
             native = native.to_numpy()
         elif masked.frame.implementation.is_pandas():
             native = native.reset_index(drop=True)  # it would say whose they were
-        hashes = tuple(row_hashes(frame, key))
+        hashes = tuple(hash_rows(frame, key))
         return cls(native, place.ravel(), hashes, key, dict(masked.types))
 
     def places(self, frame: nw.DataFrame[Any]) -> I64:
@@ -103,13 +103,13 @@ class FittedRows:
         for row, place in zip(self.hashes, self.place.tolist(), strict=True):
             fitted.setdefault(row, []).append(place)
         turns = {row: cycle(places) for row, places in fitted.items()}
-        own = row_hashes(frame, self.key)
-        return np.array([next(turns[row]) if row in turns else -1 for row in own])
+        hashes = hash_rows(frame, self.key)
+        return np.array([next(turns[row]) if row in turns else -1 for row in hashes])
 
     def nearest(self, frame: nw.DataFrame[Any]) -> I64:
         """Return which published row is nearest to each record, (n,)."""
         counts = np.bincount(self.place)
-        return nearest(to_frame(self.published), counts, frame, self.types)
+        return find_nearest_rows(to_frame(self.published), counts, frame, self.types)
 
     def at(self, place: I64, like: Any) -> Any:
         """Return published rows (n,): an array where what they are `like` is one.

@@ -169,15 +169,15 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return a data frame as it is, all else as an array of floats."""
-        if nw.dependencies.is_into_dataframe(X) and _named(X):
+        if nw.dependencies.is_into_dataframe(X) and _has_named_columns(X):
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        least = 2 if reset else 1
+        minimum = 2 if reset else 1
         try:
             return validate_data(
-                self, X, dtype=np.float64, reset=reset, ensure_min_samples=least
+                self, X, dtype=np.float64, reset=reset, ensure_min_samples=minimum
             )
         except ValueError:
-            if not _holds_text(X):
+            if not _has_text(X):
                 raise
             raise TableError(  # the original message quotes an entry
                 "There is text in the array.",
@@ -187,10 +187,10 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     def _job(self, names: Sequence[str]) -> Job:
         sections: dict[str, Any] = {
             "privacy": {"k": self.k, "scope": self.scope},
-            "partition": _section(
+            "partition": _build_section(
                 "partition_settings", self.partition_settings, method=self.partition
             ),
-            "aggregation": _section(
+            "aggregation": _build_section(
                 "settings", self.settings, method=self.aggregation, solver=self.solver
             ),
             "attributes": self.attributes,
@@ -212,31 +212,33 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             )
 
 
-def _section(name: str, given: Mapping[str, Any] | None, **own: Any) -> dict[str, Any]:
+def _build_section(
+    name: str, settings: Mapping[str, Any] | None, **parameters: Any
+) -> dict[str, Any]:
     """Return a section of a job: the settings that are given, and own parameters."""
-    if not isinstance(given, Mapping | None):
+    if not isinstance(settings, Mapping | None):
         raise JobError(
-            f"{name} is a {type(given).__name__}, and no map.",
+            f"{name} is a {type(settings).__name__}, and no map.",
             fix=f'write {name}={{"key": value}}, or leave it out.',
         )
-    own = {key: value for key, value in own.items() if value is not None}
-    twice = sorted(own.keys() & (given or {}).keys())
+    parameters = {key: value for key, value in parameters.items() if value is not None}
+    twice = sorted(parameters.keys() & (settings or {}).keys())
     if twice:
         raise JobError(
             f"{name} names {', '.join(map(repr, twice))}, which is a parameter itself.",
             fix=f"pass it as that, and leave it out of {name}.",
         )
-    return {**own, **(given or {})}
+    return {**parameters, **(settings or {})}
 
 
-def _named(X: Any) -> bool:
+def _has_named_columns(X: Any) -> bool:
     """Whether the columns of a data frame are called by text, as scikit-learn asks."""
     if not nw.dependencies.is_pandas_dataframe(X):
         return True
     return all(isinstance(name, str) for name in X.columns)
 
 
-def _holds_text(X: Any) -> bool:
+def _has_text(X: Any) -> bool:
     entries = np.asarray(X, dtype=object).ravel()
     return any(isinstance(entry, str) for entry in entries)
 

@@ -17,17 +17,21 @@ from cvxpy.reductions.solvers import defines
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
-from aggopt.solvers._linear_bound import LinearProgram, multipliers_anew, proven
+from aggopt.solvers._linear_bound import (
+    LinearProgram,
+    prove_bound,
+    solve_for_multipliers,
+)
 from aggopt.solvers.certificate import Status
-from aggopt.solvers.options import refused
+from aggopt.solvers.options import explain_refusal
 from aggopt.solvers.solver import Solver
 from aggopt.solvers.solver_log import is_logged
-from aggopt.solvers.termination import Ended, counted, scale_of
+from aggopt.solvers.termination import Ended, read_iterations, scale_of
 
 _LINEAR = (NonNeg, Zero, cp.constraints.Equality, cp.constraints.Inequality)
 
 
-def problem_class(problem: cp.Problem) -> str:
+def find_problem_class(problem: cp.Problem) -> str:
     """Return the class of a problem: one of `CLASSES`.
 
     A convex problem outside the classes of cones is an NLP.
@@ -46,17 +50,17 @@ def problem_class(problem: cp.Problem) -> str:
             "The problem has no variable that a solver could choose.",
             fix="pass an objective or constraints with a variable.",
         )
-    whole = problem.is_mixed_integer()
+    is_mixed = problem.is_mixed_integer()
     if problem.is_lp():
-        return "MILP" if whole else "LP"
+        return "MILP" if is_mixed else "LP"
     if problem.is_qp():
-        return "MIQP" if whole else "QP"
-    if whole:
+        return "MIQP" if is_mixed else "QP"
+    if is_mixed:
         return "MINLP"
-    return _conic(problem) if problem.is_dcp() else "NLP"
+    return _is_conic(problem) if problem.is_dcp() else "NLP"
 
 
-def _conic(problem: cp.Problem) -> str:
+def _is_conic(problem: cp.Problem) -> str:
     if isinstance(problem.objective, cp.Maximize):
         problem, _ = FlipObjective().apply(problem)
     problem, _ = Dcp2Cone().apply(problem)
@@ -67,25 +71,25 @@ def _conic(problem: cp.Problem) -> str:
     return "SDP" if cp.PSD in kinds else "SOCP"
 
 
-def program_of(data: dict[str, Any], offset: float) -> LinearProgram | None:
+def extract_linear_program(data: dict[str, Any], offset: float) -> LinearProgram | None:
     """Return the linear program in a solver's data; None for any other program.
 
     Quadratic costs are accepted if each is of one variable.  Rows must be linear.
     """
     if "F" in data:  # of a solver of quadratic programs
-        rows, high = _stacked(data["A"], data["F"]), np.append(data["b"], data["G"])
+        rows, high = _stack_rows(data["A"], data["F"]), np.append(data["b"], data["G"])
         equal, cost = len(data["b"]), data["q"]
     elif "dims" in data and _is_linear(data["dims"]):
         rows, high = data["A"], np.asarray(data["b"], float)
         equal, cost = int(data["dims"].zero), data["c"]
     else:
         return None
-    curve = _diagonal(data.get("P"), len(cost))
+    curve = _read_diagonal(data.get("P"), len(cost))
     if curve is None:
         return None
     low = np.full(len(high), -np.inf)
     low[:equal] = high[:equal]
-    left, right = _box(data, len(cost))
+    left, right = _read_box(data, len(cost))
     return LinearProgram(
         np.asarray(cost, float),
         curve,
@@ -98,7 +102,7 @@ def program_of(data: dict[str, Any], offset: float) -> LinearProgram | None:
     )
 
 
-def _box(data: dict[str, Any], n: int) -> tuple[Floats, Floats]:
+def _read_box(data: dict[str, Any], n: int) -> tuple[Floats, Floats]:
     low, high = data.get("lower_bounds"), data.get("upper_bounds")
     left = np.full(n, -np.inf) if low is None else np.array(low, np.float64)
     right = np.full(n, np.inf) if high is None else np.array(high, np.float64)
@@ -108,7 +112,7 @@ def _box(data: dict[str, Any], n: int) -> tuple[Floats, Floats]:
     return left, right
 
 
-def _stacked(one: Any, other: Any) -> Any:
+def _stack_rows(one: Any, other: Any) -> Any:
     from scipy.sparse import csr_array, vstack
 
     return vstack([csr_array(one), csr_array(other)])
@@ -118,7 +122,7 @@ def _is_linear(dims: Any) -> bool:
     return not (dims.exp or dims.soc or dims.psd or dims.p3d or dims.pnd)
 
 
-def _diagonal(P: Any, n: int) -> Floats | None:
+def _read_diagonal(P: Any, n: int) -> Floats | None:
     """Return the diagonal of P (n,); None if an entry is off it or negative."""
     if P is None:
         return np.zeros(n)
@@ -143,32 +147,34 @@ def is_problem(problem: object) -> bool:
     return isinstance(problem, cp.Problem)
 
 
-def known_solvers() -> list[str]:
+def list_known_solvers() -> list[str]:
     """Return the names of all solvers that cvxpy knows, installed or not."""
     maps = defines.SOLVER_MAP_CONIC, defines.SOLVER_MAP_QP, defines.SOLVER_MAP_NLP
     return list(dict.fromkeys(name for one in maps for name in one))
 
 
-def classes_of(name: str) -> frozenset[str]:
+def list_classes(name: str) -> frozenset[str]:
     """Return the classes of problems that cvxpy hands to a solver that it knows."""
-    found: set[str] = set()
+    classes: set[str] = set()
     if (quadratic := defines.SOLVER_MAP_QP.get(name)) is not None:
-        found |= {"LP", "QP"} | ({"MILP", "MIQP"} if quadratic.MIP_CAPABLE else set())
+        classes |= {"LP", "QP"} | ({"MILP", "MIQP"} if quadratic.MIP_CAPABLE else set())
     if (conic := defines.SOLVER_MAP_CONIC.get(name)) is not None:
         squares = conic.supports_quad_obj()
-        found |= _of_cones(conic.SUPPORTED_CONSTRAINTS, squares=squares)
+        classes |= _list_cone_classes(conic.SUPPORTED_CONSTRAINTS, squares=squares)
         if conic.MIP_CAPABLE:
-            whole = _of_cones(conic.MI_SUPPORTED_CONSTRAINTS, squares=squares)
-            found |= {f"MI{kind}" for kind in whole & {"LP", "QP"}}
-    return frozenset(found | ({"NLP"} if name in defines.SOLVER_MAP_NLP else set()))
+            mixed_classes = _list_cone_classes(
+                conic.MI_SUPPORTED_CONSTRAINTS, squares=squares
+            )
+            classes |= {f"MI{kind}" for kind in mixed_classes & {"LP", "QP"}}
+    return frozenset(classes | ({"NLP"} if name in defines.SOLVER_MAP_NLP else set()))
 
 
-def _of_cones(cones: Iterable[type], *, squares: bool) -> set[str]:
+def _list_cone_classes(cones: Iterable[type], *, squares: bool) -> set[str]:
     """Return the classes that some cones are enough for."""
     names = {cone.__name__ for cone in cones}
-    found = {"LP"} | ({"QP"} if squares or "SOC" in names else set())
-    found |= {"SOCP"} if "SOC" in names else set()
-    return found | ({"SDP"} if names & {"PSD", "SvecPSD"} else set())
+    classes = {"LP"} | ({"QP"} if squares or "SOC" in names else set())
+    classes |= {"SOCP"} if "SOC" in names else set()
+    return classes | ({"SDP"} if names & {"PSD", "SvecPSD"} else set())
 
 
 def is_installed(name: str) -> bool:
@@ -176,14 +182,14 @@ def is_installed(name: str) -> bool:
     return name in cp.installed_solvers()
 
 
-def sent(problem: cp.Problem) -> Any:
+def pack_problem(problem: cp.Problem) -> Any:
     """Return the parts from which `received` rebuilds the problem elsewhere."""
     from cvxpy.lin_ops.lin_utils import ID_COUNTER
 
     return problem.objective, problem.constraints, ID_COUNTER.count
 
 
-def received(parts: Any) -> cp.Problem:
+def unpack_problem(parts: Any) -> cp.Problem:
     """Return the problem of another process; its numbers stay those of that process."""
     from cvxpy.lin_ops.lin_utils import ID_COUNTER
 
@@ -192,7 +198,7 @@ def received(parts: Any) -> cp.Problem:
     return cp.Problem(objective, constraints)
 
 
-def state_of(problem: cp.Problem) -> Any:
+def read_state(problem: cp.Problem) -> Any:
     """Return the solution and the statistics that a solve stored in a problem."""
     solution, stats = problem.solution, problem.solver_stats
     if solution is not None:
@@ -227,14 +233,14 @@ def run(
 ) -> Ended:
     """Solve `problem` in place and return how the solve ended."""
     maximised = isinstance(problem.objective, cp.Maximize)
-    found = CvxpySolution()
+    solution = CvxpySolution()
     _forget_multipliers(problem)
     started = compile_time.now()
     try:
         if kind in ("NLP", "MINLP"):
-            found = _solve_smooth(problem, solver, native)
+            solution = _solve_smooth(problem, solver, native)
         else:
-            found = _solve_cones(problem, solver, native)
+            solution = _solve_cones(problem, solver, native)
         status = _MEANING.get(problem.status, Status.FAILED)
     except cp.SolverError:
         status = Status.FAILED
@@ -245,22 +251,22 @@ def run(
             "it is minimised, or bounded from above.",
         ) from None
     except (TypeError, KeyError, ValueError, RuntimeError) as refusal:
-        raise refused(solver, native, refusal) from None
-    there = status.usable and problem.value is not None
-    value = float(problem.value) if there else nan
-    bound, program = found.bound, found.program
-    taken = status is Status.INFEASIBLE or not found.proven
+        raise explain_refusal(solver, native, refusal) from None
+    has_point = status.usable and problem.value is not None
+    value = float(problem.value) if has_point else nan
+    bound, program = solution.bound, solution.program
+    taken = status is Status.INFEASIBLE or not solution.proven
     return Ended(
         status,
         value if isfinite(value) else None,
         -bound if maximised and bound is not None else bound,
-        found.proven,
-        _missed(problem) if there else 0.0,
+        solution.proven,
+        _measure_violation(problem) if has_point else 0.0,
         compile_time.now() - started,
         maximised,
         scale_of(program) if taken and program is not None else None,
-        counted(found.iterations),
-        multipliers_of(problem) if there else None,
+        read_iterations(solution.iterations),
+        read_multipliers(problem) if has_point else None,
         _is_one_sided(problem.objective.expr, maximised=maximised),
     )
 
@@ -270,20 +276,20 @@ def _is_one_sided(cost: Any, *, maximised: bool) -> bool:
     return bool(cost.is_nonpos() if maximised else cost.is_nonneg())
 
 
-def multipliers_of(problem: cp.Problem) -> dict[str, Floats] | None:
+def read_multipliers(problem: cp.Problem) -> dict[str, Floats] | None:
     """Return the multipliers that a solve left, by label or by place; None without.
 
     Constraints of one label are put one after the other.
     """
-    found: dict[str, list[Floats]] = {}
+    multipliers: dict[str, list[Floats]] = {}
     for place, row in enumerate(problem.constraints, 1):
-        for each in row.dual_variables:
-            if each.value is not None:
-                own = found.setdefault(row.label or f"constraint {place}", [])
-                own.append(np.array(each.value, np.float64))
+        for variable in row.dual_variables:
+            if variable.value is not None:
+                of_row = multipliers.setdefault(row.label or f"constraint {place}", [])
+                of_row.append(np.array(variable.value, np.float64))
     joined = {
         name: every[0] if len(every) == 1 else np.concatenate([*map(np.ravel, every)])
-        for name, every in found.items()
+        for name, every in multipliers.items()
     }
     return joined or None
 
@@ -291,8 +297,8 @@ def multipliers_of(problem: cp.Problem) -> dict[str, Floats] | None:
 def _forget_multipliers(problem: cp.Problem) -> None:
     """Clear the multipliers of an earlier solve."""
     for row in problem.constraints:
-        for each in row.dual_variables:
-            each.save_value(None)
+        for variable in row.dual_variables:
+            variable.save_value(None)
 
 
 def _solve_smooth(
@@ -310,8 +316,10 @@ def _solve_cones(
     problem: cp.Problem, solver: Solver, native: Mapping[str, Any]
 ) -> CvxpySolution:
     """Solve a problem of cones; return its bound, if it has one, and its program."""
-    given = dict(native)
-    data, chain, inverse = problem.get_problem_data(solver.native, solver_opts=given)
+    native_options = dict(native)
+    data, chain, inverse = problem.get_problem_data(
+        solver.native, solver_opts=native_options
+    )
     raw = chain.solve_via_data(problem, data, False, is_logged(), dict(native))
     solution = chain.invert(raw, inverse)
     if solution.status not in (*settings.SOLUTION_PRESENT, *settings.INF_OR_UNB):
@@ -323,27 +331,31 @@ def _solve_cones(
     if not isinstance(data, dict) or "dims" not in data:
         return CvxpySolution(iterations=took)
     offset = float(inverse[-1][settings.OFFSET])
-    program = program_of(data, offset)
+    program = extract_linear_program(data, offset)
     if data.get(settings.BOOL_IDX) or data.get(settings.INT_IDX):
-        return CvxpySolution(_said(raw, offset), False, program, took)
+        return CvxpySolution(_read_highs_bound(raw, offset), False, program, took)
     if program is None:
         return CvxpySolution(iterations=took)
     left = native.get(solver.time_limit or "")
-    known = _multipliers(raw) if solver.duals else multipliers_anew(program, left)
-    bound = proven(program, known)
+    multipliers = (
+        _read_row_multipliers(raw)
+        if solver.duals
+        else solve_for_multipliers(program, left)
+    )
+    bound = prove_bound(program, multipliers)
     return CvxpySolution(bound, bound is not None, program, took)
 
 
-def _said(raw: Any, offset: float) -> float | None:
+def _read_highs_bound(raw: Any, offset: float) -> float | None:
     """Return the bound that HiGHS gives of an integer program; None of others."""
     info = raw.get("info") if isinstance(raw, dict) else None
     return float(info.mip_dual_bound) + offset if info else None
 
 
-def _multipliers(raw: Any) -> Floats:
+def _read_row_multipliers(raw: Any) -> Floats:
     """Return the multipliers of all rows, as HiGHS or Clarabel hand them back."""
-    found = raw["solution"].row_dual if isinstance(raw, dict) else raw.z
-    return np.asarray(found, dtype=np.float64)
+    dual_values = raw["solution"].row_dual if isinstance(raw, dict) else raw.z
+    return np.asarray(dual_values, dtype=np.float64)
 
 
 def _unpack(problem: cp.Problem, solution: Any) -> None:
@@ -352,14 +364,14 @@ def _unpack(problem: cp.Problem, solution: Any) -> None:
         problem.unpack(solution)
 
 
-def _missed(problem: cp.Problem) -> float:
+def _measure_violation(problem: cp.Problem) -> float:
     """Largest violation at the problem's present point; infinite if none is known."""
     with np.errstate(over="ignore", invalid="ignore"):
-        each = [np.max(c.violation(), initial=0.0) for c in problem.constraints]
-    missed = float(np.max(each, initial=0.0))  # NaN, if one is
+        violations = [np.max(c.violation(), initial=0.0) for c in problem.constraints]
+    missed = float(np.max(violations, initial=0.0))  # NaN, if one is
     return missed if isfinite(missed) else inf
 
 
 def _is_finite(values: Iterable[Any]) -> bool:
     """Whether a point has values, and numbers alone."""
-    return all(np.isfinite(each).all() for each in values)
+    return all(np.isfinite(entries).all() for entries in values)

@@ -54,7 +54,7 @@ class LinearProgram:
     right: Floats = field(repr=False)
 
 
-def proven(program: LinearProgram, multipliers: Floats) -> float | None:
+def prove_bound(program: LinearProgram, multipliers: Floats) -> float | None:
     """Return the bound that multipliers (m,) of either sign prove; None without one.
 
     >>> from scipy.sparse import csr_array
@@ -63,28 +63,28 @@ def proven(program: LinearProgram, multipliers: Floats) -> float | None:
     >>> program = LinearProgram(
     ...     np.array([2.0, 1.0]), no, 0.0, row, np.array([3.0]), box[:1], no, box
     ... )
-    >>> round(proven(program, np.array([-1.0])), 9)
+    >>> round(prove_bound(program, np.array([-1.0])), 9)
     3.0
     """
     if multipliers.shape != program.low.shape or (program.curve < 0).any():
         return None
     for _ in range(ROUNDS):
-        program = narrowed(program)
+        program = narrow_box(program)
     y = np.where(np.isfinite(multipliers), multipliers, 0.0)
-    found = [_bound(program, part * y) for part in (1.0, -1.0, NEARER, -NEARER)]
-    return max((b for b in found if isfinite(b)), default=None)
+    bounds = [_bound(program, part * y) for part in (1.0, -1.0, NEARER, -NEARER)]
+    return max((b for b in bounds if isfinite(b)), default=None)
 
 
-def narrowed(program: LinearProgram) -> LinearProgram:
+def narrow_box(program: LinearProgram) -> LinearProgram:
     """Return the program with the box that each row leaves, given the others' box."""
     table = program.rows.tocoo()
     real = table.data != 0
     i, j, a = table.row[real], table.col[real], table.data[real]
     up, down = a > 0, a < 0
-    least = a * np.where(up, program.left[j], program.right[j])
-    most = a * np.where(up, program.right[j], program.left[j])
-    above = _left_over(i, least, program.high)
-    below = -_left_over(i, -most, -program.low)
+    smallest = a * np.where(up, program.left[j], program.right[j])
+    largest = a * np.where(up, program.right[j], program.left[j])
+    above = _compute_slack(i, smallest, program.high)
+    below = -_compute_slack(i, -largest, -program.low)
     with np.errstate(invalid="ignore"):
         top, bottom = above / a, below / a
     top, bottom = np.where(up, top, bottom), np.where(up, bottom, top)
@@ -94,20 +94,20 @@ def narrowed(program: LinearProgram) -> LinearProgram:
     return replace(program, left=left, right=right)
 
 
-def _left_over(i: Any, least: Floats, high: Floats) -> Floats:
+def _compute_slack(i: Any, least: Floats, high: Floats) -> Floats:
     """Return the most that row i leaves each term: high less the others' least values.
 
     Infinite if another term has no least value.
     """
     m = len(high)
     endless = np.isinf(least)
-    known = np.where(endless, 0.0, least)
-    total, size = np.bincount(i, known, m), np.bincount(i, np.abs(known), m)
+    finite = np.where(endless, 0.0, least)
+    total, size = np.bincount(i, finite, m), np.bincount(i, np.abs(finite), m)
     number = np.bincount(i, minlength=m)
     others_endless = np.bincount(i, endless, m)[i] - endless > 0
     with np.errstate(invalid="ignore"):
         error = EPS * (number + 4)[i] * (size[i] + np.abs(high[i]))
-        left = high[i] - (total[i] - known) + error
+        left = high[i] - (total[i] - finite) + error
     return np.where(others_endless | np.isinf(high[i]), np.inf, left)
 
 
@@ -120,23 +120,23 @@ def _bound(program: LinearProgram, y: Floats) -> float:
     size = np.abs(program.cost) + abs(rows).T @ np.abs(y)
     error = EPS * (np.diff(rows.indptr) + 3) * size
     low, high = reduced - error, reduced + error
-    endless = np.flatnonzero(np.isneginf(_least(program, low, high)))
+    endless = np.flatnonzero(np.isneginf(_minimise_curves(program, low, high)))
     if len(endless) > EXACT:
         return -np.inf
     for j in endless:
-        exact = _exact(program, rows, y, int(j))
+        exact = _compute_exact_cost(program, rows, y, int(j))
         low[j] = max(low[j], 0.0) if exact >= 0 else low[j]
         high[j] = min(high[j], 0.0) if exact <= 0 else high[j]
-    least = _least(program, low, high)
-    terms = [*(y * sides), *least, program.constant]
-    if np.isneginf(least).any():
+    minima = _minimise_curves(program, low, high)
+    terms = [*(y * sides), *minima, program.constant]
+    if np.isneginf(minima).any():
         return -np.inf
     return fsum(terms) - EPS * fsum(map(abs, terms))
 
 
-def _least(program: LinearProgram, low: Floats, high: Floats) -> Floats:
+def _minimise_curves(program: LinearProgram, low: Floats, high: Floats) -> Floats:
     """Return the least curve x^2 / 2 + r x, low <= r <= high, of each x in its box."""
-    found = np.full(len(low), np.inf)
+    minima = np.full(len(low), np.inf)
     bent, p = program.curve > 0, np.where(program.curve > 0, program.curve, 1.0)
     for r in (low, high):
         end = np.where(r > 0, program.left, program.right)
@@ -145,11 +145,13 @@ def _least(program: LinearProgram, low: Floats, high: Floats) -> Floats:
             square = np.where(bent, p * x**2 / 2, 0.0)
             product = np.where(r == 0, 0.0, r * x)
             value = square + product - EPS * (np.abs(square) + np.abs(product))
-        found = np.minimum(found, np.where(np.isnan(value), -np.inf, value))
-    return found
+        minima = np.minimum(minima, np.where(np.isnan(value), -np.inf, value))
+    return minima
 
 
-def _exact(program: LinearProgram, rows: Any, y: Floats, j: int) -> Fraction:
+def _compute_exact_cost(
+    program: LinearProgram, rows: Any, y: Floats, j: int
+) -> Fraction:
     """Return the reduced cost of column j, in fractions."""
     part = slice(rows.indptr[j], rows.indptr[j + 1])
     pairs = zip(rows.indices[part], rows.data[part], strict=True)
@@ -158,7 +160,7 @@ def _exact(program: LinearProgram, rows: Any, y: Floats, j: int) -> Fraction:
     return Fraction(float(program.cost[j])) - taken
 
 
-def multipliers_anew(program: LinearProgram, seconds: float | None) -> Floats:
+def solve_for_multipliers(program: LinearProgram, seconds: float | None) -> Floats:
     """Return the multipliers (m,) that HiGHS finds within `seconds`.
 
     They need not be right: any multipliers prove a bound.  All are 0 if HiGHS finds
@@ -190,5 +192,5 @@ def multipliers_anew(program: LinearProgram, seconds: float | None) -> Floats:
         model.hessian_.value_ = program.curve[bent]
     solver.passModel(model)
     solver.run()
-    found = np.asarray(solver.getSolution().row_dual, np.float64)
-    return found if found.shape == program.low.shape else np.zeros_like(program.low)
+    duals = np.asarray(solver.getSolution().row_dual, np.float64)
+    return duals if duals.shape == program.low.shape else np.zeros_like(program.low)

@@ -27,18 +27,18 @@ from pyomo.opt.solver.shellcmd import SystemCallSolver
 
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
-from aggopt.solvers._linear_bound import multipliers_anew, proven
+from aggopt.solvers._linear_bound import prove_bound, solve_for_multipliers
 from aggopt.solvers._pyomo_program import (
-    missed,
-    multipliers_by_name,
-    objective,
-    program_of,
+    extract_linear_program,
+    get_objective,
+    measure_violation,
+    read_named_multipliers,
     scale_of_problem,
 )
-from aggopt.solvers._pyomo_program import problem_class as problem_class
+from aggopt.solvers._pyomo_program import find_problem_class as find_problem_class
 from aggopt.solvers.certificate import Status
-from aggopt.solvers.options import refused
-from aggopt.solvers.scratch_folder import scratch
+from aggopt.solvers.options import explain_refusal
+from aggopt.solvers.scratch_folder import make_scratch_folder
 from aggopt.solvers.solver import CLASSES, Solver
 from aggopt.solvers.solver_log import is_logged
 from aggopt.solvers.termination import Ended
@@ -51,19 +51,19 @@ class PyomoState(NamedTuple):
     suffixes: dict[str, tuple[Any, list[tuple[int, Any]]]]
 
 
-def _components(problem: Any) -> Iterator[Any]:
+def _iter_components(problem: Any) -> Iterator[Any]:
     """Yield the components that a suffix may hold values for, in a fixed order."""
     for kind in (pyo.Var, pyo.Constraint, pyo.Objective):
         yield from problem.model().component_data_objects(kind, descend_into=True)
 
 
-def _variables(problem: Any) -> Iterator[Any]:
+def _list_variables(problem: Any) -> Iterator[Any]:
     yield from problem.model().component_data_objects(pyo.Var, descend_into=True)
 
 
-def state_of(problem: Any) -> PyomoState:
+def read_state(problem: Any) -> PyomoState:
     """Return the state that a solve left in a problem."""
-    place = {id(each): i for i, each in enumerate(_components(problem))}
+    place = {id(component): i for i, component in enumerate(_iter_components(problem))}
     suffixes = {
         suffix.local_name: (
             suffix.direction,
@@ -72,15 +72,17 @@ def state_of(problem: Any) -> PyomoState:
         for suffix in problem.component_objects(pyo.Suffix, descend_into=False)
         if suffix.import_enabled()
     }
-    return PyomoState([(v.value, v.stale) for v in _variables(problem)], suffixes)
+    return PyomoState([(v.value, v.stale) for v in _list_variables(problem)], suffixes)
 
 
 def restore(problem: Any, state: PyomoState) -> None:
     """Store the state of a solve in another process in a problem."""
-    for variable, (value, stale) in zip(_variables(problem), state.values, strict=True):
+    for variable, (value, stale) in zip(
+        _list_variables(problem), state.values, strict=True
+    ):
         variable.set_value(value, skip_validation=True)
         variable.stale = stale
-    components = list(_components(problem)) if state.suffixes else []
+    components = list(_iter_components(problem)) if state.suffixes else []
     for name, (direction, values) in state.suffixes.items():
         if problem.component(name) is None:
             problem.add_component(name, pyo.Suffix(direction=direction))
@@ -111,12 +113,12 @@ def is_problem(problem: object) -> bool:
     return isinstance(problem, BlockData) and problem.is_constructed()
 
 
-def known_solvers() -> list[str]:
+def list_known_solvers() -> list[str]:
     """Return the names of all solvers that Pyomo knows, installed or not."""
     return [name for name in pyo.SolverFactory if not name.startswith("_")]
 
 
-def classes_of(name: str) -> frozenset[str]:
+def list_classes(name: str) -> frozenset[str]:
     """Return all classes: Pyomo does not report the classes that a solver can solve."""
     return frozenset(CLASSES)
 
@@ -130,12 +132,12 @@ def is_installed(name: str) -> bool:
             return False  # some look for their program by running it
 
 
-def sent(problem: Any) -> Any:
+def pack_problem(problem: Any) -> Any:
     """Return the parts from which `received` rebuilds the problem elsewhere."""
     return problem.model(), problem  # a block may have variables outside
 
 
-def received(parts: Any) -> Any:
+def unpack_problem(parts: Any) -> Any:
     """Return the problem of another process."""
     return parts[1]
 
@@ -150,24 +152,24 @@ def _run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> 
     if solver.needs == ("pyomo_ripopt",):
         import pyomo_ripopt  # noqa: F401  # registers itself with Pyomo
     started = compile_time.now()
-    with _private_folder() as folder, _duals_asked(problem, solver, kind):
+    with _set_private_folder() as folder, _import_duals(problem, solver, kind):
         log = folder / "log"
         try:
             with LoggingIntercept(StringIO(), "pyomo"):  # it may quote the problem
-                result = _solved(problem, solver, native, log)
+                result = _run_solver(problem, solver, native, log)
         except (ValueError, KeyError, TypeError) as refusal:
-            raise refused(solver, native, refusal) from None
+            raise explain_refusal(solver, native, refusal) from None
         # highspy's duals of a program that HiGHS would not look at are a list too short
         except (ApplicationError, RuntimeError, OSError, IndexError):
             return Ended(Status.FAILED, seconds=compile_time.now() - started)
-        said = log.read_text(errors="replace") if log.exists() else ""
-    if refusal_said := _REFUSAL.search(said):
-        raise refused(solver, native, refusal_said.group())
+        log_text = log.read_text(errors="replace") if log.exists() else ""
+    if refusal_said := _REFUSAL.search(log_text):
+        raise explain_refusal(solver, native, refusal_said.group())
     spent, limit = compile_time.now() - started, native.get(solver.time_limit or "")
-    return _ended(problem, solver, result, kind, spent, limit)
+    return _read_termination(problem, solver, result, kind, spent, limit)
 
 
-def _ended(
+def _read_termination(
     problem: Any,
     solver: Solver,
     result: Any,
@@ -175,25 +177,25 @@ def _ended(
     seconds: float,
     limit: float | None,
 ) -> Ended:
-    cost = objective(problem)
+    cost = get_objective(problem)
     status = _MEANING.get(result.solver.termination_condition, Status.FAILED)
     left = None if limit is None else limit - seconds
     bound, is_proven = _bound(problem, solver, result, kind, left)
-    there = status.usable and _there(result)
-    said = status is Status.INFEASIBLE or (bound is not None and not is_proven)
-    taken = said and solver.is_global
-    reached = float(pyo.value(cost)) if there else None
-    has_duals = there and _has_duals(solver, kind)
+    has_point = status.usable and _has_point(result)
+    is_claimed = status is Status.INFEASIBLE or (bound is not None and not is_proven)
+    taken = is_claimed and solver.is_global
+    reached = float(pyo.value(cost)) if has_point else None
+    has_duals = has_point and _has_duals(solver, kind)
     return Ended(
         status,
         reached,
         bound,
         is_proven,
-        missed(problem) if there else 0.0,
+        measure_violation(problem) if has_point else 0.0,
         seconds,
         cost.sense == pyo.maximize,
         scale_of_problem(problem, reached) if taken else None,
-        multipliers=multipliers_by_name(problem) if has_duals else None,
+        multipliers=read_named_multipliers(problem) if has_duals else None,
         is_one_sided=bound is not None and _is_one_sided(cost),
     )
 
@@ -215,20 +217,26 @@ def _bound(
     any_of_pyomo = solver.time_limit is None  # its word is nothing; multipliers are
     if not (solver.is_global or any_of_pyomo):
         return None, False
-    maximised = objective(problem).sense == pyo.maximize
-    stated = program_of(problem) if kind in ("LP", "QP") else None
+    maximised = get_objective(problem).sense == pyo.maximize
+    stated = extract_linear_program(problem) if kind in ("LP", "QP") else None
     if stated is None and not solver.is_global:
         return None, False
     if stated is None:
-        said = result.problem.upper_bound if maximised else result.problem.lower_bound
-        return (None if said is None else float(said)), False
+        claimed_bound = (
+            result.problem.upper_bound if maximised else result.problem.lower_bound
+        )
+        return (None if claimed_bound is None else float(claimed_bound)), False
     if not solver.duals:
-        _leave(problem, stated.rows, multipliers_anew(stated.program, left))
-    found = proven(stated.program, multipliers_of(problem, stated.rows))
-    return (-found if maximised and found is not None else found), True
+        _store_multipliers(
+            problem, stated.rows, solve_for_multipliers(stated.program, left)
+        )
+    proven_bound = prove_bound(stated.program, read_multipliers(problem, stated.rows))
+    return (
+        -proven_bound if maximised and proven_bound is not None else proven_bound
+    ), True
 
 
-def multipliers_of(problem: Any, rows: Sequence[Any]) -> Floats:
+def read_multipliers(problem: Any, rows: Sequence[Any]) -> Floats:
     """Return the multipliers (m,) of constraints that a solver left; 0 if missing."""
     left = getattr(problem, "dual", None)
     if not isinstance(left, pyo.Suffix):
@@ -236,8 +244,8 @@ def multipliers_of(problem: Any, rows: Sequence[Any]) -> Floats:
     return np.array([left.get(row, 0.0) for row in rows], np.float64)
 
 
-def _leave(problem: Any, rows: Sequence[Any], multipliers: Floats) -> None:
-    """Store multipliers for `multipliers_of` and a model's own proof."""
+def _store_multipliers(problem: Any, rows: Sequence[Any], multipliers: Floats) -> None:
+    """Store multipliers for `read_multipliers` and a model's own proof."""
     if not isinstance(getattr(problem, "dual", None), pyo.Suffix):
         if hasattr(problem, "dual"):
             return
@@ -251,7 +259,7 @@ def _has_duals(solver: Solver, kind: str) -> bool:
 
 
 @contextmanager
-def _duals_asked(problem: Any, solver: Solver, kind: str) -> Iterator[None]:
+def _import_duals(problem: Any, solver: Solver, kind: str) -> Iterator[None]:
     """Have a solver leave its multipliers in the problem's suffix `dual`.
 
     Only a solver that has multipliers receives the suffix; any other would fail.
@@ -272,15 +280,17 @@ def _duals_asked(problem: Any, solver: Solver, kind: str) -> Iterator[None]:
         suffix.direction = before
 
 
-def _solved(problem: Any, solver: Solver, native: Mapping[str, Any], log: Path) -> Any:
+def _run_solver(
+    problem: Any, solver: Solver, native: Mapping[str, Any], log: Path
+) -> Any:
     if solver.native == "highs":
         _try_on_highs(native)
     called = pyo.SolverFactory(solver.native)
-    how = _arguments(solver, native, log)
+    arguments = _make_arguments(solver, native, log)
     if solver.time_limit is None and not isinstance(called, SystemCallSolver):
-        how.pop("logfile", None)  # solvers that are not programs do not take it
-    result = called.solve(problem, load_solutions=False, tee=is_logged(), **how)
-    if _there(result):
+        arguments.pop("logfile", None)  # solvers that are not programs do not take it
+    result = called.solve(problem, load_solutions=False, tee=is_logged(), **arguments)
+    if _has_point(result):
         ModelSolutions(problem).load_from(result)  # a block has none of its own
     return result
 
@@ -296,7 +306,9 @@ def _try_on_highs(native: Mapping[str, Any]) -> None:
             raise ValueError(f"it does not have {name!r}, or not with this value")
 
 
-def _arguments(solver: Solver, native: Mapping[str, Any], log: Path) -> dict[str, Any]:
+def _make_arguments(
+    solver: Solver, native: Mapping[str, Any], log: Path
+) -> dict[str, Any]:
     """Return the options in the form that this one of Pyomo's interfaces takes."""
     if solver.native in ("scip_direct", "highs"):  # new interfaces with their old face
         return {"options": dict(native)}
@@ -307,7 +319,7 @@ def _arguments(solver: Solver, native: Mapping[str, Any], log: Path) -> dict[str
     return {"options": dict(native), "logfile": str(log)}
 
 
-def _there(result: Any) -> bool:
+def _has_point(result: Any) -> bool:
     """Whether a point came back, of a solve that went well."""
     if result.solver.status in (SolverStatus.error, SolverStatus.unknown):
         return False
@@ -315,10 +327,10 @@ def _there(result: Any) -> bool:
 
 
 @contextmanager
-def _private_folder() -> Iterator[Path]:
+def _set_private_folder() -> Iterator[Path]:
     """Let Pyomo write into a folder that only this user may read, and remove it."""
     before = TempfileManager.tempdir
-    with scratch() as folder:
+    with make_scratch_folder() as folder:
         TempfileManager.tempdir = str(folder)
         try:
             yield folder

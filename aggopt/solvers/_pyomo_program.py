@@ -50,12 +50,12 @@ def require_known(problem: Any) -> None:
             fix="state them as constraints, by a transformation of Pyomo such as "
             "gdp.bigm, or deactivate them.",
         )
-    if any(_is_off(v) for v in variables(problem, fixed=True)):
+    if any(_is_off(v) for v in list_variables(problem, fixed=True)):
         raise JobError(
             "A variable of whole numbers is fixed between two of them.",
             fix="fix it at a whole number, or unfix it.",
         )
-    if not variables(problem):
+    if not list_variables(problem):
         raise JobError(
             "The problem has no variable that a solver could choose.",
             fix="pass an objective or constraints with a variable that is not fixed.",
@@ -63,49 +63,52 @@ def require_known(problem: Any) -> None:
 
 
 def _is_off(v: Any) -> bool:
-    whole = v.fixed and not v.is_continuous() and v.value is not None
-    return bool(whole and v.value != round(v.value))
+    is_fixed_integer = v.fixed and not v.is_continuous() and v.value is not None
+    return bool(is_fixed_integer and v.value != round(v.value))
 
 
-def objective(problem: Any) -> Any:
+def get_objective(problem: Any) -> Any:
     """Return the one objective; refuse none and several."""
-    found = list(_active(problem, pyo.Objective))
-    if len(found) != 1:
+    objectives = list(_list_active(problem, pyo.Objective))
+    if len(objectives) != 1:
         raise JobError(
-            f"The problem has {len(found)} active objectives.",
+            f"The problem has {len(objectives)} active objectives.",
             fix="declare one, or deactivate the others.",
         )
-    return found[0]
+    return objectives[0]
 
 
-def constraints(problem: Any) -> list[Any]:
+def list_constraints(problem: Any) -> list[Any]:
     """Return the active constraints that have a bound."""
-    every = _active(problem, pyo.Constraint)
+    every = _list_active(problem, pyo.Constraint)
     return [c for c in every if c.has_lb() or c.has_ub()]
 
 
-def variables(problem: Any, *, fixed: bool = False) -> list[Any]:
+def list_variables(problem: Any, *, fixed: bool = False) -> list[Any]:
     """Return the variables of active parts, whichever block declares them."""
-    found: dict[int, Any] = {}
-    for part in (objective(problem).expr, *(c.body for c in constraints(problem))):
+    by_id: dict[int, Any] = {}
+    for part in (
+        get_objective(problem).expr,
+        *(c.body for c in list_constraints(problem)),
+    ):
         for v in identify_variables(part, include_fixed=fixed):
-            found.setdefault(id(v), v)
-    return list(found.values())
+            by_id.setdefault(id(v), v)
+    return list(by_id.values())
 
 
-def missed(problem: Any) -> float:
+def measure_violation(problem: Any) -> float:
     """Return the largest violation of any constraint at the problem's point.
 
     Bounds of a variable, and that it is whole, are constraints, too.
     """
     worst = 0.0
-    for row in constraints(problem):
+    for row in list_constraints(problem):
         at = pyo.value(row.body)
         if row.has_lb():
             worst = max(worst, pyo.value(row.lower) - at)
         if row.has_ub():
             worst = max(worst, at - pyo.value(row.upper))
-    for v in variables(problem):
+    for v in list_variables(problem):
         if v.value is None:  # no solver was given it: nothing depends on it
             continue
         left, right = v.bounds
@@ -116,7 +119,7 @@ def missed(problem: Any) -> float:
     return float(worst)
 
 
-def multipliers_by_name(problem: Any) -> dict[str, Floats] | None:
+def read_named_multipliers(problem: Any) -> dict[str, Floats] | None:
     """Return the multipliers in the suffix `dual`, by constraint; None without it.
 
     Pyomo's multiplier is the rate at which the objective rises with the side of a row.
@@ -126,23 +129,25 @@ def multipliers_by_name(problem: Any) -> dict[str, Floats] | None:
     left = getattr(problem, "dual", None)
     if not isinstance(left, pyo.Suffix):
         return None
-    sign = 1.0 if objective(problem).sense == pyo.maximize else -1.0
-    found = {}
+    sign = 1.0 if get_objective(problem).sense == pyo.maximize else -1.0
+    multipliers = {}
     for block in problem.component_objects(pyo.Constraint, active=True):
         rows = [row for row in block.values() if row in left]
         if rows:
-            found[block.name] = np.array([_loosened(r, sign * left[r]) for r in rows])
-    return found or None
+            multipliers[block.name] = np.array(
+                [_sign_multiplier(r, sign * left[r]) for r in rows]
+            )
+    return multipliers or None
 
 
-def _loosened(row: Any, higher: float) -> float:
+def _sign_multiplier(row: Any, higher: float) -> float:
     """Return a multiplier of a row from that of its upper side."""
     if row.equality or not row.has_lb():
         return float(higher)
     return float(abs(higher) if row.has_ub() else -higher)
 
 
-def _active(problem: Any, kind: Any) -> Any:
+def _list_active(problem: Any, kind: Any) -> Any:
     return problem.component_data_objects(kind, active=True, descend_into=True)
 
 
@@ -150,7 +155,7 @@ CONVEX = 1e-9  # share of the largest eigenvalue: one above its negative counts 
 DENSE = 1500  # most variables of a quadratic form whose eigenvalues are computed
 
 
-def problem_class(problem: Any) -> str:
+def find_problem_class(problem: Any) -> str:
     """Class of a problem: one of `CLASSES`; convex quadratic rows make it an SOCP.
 
     Raises
@@ -159,37 +164,44 @@ def problem_class(problem: Any) -> str:
         No solver would be given all of it.
     """
     require_known(problem)
-    whole = any(not v.is_continuous() for v in variables(problem))
-    cost = objective(problem)
-    bend = _bend(_standard_form(cost.expr), -1.0 if cost.sense == pyo.maximize else 1.0)
-    rows = _bend_of_rows(problem)
-    if "other" in (bend, rows) or (whole and rows == "convex"):
-        return "MINLP" if whole else "NLP"
+    is_mixed = any(not v.is_continuous() for v in list_variables(problem))
+    cost = get_objective(problem)
+    bend = _find_curvature(
+        _make_standard_form(cost.expr), -1.0 if cost.sense == pyo.maximize else 1.0
+    )
+    rows = _find_worst_curvature(problem)
+    if "other" in (bend, rows) or (is_mixed and rows == "convex"):
+        return "MINLP" if is_mixed else "NLP"
     if rows == "convex":
         return "SOCP"
-    return ("MI" if whole else "") + ("QP" if bend == "convex" else "LP")
+    return ("MI" if is_mixed else "") + ("QP" if bend == "convex" else "LP")
 
 
-def _standard_form(expression: Any) -> Any:
+def _make_standard_form(expression: Any) -> Any:
     return generate_standard_repn(expression, quadratic=True)
 
 
-def _bend_of_rows(problem: Any) -> str:
+def _find_worst_curvature(problem: Any) -> str:
     """Return "none", "convex" or "other": the worst of all rows."""
     worst = "none"
-    for row in constraints(problem):
+    for row in list_constraints(problem):
         degree = row.body.polynomial_degree()
         if degree in (0, 1):
             continue
         if degree != 2 or (row.has_lb() and row.has_ub()):
             return "other"
-        if _bend(_standard_form(row.body), 1.0 if row.has_ub() else -1.0) == "other":
+        if (
+            _find_curvature(
+                _make_standard_form(row.body), 1.0 if row.has_ub() else -1.0
+            )
+            == "other"
+        ):
             return "other"
         worst = "convex"
     return worst
 
 
-def _bend(form: Any, sign: float) -> str:
+def _find_curvature(form: Any, sign: float) -> str:
     """Return the curvature of `sign` times a form: "none", "convex" or "other"."""
     if form.nonlinear_expr is not None:
         return "other"
@@ -206,8 +218,12 @@ def _bend(form: Any, sign: float) -> str:
     for (a, b), value in zip(pairs, values, strict=True):
         hessian[names[a], names[b]] += value
         hessian[names[b], names[a]] += value
-    found = np.linalg.eigvalsh(hessian)
-    return "convex" if found[0] >= -CONVEX * max(abs(found[-1]), 1e-300) else "other"
+    eigenvalues = np.linalg.eigvalsh(hessian)
+    return (
+        "convex"
+        if eigenvalues[0] >= -CONVEX * max(abs(eigenvalues[-1]), 1e-300)
+        else "other"
+    )
 
 
 class PyomoProgram(NamedTuple):
@@ -217,22 +233,25 @@ class PyomoProgram(NamedTuple):
     rows: list[Any]
 
 
-def program_of(problem: Any) -> PyomoProgram | None:
+def extract_linear_program(problem: Any) -> PyomoProgram | None:
     """Return the linear program, whose costs may be squares; None for any other."""
-    cost, rows = objective(problem), constraints(problem)
+    cost, rows = get_objective(problem), list_constraints(problem)
     sign = -1.0 if cost.sense == pyo.maximize else 1.0
-    free = variables(problem)
+    free = list_variables(problem)
     place = {id(v): j for j, v in enumerate(free)}
-    forms, goal = [_standard_form(row.body) for row in rows], _standard_form(cost.expr)
+    forms, goal = (
+        [_make_standard_form(row.body) for row in rows],
+        _make_standard_form(cost.expr),
+    )
     if any(not v.is_continuous() for v in free) or _is_other(forms, goal):
         return None
-    low, high = _sides(rows, forms)
+    low, high = _compute_row_sides(rows, forms)
     squares = [v for v, _ in goal.quadratic_vars]
     program = LinearProgram(
-        sign * _spread(goal.linear_vars, goal.linear_coefs, place),
-        2 * sign * _spread(squares, goal.quadratic_coefs, place),
+        sign * _scatter_coefficients(goal.linear_vars, goal.linear_coefs, place),
+        2 * sign * _scatter_coefficients(squares, goal.quadratic_coefs, place),
         sign * float(pyo.value(goal.constant)),
-        _matrix(forms, place),
+        _build_matrix(forms, place),
         low,
         high,
         np.array([-np.inf if v.lb is None else v.lb for v in free], float),
@@ -249,7 +268,7 @@ def _is_other(forms: list[Any], goal: Any) -> bool:
     return mixed or goal.nonlinear_expr is not None
 
 
-def _sides(rows: list[Any], forms: list[Any]) -> tuple[Floats, Floats]:
+def _compute_row_sides(rows: list[Any], forms: list[Any]) -> tuple[Floats, Floats]:
     """Return low and high (m,) of the rows without their constants."""
     low = [pyo.value(r.lower) if r.has_lb() else -np.inf for r in rows]
     high = [pyo.value(r.upper) if r.has_ub() else np.inf for r in rows]
@@ -261,14 +280,16 @@ def _sides(rows: list[Any], forms: list[Any]) -> tuple[Floats, Floats]:
     return left, right
 
 
-def _spread(variables: Any, coefficients: Any, place: dict[int, int]) -> Floats:
-    found = np.zeros(len(place))
+def _scatter_coefficients(
+    variables: Any, coefficients: Any, place: dict[int, int]
+) -> Floats:
+    dense = np.zeros(len(place))
     for v, c in zip(variables, coefficients, strict=True):
-        found[place[id(v)]] += pyo.value(c)
-    return found
+        dense[place[id(v)]] += pyo.value(c)
+    return dense
 
 
-def _matrix(forms: list[Any], place: dict[int, int]) -> Any:
+def _build_matrix(forms: list[Any], place: dict[int, int]) -> Any:
     from scipy.sparse import csr_array
 
     counts = [len(f.linear_vars) for f in forms]
@@ -306,128 +327,144 @@ def scale_of_problem(problem: Any, reached: float | None = None) -> ProgramScale
     >>> round(scale_of_problem(problem).largest, 9)
     6.0
     """
-    cost = objective(problem)
-    goal = _quadratic_form(cost.expr)
-    rows = [_quadratic_form(row.body, row) for row in constraints(problem)]
-    known = [row for row in rows if row is not None]
-    if goal is None or len(known) < len(rows):
+    cost = get_objective(problem)
+    goal = _read_quadratic_form(cost.expr)
+    rows = [_read_quadratic_form(row.body, row) for row in list_constraints(problem)]
+    known_rows = [row for row in rows if row is not None]
+    if goal is None or len(known_rows) < len(rows):
         return None
     sign = -1.0 if cost.sense == pyo.maximize else 1.0
-    used = set().union(*map(_used, (goal, *known)))
-    box = {id(v): _bounds(v) for v in variables(problem) if id(v) in used}
-    better = [] if reached is None else [_at_least_as_good(goal, sign, reached)]
+    used = set().union(*map(_list_used_variables, (goal, *known_rows)))
+    box = {id(v): _read_bounds(v) for v in list_variables(problem) if id(v) in used}
+    better = [] if reached is None else [_make_objective_row(goal, sign, reached)]
     for _ in range(ROUNDS):
         if all(isfinite(left) and isfinite(right) for left, right in box.values()):
             break
-        for row in (*known, *better):
-            _narrow(row, box)
+        for row in (*known_rows, *better):
+            _reduce_box(row, box)
     ends = np.array(list(box.values())).reshape(-1, 2)
-    sides = [s - row.constant for row in known for s in (row.low, row.high)]
-    terms = [term for row in known for term in _terms(row, box)]
-    costs = list(_terms(goal, box, upward=sign))
+    sides = [s - row.constant for row in known_rows for s in (row.low, row.high)]
+    terms = [term for row in known_rows for term in _iter_terms(row, box)]
+    costs = list(_iter_terms(goal, box, upward=sign))
     return scale(
-        _stacked(terms),
+        _stack_terms(terms),
         np.array([s for s in sides if isfinite(s)]),
-        _stacked(costs),
+        _stack_terms(costs),
         (ends[:, 0], ends[:, 1]),
         goal.constant,
     )
 
 
-def _bounds(v: Any) -> Interval:
+def _read_bounds(v: Any) -> Interval:
     left, right = v.bounds
     return -inf if left is None else left, inf if right is None else right
 
 
-def _quadratic_form(expression: Any, row: Any = None) -> Form | None:
-    found = generate_standard_repn(expression, quadratic=True)
-    if found.nonlinear_expr is not None:
+def _read_quadratic_form(expression: Any, row: Any = None) -> Form | None:
+    standard = generate_standard_repn(expression, quadratic=True)
+    if standard.nonlinear_expr is not None:
         return None
-    own: dict[int, tuple[float, float]] = {}
+    of_variable: dict[int, tuple[float, float]] = {}
     pairs = []
-    for v, b in zip(found.linear_vars, found.linear_coefs, strict=True):
-        own[id(v)] = (0.0, float(pyo.value(b)))
-    for (u, v), a in zip(found.quadratic_vars, found.quadratic_coefs, strict=True):
+    for v, b in zip(standard.linear_vars, standard.linear_coefs, strict=True):
+        of_variable[id(v)] = (0.0, float(pyo.value(b)))
+    for (u, v), a in zip(
+        standard.quadratic_vars, standard.quadratic_coefs, strict=True
+    ):
         if u is v:
-            own[id(u)] = (float(pyo.value(a)), own.get(id(u), (0.0, 0.0))[1])
+            of_variable[id(u)] = (
+                float(pyo.value(a)),
+                of_variable.get(id(u), (0.0, 0.0))[1],
+            )
         else:
             pairs.append((float(pyo.value(a)), id(u), id(v)))
-    own = {j: both for j, both in own.items() if any(both)}
+    of_variable = {j: both for j, both in of_variable.items() if any(both)}
     pairs = [pair for pair in pairs if pair[0]]
     low = -inf if row is None or not row.has_lb() else float(pyo.value(row.lower))
     high = inf if row is None or not row.has_ub() else float(pyo.value(row.upper))
-    return Form(own, pairs, float(pyo.value(found.constant)), low, high)
+    return Form(of_variable, pairs, float(pyo.value(standard.constant)), low, high)
 
 
-def _stacked(terms: list[Interval]) -> Terms:
+def _stack_terms(terms: list[Interval]) -> Terms:
     both = np.array(terms).reshape(-1, 2)
     return Terms(both[:, 0], both[:, 1])
 
 
-def _terms(form: Form, box: Box, *, upward: float = 0.0) -> Iterator[Interval]:
+def _iter_terms(form: Form, box: Box, *, upward: float = 0.0) -> Iterator[Interval]:
     """Yield coefficients and reaches, but of squares that only add, `upward`, none."""
     for j, (a, b) in form.own.items():
-        most = max(map(abs, box[j]))
-        yield b, most
+        reach = max(map(abs, box[j]))
+        yield b, reach
         if a:
-            yield a, 0.0 if a * upward > 0 else most * most
+            yield a, 0.0 if a * upward > 0 else reach * reach
     for a, i, j in form.pairs:
         yield a, max(map(abs, box[i])) * max(map(abs, box[j]))
 
 
-def _at_least_as_good(goal: Form, sign: float, reached: float) -> Form:
+def _make_objective_row(goal: Form, sign: float, reached: float) -> Form:
     """Return the row that all points satisfy that are at least as good as `reached`."""
-    own = {j: (sign * a, sign * b) for j, (a, b) in goal.own.items()}
+    of_variable = {j: (sign * a, sign * b) for j, (a, b) in goal.own.items()}
     pairs = [(sign * a, i, j) for a, i, j in goal.pairs]
-    return Form(own, pairs, sign * goal.constant, high=sign * reached)
+    return Form(of_variable, pairs, sign * goal.constant, high=sign * reached)
 
 
-def _used(form: Form) -> set[int]:
+def _list_used_variables(form: Form) -> set[int]:
     return {*form.own, *(j for _, *both in form.pairs for j in both)}
 
 
-def _narrow(row: Form, box: Box) -> None:
+def _reduce_box(row: Form, box: Box) -> None:
     """Narrow the box to the range that a row leaves each of its variables."""
-    spans = {j: _span(a, b, box[j]) for j, (a, b) in row.own.items()}
-    whole = [*spans.values(), *(_product(a, box[i], box[j]) for a, i, j in row.pairs)]
-    least, most = [s[0] for s in whole], [s[1] for s in whole]
-    endless = sum(map(isinf, least)), sum(map(isinf, most))
-    known = fsum(filter(isfinite, least)), fsum(filter(isfinite, most))
+    spans = {j: _compute_square_range(a, b, box[j]) for j, (a, b) in row.own.items()}
+    ranges = [
+        *spans.values(),
+        *(_compute_product_range(a, box[i], box[j]) for a, i, j in row.pairs),
+    ]
+    lower_ends, upper_ends = [s[0] for s in ranges], [s[1] for s in ranges]
+    endless = sum(map(isinf, lower_ends)), sum(map(isinf, upper_ends))
+    end_sums = fsum(filter(isfinite, lower_ends)), fsum(filter(isfinite, upper_ends))
     for j, (a, b) in row.own.items():
-        top = row.high - row.constant - _rest(known[0], endless[0], spans[j][0], -inf)
-        bottom = row.low - row.constant - _rest(known[1], endless[1], spans[j][1], inf)
-        left, right = _solved(a, b, bottom, top)
+        top = (
+            row.high
+            - row.constant
+            - _sum_other_ends(end_sums[0], endless[0], spans[j][0], -inf)
+        )
+        bottom = (
+            row.low
+            - row.constant
+            - _sum_other_ends(end_sums[1], endless[1], spans[j][1], inf)
+        )
+        left, right = _solve_square_range(a, b, bottom, top)
         box[j] = max(box[j][0], left), min(box[j][1], right)
 
 
-def _rest(known: float, endless: int, own: float, nothing: float) -> float:
+def _sum_other_ends(known: float, endless: int, own: float, nothing: float) -> float:
     """Return the sum of the other terms' ends; `nothing` if one of them has no end."""
     others = endless - isinf(own)
     return nothing if others else known - (0.0 if isinf(own) else own)
 
 
-def _times(a: float, b: float) -> float:
+def _scale_interval(a: float, b: float) -> float:
     return 0.0 if a == 0 or b == 0 else a * b
 
 
-def _product(a: float, one: Interval, other: Interval) -> Interval:
-    every = [_times(a, _times(p, q)) for p in one for q in other]
+def _compute_product_range(a: float, one: Interval, other: Interval) -> Interval:
+    every = [_scale_interval(a, _scale_interval(p, q)) for p in one for q in other]
     return min(every), max(every)
 
 
-def _span(a: float, b: float, x: Interval) -> Interval:
+def _compute_square_range(a: float, b: float, x: Interval) -> Interval:
     """Return the range of a x^2 + b x, which is a (x + h)^2 - a h^2, h = b / 2a."""
     if a == 0:
-        return _product(b, x, (1.0, 1.0))
+        return _compute_product_range(b, x, (1.0, 1.0))
     h = b / (2 * a)
     left, right = x[0] + h, x[1] + h
     ends = left * left, right * right
     nearest = 0.0 if left <= 0 <= right else min(ends)
-    low, high = sorted((_times(a, nearest), _times(a, max(ends))))
+    low, high = sorted((_scale_interval(a, nearest), _scale_interval(a, max(ends))))
     return low - a * h * h, high - a * h * h
 
 
-def _solved(a: float, b: float, low: float, high: float) -> Interval:
+def _solve_square_range(a: float, b: float, low: float, high: float) -> Interval:
     """Return an interval that contains all x with low <= a x^2 + b x <= high."""
     if a == 0:
         left, right = sorted((low / b, high / b))

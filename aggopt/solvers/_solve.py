@@ -10,13 +10,13 @@ from aggopt.core.html import HtmlFields
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.solvers.certificate import Status
-from aggopt.solvers.options import native_options
+from aggopt.solvers.options import make_native_options
 from aggopt.solvers.process_pool import is_here
 from aggopt.solvers.registry import LANGUAGES, choose
 from aggopt.solvers.separate_process import run_apart
 from aggopt.solvers.solver import Solver
-from aggopt.solvers.solver_log import heard
-from aggopt.solvers.termination import Ended, judged
+from aggopt.solvers.solver_log import redirect_output
+from aggopt.solvers.termination import Ended, judge_termination
 
 LEAST = 0.1  # seconds of a second attempt
 
@@ -93,10 +93,10 @@ def solve(
     >>> float(x.value)
     2.0
     """
-    language = _language(problem)
-    kind = language.problem_class(problem)
+    language = _import_language(problem)
+    kind = language.find_problem_class(problem)
     chosen = choose(solver, kind, language=language.NAME)
-    native = native_options(chosen, time_limit, options)
+    native = make_native_options(chosen, time_limit, options)
     if chosen.time_limit is not None:
         native.setdefault(chosen.time_limit, LONGEST)
     ended = _run(language, problem, chosen, native, kind, time_limit)
@@ -105,7 +105,7 @@ def solve(
         native = {name: v for name, v in native.items() if name not in loosened}
         left = None if time_limit is None else max(time_limit - ended.seconds, LEAST)
         ended = _run(language, problem, chosen, native, kind, left)
-    status, bound = judged(ended, chosen, careful=chosen.is_careful(native))
+    status, bound = judge_termination(ended, chosen, careful=chosen.is_careful(native))
     return Outcome(
         status,
         bound,
@@ -128,17 +128,17 @@ def _run(
     if not is_here():
         limit = native.get(solver.time_limit or "", time_limit)
         return run_apart(language, problem, solver, native, kind, limit)
-    with heard(solver.name):
+    with redirect_output(solver.name):
         ended: Ended = language.run(problem, solver, native, kind)
         return ended
 
 
-def class_of(problem: object) -> str:
+def find_problem_class(problem: object) -> str:
     """Return the class of a problem, one of `CLASSES`; raises as `solve`."""
-    return str(_language(problem).problem_class(problem))
+    return str(_import_language(problem).find_problem_class(problem))
 
 
-def _language(problem: object) -> Any:
+def _import_language(problem: object) -> Any:
     """Return the module of the language that a problem is declared in."""
     homes = {base.__module__.partition(".")[0] for base in type(problem).__mro__}
     for name in LANGUAGES:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from math import copysign, inf, isfinite
 from typing import Any
 
-from aggopt.core.html import html_section, html_table
+from aggopt.core.html import render_html_section, render_html_table
 from aggopt.core.validation import Floats
 
 PROVEN = 1e-6  # largest gap of a point that is called optimal
@@ -121,7 +121,10 @@ class Certificate:
         """
         if self.bound is None:
             return None
-        away, size = self.objective - self.bound, _size(self.objective, self.size)
+        away, size = (
+            self.objective - self.bound,
+            _compute_gap_size(self.objective, self.size),
+        )
         if away == 0:
             return 0.0
         return away / size if size else copysign(inf, away)
@@ -142,15 +145,15 @@ class Certificate:
     def __repr__(self) -> str:
         """Return the attributes in one line, the gap after the bound."""
         every = {f.name: getattr(self, f.name) for f in fields(self) if f.repr}
-        known = {n: v for n, v in every.items() if n not in SOME or v is not None}
-        status, objective, bound, *others = (f"{n}={v!r}" for n, v in known.items())
-        said = ", ".join((status, objective, bound, f"gap={self.gap!r}", *others))
-        return f"Certificate({said})"
+        shown = {n: v for n, v in every.items() if n not in SOME or v is not None}
+        status, objective, bound, *others = (f"{n}={v!r}" for n, v in shown.items())
+        text = ", ".join((status, objective, bound, f"gap={self.gap!r}", *others))
+        return f"Certificate({text})"
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
-        return html_section(
-            "Certificate", html_table(("", "value"), self.to_dict().items())
+        return render_html_section(
+            "Certificate", render_html_table(("", "value"), self.to_dict().items())
         )
 
 
@@ -160,18 +163,20 @@ SOME = ("claimed", "judge", "iterations", "multipliers", "size")
 HEADER = ("", "status", "gap", "objective", "bound", "violation", "solver", "seconds")
 
 
-def rows(certificates: Mapping[str, Certificate]) -> list[tuple[Any, ...]]:
+def make_certificate_rows(
+    certificates: Mapping[str, Certificate],
+) -> list[tuple[Any, ...]]:
     """Return a row under HEADER for each certificate, its name first."""
     return [
         (
-            *(name, c.status.value, c.gap, c.objective, _bounds(c), c.violation),
+            *(name, c.status.value, c.gap, c.objective, _format_bounds(c), c.violation),
             *(c.solver, c.seconds),
         )
         for name, c in certificates.items()
     ]
 
 
-def _bounds(certificate: Certificate) -> float | str | None:
+def _format_bounds(certificate: Certificate) -> float | str | None:
     """Return the bound, with the claimed bound if there is one."""
     bound, claim = certificate.bound, certificate.claimed
     if claim is None:
@@ -180,23 +185,24 @@ def _bounds(certificate: Certificate) -> float | str | None:
     return f"{proven} proven, {claim}"
 
 
-def closed(objective: float, bound: float, size: float | None = None) -> bool:
+def is_gap_closed(objective: float, bound: float, size: float | None = None) -> bool:
     """Whether a bound, above or below an objective, shows it to be optimal.
 
     The difference is relative to `size`, or to |objective|, as in a certificate.  An
     objective that beats its bound by more belongs to an infeasible point.
 
-    >>> closed(3.0, 3.0 - 1e-6), closed(3.0, 2.9), closed(3e-9, 2.9e-9)
-    (True, False, False)
+    >>> pairs = (3.0, 3.0 - 1e-6), (3.0, 2.9), (3e-9, 2.9e-9)
+    >>> [is_gap_closed(objective, bound) for objective, bound in pairs]
+    [True, False, False]
     """
-    return abs(objective - bound) <= PROVEN * _size(objective, size)
+    return abs(objective - bound) <= PROVEN * _compute_gap_size(objective, size)
 
 
-def _size(objective: float, size: float | None) -> float:
+def _compute_gap_size(objective: float, size: float | None) -> float:
     return abs(objective) if size is None else size
 
 
-def size_of(objective: float, unit: float) -> float | None:
+def choose_gap_size(objective: float, unit: float) -> float | None:
     """Return the unit as the divisor of a gap if it exceeds |objective|, else None.
 
     For an objective that may be 0 at the optimum, up to the tolerances of solvers.
@@ -204,7 +210,7 @@ def size_of(objective: float, unit: float) -> float | None:
     return unit if abs(objective) < unit else None
 
 
-def size_in_reach(
+def measure_gap_size(
     objective: float, bound: float, references: Iterable[float], n: int
 ) -> float | None:
     """Return the divisor of a gap if the objective may contain a large constant.
@@ -221,18 +227,20 @@ def size_in_reach(
     n
         Number of records.
 
-    >>> size_in_reach(1e9 + 5.0, 1e9 + 4.0, [1e9 + 100.0], 10)
+    >>> measure_gap_size(1e9 + 5.0, 1e9 + 4.0, [1e9 + 100.0], 10)
     96.0
-    >>> size_in_reach(5.0, 4.0, [100.0], 10)
+    >>> measure_gap_size(5.0, 4.0, [100.0], 10)
     9.6
-    >>> size_in_reach(20.0, 4.0, [100.0], 10) is None
+    >>> measure_gap_size(20.0, 4.0, [100.0], 10) is None
     True
     """
     beside = [cost - bound for cost in references if isfinite(cost)]
-    won = [each for each in beside if each > 0] or [-each for each in beside if each]
+    won = [reference for reference in beside if reference > 0] or [
+        -reference for reference in beside if reference
+    ]
     if not won:
         return None
-    reach = min(each for each in won if each >= PLAIN * max(won))
+    reach = min(reference for reference in won if reference >= PLAIN * max(won))
     size = min(max(abs(objective), reach / n), reach)
     return None if size == abs(objective) else size
 
@@ -243,13 +251,13 @@ def total_bound(certificates: Sequence[Certificate]) -> float | None:
     return sum(bounds) if len(bounds) == len(certificates) else None
 
 
-def largest_gap(certificates: Sequence[Certificate]) -> float | None:
+def find_largest_gap(certificates: Sequence[Certificate]) -> float | None:
     """Return the largest gap; None unless every certificate has one."""
     gaps = [c.gap for c in certificates if c.gap is not None]
     return max(gaps) if len(gaps) == len(certificates) else None
 
 
-def summed(certificates: Sequence[Certificate]) -> Certificate:
+def sum_certificates(certificates: Sequence[Certificate]) -> Certificate:
     """Return one certificate for parts that were solved separately.
 
     Objectives, bounds and times are added; the bound is None unless every part has
@@ -260,48 +268,48 @@ def summed(certificates: Sequence[Certificate]) -> Certificate:
     if len(certificates) == 1:
         return certificates[0]
     return Certificate(
-        _worst({c.status for c in certificates}),
+        _find_worst_status({c.status for c in certificates}),
         sum(c.objective for c in certificates),
         total_bound(certificates),
         max(c.violation for c in certificates),
-        _each(c.solver for c in certificates),
+        _list_once(c.solver for c in certificates),
         sum(c.seconds for c in certificates),
-        _claimed(certificates),
-        _each(c.judge for c in certificates) or None,
-        size=_summed_size(certificates),
+        _combine_claims(certificates),
+        _list_once(c.judge for c in certificates) or None,
+        size=_sum_sizes(certificates),
     )
 
 
-def _worst(endings: set[Status]) -> Status:
+def _find_worst_status(endings: set[Status]) -> Status:
     """Return the worst status; KEPT only if all parts kept their input."""
     if len(endings) > 1 and Status.KEPT in endings:
         endings = endings - {Status.KEPT} | {Status.LOCAL}
     return max(endings, key=list(Status).index)
 
 
-def _claimed(certificates: Sequence[Certificate]) -> Claim | None:
+def _combine_claims(certificates: Sequence[Certificate]) -> Claim | None:
     """Return the claim of the user's code for all parts together, if it has one."""
     claims = [c.claimed for c in certificates if c.claimed]
     known = [c.claimed.bound if c.claimed else c.bound for c in certificates]
     bounds = [bound for bound in known if bound is not None]
     if not claims or len(bounds) < len(known):
         return None
-    return Claim(sum(bounds), _each(claim.by for claim in claims))
+    return Claim(sum(bounds), _list_once(claim.by for claim in claims))
 
 
-def _summed_size(certificates: Sequence[Certificate]) -> float | None:
+def _sum_sizes(certificates: Sequence[Certificate]) -> float | None:
     """Return the sum of the divisors of gaps; None if all are |objective|."""
     if all(c.size is None for c in certificates):
         return None
-    return sum(_size(c.objective, c.size) for c in certificates)
+    return sum(_compute_gap_size(c.objective, c.size) for c in certificates)
 
 
-def _each(names: Iterable[str | None]) -> str:
+def _list_once(names: Iterable[str | None]) -> str:
     """Return the names, each once."""
     return ", ".join(dict.fromkeys(filter(None, names)))
 
 
-def endings(certificates: Sequence[Certificate]) -> str:
+def list_statuses(certificates: Sequence[Certificate]) -> str:
     """Return the statuses of the certificates, each named once."""
     return ", ".join(sorted({c.status.value for c in certificates}))
 

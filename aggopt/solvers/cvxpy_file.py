@@ -14,7 +14,7 @@ from cvxpy import settings
 from cvxpy.reductions.solution import Solution
 from scipy.sparse import csc_array, triu
 
-from aggopt.solvers._cvxpy import program_of
+from aggopt.solvers._cvxpy import extract_linear_program
 
 HOLDS = ("LP", "MILP", "QP")  # classes that cvxpy hands to HiGHS
 TINY = 1e-12  # the least that HiGHS may be set to take an entry of a row for 0
@@ -33,7 +33,7 @@ def write_program(problem: cp.Problem, to: Path) -> None:
     highs = highspy.Highs()
     highs.silent()
     highs.setOptionValue("small_matrix_value", TINY)
-    model, entries = _model(problem)
+    model, entries = _build_highs_model(problem)
     if highs.passModel(model) == highspy.HighsStatus.kError:
         raise ValueError
     if highs.getNumNz() != entries:  # it takes tiny ones for 0
@@ -42,14 +42,14 @@ def write_program(problem: cp.Problem, to: Path) -> None:
         raise ValueError
 
 
-def _model(problem: cp.Problem) -> tuple[Any, int]:
+def _build_highs_model(problem: cp.Problem) -> tuple[Any, int]:
     """Return a problem as HiGHS has it, and the number of entries of its rows."""
     import highspy
 
     data, _, inverse = problem.get_problem_data("HIGHS")
     squares = data.get("P")
     offset = float(inverse[-1][settings.OFFSET])
-    program = program_of({**data, "P": None}, offset)
+    program = extract_linear_program({**data, "P": None}, offset)
     if program is None:
         raise ValueError
     rows = csc_array(program.rows)
@@ -65,12 +65,12 @@ def _model(problem: cp.Problem) -> tuple[Any, int]:
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_, lp.a_matrix_.index_ = rows.indptr, rows.indices
     lp.a_matrix_.value_ = rows.data
-    lp.col_names_ = _names(lp.num_col_)
+    lp.col_names_ = _make_names(lp.num_col_)
     lp.row_names_ = [f"r{i + 1}" for i in range(lp.num_row_)]
-    whole = {*data[settings.BOOL_IDX], *data[settings.INT_IDX]}
-    if whole:
+    integer_columns = {*data[settings.BOOL_IDX], *data[settings.INT_IDX]}
+    if integer_columns:
         kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
-        lp.integrality_ = [kinds[j in whole] for j in range(lp.num_col_)]
+        lp.integrality_ = [kinds[j in integer_columns] for j in range(lp.num_col_)]
     if squares is not None and squares.count_nonzero():
         upper = triu(squares, format="csc")
         model.hessian_.dim_ = lp.num_col_
@@ -80,7 +80,7 @@ def _model(problem: cp.Problem) -> tuple[Any, int]:
     return model, rows.nnz
 
 
-def _names(count: int) -> list[str]:
+def _make_names(count: int) -> list[str]:
     return [f"x{j + 1}" for j in range(count)]
 
 
@@ -95,7 +95,7 @@ def read_values(
         Returns the value of each name that is in the file.
     """
     data, chain, inverse = problem.get_problem_data("HIGHS")
-    names = _names(len(data["q"] if "q" in data else data["c"]))
+    names = _make_names(len(data["q"] if "q" in data else data["c"]))
     values = values_by_name(names)
     column = np.array([values[name] for name in names], np.float64)
     place = {chain.solver.VAR_ID: column}

@@ -47,7 +47,7 @@ _CHANGING = frozenset(
 )
 
 
-def native_options(
+def make_native_options(
     solver: Solver, time_limit: float | None, options: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """Return all options under the solver's own names.
@@ -65,9 +65,10 @@ def native_options(
         return dict(options or {})
     listed = solver.time_limit is not None or solver.language is not None
     if not listed and (options or time_limit is not None):
-        given = ["time_limit"] * (time_limit is not None) + sorted(options or ())
+        option_names = ["time_limit"] * (time_limit is not None) + sorted(options or ())
         raise JobError(
-            f"{solver.name} takes no options and no time limit, but got {given}.",
+            f"{solver.name} takes no options and no time limit, "
+            f"but got {option_names}.",
             fix="leave them out, or name another solver.",
         )
     _require_silent(options or {})
@@ -95,7 +96,7 @@ def _require_mapping(options: object) -> None:
 
 def _require_silent(options: Mapping[str, Any]) -> None:
     """Refuse options of the language, and options that make a solver print or write."""
-    for name in _names(options):
+    for name in _iter_option_names(options):
         if name in _LANGUAGE or any(word in name.lower() for word in _WRITING):
             raise JobError(
                 f"The option {name!r} is not allowed: it is not a solver "
@@ -106,7 +107,7 @@ def _require_silent(options: Mapping[str, Any]) -> None:
 
 def _require_same_program(options: Mapping[str, Any]) -> None:
     """Refuse options that change the program that is solved."""
-    for name in _names(options):
+    for name in _iter_option_names(options):
         if name.lower() in _CHANGING:
             raise JobError(
                 f"The option {name!r} is not allowed: it changes the program that is "
@@ -133,12 +134,12 @@ def require_limited(solver: Solver, time_limit: float | None) -> None:
         )
 
 
-def _names(options: Mapping[str, Any]) -> Iterator[str]:
+def _iter_option_names(options: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of options, including names within a group of options."""
     for name, value in options.items():
         yield str(name)
         if isinstance(value, Mapping):
-            yield from _names(value)
+            yield from _iter_option_names(value)
 
 
 def check_time_limit(seconds: object) -> None:
@@ -151,17 +152,19 @@ def check_time_limit(seconds: object) -> None:
     )
 
 
-def refused(solver: Solver, native: Mapping[str, Any], why: object) -> AggoptError:
+def explain_refusal(
+    solver: Solver, native: Mapping[str, Any], why: object
+) -> AggoptError:
     """Return the error that names the solver that refused its options, and why."""
     limit = solver.time_limit or ""
     same = {**solver.fixed, limit: native.get(limit)}
-    own = sorted(k for k in native if k not in same or native[k] != same[k])
-    if not own:  # the reason may quote the problem
+    native_names = sorted(k for k in native if k not in same or native[k] != same[k])
+    if not native_names:  # the reason may quote the problem
         return SolverError(
             f"{solver.name} failed to start ({type(why).__name__}).",
             fix="name another solver, and report this.",
         )
     return JobError(
-        f"{solver.name} refused one of its options {own}: {why}.",
+        f"{solver.name} refused one of its options {native_names}: {why}.",
         fix="look its options up in its own manual, under the names it uses.",
     )

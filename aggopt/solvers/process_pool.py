@@ -23,7 +23,7 @@ from typing import Any, TextIO
 from aggopt.core import guardian
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deadline import LONGEST
-from aggopt.core.memory import available_memory
+from aggopt.core.memory import find_available_memory
 from aggopt.core.worker import (
     COMPILED,
     COMPILES,
@@ -36,8 +36,8 @@ from aggopt.core.worker import (
     unpack_message,
 )
 from aggopt.errors import JobError, ProcessError
-from aggopt.solvers.scratch_folder import scratch
-from aggopt.solvers.solver_log import is_logged, log_of, logged_here
+from aggopt.solvers.scratch_folder import make_scratch_folder
+from aggopt.solvers.solver_log import is_logged, log_of, print_to_log
 
 GRACE = 2.5  # seconds that a solver has after its time limit to end
 START = 120.0  # seconds that a process has to import its modules
@@ -93,23 +93,23 @@ def call(
     """
     if is_logged():
         function, arguments = _call_logged, (function, *arguments)
-    packed = _packed(dumps, function, arguments)
+    packed = _pack_call(dumps, function, arguments)
     # the folder is made here, so that it is removed even if the process is killed
-    with log_of(solver) as log, scratch() as folder:
-        memory = available_memory()
+    with log_of(solver) as log, make_scratch_folder() as folder:
+        memory = find_available_memory()
         request = Request(modules, packed, is_logged(), str(folder), memory)
-        worker = _taken()
+        worker = _get_worker()
         try:
             answer = worker.answer(request, limit or LONGEST, log)
         except BaseException:
             worker.kill()
             raise
-        _give_back(worker)
-    return _content(answer)
+        _return_worker(worker)
+    return _extract_result(answer)
 
 
 def _call_logged(function: Callable[..., Any], *arguments: Any) -> Any:
-    with logged_here():
+    with print_to_log():
         return function(*arguments)
 
 
@@ -121,8 +121,8 @@ class Session:
 
     def __init__(self, modules: tuple[str, ...]) -> None:
         self._modules = modules
-        self._memory: int | None = available_memory()
-        self._worker: _Worker | None = _taken()
+        self._memory: int | None = find_available_memory()
+        self._worker: _Worker | None = _get_worker()
 
     def call(self, function: Callable[..., Any], *arguments: Any, limit: float) -> Any:
         """Return a function's result, as `call` does; the function may write no files.
@@ -139,7 +139,7 @@ class Session:
         self._memory = None
         limit = max(limit, 0.0) if isfinite(limit) else LONGEST
         try:
-            return _content(self._worker.answer(request, limit, None))
+            return _extract_result(self._worker.answer(request, limit, None))
         except BaseException:
             worker, self._worker = self._worker, None
             worker.kill()
@@ -151,20 +151,20 @@ class Session:
             return
         with suppress(NoAnswer):
             self.call(forget, limit=LONGEST)
-            _give_back(self._worker)
+            _return_worker(self._worker)
         self._worker = None
 
 
-def _content(answer: tuple[bytes, bytes]) -> Any:
+def _extract_result(answer: tuple[bytes, bytes]) -> Any:
     """Return the result in an answer, or raise the error in it."""
     kind, content = answer
-    said = pickle.loads(content)
+    content_value = pickle.loads(content)
     if kind == RAISED:
-        raise said
-    return said
+        raise content_value
+    return content_value
 
 
-def _packed(
+def _pack_call(
     dumps: Callable[[Any], bytes], function: Callable[..., Any], arguments: Any
 ) -> bytes:
     try:
@@ -261,7 +261,7 @@ class _Worker:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                env={**os.environ, **_same_path()},
+                env={**os.environ, **_make_environment()},
                 start_new_session=True,  # Ctrl-C is for its parent, which ends it
             )
         except OSError as error:
@@ -269,14 +269,14 @@ class _Worker:
                 f"No process can be started for solvers: {error.strerror}.",
                 fix="end other programs, or allow more processes.",
             ) from None
-        guardian.tell("group", self.process.pid)
+        guardian.send_message("group", self.process.pid)
         streams = (self.process.stdin, self.process.stdout, self.process.stderr)
         self.streams = [stream for stream in streams if stream is not None]
         self.requests, self.answers, self.printed = (s.fileno() for s in self.streams)
         for each in self.streams:
             os.set_blocking(each.fileno(), False)
         self.unread = bytearray()
-        self.kills = _kills()
+        self.kills = _count_kills()
 
     def answer(
         self, request: Request, limit: float, log: TextIO | None
@@ -288,7 +288,7 @@ class _Worker:
         NoAnswer
             The process did not answer in time, or ended.
         """
-        clock, kept = _Clock(limit), _Kept(log)
+        clock, log_text = _Clock(limit), _Kept(log)
         packed = pickle.dumps(tuple(request))
         unsent = memoryview(len(packed).to_bytes(8, "big") + packed)
         waiting = select.poll()
@@ -304,10 +304,10 @@ class _Worker:
                     if not unsent:
                         waiting.unregister(self.requests)
                 if self.printed in ready:
-                    kept.read(self.printed)
+                    log_text.read(self.printed)
                 if self.answers not in ready:
                     continue
-                for kind, content in self._received(clock, kept):
+                for kind, content in self._receive_messages(clock, log_text):
                     if kind == READY:
                         clock.begin()
                         uncounted.close()
@@ -318,7 +318,7 @@ class _Worker:
                         clock.go_on()
                         uncounted.close()
                     elif kind in (RETURNED, RAISED):
-                        kept.read(self.printed)
+                        log_text.read(self.printed)
                         return kind, content
                     else:
                         exhausted = kind == EXHAUSTED
@@ -332,7 +332,9 @@ class _Worker:
         except BrokenPipeError:
             return len(unsent)  # it ended, which its other pipe shows
 
-    def _received(self, clock: _Clock, kept: _Kept) -> Iterator[tuple[bytes, bytes]]:
+    def _receive_messages(
+        self, clock: _Clock, kept: _Kept
+    ) -> Iterator[tuple[bytes, bytes]]:
         """Yield the messages that have arrived."""
         received = os.read(self.answers, MOST)
         if not received:
@@ -349,7 +351,7 @@ class _Worker:
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(1)
         was_killed = self.process.returncode == -signal.SIGKILL
-        if was_killed and _kills() > self.kills:
+        if was_killed and _count_kills() > self.kills:
             return True
         return any(words in last for words in _NO_MEMORY)
 
@@ -362,14 +364,14 @@ class _Worker:
         """End it, and all that it started."""
         with suppress(OSError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        guardian.tell("ended", self.process.pid)
+        guardian.send_message("ended", self.process.pid)
         for stream in self.streams:
             with suppress(OSError):
                 stream.close()
         self.process.wait()
 
 
-def _kills() -> int:
+def _count_kills() -> int:
     """Return how many processes the system killed for memory; 0 if unknown."""
     try:
         counts = dict(map(str.split, KILLS.read_text().splitlines()))
@@ -378,7 +380,7 @@ def _kills() -> int:
         return 0
 
 
-def _same_path() -> dict[str, str]:
+def _make_environment() -> dict[str, str]:
     """Return an environment for the import path of this process, and no other."""
     return {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
@@ -399,7 +401,7 @@ class _Pool:
 _pool = _Pool()
 
 
-def _taken() -> _Worker:
+def _get_worker() -> _Worker:
     """Return a worker without work, or a new one."""
     while True:
         with _pool.lock:
@@ -412,7 +414,7 @@ def _taken() -> _Worker:
         worker.kill()
 
 
-def _give_back(worker: _Worker) -> None:
+def _return_worker(worker: _Worker) -> None:
     with _pool.lock:
         if len(_pool.idle) < (os.cpu_count() or 1):
             _pool.idle.append(worker)
@@ -420,7 +422,7 @@ def _give_back(worker: _Worker) -> None:
     worker.kill()
 
 
-def end_all() -> None:
+def stop_all_workers() -> None:
     """End the workers without work."""
     with _pool.lock:
         idle, _pool.idle = _pool.idle, []
@@ -428,7 +430,7 @@ def end_all() -> None:
         worker.kill()
 
 
-def _forget() -> None:
+def _drop_workers() -> None:
     """Have no workers after a fork: they are the parent's."""
     for worker in _pool.idle:
         worker.process.returncode = 0  # so that it is not waited for
@@ -437,6 +439,6 @@ def _forget() -> None:
     _pool.__init__()  # type: ignore[misc]
 
 
-atexit.register(end_all)
+atexit.register(stop_all_workers)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_drop_workers)

@@ -8,13 +8,13 @@ from aggopt.core.plugins.loading import Origin
 from aggopt.core.registry import Registry
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.solvers.solver import CLASSES, LOCAL_OPTIMUM, Solver
-from aggopt.solvers.user_solver import adopted
+from aggopt.solvers.user_solver import adopt_solver
 
 _LANGUAGES = ("cvxpy:", "pyomo:")  # prefixes of the names of their solvers
 NO_SOLVER = frozenset({"adopted", "file"})  # sources of points without a solve
 
 
-def _of_users(thing: Any, origin: Origin) -> Solver:
+def _adopt_user_solver(thing: Any, origin: Origin) -> Solver:
     """Return code of the user's as a solver.
 
     Raises
@@ -22,14 +22,14 @@ def _of_users(thing: Any, origin: Origin) -> Solver:
     JobError
         As `adopted`; or an object of Python's would look like another on a certificate.
     """
-    named = {name.partition(":")[2] for name in SOLVERS} | NO_SOLVER
-    if origin.where == "object" and (origin.name in named or {*": "} & {*origin.name}):
+    names = {name.partition(":")[2] for name in SOLVERS} | NO_SOLVER
+    if origin.where == "object" and (origin.name in names or {*": "} & {*origin.name}):
         raise JobError(
             f"A solver of yours is called {origin.name!r}, as other solvers are, or "
             "with a colon or a space.",
             fix="give it another name.",
         )
-    return adopted(thing, origin)
+    return adopt_solver(thing, origin)
 
 
 class _Solvers(Registry[Solver]):
@@ -37,20 +37,20 @@ class _Solvers(Registry[Solver]):
 
     def reserves(self, name: str) -> bool:
         """Whether a name means a solver of this package, or of a language."""
-        bare = {each.partition(":")[2] for each in self}
-        known = name in bare | NO_SOLVER
-        return known or name.startswith(_LANGUAGES) or super().reserves(name)
+        bare = {full_name.partition(":")[2] for full_name in self}
+        is_known = name in bare | NO_SOLVER
+        return is_known or name.startswith(_LANGUAGES) or super().reserves(name)
 
 
 SOLVERS = _Solvers(
-    "aggopt.solvers.packages", Solver, "solver", own="solvers", adopt=_of_users
+    "aggopt.solvers.packages", Solver, "solver", own="solvers", adopt=_adopt_user_solver
 )
 
 
 LANGUAGES = ("cvxpy", "pyomo")
 
 
-def of_language(name: str) -> Solver | None:
+def find_language_solver(name: str) -> Solver | None:
     """Return the solver that a name such as "cvxpy:OSQP" means, or None.
 
     Raises
@@ -66,11 +66,13 @@ def of_language(name: str) -> Solver | None:
     if name.lower() in SOLVERS:  # known here, and for more
         return SOLVERS[name.lower()]
     spoken = import_module(f"aggopt.solvers._{language}")
-    known = {each.lower(): each for each in spoken.known_solvers()}
-    if native.lower() not in known:
-        listed = (f"{language}:{each}" for each in known.values())
+    by_lower_name = {
+        solver_name.lower(): solver_name for solver_name in spoken.list_known_solvers()
+    }
+    if native.lower() not in by_lower_name:
+        listed = (f"{language}:{solver_name}" for solver_name in by_lower_name.values())
         raise UnknownNameError("solver", name, {*listed, *SOLVERS})
-    called = known[native.lower()]
+    called = by_lower_name[native.lower()]
     if not spoken.is_installed(called):
         raise SolverError(
             f"{language} knows {called}, and does not find it here.",
@@ -81,7 +83,7 @@ def of_language(name: str) -> Solver | None:
         when=f"as {language} has it",
         language=language,
         native=called,
-        takes=spoken.classes_of(called),
+        takes=spoken.list_classes(called),
         finds=LOCAL_OPTIMUM,
         install=f"see the pages of {language} on its solvers",
         time_limit=None,
@@ -125,16 +127,18 @@ def choose(
     >>> choose("highs", "LP", language="pyomo").name
     'pyomo:highs'
     """
-    able = able_for(*problems, language=language, within=within)
+    able = list_able_solvers(*problems, language=language, within=within)
     if name is None:
-        return _first_installed(able, problems, language)
-    solver = _named(name, able)
-    if not (solver.fits(*problems) and _reads(solver, language)):
-        raise JobError(_unfit(solver, problems, language), fix=_instead(able, NONE))
+        return _find_installed(able, problems, language)
+    solver = _get_named_solver(name, able)
+    if not (solver.fits(*problems) and _is_readable(solver, language)):
+        raise JobError(
+            _explain_unfit(solver, problems, language), fix=_suggest_others(able, NONE)
+        )
     if within and not solver.boxes:
         raise JobError(
             f"{solver.name} cannot keep values within lower and upper bounds.",
-            fix=_instead(able, NONE),
+            fix=_suggest_others(able, NONE),
         )
     if solver.lacks:
         raise SolverError(
@@ -144,7 +148,7 @@ def choose(
     return solver
 
 
-def _reads(solver: Solver, language: str | Sequence[str] | None) -> bool:
+def _is_readable(solver: Solver, language: str | Sequence[str] | None) -> bool:
     """Whether a solver reads at least one of these languages."""
     if language is None:
         return True
@@ -153,45 +157,46 @@ def _reads(solver: Solver, language: str | Sequence[str] | None) -> bool:
     return solver.run is not None or solver.language in language
 
 
-def _named(name: object, able: list[Solver]) -> Solver:
+def _get_named_solver(name: object, able: list[Solver]) -> Solver:
     if not isinstance(name, str):
-        return _passed(name)
+        return _get_passed_solver(name)
     if name in SOLVERS:
         return SOLVERS[name]
     for solver in (*able, *SOLVERS.values()):
-        if name == _bare(solver):
+        if name == _strip_language(solver):
             return solver
     if SOLVERS.names_own(name):
         return SOLVERS.adopted(name)
-    if (of_one := of_language(name)) is not None:
+    if (of_one := find_language_solver(name)) is not None:
         return of_one
     raise _unknown(name, able or list(SOLVERS.values()))
 
 
 def _unknown(name: str, able: list[Solver]) -> UnknownNameError:
     """Return the refusal of an unknown name, with those that are installed first."""
-    spelled = {s: s.name if ":" in name else _bare(s) for s in able}
+    spelled = {s: s.name if ":" in name else _strip_language(s) for s in able}
     here = {spelled[s] for s in able if s.installed}
     return UnknownNameError(
         "solver", name, spelled.values(), absent={*spelled.values()} - here
     )
 
 
-def _passed(thing: object) -> Solver:
+def _get_passed_solver(thing: object) -> Solver:
     """Return the solver that an object is."""
     if isinstance(thing, Solver):
-        ours = SOLVERS.get(thing.name) or of_language(thing.name)
+        ours = SOLVERS.get(thing.name) or find_language_solver(thing.name)
         return thing if thing.origin or thing == ours else SOLVERS.adopted(thing)
     if not callable(thing):
         raise UnknownNameError("solver", str(thing), SOLVERS)
     return SOLVERS.adopted(thing)
 
 
-def _unfit(
+def _explain_unfit(
     solver: Solver, problems: tuple[str, ...], language: str | Sequence[str] | None
 ) -> str:
-    if not _reads(solver, language) and solver.fits(*problems):
-        return f"{solver.name} cannot read a problem declared in {_listed(language)}."
+    if not _is_readable(solver, language) and solver.fits(*problems):
+        languages = _list_solvers(language)
+        return f"{solver.name} cannot read a problem declared in {languages}."
     taken = sorted(solver.takes, key=lambda kind: (kind not in CLASSES, kind))
     return (
         f"{solver.name} does not take problems of class {problems[-1]}: it takes "
@@ -199,7 +204,7 @@ def _unfit(
     )
 
 
-def _instead(able: list[Solver], more: str = "") -> str:
+def _suggest_others(able: list[Solver], more: str = "") -> str:
     if not able:
         return "state it in another way; `aggopt solvers` lists what each one takes."
     here = [s.name for s in able if s.installed]
@@ -210,27 +215,27 @@ def _instead(able: list[Solver], more: str = "") -> str:
     return f"choose one of {', '.join(here)}{more}{later}."
 
 
-def _bare(solver: Solver) -> str:
+def _strip_language(solver: Solver) -> str:
     return solver.name.partition(":")[2] or solver.name
 
 
-def _listed(language: str | Sequence[str] | None) -> str:
+def _list_solvers(language: str | Sequence[str] | None) -> str:
     return language if isinstance(language, str) else " or ".join(language or ())
 
 
-def able_for(
+def list_able_solvers(
     *problems: str,
     language: str | Sequence[str] | None = None,
     within: bool = False,
 ) -> list[Solver]:
     """Return the solvers that take one of these kinds, installed or not."""
-    each = (s for s in SOLVERS.values() if s.boxes or not within)
-    every = (s for s in each if s.fits(*problems))
-    read = (s for s in every if _reads(s, language))
+    candidates = (s for s in SOLVERS.values() if s.boxes or not within)
+    every = (s for s in candidates if s.fits(*problems))
+    read = (s for s in every if _is_readable(s, language))
     return sorted(read, key=lambda s: s.rank_for(*problems))
 
 
-def _first_installed(
+def _find_installed(
     able: list[Solver],
     problems: tuple[str, ...],
     language: str | Sequence[str] | None,
@@ -238,11 +243,11 @@ def _first_installed(
     for solver in able:
         if solver.installed:
             return solver
-    declared = f" declared in {_listed(language)}" if language else ""
+    declared = f" declared in {_list_solvers(language)}" if language else ""
     if not able:
         raise JobError(
             f"No solver takes problems of class {problems[-1]}{declared}.",
-            fix=_instead(able),
+            fix=_suggest_others(able),
         )
     raise SolverError(
         f"No solver for problems of class {problems[-1]}{declared} is installed.",

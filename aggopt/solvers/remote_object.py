@@ -58,8 +58,8 @@ class Kept(Generic[T]):
         if not isinstance(self._at, _pool.Session):
             return method(self._at, *arguments)
         steps, self._steps = [*self._steps, (method, arguments)], []
-        found: A = self._at.call(call_methods, self._make, steps, limit=limit)
-        return found
+        result: A = self._at.call(call_methods, self._make, steps, limit=limit)
+        return result
 
     def close(self) -> None:
         """Let the process forget the object."""

@@ -16,11 +16,15 @@ from aggopt.core.validation import Floats
 from aggopt.solvers import process_pool as _pool
 from aggopt.solvers._solve import solve
 from aggopt.solvers.certificate import Answer, Claim, Status
-from aggopt.solvers.options import native_options
+from aggopt.solvers.options import make_native_options
 from aggopt.solvers.process_pool import GRACE as GRACE
-from aggopt.solvers.separate_process import dumps, seconds_of, unanswered
+from aggopt.solvers.separate_process import (
+    find_status_without_answer,
+    parse_seconds,
+    pickle_function,
+)
 from aggopt.solvers.solver import Solver
-from aggopt.solvers.solver_log import heard
+from aggopt.solvers.solver_log import redirect_output
 
 
 def run_here(
@@ -36,24 +40,24 @@ def run_here(
         answered: Answer = solver.run(model, data, start, time_limit, options)
         return answered
     if solver.language is None:
-        native = native_options(solver, time_limit, options)
+        native = make_native_options(solver, time_limit, options)
         if solver.is_foreign:
             native.setdefault(str(solver.time_limit), LONGEST)
-        own = import_module(f"aggopt.algorithms.{solver.native}")
-        with heard(solver.name):
-            found: Answer = own.run(data, solver, native, start)
-        return found
+        algorithm = import_module(f"aggopt.algorithms.{solver.native}")
+        with redirect_output(solver.name):
+            answer: Answer = algorithm.run(data, solver, native, start)
+        return answer
     begin = {} if start is None else {"start": start}
     problem = model.build(data, solver.language, **begin)
     outcome = solve(problem, solver, time_limit=time_limit, options=options)
     if not outcome.status.usable or outcome.status is Status.UNANSWERED:
         return Answer(None, outcome.status, None, outcome.solver, outcome.seconds)
-    stated = _own_bound(model, problem, data)
+    stated = _prove_model_bound(model, problem, data)
     origin = getattr(model, "origin", None)  # None of ours, whose proof is one
     return Answer(
         model.reader(problem, data),
         outcome.status,
-        _best(outcome.bound, None if origin else stated),
+        _choose_best_bound(outcome.bound, None if origin else stated),
         outcome.solver,
         outcome.seconds,
         Claim(stated, str(origin)) if origin and stated is not None else None,
@@ -62,15 +66,15 @@ def run_here(
     )
 
 
-def _own_bound(model: Any, problem: Any, data: Any) -> float | None:
+def _prove_model_bound(model: Any, problem: Any, data: Any) -> float | None:
     """Return the model's own bound from the solver's multipliers; None without them."""
     if model.multipliers is None or model.proven is None:
         return None
-    found = model.multipliers(problem, data)
-    return None if found is None else float(model.proven(data, found))
+    multipliers = model.multipliers(problem, data)
+    return None if multipliers is None else float(model.proven(data, multipliers))
 
 
-def _best(one: float | None, other: float | None) -> float | None:
+def _choose_best_bound(one: float | None, other: float | None) -> float | None:
     return max((b for b in (one, other) if b is not None), default=None)
 
 
@@ -91,22 +95,26 @@ def run_apart(
     if _pool.is_here() or (model.origin is not None and solver.run is None):
         return run_here(model, data, solver, start, time_limit, options)
     inner = time_limit if solver.limited else None
-    named = (options or {}).get(solver.time_limit or "")
+    option_limit = (options or {}).get(solver.time_limit or "")
     try:
-        found: Answer = _pool.call(
+        answer: Answer = _pool.call(
             run_here,
             *(model, data, solver, start, inner, dict(options or {})),
             solver=solver.name,
-            limit=seconds_of(time_limit if time_limit is not None else named),
-            modules=_modules(solver),
-            dumps=partial(dumps, own=solver.run) if solver.run else pickle.dumps,
+            limit=parse_seconds(time_limit if time_limit is not None else option_limit),
+            modules=_list_modules(solver),
+            dumps=partial(pickle_function, own=solver.run)
+            if solver.run
+            else pickle.dumps,
         )
     except _pool.NoAnswer as none:
-        return Answer(None, unanswered(none), None, solver.name, none.seconds)
-    return found
+        return Answer(
+            None, find_status_without_answer(none), None, solver.name, none.seconds
+        )
+    return answer
 
 
-def _modules(solver: Solver) -> tuple[str, ...]:
+def _list_modules(solver: Solver) -> tuple[str, ...]:
     """Return the modules that are imported before the time limit begins."""
     if solver.run is not None:
         return ("aggopt.solvers.user_solver",)
@@ -148,9 +156,9 @@ def run_with_hard_limit(
     if solver.origin is None:
         return run_apart(model, data, solver, None, time_limit, options)
     limit = time_limit if solver.limited else None
-    found = run_solver(model, data, solver, None, time_limit=limit)
-    if found.reading is None:
-        return found
-    if model.violation(data, model.point(data, found.reading)) <= MISSED:
-        return found
-    return replace(found, reading=None, status=Status.FAILED)
+    answer = run_solver(model, data, solver, None, time_limit=limit)
+    if answer.reading is None:
+        return answer
+    if model.violation(data, model.point(data, answer.reading)) <= MISSED:
+        return answer
+    return replace(answer, reading=None, status=Status.FAILED)

@@ -7,29 +7,29 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
 from aggopt.core import guardian
-from aggopt.core.stale_files import folder_prefix, remove_stale
+from aggopt.core.stale_files import make_folder_prefix, remove_stale
 from aggopt.core.worker import SCRATCH
 
 _MEMORY = Path("/dev/shm")
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
+def make_scratch_folder() -> Iterator[Path]:
     """Yield a folder of mode 0700 that is removed at the end.
 
     Those that a killed process could not remove go before.
     """
-    parent = scratch_parent()
+    parent = find_scratch_parent()
     remove_stale(parent)
-    with TemporaryDirectory(dir=parent, prefix=folder_prefix()) as name:
-        guardian.tell("file", name)
+    with TemporaryDirectory(dir=parent, prefix=make_folder_prefix()) as name:
+        guardian.send_message("file", name)
         try:
             yield Path(name)
         finally:
-            guardian.tell("removed", name)
+            guardian.send_message("removed", name)
 
 
-def scratch_parent() -> Path:
+def find_scratch_parent() -> Path:
     """Return the parent folder of scratch folders."""
     usual = _MEMORY if _MEMORY.is_dir() else gettempdir()
     return Path(os.environ.get(SCRATCH) or usual)

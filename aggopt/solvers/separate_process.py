@@ -33,53 +33,53 @@ def run_apart(
         ended, state = _pool.call(
             _run,
             language.__name__,
-            language.sent(problem),
+            language.pack_problem(problem),
             solver,
             dict(native),
             kind,
             solver=solver.name,
-            limit=seconds_of(time_limit),
+            limit=parse_seconds(time_limit),
             modules=(language.__name__,),
-            dumps=dumps,
+            dumps=pickle_function,
         )
     except _pool.NoAnswer as none:
-        return Ended(unanswered(none), seconds=none.seconds)
+        return Ended(find_status_without_answer(none), seconds=none.seconds)
     language.restore(problem, state)
-    found: Ended = ended
-    return found
+    result: Ended = ended
+    return result
 
 
 def _run(
     language: str, sent: Any, solver: Solver, native: Mapping[str, Any], kind: str
 ) -> tuple[Ended, Any]:
     spoken = import_module(language)
-    problem = spoken.received(sent)
+    problem = spoken.unpack_problem(sent)
     ended = spoken.run(problem, solver, native, kind)
-    return ended, spoken.state_of(problem)
+    return ended, spoken.read_state(problem)
 
 
-def unanswered(none: _pool.NoAnswer) -> Status:
+def find_status_without_answer(none: _pool.NoAnswer) -> Status:
     """Return the status of a solve without an answer: at its limit, or failed."""
     if none.exhausted:
         return Status.EXHAUSTED
     return Status.UNANSWERED if none.at_limit else Status.FAILED
 
 
-def seconds_of(limit: object) -> float | None:
+def parse_seconds(limit: object) -> float | None:
     """Return a limit in seconds; None if an option states no finite one."""
     if is_number(limit) and 0 < limit < _ENDLESS:  # type: ignore[operator]
         return float(limit)  # type: ignore[arg-type]
     return None
 
 
-def dumps(thing: object, own: Any = None) -> bytes:
+def pickle_function(thing: object, own: Any = None) -> bytes:
     """Return a pickle, which may hold functions of a notebook or of a script.
 
     The module of a function `own`, passed as an object, is sent by value: the other
     process could find no module of its name, or an older version of it.
     """
-    cloudpickle = _cloudpickle()
-    module = _module_of(own)
+    cloudpickle = _load_cloudpickle()
+    module = _find_defining_module(own)
     with _ONE:
         if module is None:
             return bytes(cloudpickle.dumps(thing))
@@ -90,7 +90,7 @@ def dumps(thing: object, own: Any = None) -> bytes:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def _module_of(own: Any) -> ModuleType | None:
+def _find_defining_module(own: Any) -> ModuleType | None:
     """Return the module that defines a user's function, or None if there is not one."""
     if own is None or own.origin.where != "object":
         return None  # a file is read again there, and a package is installed
@@ -101,7 +101,7 @@ def _module_of(own: Any) -> ModuleType | None:
     return None if name in (None, "__main__") else sys.modules.get(name)
 
 
-def _cloudpickle() -> Any:
+def _load_cloudpickle() -> Any:
     try:
         import cloudpickle  # type: ignore[import-untyped]
     except ImportError:  # joblib before 1.6 has its own

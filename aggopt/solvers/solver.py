@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
-from aggopt.core.dependencies import package_versions
+from aggopt.core.dependencies import find_package_versions
 from aggopt.core.registry import Method
 from aggopt.core.validation import is_number
 
@@ -69,7 +69,7 @@ class Solver(Method):
     @property
     def versions(self) -> dict[str, str]:
         """The version of each package that it needs; looks, without importing."""
-        return package_versions(self.needs)
+        return find_package_versions(self.needs)
 
     @property
     def is_foreign(self) -> bool:
@@ -84,8 +84,8 @@ class Solver(Method):
     @property
     def limited(self) -> bool:
         """Whether it takes a limit of time."""
-        own = self.run is not None and self.run.takes("time_limit")  # type: ignore[attr-defined]
-        return own or self.time_limit is not None
+        takes_limit = self.run is not None and self.run.takes("time_limit")  # type: ignore[attr-defined]
+        return takes_limit or self.time_limit is not None
 
     def branches(self, kind: str) -> bool:
         """Whether it may go on for ever: it proves by cases, of this class or any."""

@@ -71,7 +71,7 @@ def logged(file: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def logged_here() -> Iterator[None]:
+def print_to_log() -> Iterator[None]:
     """Let solvers print: the output of this process already goes to the log."""
     token = _KEPT.set((None,))
     try:
@@ -86,13 +86,13 @@ def is_logged() -> bool:
 
 
 @contextmanager
-def heard(solver: str) -> Iterator[None]:
+def redirect_output(solver: str) -> Iterator[None]:
     """Redirect the output of the block to the log, if the caller opened one."""
     with log_of(solver) as log:
         if log is None:
             yield
             return
-        with _ONE, _streams(log), redirect_stdout(log), redirect_stderr(log):
+        with _ONE, _redirect_streams(log), redirect_stdout(log), redirect_stderr(log):
             yield
 
 
@@ -110,7 +110,7 @@ def log_of(solver: str) -> Iterator[TextIO | None]:
 
 
 @contextmanager
-def _streams(log: TextIO) -> Iterator[None]:
+def _redirect_streams(log: TextIO) -> Iterator[None]:
     """Have what compiled code prints in the log."""
     flush()
     before = os.dup(1), os.dup(2)
@@ -120,9 +120,9 @@ def _streams(log: TextIO) -> Iterator[None]:
         yield
     finally:
         flush()
-        for stream, own in zip((1, 2), before, strict=True):
-            os.dup2(own, stream)
-            os.close(own)
+        for stream, original in zip((1, 2), before, strict=True):
+            os.dup2(original, stream)
+            os.close(original)
 
 
 def require_no_log(*folders: Path) -> None:

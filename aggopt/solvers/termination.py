@@ -7,8 +7,8 @@ from math import isfinite
 import numpy as np
 
 from aggopt.core.validation import Floats, is_number
-from aggopt.solvers._linear_bound import LinearProgram, narrowed
-from aggopt.solvers.certificate import Status, closed
+from aggopt.solvers._linear_bound import LinearProgram, narrow_box
+from aggopt.solvers.certificate import Status, is_gap_closed
 from aggopt.solvers.solver import Solver
 
 LEAST = 1e-6  # a thousand times the number that HiGHS and SCIP take for 0
@@ -78,7 +78,7 @@ def scale(
 def scale_of(program: LinearProgram) -> ProgramScale | None:
     """Return the scale of a linear program, or of one with squares as costs."""
     for _ in range(3):  # a row narrows what another needs
-        program = narrowed(program)
+        program = narrow_box(program)
     box = program.left, program.right
     reach = np.maximum(*np.abs(box))
     table = program.rows.tocoo()
@@ -144,10 +144,10 @@ class Ended:
     is_one_sided: bool = False
 
 
-def counted(iterations: object) -> int | None:
+def read_iterations(iterations: object) -> int | None:
     """Return a solver's number of iterations as an integer; None for 0 and for words.
 
-    >>> counted(7), counted(0), counted("Not available")
+    >>> read_iterations(7), read_iterations(0), read_iterations("Not available")
     (7, None, None)
     """
     if not is_number(iterations) or not iterations > 0:  # type: ignore[operator]
@@ -155,7 +155,7 @@ def counted(iterations: object) -> int | None:
     return int(float(iterations))  # type: ignore[arg-type]
 
 
-def judged(
+def judge_termination(
     ended: Ended, solver: Solver, *, careful: bool
 ) -> tuple[Status, float | None]:
     """Return the status and the bound that hold.
@@ -164,26 +164,28 @@ def judged(
     is proven or None.  The status is OPTIMAL only if the bound shows it.
     """
     trusted = careful and solver.is_global and ended.scale is not None
-    bound = _safe(ended, trusted=trusted)
-    status = ended.status if solver.is_global else _local(ended.status)
+    bound = _is_safe(ended, trusted=trusted)
+    status = ended.status if solver.is_global else _lower_local_status(ended.status)
     if status is Status.LOCAL and ended.missed > FEASIBLE:
         return Status.FAILED, None  # some solvers report success when they stall
     if status is Status.INFEASIBLE:
         return (status if trusted else Status.FAILED), None
-    if bound is not None and _disproved(ended, bound):
+    if bound is not None and _is_disproved(ended, bound):
         return Status.UNPROVEN, None
     if status is Status.OPTIMAL:
-        status = _shown(ended, bound, careful=careful and (trusted or not _says(ended)))
+        status = _check_optimal_claim(
+            ended, bound, careful=careful and (trusted or not _is_reported(ended))
+        )
     return status, bound if status.usable else None
 
 
-def _local(status: Status) -> Status:
+def _lower_local_status(status: Status) -> Status:
     """Return the weaker status of a local solver, which proves nothing."""
     weaker = {Status.OPTIMAL: Status.LOCAL, Status.INFEASIBLE: Status.FAILED}
     return weaker.get(status, status)
 
 
-def _safe(ended: Ended, *, trusted: bool) -> float | None:
+def _is_safe(ended: Ended, *, trusted: bool) -> float | None:
     bound, away = ended.bound, 1.0 if ended.maximised else -1.0
     if bound is None or not isfinite(bound) or abs(bound) >= ENDLESS:
         return None
@@ -195,12 +197,12 @@ def _safe(ended: Ended, *, trusted: bool) -> float | None:
     return 0.0 if beyond else bound
 
 
-def _says(ended: Ended) -> bool:
+def _is_reported(ended: Ended) -> bool:
     """Whether the bound is only reported by the solver, not proven here."""
     return ended.bound is not None and not ended.proven
 
 
-def _disproved(ended: Ended, bound: float) -> bool:
+def _is_disproved(ended: Ended, bound: float) -> bool:
     """Whether the point that came back is one, and beyond the bound."""
     if ended.proven or ended.objective is None or ended.missed > EXACT:
         return False
@@ -208,10 +210,10 @@ def _disproved(ended: Ended, bound: float) -> bool:
     return ended.status.usable and (-better if ended.maximised else better) > 0
 
 
-def _shown(ended: Ended, bound: float | None, *, careful: bool) -> Status:
+def _check_optimal_claim(ended: Ended, bound: float | None, *, careful: bool) -> Status:
     """Return the status that holds for a solve that its solver calls optimal."""
     if ended.missed > FEASIBLE or ended.objective is None:
         return Status.UNPROVEN
     if bound is None:
         return Status.LOCAL if careful else Status.UNPROVEN
-    return Status.OPTIMAL if closed(ended.objective, bound) else Status.UNPROVEN
+    return Status.OPTIMAL if is_gap_closed(ended.objective, bound) else Status.UNPROVEN

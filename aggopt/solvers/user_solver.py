@@ -59,28 +59,30 @@ class OwnSolving(UserFunction):
                 )
         copies = (getattr(model, "origin", None) or self.origin).run(deepcopy, data)
         begun = compile_time.now()
-        said = self.origin.run(self.function, replace(model), copies, **deepcopy(taken))
+        result = self.origin.run(
+            self.function, replace(model), copies, **deepcopy(taken)
+        )
         spent = compile_time.now() - begun
-        found = self._answer(said, spent)
-        if found.reading is None:
-            return found
-        return replace(found, reading=self._read(model, data, found.reading))
+        answer = self._answer(result, spent)
+        if answer.reading is None:
+            return answer
+        return replace(answer, reading=self._read(model, data, answer.reading))
 
     def _read(self, model: Any, data: Any, reading: Any) -> Any:
         """Return the reading of a point as an array that the model can judge."""
         theirs = getattr(model, "origin", None) is not None
         if theirs and model.declared:  # centroids, without the cost that it reports
             reading = self.origin.run(getattr, reading, "c", reading)
-        found = self.origin.run(np.array, reading)
-        kinds, shape = _wanted(data, theirs)
-        fit = found.dtype.kind in kinds and shape in (None, found.shape)
-        if not fit or not (theirs or _is_judged(model, data, found)):
+        array = self.origin.run(np.array, reading)
+        kinds, shape = _describe_reading(data, theirs)
+        fit = array.dtype.kind in kinds and shape in (None, array.shape)
+        if not fit or not (theirs or _is_judged(model, data, array)):
             raise JobError(
-                f"{self.origin.name} returns an array of shape {found.shape} and type "
-                f"{found.dtype.name}, which {model.name} cannot judge.",
+                f"{self.origin.name} returns an array of shape {array.shape} and type "
+                f"{array.dtype.name}, which {model.name} cannot judge.",
                 fix=ABOUT,
             )
-        return found
+        return array
 
     def takes(self, name: str) -> bool:
         """Whether it takes an argument of this name."""
@@ -90,7 +92,7 @@ class OwnSolving(UserFunction):
     def _answer(self, said: Any, seconds: float) -> Answer:
         by = self.origin.name
         if isinstance(said, Answer):
-            bound, status = said.bound, self.origin.run(_believed, said.status)
+            bound, status = said.bound, self.origin.run(_lower_status, said.status)
             reading = said.reading
         else:
             reading, bound = said if _is_pair(said) else (said, None)
@@ -101,7 +103,7 @@ class OwnSolving(UserFunction):
         return Answer(reading, status, None, by, seconds, claimed=claim)
 
 
-def _wanted(data: Any, theirs: bool) -> tuple[str, tuple[int, ...] | None]:
+def _describe_reading(data: Any, theirs: bool) -> tuple[str, tuple[int, ...] | None]:
     """Return the kinds of dtype that a reading may have, and its shape if known."""
     if theirs:
         return "iuf", (int(data.labels.max()) + 1,)
@@ -124,13 +126,13 @@ def _is_pair(said: object) -> bool:
     return type(said) is tuple and len(said) == 2
 
 
-def _believed(status: Status) -> Status:
+def _lower_status(status: Status) -> Status:
     """Return the status that holds for a solver that proves nothing."""
     weaker = {Status.OPTIMAL: Status.LOCAL, Status.INFEASIBLE: Status.FAILED}
     return weaker.get(status, Status(status))
 
 
-def adopted(thing: object, origin: Origin) -> Solver:
+def adopt_solver(thing: object, origin: Origin) -> Solver:
     """Return a function, or a `Solver` of the user's, as a solver.
 
     Raises

@@ -74,7 +74,9 @@ class Choice:
     def each(self) -> Any:
         """Membership of the pairs in class t, sparse (T, q)."""
         t, _ = self.pairs
-        return _sparse(np.ones(len(t)), t, np.arange(len(t)), len(self.classes[2]))
+        return _build_sparse(
+            np.ones(len(t)), t, np.arange(len(t)), len(self.classes[2])
+        )
 
     @cached_property
     def table(self) -> Any:
@@ -84,10 +86,12 @@ class Choice:
         row = np.arange(rows)[:, None] * categories + c
         column = np.broadcast_to(np.arange(len(c)), row.shape)
         entries = self.weights[:, self.classes[0]][:, t]
-        return _sparse(entries.ravel(), row.ravel(), column.ravel(), self.counts.size)
+        return _build_sparse(
+            entries.ravel(), row.ravel(), column.ravel(), self.counts.size
+        )
 
 
-def _sparse(entries: Floats, row: Labels, column: Labels, height: int) -> Any:
+def _build_sparse(entries: Floats, row: Labels, column: Labels, height: int) -> Any:
     from scipy.sparse import csr_array
 
     return csr_array((entries, (row, column)), (height, int(column[-1]) + 1))
@@ -107,12 +111,12 @@ def require_table(name: str, array: Floats, shape: tuple[int, int]) -> None:
         )
 
 
-def released(data: Choice, y: Floats) -> Floats:
+def count_released(data: Choice, y: Floats) -> Floats:
     """Return the counts sum_t W_rt y_tc of a choice y (q,), (R, C)."""
     return np.asarray(data.table @ y).reshape(data.counts.shape)
 
 
-def counted(data: Choice, categories: Labels) -> Floats:
+def count_choices(data: Choice, categories: Labels) -> Floats:
     """Return y (q,) of the category of each group (m,).
 
     Raises
@@ -133,27 +137,27 @@ def counted(data: Choice, categories: Labels) -> Floats:
     return np.bincount(taken, minlength=len(t)).astype(np.float64)
 
 
-def chosen(data: Choice, y: Floats) -> Labels | None:
+def read_choice(data: Choice, y: Floats) -> Labels | None:
     """Return the category of each group (m,) by y (q,); None if y is not a choice.
 
     Among symmetric groups, the first ones have the first categories.
     """
     _, of, number = data.classes
     _, c = data.pairs
-    whole = np.rint(y).astype(np.intp)
-    away = np.abs(y - whole) > WHOLE
-    if away.any() or whole.min() < 0 or (data.each @ whole != number).any():
+    counts = np.rint(y).astype(np.intp)
+    away = np.abs(y - counts) > WHOLE
+    if away.any() or counts.min() < 0 or (data.each @ counts != number).any():
         return None
-    found = np.empty(len(of), np.intp)
-    found[np.argsort(of, kind="stable")] = np.repeat(c, whole)
-    return found
+    categories = np.empty(len(of), np.intp)
+    categories[np.argsort(of, kind="stable")] = np.repeat(c, counts)
+    return categories
 
 
-def shares(problem: Any) -> Floats | None:
+def read_shares(problem: Any) -> Floats | None:
     """Return y (q,), read off a solved problem; None without a solution."""
     if hasattr(problem, "var_dict"):
-        found = problem.var_dict["y"].value
-        return None if found is None else np.asarray(found, np.float64)
+        values = problem.var_dict["y"].value
+        return None if values is None else np.asarray(values, np.float64)
     y = np.array([problem.y[i].value for i in problem.y], dtype=np.float64)
     return None if np.isnan(y).any() else y
 
@@ -163,11 +167,11 @@ def categories(problem: Any, data: Choice) -> Labels | None:
 
     None if the solver found no choice of one category for each.
     """
-    y = shares(problem)
-    return None if y is None else chosen(data, y)
+    y = read_shares(problem)
+    return None if y is None else read_choice(data, y)
 
 
-def kept_in_cvxpy(
+def keep_in_cvxpy(
     data: Choice, y: Any, slack: Floats, over: Any = 0.0, under: Any = 0.0
 ) -> dict[str, Any]:
     """Return the constraints one, above and below, which these models share."""

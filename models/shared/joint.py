@@ -17,7 +17,7 @@ NOISE = 1e-10  # of the largest singular value: rounding of a singular value of 
 SINGULAR = 1e-14  # of the largest singular value: smaller ones are rounding
 
 
-def root(Z: Floats) -> Floats:
+def compute_root(Z: Floats) -> Floats:
     """Return R (r, d) with R'R = Z'Z, r the rank of Z (n, d).
 
     R is computed from triangles of Z, not from Z'Z.  So directions with hardly any
@@ -32,7 +32,7 @@ def root(Z: Floats) -> Floats:
     return np.asarray(values[:rank, None] * vectors[:rank])
 
 
-def aligned(image: Floats, apart: Floats) -> Floats:
+def align_columns(image: Floats, apart: Floats) -> Floats:
     """Return the Q (m, r) of largest tr(Q' image) with Q'Q = I and apart' Q = 0.
 
     `apart` (m, q) has orthonormal columns.  Q = U V', from the singular value
@@ -41,17 +41,17 @@ def aligned(image: Floats, apart: Floats) -> Floats:
     """
     if not image.size:
         return image
-    own = image - apart @ (apart.T @ image)
-    U, size, Vt = np.linalg.svd(own, full_matrices=False)
-    known = int((size > SINGULAR * size[0]).sum()) if size[0] > 0 else 0
-    U[:, :known] = _polar(U[:, :known] - apart @ (apart.T @ U[:, :known]))
-    if known < len(size):
-        taken = np.column_stack([apart, U[:, :known]])
-        U[:, known:] = _completion(taken, len(size) - known)
+    remainder = image - apart @ (apart.T @ image)
+    U, size, Vt = np.linalg.svd(remainder, full_matrices=False)
+    rank = int((size > SINGULAR * size[0]).sum()) if size[0] > 0 else 0
+    U[:, :rank] = _orthonormalise(U[:, :rank] - apart @ (apart.T @ U[:, :rank]))
+    if rank < len(size):
+        taken = np.column_stack([apart, U[:, :rank]])
+        U[:, rank:] = _extend_orthonormal(taken, len(size) - rank)
     return np.asarray(U @ Vt)
 
 
-def _polar(Q: Floats) -> Floats:
+def _orthonormalise(Q: Floats) -> Floats:
     """Return the matrix with orthonormal columns that is nearest to Q (m, r)."""
     if not Q.size:
         return Q
@@ -59,7 +59,7 @@ def _polar(Q: Floats) -> Floats:
     return np.asarray(U @ Vt)
 
 
-def _completion(W: Floats, more: int) -> Floats:
+def _extend_orthonormal(W: Floats, more: int) -> Floats:
     """Return `more` orthonormal columns, orthogonal to W (m, p).
 
     Among p + more cosines, which are orthonormal, at least `more` are not in the span
@@ -87,7 +87,7 @@ class Free(NamedTuple):
     apart: Floats
 
 
-def beside_response(R: Floats, u: Floats, b: Floats, kept: Floats, n: int) -> Free:
+def remove_response(R: Floats, u: Floats, b: Floats, kept: Floats, n: int) -> Free:
     """Return the part of n records with root R that a response leaves free.
 
     The response is standardised.  b (m,) are its group means times sqrt(n_j), `kept`
@@ -117,7 +117,7 @@ def beside_response(R: Floats, u: Floats, b: Floats, kept: Floats, n: int) -> Fr
     v, w = b / length, t / length
     square = min(float(w @ w), 1.0)
     shrunk = (1 - np.sqrt(1 - square)) / square if square > 0 else 0.0
-    left = root(R - shrunk * np.outer(w, w @ R))  # of (I - w w')^(1/2) R
+    left = compute_root(R - shrunk * np.outer(w, w @ R))  # of (I - w w')^(1/2) R
     return Free(np.outer(v, w @ R), left, np.column_stack([u, v]))
 
 
@@ -185,8 +185,8 @@ class Records:
 
         With weights w it is of sqrt(w_i) z_i.
         """
-        known = None if self.weights is None else np.sqrt(self.weights)
-        return root(multiply_by_weights(self.Z, known))
+        factors = None if self.weights is None else np.sqrt(self.weights)
+        return compute_root(multiply_by_weights(self.Z, factors))
 
     @cached_property
     def covariance(self) -> Floats:
@@ -214,7 +214,7 @@ class Records:
         if self.y is None:
             return Free(np.zeros_like(self.means), self.root, self.u[:, None])
         b = np.sqrt(self.sizes) * self.response
-        return beside_response(self.root, self.u, b, self.with_response, len(self.Z))
+        return remove_response(self.root, self.u, b, self.with_response, len(self.Z))
 
     @cached_property
     def rows(self) -> Floats:
@@ -236,7 +236,7 @@ class Records:
     def renormalised(self) -> Floats:
         """Centroids (m, d) that keep the moments, nearest to the means."""
         weight = np.sqrt(self.sizes)[:, None]
-        return nearest(self, weight * self.means) / weight
+        return find_nearest(self, weight * self.means) / weight
 
     @cached_property
     def u(self) -> Floats:
@@ -245,8 +245,8 @@ class Records:
 
 
 def _require_standardised(name: str, table: Floats, weights: Floats | None) -> None:
-    own = multiply_by_weights(table, weights)
-    mean, square = own.mean(axis=0), np.einsum("ij,ij->j", own, table)
+    weighted = multiply_by_weights(table, weights)
+    mean, square = weighted.mean(axis=0), np.einsum("ij,ij->j", weighted, table)
     variance = square / len(table) - mean**2
     if not ((abs(mean) <= 1e-9).all() and (abs(variance - 1) <= 1e-9).all()):
         raise TableError(
@@ -256,7 +256,7 @@ def _require_standardised(name: str, table: Floats, weights: Floats | None) -> N
         )
 
 
-def nearest(data: Records, A: Floats) -> Floats:
+def find_nearest(data: Records, A: Floats) -> Floats:
     """Return the matrix nearest to A (m, d) that keeps the moments.
 
     A'A = S and u'A = 0, u_j = sqrt(n_j / n).  Any matrix with these properties is Q R
@@ -264,10 +264,10 @@ def nearest(data: Records, A: Floats) -> Floats:
     response, part of the matrix is fixed (`Free`), and Q and R belong to the free part.
     """
     fixed, root, apart = data.free
-    return fixed + aligned(A @ root.T, apart) @ root
+    return fixed + align_columns(A @ root.T, apart) @ root
 
 
-def moments_missed(data: Records, c: Floats) -> dict[str, float]:
+def measure_moment_errors(data: Records, c: Floats) -> dict[str, float]:
     """Return the errors of centroids c (m, d) in the kept moments, per record."""
     n = len(data.Z)
     mean = np.abs(data.sizes @ c).max() / n
@@ -303,7 +303,7 @@ def keep_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:
 
     groups, attributes = range(len(c)), range(len(c[0]))
     size, S = data.sizes.tolist(), data.covariance.tolist()
-    with_y, kept = (data.sizes * data.response).tolist(), data.with_response.tolist()
+    with_y, target = (data.sizes * data.response).tolist(), data.with_response.tolist()
 
     def mean(_: Any, a: int) -> Any:
         return pyo.quicksum(size[j] * c[j][a] for j in groups) == 0
@@ -314,7 +314,7 @@ def keep_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:
         return pyo.quicksum(size[j] * c[j][a] * c[j][b] for j in groups) == S[a][b]
 
     def response(_: Any, a: int) -> Any:
-        return pyo.quicksum(with_y[j] * c[j][a] for j in groups) == kept[a]
+        return pyo.quicksum(with_y[j] * c[j][a] for j in groups) == target[a]
 
     problem.mean = pyo.Constraint(attributes, rule=mean)
     problem.covariance = pyo.Constraint(attributes, attributes, rule=covariance)
@@ -325,14 +325,14 @@ def keep_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:
 def read(problem: Any, name: str, shape: tuple[int, ...]) -> Floats | None:
     """Read a matrix of variables off a solved problem; None without a solution."""
     if hasattr(problem, "var_dict"):
-        found = problem.var_dict[name].value
+        values = problem.var_dict[name].value
     else:
         cells = getattr(problem, name)
-        found = [cells[place].value for place in np.ndindex(shape)]
-        found = None if None in found else np.reshape(found, shape)
-    if found is None or not np.isfinite(found).all():
+        values = [cells[place].value for place in np.ndindex(shape)]
+        values = None if None in values else np.reshape(values, shape)
+    if values is None or not np.isfinite(values).all():
         return None
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(values, dtype=np.float64)
 
 
 def centroids(problem: Any, data: Records) -> Floats | None:

@@ -18,14 +18,14 @@ from aggopt.models.shared.joint import (
     Records,
     keep_in_pyomo,
     kept_in_cvxpy,
-    moments_missed,
+    measure_moment_errors,
 )
 from aggopt.models.shared.value_bounds import (
     Bound,
     is_bounded,
     keep_within_in_pyomo,
-    outside,
-    within_in_cvxpy,
+    list_bound_rows,
+    measure_excess,
 )
 
 Interval = tuple[float, float]
@@ -50,9 +50,9 @@ def require_room(data: Records, demanded: Demanded) -> None:
     for j, of_group in demanded.items():
         room = (n / data.sizes[j] - 1) * (1 + FARTHER)
         fits = False
-        for box in _boxes(of_group):
+        for box in _iter_boxes(of_group):
             left -= 1
-            fits = least(R, box) <= room
+            fits = bound_norm(R, box) <= room
             if fits or left < 0:
                 break
         if left < 0:
@@ -69,7 +69,9 @@ def require_room(data: Records, demanded: Demanded) -> None:
         )
 
 
-def _boxes(of_group: Mapping[int, Sequence[Interval]]) -> Iterator[dict[int, Interval]]:
+def _iter_boxes(
+    of_group: Mapping[int, Sequence[Interval]],
+) -> Iterator[dict[int, Interval]]:
     """Yield the choices of an interval for each attribute, the nearest to 0 first."""
     few: dict[int, list[Interval]] = {}
     count = 1
@@ -81,7 +83,7 @@ def _boxes(of_group: Mapping[int, Sequence[Interval]]) -> Iterator[dict[int, Int
         yield dict(zip(few, choice, strict=True))
 
 
-def least(R: Floats, box: Mapping[int, Interval]) -> float:
+def bound_norm(R: Floats, box: Mapping[int, Interval]) -> float:
     """Return a lower bound of |p|^2 for R'p in the box; inf if it is never in it."""
     from scipy.optimize import nnls
 
@@ -161,10 +163,10 @@ class JointWishes(Records, ABC):
         lower, upper = (
             float(np.broadcast_to(end, d)[a]) for end in (self.lower, self.upper)
         )
-        asked = x, self.labels, delta, importance, self.weight
+        arguments = x, self.labels, delta, importance, self.weight
         with naming(f"Attribute {a} of those that vary"):
-            own = {"lower": lower, "upper": upper, "weights": self.weights}
-            return self.alone.data(*asked, **own)
+            bounds = {"lower": lower, "upper": upper, "weights": self.weights}
+            return self.alone.data(*arguments, **bounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +202,7 @@ class SquaredWishes(JointWishes):
 
 def rows_in_cvxpy(data: JointWishes, c: Any) -> dict[str, Any]:
     """Return the rows of moments and bounds of the expression c (m, d), by name."""
-    bounds = within_in_cvxpy(c, data.lower, data.upper)
+    bounds = list_bound_rows(c, data.lower, data.upper)
     return {**kept_in_cvxpy(data, c), **bounds}
 
 
@@ -210,6 +212,9 @@ def add_rows_in_pyomo(data: JointWishes, problem: Any, c: list[list[Any]]) -> No
     keep_within_in_pyomo(problem, c, data.lower, data.upper)
 
 
-def missed_rows(data: JointWishes, c: Floats) -> dict[str, float]:
+def measure_row_errors(data: JointWishes, c: Floats) -> dict[str, float]:
     """Return the errors of centroids c (m, d) in moments (per record) and bounds."""
-    return {**moments_missed(data, c), **outside(c, data.lower, data.upper)}
+    return {
+        **measure_moment_errors(data, c),
+        **measure_excess(c, data.lower, data.upper),
+    }

@@ -33,7 +33,7 @@ def require_cost(cost: str, centroids: str) -> None:
         )
 
 
-def unit_of(x: Floats, k: int) -> float:
+def choose_cost_unit(x: Floats, k: int) -> float:
     """Return a power of two near the width of a group of k; 1 if all are equal."""
     widths = x[k - 1 :] - x[: len(x) - k + 1]
     positive = widths[widths > 0]
@@ -46,7 +46,7 @@ def unit_of(x: Floats, k: int) -> float:
     return float(2.0 ** (np.frexp(typical)[1] - 1)) if typical > 0 else 1.0
 
 
-def costs_of(x: Floats, tail: Labels, head: Labels, how: RunCost) -> Floats:
+def compute_run_costs(x: Floats, tail: Labels, head: Labels, how: RunCost) -> Floats:
     """Return the costs of the groups x[i:j], i in tail (a,) and j in head (a,).
 
     Every cost is computed from the group's first value, in two passes, so that values
@@ -57,11 +57,13 @@ def costs_of(x: Floats, tail: Labels, head: Labels, how: RunCost) -> Floats:
     for size in np.unique(sizes).tolist():
         rows = np.flatnonzero(sizes == size)
         for part in np.array_split(rows, 1 + rows.size * size // 2_000_000):
-            c[part] = _costs_of_size(x[tail[part][:, None] + np.arange(size)], how)
+            c[part] = _compute_costs_of_size(
+                x[tail[part][:, None] + np.arange(size)], how
+            )
     return c
 
 
-def _costs_of_size(values: Floats, how: RunCost) -> Floats:
+def _compute_costs_of_size(values: Floats, how: RunCost) -> Floats:
     away = (values - values[:, :1]) / how.unit
     if how.cost == "maxdist":
         return np.asarray(away[:, -1])
@@ -80,12 +82,13 @@ def _costs_of_size(values: Floats, how: RunCost) -> Floats:
 SAFE = 1e-15  # of each number that is added: more than adding a few rounds
 
 
-def cheapest(n: int, tail: Labels, head: Labels, c: Floats) -> Labels | None:
+def find_cheapest_path(n: int, tail: Labels, head: Labels, c: Floats) -> Labels | None:
     """Return the arc of n values (n,), 0, 1, ..., on the cheapest path; None without.
 
     Of arcs from `tail` to `head`, which cost c, (a,) each.
 
-    >>> cheapest(2, np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([1.0, 3.0, 1.0]))
+    >>> tail, head = np.array([0, 0, 1]), np.array([1, 2, 2])
+    >>> find_cheapest_path(2, tail, head, np.array([1.0, 3.0, 1.0]))
     array([0, 1])
     """
     from scipy.sparse import csr_array
@@ -110,8 +113,8 @@ def bound(tail: Labels, head: Labels, c: Floats, u: Floats, most: int) -> float:
     """
     error = SAFE * (c + np.abs(u[head]) + np.abs(u[tail]))
     reduced = c - u[head] + u[tail] - error
-    least = np.zeros(len(u) - 1)
-    np.minimum.at(least, tail, reduced)
-    lost = max(fsum(least), most * least.min())
+    lengths = np.zeros(len(u) - 1)
+    np.minimum.at(lengths, tail, reduced)
+    lost = max(fsum(lengths), most * lengths.min())
     rounded = SAFE * (abs(u[0]) + abs(u[-1]) + abs(lost))
     return float(u[-1] - u[0] + lost - rounded)

@@ -10,10 +10,10 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.models.shared.value_bounds import (
+    fit_within,
     is_bounded,
-    outside,
+    measure_excess,
     require_variance,
-    stretched_within,
 )
 
 FARTHEST = 1e6  # standard deviations: the largest distance of a wish
@@ -98,7 +98,7 @@ class Wishes:
     @cached_property
     def renormalised(self) -> Floats:
         """Centroids (m,) that keep mean and variance: see the function of this name."""
-        return renormalised(self)
+        return renormalise_means(self)
 
     @cached_property
     def hard(self) -> Bool:
@@ -106,13 +106,13 @@ class Wishes:
         return np.asarray(self.importance == 1)
 
 
-def kept_and_within(data: Wishes, c: Floats) -> dict[str, float]:
+def measure_row_errors(data: Wishes, c: Floats) -> dict[str, float]:
     """Return the errors of centroids c (m,) in mean, variance (per record), bounds."""
     n = len(data.x)
     mean = abs(np.sum(data.sizes * c)) / n
     variance = abs(np.sum(data.sizes * c**2) / n - 1)
-    kept = {"mean": float(mean), "variance": float(variance)}
-    return {**kept, **outside(c, data.lower, data.upper)}
+    errors = {"mean": float(mean), "variance": float(variance)}
+    return {**errors, **measure_excess(c, data.lower, data.upper)}
 
 
 def require_mean_one(weights: Floats | None) -> None:
@@ -131,22 +131,22 @@ def require_share(alpha: float) -> None:
         raise JobError(f"alpha = {alpha}.", fix="choose alpha in [0, 1].")
 
 
-def renormalised(data: Wishes) -> Floats:
+def renormalise_means(data: Wishes) -> Floats:
     """Return centroids (m,) that keep mean and variance: group means, stretched.
 
     They are the optimum at alpha = 0.  If all group means coincide, the standardised
     group numbers replace them.  Centroids beyond a bound are moved to it, and the
     others stretched farther.  If that is impossible, bounds are ignored.
     """
-    c = _stretched(data)
-    if max(outside(c, data.lower, data.upper).values()) == 0:
+    c = _stretch_means(data)
+    if max(measure_excess(c, data.lower, data.upper).values()) == 0:
         return c
     bounds = data.lower, data.upper
-    found = stretched_within(data.sizes, data.means, *bounds)
-    return c if found is None else found
+    centroids = fit_within(data.sizes, data.means, *bounds)
+    return c if centroids is None else centroids
 
 
-def _stretched(data: Wishes) -> Floats:
+def _stretch_means(data: Wishes) -> Floats:
     c = data.means - np.sum(data.sizes * data.means) / len(data.x)
     spread = np.sqrt(np.sum(data.sizes * c**2) / len(data.x))
     if spread < 1e-9:
@@ -168,7 +168,7 @@ def centroids(problem: Any, data: Wishes) -> Floats | None:
     return values if np.isfinite(values).all() else None
 
 
-def small() -> tuple[Floats, Labels, Floats, Floats]:
+def make_small_example() -> tuple[Floats, Labels, Floats, Floats]:
     """Return x, labels, delta and importance of six records in three groups."""
     x = np.array([-1.5, -1.0, -0.5, 0.5, 1.0, 1.5])
     return x / x.std(), np.arange(6) // 2, np.full(6, 0.2), np.full(6, 0.5)

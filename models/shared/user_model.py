@@ -19,8 +19,8 @@ from aggopt.core.plugins.loading import Origin, reload_plugin
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError, require_known
 from aggopt.models._model import Model
-from aggopt.models.shared.shift_data import small
-from aggopt.solvers._solve import class_of
+from aggopt.models.shared.shift_data import make_small_example
+from aggopt.solvers._solve import find_problem_class
 from aggopt.solvers.registry import LANGUAGES
 from aggopt.solvers.solver import CLASSES
 
@@ -75,8 +75,8 @@ class Declaration(UserFunction):
             The result is not a problem of cvxpy that minimises, or its variable "c"
             does not have this shape.
         """
-        given = (data.x.copy(), data.labels.copy(), data.sizes.copy())
-        problem = self.run(*given, **data.settings)
+        arguments = (data.x.copy(), data.labels.copy(), data.sizes.copy())
+        problem = self.run(*arguments, **data.settings)
         self._require_centroids(problem, len(data.sizes))
         if start is not None:
             problem.var_dict["c"].save_value(start)
@@ -87,14 +87,16 @@ class Declaration(UserFunction):
 
         name = self.origin.name
         if type(problem) is not cp.Problem:
-            seen = f"a {type(problem).__name__}, and no cvxpy.Problem"
-            raise JobError(f"{name} returns {seen}.", fix=ABOUT)
+            received = f"a {type(problem).__name__}, and no cvxpy.Problem"
+            raise JobError(f"{name} returns {received}.", fix=ABOUT)
         if not isinstance(problem.objective, cp.Minimize):
             raise JobError(f"{name} maximises.", fix="minimise its negative.")
         c = problem.var_dict.get("c")
         if c is None or c.shape != (m,):
-            seen = "no variable" if c is None else f"a variable of shape {c.shape}"
-            raise JobError(f'{name} has {seen} called "c", for {m} groups.', fix=ABOUT)
+            received = "no variable" if c is None else f"a variable of shape {c.shape}"
+            raise JobError(
+                f'{name} has {received} called "c", for {m} groups.', fix=ABOUT
+            )
         if c.is_complex():
             raise JobError(f"{name} has complex centroids.", fix=ABOUT)
 
@@ -104,46 +106,48 @@ class Declaration(UserFunction):
             return reading
         c = np.asarray(reading, np.float64)
         problem = self.build(data, "cvxpy")
-        complete(problem, c)
-        found = self.origin.run(point_in, problem, data)
-        return found or DeclaredPoint(c, np.nan, {"variables": np.inf})
+        fill_other_variables(problem, c)
+        best_point = self.origin.run(read_point, problem, data)
+        return best_point or DeclaredPoint(c, np.nan, {"variables": np.inf})
 
 
-def point_in(problem: Any, data: DeclaredData) -> DeclaredPoint | None:
+def read_point(problem: Any, data: DeclaredData) -> DeclaredPoint | None:
     """Return the point of a solved problem; None without a solution."""
     c, cost = problem.var_dict["c"].value, problem.objective.value
     if c is None or cost is None or any(v.value is None for v in problem.variables()):
         return None
-    return DeclaredPoint(np.asarray(c, np.float64), float(cost), missed_by(problem))
+    return DeclaredPoint(
+        np.asarray(c, np.float64), float(cost), read_violations(problem)
+    )
 
 
-def cost_at(data: DeclaredData, at: DeclaredPoint) -> float:
+def evaluate_cost(data: DeclaredData, at: DeclaredPoint) -> float:
     """Return the problem's objective at a point."""
     return at.cost
 
 
-def missed_at(data: DeclaredData, at: DeclaredPoint) -> dict[str, float]:
+def measure_violations(data: DeclaredData, at: DeclaredPoint) -> dict[str, float]:
     """Return a point's violation of each constraint of the problem."""
     return dict(at.missed)
 
 
-def missed_by(problem: Any) -> dict[str, float]:
+def read_violations(problem: Any) -> dict[str, float]:
     """Return the violations of constraints of cvxpy, by label or by place.
 
     A declaration of a variable, such as nonneg, is a constraint of its name.
     """
-    found: dict[str, float] = {}
+    violations: dict[str, float] = {}
     for place, row in enumerate(problem.constraints, 1):
         name = row.label or f"constraint {place}"
         worst = float(np.max(row.violation(), initial=0.0))
-        found[name] = max(worst, found.get(name, 0.0))
+        violations[name] = max(worst, violations.get(name, 0.0))
     for variable in problem.variables():
         away = np.abs(variable.value - variable.project(variable.value))
-        found[f"variable {variable.name()}"] = float(np.max(away, initial=0.0))
-    return found
+        violations[f"variable {variable.name()}"] = float(np.max(away, initial=0.0))
+    return violations
 
 
-def complete(problem: Any, centroids: Floats) -> None:
+def fill_other_variables(problem: Any, centroids: Floats) -> None:
     """Give the variables the values that are best with these centroids (m,)."""
     import cvxpy as cp
 
@@ -213,7 +217,7 @@ class OwnModel(Model):
             f"its own declaration, {self.origin}" if self.declared else str(self.origin)
         )
 
-    def kind_with(self, settings: Mapping[str, Any]) -> str:
+    def find_kind(self, settings: Mapping[str, Any]) -> str:
         """Return its class; a function declares it for six records in two groups.
 
         Raises
@@ -223,9 +227,9 @@ class OwnModel(Model):
         """
         if self.kind:
             return self.kind
-        x, labels, _, _ = small()
+        x, labels, _, _ = make_small_example()
         data = self.data(x, labels // 2 + labels % 2, **settings)
-        return class_of(self.build(data, "cvxpy"))
+        return find_problem_class(self.build(data, "cvxpy"))
 
     def __eq__(self, other: object) -> bool:
         """Whether both models are from equal bytes, or one object."""
@@ -238,15 +242,15 @@ class OwnModel(Model):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by origin: code is sent to another process as its path and hash."""
-        return _again, (self.origin, self.thing)
+        return _load_again, (self.origin, self.thing)
 
 
-def _again(origin: Origin, thing: object) -> OwnModel:
-    own = thing if origin.where == "object" else reload_plugin(origin)
-    return adopted(own, origin)
+def _load_again(origin: Origin, thing: object) -> OwnModel:
+    loaded = thing if origin.where == "object" else reload_plugin(origin)
+    return adopt_model(loaded, origin)
 
 
-def adopted(thing: object, origin: Origin) -> OwnModel:
+def adopt_model(thing: object, origin: Origin) -> OwnModel:
     """Return a function, a `Model` or a module as a model.
 
     Raises
@@ -254,18 +258,18 @@ def adopted(thing: object, origin: Origin) -> OwnModel:
     JobError
         The object is none of these, or lacks parts of a model; the error lists them.
     """
-    kept = thing if origin.where == "object" else None
+    original = thing if origin.where == "object" else None
     if isinstance(thing, ModuleType | Model):
-        return _of_parts(_parts(thing, origin), origin, kept)
+        return _make_from_parts(_read_parts(thing, origin), origin, original)
     if callable(thing):
-        return _of_function(thing, origin, kept)
+        return _make_from_function(thing, origin, original)
     raise JobError(
         f"{origin.name} is a {type(thing).__name__}, and no model.",
         fix=f"name a file with a model; or {ABOUT}",
     )
 
 
-def _of_function(
+def _make_from_function(
     function: Callable[..., Any], origin: Origin, kept: object
 ) -> OwnModel:
     """Return the model of a function; its class is that of its program."""
@@ -277,9 +281,9 @@ def _of_function(
         languages=("cvxpy",),
         data=declaration.told,
         build=declaration.build,
-        objective=cost_at,
-        violations=missed_at,
-        reader=partial(origin.run, point_in),
+        objective=evaluate_cost,
+        violations=measure_violations,
+        reader=partial(origin.run, read_point),
         point=declaration.point,
         origin=origin,
         takes=declaration,
@@ -287,16 +291,18 @@ def _of_function(
     )
 
 
-def _of_parts(parts: Mapping[str, Any], origin: Origin, kept: object) -> OwnModel:
+def _make_from_parts(
+    parts: Mapping[str, Any], origin: Origin, kept: object
+) -> OwnModel:
     _require_parts(parts, origin)
     called = {n: v for n, v in parts.items() if n in CALLED and v is not None}
     guarded: dict[str, Any] = {n: partial(origin.run, v) for n, v in called.items()}
-    guarded["build"] = partial(_built, origin, parts["build"])
-    guarded["data"] = partial(_told, origin, parts["data"])
-    guarded["objective"] = partial(origin.run, _number, parts["objective"])
-    guarded["violations"] = partial(origin.run, _numbers, parts["violations"])
+    guarded["build"] = partial(_build_problem, origin, parts["build"])
+    guarded["data"] = partial(_make_data, origin, parts["data"])
+    guarded["objective"] = partial(origin.run, _call_for_number, parts["objective"])
+    guarded["violations"] = partial(origin.run, _call_for_numbers, parts["violations"])
     if "proven" in called:
-        guarded["proven"] = partial(origin.run, _number, parts["proven"])
+        guarded["proven"] = partial(origin.run, _call_for_number, parts["proven"])
     return OwnModel(
         name=origin.name,
         when="a model of your own",
@@ -309,7 +315,7 @@ def _of_parts(parts: Mapping[str, Any], origin: Origin, kept: object) -> OwnMode
     )
 
 
-def _built(
+def _build_problem(
     origin: Origin,
     build: Callable[..., Any],
     data: Any,
@@ -318,15 +324,19 @@ def _built(
     start: Any = None,
 ) -> Any:
     """Return the problem that a file declares, from `start` if it takes one."""
-    begin = {"start": start} if start is not None and "start" in _taken(build) else {}
+    begin = (
+        {"start": start}
+        if start is not None and "start" in _list_arguments(build)
+        else {}
+    )
     return origin.run(build, data, language, **begin)
 
 
-def _taken(function: Callable[..., Any]) -> tuple[str, ...]:
+def _list_arguments(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(signature(function).parameters)
 
 
-def _told(
+def _make_data(
     origin: Origin,
     kind: Callable[..., Any],
     x: Floats,
@@ -342,7 +352,7 @@ def _told(
         The user's class fails, or changes x or labels: another table would be judged.
     """
     data = origin.run(kind, x.copy(), labels.copy(), **settings)
-    if not origin.run(_keeps, data, x, labels):
+    if not origin.run(_is_unchanged, data, x, labels):
         raise JobError(
             f"Data of {origin.name} does not keep x and labels as they are given.",
             fix="keep both under these names, and what is made of them under others.",
@@ -350,33 +360,35 @@ def _told(
     return data
 
 
-def _keeps(data: Any, x: Floats, labels: Labels) -> bool:
+def _is_unchanged(data: Any, x: Floats, labels: Labels) -> bool:
     return bool(np.array_equal(data.x, x) and np.array_equal(data.labels, labels))
 
 
-def _number(function: Callable[..., Any], data: Any, at: Any) -> float:
+def _call_for_number(function: Callable[..., Any], data: Any, at: Any) -> float:
     return float(function(data, at))
 
 
-def _numbers(function: Callable[..., Any], data: Any, at: Any) -> dict[str, float]:
+def _call_for_numbers(
+    function: Callable[..., Any], data: Any, at: Any
+) -> dict[str, float]:
     return {str(name): float(v) for name, v in function(data, at).items()}
 
 
-def _parts(thing: ModuleType | Model, origin: Origin) -> dict[str, Any]:
+def _read_parts(thing: ModuleType | Model, origin: Origin) -> dict[str, Any]:
     """Return the fields of a model; refuse a file that lacks some, all at once."""
     model = thing if isinstance(thing, Model) else vars(thing).get("MODEL")
     if isinstance(model, Model):
         return {f.name: getattr(model, f.name) for f in fields(Model)}
-    known = vars(thing)
-    lacking = [name for name in PARTS if name not in known]
+    names = vars(thing)
+    lacking = [name for name in PARTS if name not in names]
     if lacking:
         raise JobError(
             f"{origin.name} lacks {', '.join(lacking)}, which a model has.",
             fix="define what is missing; or name a function of the file that declares "
             f"a program, {origin.name}:FUNCTION.",
         )
-    parts = {field: known[name] for name, field in PARTS.items()}
-    return parts | {name: known.get(name) for name in OPTIONAL}
+    parts = {field: names[name] for name, field in PARTS.items()}
+    return parts | {name: names.get(name) for name in OPTIONAL}
 
 
 def _require_parts(parts: Mapping[str, Any], origin: Origin) -> None:

@@ -33,12 +33,12 @@ def is_bounded(lower: Bound, upper: Bound) -> bool:
     return bool(np.isfinite(lower).any() or np.isfinite(upper).any())
 
 
-def outside(c: Floats, lower: Bound, upper: Bound) -> dict[str, float]:
+def measure_excess(c: Floats, lower: Bound, upper: Bound) -> dict[str, float]:
     """Return the largest excess of c (m,) or (m, d) beyond lower and upper."""
     return amounts(lower=lower - c, upper=c - upper)
 
 
-def snapped(c: Floats, lower: Bound, upper: Bound, near: Bound = NEAR) -> Floats:
+def move_to_bounds(c: Floats, lower: Bound, upper: Bound, near: Bound = NEAR) -> Floats:
     """Return c with values beyond a bound by at most `near` moved to that bound."""
     inside = np.clip(c, lower, upper)
     return np.where(np.abs(inside - c) <= near, inside, c)
@@ -77,7 +77,7 @@ def require_variance(sizes: Floats, lower: float, upper: float) -> None:
         )
 
 
-def stretched_within(
+def fit_within(
     sizes: Floats, means: Floats, lower: float, upper: float
 ) -> Floats | None:
     """Return centroids (m,) of mean 0 and variance 1 within bounds, near the means.
@@ -87,9 +87,9 @@ def stretched_within(
     """
     c, free, n = means.copy(), np.ones(len(means), dtype=bool), sizes.sum()
     while free.any():
-        held, weight = sizes * ~free, sizes[free]
-        mean = -np.sum(held * c) / weight.sum()
-        square = (n - np.sum(held * c**2)) / weight.sum() - mean**2
+        fixed_sizes, weight = sizes * ~free, sizes[free]
+        mean = -np.sum(fixed_sizes * c) / weight.sum()
+        square = (n - np.sum(fixed_sizes * c**2)) / weight.sum() - mean**2
         away = means[free] - np.sum(weight * means[free]) / weight.sum()
         spread = np.sum(weight * away**2) / weight.sum()
         if square < 0 or spread <= FLAT:
@@ -102,14 +102,14 @@ def stretched_within(
     return None
 
 
-def within_in_cvxpy(c: Any, lower: Bound, upper: Bound) -> dict[str, Any]:
+def list_bound_rows(c: Any, lower: Bound, upper: Bound) -> dict[str, Any]:
     """Return the rows of the bounds that there are of the expression c, by name."""
     rows = {}
     low, high = np.broadcast_to(lower, c.shape), np.broadcast_to(upper, c.shape)
-    if (least := np.isfinite(low)).any():
-        rows["lower"] = c[least] >= low[least]
-    if (most := np.isfinite(high)).any():
-        rows["upper"] = c[most] <= high[most]
+    if (has_lower := np.isfinite(low)).any():
+        rows["lower"] = c[has_lower] >= low[has_lower]
+    if (has_upper := np.isfinite(high)).any():
+        rows["upper"] = c[has_upper] <= high[has_upper]
     return rows
 
 
@@ -117,19 +117,23 @@ def keep_within_in_pyomo(problem: Any, c: Any, lower: Bound, upper: Bound) -> No
     """Add the rows of the bounds that there are of c: a list, or a list of lists."""
     import pyomo.environ as pyo
 
-    cells = list(_cells(c))
+    cells = list(_iter_cells(c))
     shape = (len(c), len(cells) // len(c))
     low = np.broadcast_to(lower, shape).ravel().tolist()
     high = np.broadcast_to(upper, shape).ravel().tolist()
-    least = [cell >= end for cell, end in zip(cells, low, strict=True) if end > -np.inf]
-    most = [cell <= end for cell, end in zip(cells, high, strict=True) if end < np.inf]
-    if least:
-        problem.lower = pyo.ConstraintList(rule=least)
-    if most:
-        problem.upper = pyo.ConstraintList(rule=most)
+    lower_rows = [
+        cell >= end for cell, end in zip(cells, low, strict=True) if end > -np.inf
+    ]
+    upper_rows = [
+        cell <= end for cell, end in zip(cells, high, strict=True) if end < np.inf
+    ]
+    if lower_rows:
+        problem.lower = pyo.ConstraintList(rule=lower_rows)
+    if upper_rows:
+        problem.upper = pyo.ConstraintList(rule=upper_rows)
 
 
-def _cells(c: Any) -> Iterator[Any]:
+def _iter_cells(c: Any) -> Iterator[Any]:
     for row in c:
         if isinstance(row, list):
             yield from row

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aggopt.aggregate import mean, p3m, p3m_onesided, satisfaction
-from aggopt.aggregate.whole_numbers import whole_numbers
+from aggopt.aggregate.whole_numbers import round_to_whole_numbers
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.solvers import Status
 
@@ -186,7 +186,7 @@ def nearest(c: np.ndarray, sizes: np.ndarray) -> float:
 def test_whole_numbers_are_next_to_theirs_and_keep_the_sum_near(groups) -> None:
     c = np.array([v / 4 for v, _ in groups])
     sizes = np.array([s for _, s in groups], float)
-    whole = whole_numbers(c, sizes)
+    whole = round_to_whole_numbers(c, sizes)
     assert (np.abs(whole - c) < 1).all()
     assert (whole == np.rint(whole)).all()
     missed = abs(sizes @ (whole - c))
@@ -195,7 +195,10 @@ def test_whole_numbers_are_next_to_theirs_and_keep_the_sum_near(groups) -> None:
 
 def test_exchanges_meet_the_sum_where_sizes_differ() -> None:
     c, sizes = np.array([1.7, 4.5, -0.5]), np.array([5.0, 4.0, 3.0])
-    assert whole_numbers(c, sizes).tolist() == [1.0, 5.0, 0.0]
+    assert round_to_whole_numbers(c, sizes).tolist() == [1.0, 5.0, 0.0]
     assert sizes @ np.array([1.0, 5.0, 0.0]) == sizes @ c
-    assert whole_numbers(np.array([2.0, -3.0]), sizes[:2]).tolist() == [2.0, -3.0]
-    assert not np.signbit(whole_numbers(np.array([-0.25]), np.ones(1))).any()
+    assert round_to_whole_numbers(np.array([2.0, -3.0]), sizes[:2]).tolist() == [
+        2.0,
+        -3.0,
+    ]
+    assert not np.signbit(round_to_whole_numbers(np.array([-0.25]), np.ones(1))).any()

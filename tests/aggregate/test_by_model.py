@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from aggopt.aggregate import by_model, mean
-from aggopt.aggregate.user_model import own_model
+from aggopt.aggregate.user_model import load_user_model
 from aggopt.core.plugins.loading import load_plugin
 from aggopt.core.plugins.trust import trust_files
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.models import MODELS, covariance_mean
-from aggopt.models.shared.user_model import PARTS, adopted
+from aggopt.models.shared.user_model import PARTS, adopt_model
 from aggopt.solvers import Status
 
 FILE = Path(__file__).parent.parent.parent / "examples" / "own" / "median_mean.py"
@@ -32,12 +32,12 @@ def in_file(text: str, folder: Path, name: str = ""):
     path = folder / "mine.py"
     path.write_text(text)
     with trust_files([path]):
-        return own_model(f"{path}{name}")
+        return load_user_model(f"{path}{name}")
 
 
 def median_mean():
     with trust_files([FILE]):
-        return own_model(str(FILE))
+        return load_user_model(str(FILE))
 
 
 @pytest.mark.parametrize("solver", [None, "clarabel", "cvxpy:OSQP"])
@@ -204,11 +204,13 @@ def test_what_a_file_proves_is_claimed_and_a_false_claim_is_dropped(tmp_path):
 
 def test_a_model_object_is_one_of_the_users_and_goes_to_another_process():
     theirs = replace(MODELS["p3m"], name="nearly")
-    model = own_model(theirs)
+    model = load_user_model(theirs)
     assert (model.name, model.kind, model.declared) == ("nearly", theirs.kind, False)
     assert pickle.loads(pickle.dumps(model)) == model
-    assert pickle.loads(pickle.dumps(own_model(capped))) == own_model(capped)
-    assert own_model(capped) != model
+    assert pickle.loads(pickle.dumps(load_user_model(capped))) == load_user_model(
+        capped
+    )
+    assert load_user_model(capped) != model
     file = median_mean()
     assert pickle.loads(pickle.dumps(file)) == file
     assert hash(file) == hash(median_mean())
@@ -217,9 +219,9 @@ def test_a_model_object_is_one_of_the_users_and_goes_to_another_process():
 def test_models_of_this_package_are_named_by_their_aggregation():
     for named in ("p3m", MODELS["p3m"]):
         with pytest.raises(JobError, match="is a model of this package"):
-            own_model(named)
+            load_user_model(named)
     with pytest.raises(JobError, match="as one of this package"):
-        own_model(replace(MODELS["p3m"], when="mine"))
+        load_user_model(replace(MODELS["p3m"], when="mine"))
 
 
 @pytest.mark.parametrize(
@@ -297,7 +299,7 @@ def test_variables_beside_the_centroids_are_best_where_only_those_are_known():
         off = c[labels] - x
         return cp.Problem(cp.Minimize(cp.sum(e)), [e >= off, e >= -off])
 
-    model = own_model(absolute)
+    model = load_user_model(absolute)
     x = np.array([-1.0, 0.0, 1.0, 2.0])
     data = model.data(x, np.array([0, 0, 1, 1]))
     at = model.point(data, np.array([0.0, 1.5]))
@@ -312,7 +314,7 @@ def test_what_a_variable_is_declared_to_be_is_a_constraint():
         most = (cp.max(c) <= 1).set_label("most")
         return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)), [most, c[0] <= 3])
 
-    model = own_model(positive)
+    model = load_user_model(positive)
     data = model.data(np.array([-1.0, 0.0, 1.0, 2.0]), np.array([0, 0, 1, 1]))
     found = model.violations(data, model.point(data, np.array([-0.5, 1.5])))
     assert found == {"most": 0.5, "constraint 2": 0.0, "variable c": 0.5}
@@ -343,7 +345,7 @@ def test_a_solver_of_another_language_is_refused():
 
 
 def test_a_module_without_a_file_of_its_own_is_a_model_too():
-    model = adopted(covariance_mean, load_origin())
+    model = adopt_model(covariance_mean, load_origin())
     assert model.kind == "NLP"
 
 

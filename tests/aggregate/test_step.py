@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aggopt.aggregate.secret_margins import step_of
+from aggopt.aggregate.secret_margins import find_step
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=400)
@@ -34,18 +34,18 @@ COUNTS = RNG.poisson(4, 400).astype(float)
     ],
 )
 def test_the_step_of_values(values, step) -> None:
-    found = step_of(np.asarray(values, dtype=float))
+    found = find_step(np.asarray(values, dtype=float))
     assert found == pytest.approx(step, rel=1e-2 if step == 0.01 else 1e-9)
 
 
 def test_steps_below_the_least_are_not_looked_for() -> None:
     cents = np.exp(8 + 0.6 * NORMAL).round(2)
-    assert step_of(cents, 0.01) == 0.01
-    assert step_of(cents, 0.011) == 0
-    assert step_of(COUNTS, 1.5) == 0
+    assert find_step(cents, 0.01) == 0.01
+    assert find_step(cents, 0.011) == 0
+    assert find_step(COUNTS, 1.5) == 0
 
 
 def test_nine_in_ten_values_are_enough_and_fewer_are_not() -> None:
     odd = 0.37 * np.arange(1.0, 11) + 0.001 * np.arange(10) ** 2
-    assert step_of(np.append(np.arange(1.0, 91) * 1000, odd)) == 1000
-    assert step_of(np.append(np.arange(1.0, 90) * 1000, odd)) <= 1
+    assert find_step(np.append(np.arange(1.0, 91) * 1000, odd)) == 1000
+    assert find_step(np.append(np.arange(1.0, 90) * 1000, odd)) <= 1

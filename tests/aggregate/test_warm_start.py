@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from aggopt.aggregate import by_model, mean, p3m
-from aggopt.core.plugins.loading import origin_of_object
+from aggopt.core.plugins.loading import find_origin
 from aggopt.errors import JobError
-from aggopt.models.shared.user_model import adopted
+from aggopt.models.shared.user_model import adopt_model
 from aggopt.solvers import Status
 
 X = np.sort(np.random.default_rng(0).normal(size=(12, 1)), axis=0)
@@ -96,7 +96,7 @@ def test_a_model_that_takes_no_start_is_solved_without():
         "point": len,
     }
     vars(plain).update(parts)
-    own = adopted(plain, origin_of_object("models", plain))
+    own = adopt_model(plain, find_origin("models", plain))
     own.build(None, "cvxpy", start=np.zeros(2))
     assert seen == ["cvxpy"]
 

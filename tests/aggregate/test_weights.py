@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shift_instances import MODELS
 
 from aggopt.aggregate import mean, median, p3m, p3m_onesided, satisfaction
-from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
+from aggopt.algorithms.lagrangian.piecewise_quartics import build_separable_program
 from aggopt.algorithms.lagrangian.solve import solve_separable
 from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.standardise import Scale
@@ -137,7 +137,7 @@ def test_the_bound_of_a_weighted_program_is_below_all_its_points(kind) -> None:
     unit = np.column_stack([np.cos(turn), np.sin(turn)])
     points = np.sqrt(12) * (unit @ across) / root
     costs = [kind.objective(data, kind.point(data, c)) for c in points]
-    found = solve_separable(program_of(data))
+    found = solve_separable(build_separable_program(data))
     assert found.bound <= min(costs) + 1e-9
     assert found.objective <= min(costs) + 1e-9
     assert kind.MODEL.violation(data, kind.point(data, found.centroids)) <= 1e-9

@@ -166,7 +166,7 @@ def test_a_library_that_cannot_be_loaded_is_3(here, aggopt, monkeypatch):
 
 
 def test_memory_that_is_known_to_lack_is_3(here, aggopt, monkeypatch):
-    monkeypatch.setattr("aggopt.core.memory.available_memory", lambda: 0)
+    monkeypatch.setattr("aggopt.core.memory.find_available_memory", lambda: 0)
     exact = '[partition]\nmethod = "optimal"\n'
     (here / "job.toml").write_text(ROLES_AND_K + exact)
     code, _, err = aggopt(*MASK)

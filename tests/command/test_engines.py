@@ -307,7 +307,7 @@ def test_a_run_that_does_not_fit_is_an_obstacle_with_a_way_out(
     here, aggopt, monkeypatch
 ):
     with_wards(here)
-    monkeypatch.setattr(memory, "available_memory", lambda: 500 << 20)
+    monkeypatch.setattr(memory, "find_available_memory", lambda: 500 << 20)
     assert aggopt("check", "in", "job.toml")[0] == 0
     (here / "job.toml").write_text(f"{CATEGORY}jobs = 2\n")
     code, told, _ = aggopt("check", "in", "job.toml")

@@ -85,7 +85,7 @@ def test_a_table_that_does_not_fit_is_refused_before_the_work(
     here, aggopt, monkeypatch, no_work, command, table, left
 ):
     people()[["age", "income"]].to_parquet("people.parquet")
-    monkeypatch.setattr("aggopt.core.memory.available_memory", lambda: left)
+    monkeypatch.setattr("aggopt.core.memory.find_available_memory", lambda: left)
     more = ["--out", "masked.csv"] if command == "mask" else []
     code, out, err = aggopt(command, table, "job.toml", *more)
     assert (code, out) == (3, "")
@@ -100,7 +100,7 @@ def test_groups_that_do_not_fit_are_refused_before_the_work(
     here, aggopt, monkeypatch, no_work
 ):
     (here / "job.toml").write_text(f'{JOB}[partition]\nmethod = "blocked"\n')
-    monkeypatch.setattr("aggopt.core.memory.available_memory", lambda: 20_000)
+    monkeypatch.setattr("aggopt.core.memory.find_available_memory", lambda: 20_000)
     code, _, err = aggopt("mask", "people.csv", "job.toml", "--out", "masked.csv")
     assert code == 3
     assert "A table of 40 records with 2 quasi-identifiers needs about 28.9 KiB" in err
@@ -109,7 +109,7 @@ def test_groups_that_do_not_fit_are_refused_before_the_work(
 def test_init_and_convert_need_no_memory_for_the_whole_table(here, aggopt, monkeypatch):
     monkeypatch.setattr("aggopt.data.readers.sample.MOST", 20)
     monkeypatch.setattr("aggopt.data.readers.sample.RUN", 10)
-    monkeypatch.setattr("aggopt.core.memory.available_memory", lambda: 1)
+    monkeypatch.setattr("aggopt.core.memory.find_available_memory", lambda: 1)
     assert aggopt("init", "people.csv", "--out", "new.toml")[0] == 0
     assert aggopt("convert", "people.csv", "made")[0] == 0
 

@@ -124,7 +124,7 @@ cli.main()
 
 def test_the_guardian_ends_the_log_of_a_command_that_it_kills(tmp_path, monkeypatch):
     told = []
-    monkeypatch.setattr(log.guardian, "tell", lambda *said: told.append(said))
+    monkeypatch.setattr(log.guardian, "send_message", lambda *said: told.append(said))
     log.Log().open(tmp_path / "run.jsonl", "mask")
     guardian = guardian_process.Guardian(0, -1, -1, 1.5)
     guardian._take("sentence \x1b[?25hInterrupted: ended at once, nothing is there.\n")

@@ -171,7 +171,7 @@ def test_the_guardian_would_say_what_is_true(here, aggopt, monkeypatch):
     def tell(word, rest=""):
         told.append((word, str(rest), {path.name for path in here.iterdir()} >= TABLE))
 
-    monkeypatch.setattr(guardian, "tell", tell)
+    monkeypatch.setattr(guardian, "send_message", tell)
     assert aggopt(*MASK)[0] == 0
     said, holds = "", 0
     for word, rest, is_there in told:

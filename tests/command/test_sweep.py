@@ -19,7 +19,7 @@ from aggopt.errors import (
     UnknownNameError,
 )
 from aggopt.experiments import compare_solvers, sweep
-from aggopt.experiments.sweep import SweepPoint, pareto
+from aggopt.experiments.sweep import SweepPoint, select_pareto_points
 from aggopt.solvers import SOLVERS
 
 P3M = {"method": "p3m", "solver": "uno", "margin": 0}  # to compare two runs
@@ -202,8 +202,11 @@ def point(linkage: float, pil: float, blocks: int = 1) -> SweepPoint:
 
 def test_pareto_keeps_what_no_other_point_beats_in_linkage_and_loss():
     points = [point(0.3, 0.3), point(0.1, 0.5), point(0.2, 0.6), point(0.3, 0.2)]
-    assert [(p.linkage, p.pil) for p in pareto(points)] == [(0.1, 0.5), (0.3, 0.2)]
-    assert pareto([]) == []
+    assert [(p.linkage, p.pil) for p in select_pareto_points(points)] == [
+        (0.1, 0.5),
+        (0.3, 0.2),
+    ]
+    assert select_pareto_points([]) == []
 
 
 def test_a_sweep_links_more_than_1000_records_in_blocks():
@@ -373,7 +376,7 @@ def test_inputs_are_not_overwritten(aggopt, tmp_path):
 
 def test_failed_points_are_never_best():
     failed = SweepPoint(0.5, 0.1, 0, 1, 0, 0, 0, 0, 0, None, "failed", usable=False)
-    assert pareto([failed, point(0.3, 0.3)]) == [point(0.3, 0.3)]
+    assert select_pareto_points([failed, point(0.3, 0.3)]) == [point(0.3, 0.3)]
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan")])
@@ -385,10 +388,11 @@ def test_a_time_limit_that_is_none_is_refused(limit):
 
 def test_the_limit_is_the_one_asked_then_the_job_s_then_a_minute():
     assert [
-        compare_solvers._first(*of) for of in ((3.0, 4.0), (None, 4.0), (None, None))
+        compare_solvers._choose_time_limit(*of)
+        for of in ((3.0, 4.0), (None, 4.0), (None, None))
     ] == [
         3.0,
         4.0,
         60.0,
     ]
-    assert compare_solvers._first(None, 0.0) == 0  # seconds = 0: at once
+    assert compare_solvers._choose_time_limit(None, 0.0) == 0  # seconds = 0: at once

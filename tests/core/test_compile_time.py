@@ -11,7 +11,7 @@ from aggopt import aggregate
 from aggopt.aggregate import _mean, _median
 from aggopt.algorithms import runs as _runs
 from aggopt.algorithms.lagrangian import solve as lagrangian
-from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
+from aggopt.algorithms.lagrangian.piecewise_quartics import build_separable_program
 from aggopt.core.compile_time import CompileClock, compile_time
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m
@@ -74,10 +74,10 @@ def test_p3m_has_its_time_whatever_compiles(monkeypatch, ticking):
     rng = np.random.default_rng(0)
     x, labels = rng.normal(size=24), np.arange(24) // 4
     data = p3m.Data((x - x.mean()) / x.std(), labels, x * 0 + 1.5, x * 0 + 0.01, 0.5)
-    program = program_of(data)
+    program = build_separable_program(data)
     freely = lagrangian.solve_separable(program)
-    meets = slowly(lagrangian.meets_every_group, ticking)
-    monkeypatch.setattr(lagrangian, "meets_every_group", meets)
+    meets = slowly(lagrangian.is_in_every_group, ticking)
+    monkeypatch.setattr(lagrangian, "is_in_every_group", meets)
     found = lagrangian.solve_separable(program, time_limit=freely.seconds + SLOW / 2)
     assert freely.nodes > 1
     assert (found.status, found.nodes) == (freely.status, freely.nodes)
@@ -89,8 +89,8 @@ def test_p3m_has_its_time_whatever_compiles(monkeypatch, ticking):
     [
         (lambda x: univariate(x, 3), _runs, "solve"),
         (lambda x: mdav(x[:, None], 3), _mdav, "mdav_labels"),
-        (lambda x: aggregate.mean(x[:, None], LABELS), _mean, "numbers"),
-        (lambda x: aggregate.median(x[:, None], LABELS), _median, "numbers"),
+        (lambda x: aggregate.mean(x[:, None], LABELS), _mean, "read_numbers"),
+        (lambda x: aggregate.median(x[:, None], LABELS), _median, "read_numbers"),
     ],
 )
 def test_seconds_that_were_spent_leave_it_out(

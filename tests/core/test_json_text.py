@@ -11,7 +11,7 @@ import pytest
 
 from aggopt import measure
 from aggopt.command import console
-from aggopt.core.text_formats import json_text
+from aggopt.core.text_formats import format_json
 from aggopt.release.files.private import write_json
 from aggopt.release.manifest import read_manifest_or_none
 
@@ -27,8 +27,8 @@ def strictly(text: str):
 
 
 def test_null_stands_for_what_is_not_finite():
-    assert strictly(json_text(FOUND)) == READ
-    assert strictly(json_text({"a": np.float64("nan")})) == {"a": None}
+    assert strictly(format_json(FOUND)) == READ
+    assert strictly(format_json({"a": np.float64("nan")})) == {"a": None}
 
 
 def test_so_it_is_on_the_console_and_in_a_manifest(tmp_path):

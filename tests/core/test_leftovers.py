@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from aggopt.core import stale_files as leftovers
-from aggopt.core.stale_files import file_prefix, folder_prefix, remove_stale
+from aggopt.core.stale_files import make_file_prefix, make_folder_prefix, remove_stale
 from aggopt.core.worker import SCRATCH
 from aggopt.release.files.staging import Staging
-from aggopt.solvers.scratch_folder import scratch
+from aggopt.solvers.scratch_folder import make_scratch_folder
 
 CHILD = """
 import sys, time
 from pathlib import Path
 from aggopt.release.files.staging import Staging
-from aggopt.solvers.scratch_folder import scratch
+from aggopt.solvers.scratch_folder import make_scratch_folder
 
 folder = Path(sys.argv[1])
-with Staging() as staging, scratch() as own:
+with Staging() as staging, make_scratch_folder() as own:
     (own / "model.nl").write_text("1")
     for name in ("m.private.csv", "m.csv"):
         staging.write(folder / name, lambda to: to.write_text("secret"))
@@ -68,7 +68,7 @@ def test_what_a_killed_process_left_goes_with_the_next_run(tmp_path, child):
 def test_a_run_that_lives_loses_nothing_to_another(tmp_path, child):
     before = names(tmp_path)
     write(tmp_path)
-    with scratch():
+    with make_scratch_folder():
         pass
     assert names(tmp_path) == before | {"n.csv"}
     child.communicate()  # lets it end by itself
@@ -79,7 +79,7 @@ def test_a_run_that_lives_loses_nothing_to_another(tmp_path, child):
 def test_scratch_folders_of_the_killed_go_with_the_next(tmp_path, child):
     child.send_signal(signal.SIGKILL)
     child.wait()
-    with scratch() as own:
+    with make_scratch_folder() as own:
         assert names(tmp_path) == {own.name}
 
 
@@ -91,7 +91,7 @@ def gone() -> int:
 
 
 def test_only_what_is_certainly_nobodys_goes(tmp_path):
-    where, pid, born = file_prefix().split(".")[2].split("-")
+    where, pid, born = make_file_prefix().split(".")[2].split("-")
     stay = {
         f".aggopt.{where}-{pid}-{born}.a.csv": "of a process that lives",
         f".aggopt.{'0' * 12}-{gone()}-{born}.a.csv": "of another machine",
@@ -122,7 +122,7 @@ def test_a_folder_that_cannot_be_read_is_no_error(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners are of POSIX")
 def test_what_another_user_owns_stays(tmp_path, monkeypatch):
-    where, _, born = file_prefix().split(".")[2].split("-")
+    where, _, born = make_file_prefix().split(".")[2].split("-")
     name = f".aggopt.{where}-{gone()}-{born}.a.csv"
     (tmp_path / name).write_text("x")
     monkeypatch.setattr(os, "getuid", lambda: 12345)
@@ -132,13 +132,13 @@ def test_what_another_user_owns_stays(tmp_path, monkeypatch):
 
 def test_without_linux_a_process_is_known_by_the_time_it_began(monkeypatch):
     monkeypatch.setattr(leftovers, "_BOOT", Path("/none"))
-    leftovers._machine_id.cache_clear()
+    leftovers._read_machine_id.cache_clear()
     try:
-        whose = leftovers._NAME.match(folder_prefix())
+        whose = leftovers._NAME.match(make_folder_prefix())
         assert leftovers._is_alive(int(whose["pid"]), whose["born"])
         assert not leftovers._is_alive(gone(), whose["born"])
     finally:
-        leftovers._machine_id.cache_clear()
+        leftovers._read_machine_id.cache_clear()
 
 
 def test_who_is_not_its_owner_never_reads_what_is_aside(tmp_path):

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from aggopt.core.memory import available_memory, is_lack_of_memory, require_memory
+from aggopt.core.memory import find_available_memory, is_lack_of_memory, require_memory
 from aggopt.errors import MemoryLimitError
 
 LIMITED = """
@@ -20,7 +20,7 @@ print(available_memory())
 
 @pytest.mark.skipif(sys.platform != "linux", reason="to enable: run it on Linux")
 def test_a_limit_on_the_addresses_of_a_process_counts(forked):
-    assert available_memory() > 0
+    assert find_available_memory() > 0
     ended = forked(LIMITED)
     assert ended.stderr == ""
     assert 0 < int(ended.stdout) <= 2**29
@@ -34,7 +34,7 @@ def test_a_library_may_raise_an_error_of_its_own_for_lack_of_memory():
 
 
 def test_more_than_is_left_is_refused_with_both_numbers(monkeypatch):
-    monkeypatch.setattr("aggopt.core.memory.available_memory", lambda: 2**20)
+    monkeypatch.setattr("aggopt.core.memory.find_available_memory", lambda: 2**20)
     require_memory(2**20, "It")
     with pytest.raises(MemoryLimitError, match="about 2 MiB of memory, and 1 MiB are"):
         require_memory(2**21, "It")

@@ -12,12 +12,12 @@ import pytest
 from aggopt.core.plugins import loading as own_code
 from aggopt.core.plugins.loading import (
     Origin,
+    find_origin,
     is_code_file,
     load_plugin,
-    origin_of_object,
     reload_plugin,
 )
-from aggopt.core.plugins.trust import trust_files, trusted_files
+from aggopt.core.plugins.trust import list_trusted_files, trust_files
 from aggopt.errors import JobError, UnknownNameError, UntrustedCodeError
 
 RAN = """
@@ -69,12 +69,12 @@ def test_a_trusted_file_is_run_once_and_says_what_was_run(file, ran) -> None:
 def test_trust_ends_with_its_block_and_is_of_one_thread(file) -> None:
     seen: list[object] = []
     with trust_files([file]):
-        assert [code.path for code in trusted_files()] == [file.resolve()]
-        other = threading.Thread(target=lambda: seen.append(trusted_files()))
+        assert [code.path for code in list_trusted_files()] == [file.resolve()]
+        other = threading.Thread(target=lambda: seen.append(list_trusted_files()))
         other.start()
         other.join()
     assert seen == [()]
-    assert trusted_files() == ()
+    assert list_trusted_files() == ()
 
 
 def test_a_file_that_changed_since_it_was_trusted_is_not_run(file, ran) -> None:
@@ -178,14 +178,14 @@ def test_an_interrupt_of_own_code_is_an_interrupt() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        origin_of_object("measures", interrupted).run(interrupted)
+        find_origin("measures", interrupted).run(interrupted)
 
 
 def test_an_object_says_its_name_and_where_it_fails() -> None:
     def mine() -> None:
         raise ValueError("4711")
 
-    origin = origin_of_object("measures", mine)
+    origin = find_origin("measures", mine)
     assert str(origin) == "object mine"
     assert origin.run(lambda: 3) == 3
     with pytest.raises(
@@ -193,7 +193,7 @@ def test_an_object_says_its_name_and_where_it_fails() -> None:
     ) as refused:
         origin.run(mine)
     assert "4711" not in str(refused.value)
-    assert origin_of_object("measures", object()).name == "object"
+    assert find_origin("measures", object()).name == "object"
 
 
 class Distribution:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from aggopt.core.plugins import loading as own_code
 from aggopt.core.plugins.function import UserFunction
-from aggopt.core.plugins.loading import Origin, load_plugin, origin_of_object
+from aggopt.core.plugins.loading import Origin, find_origin, load_plugin
 from aggopt.core.plugins.trust import trust_files
 from aggopt.core.registry import Method, Registry
 from aggopt.errors import JobError, UnknownNameError
@@ -27,7 +27,7 @@ class Halving(UserFunction):
 
 
 def own(function, taken=frozenset()):
-    return Halving.of(function, origin_of_object("partitioners", function), taken)
+    return Halving.of(function, find_origin("partitioners", function), taken)
 
 
 def plain(X, k, *, cap=1.0, fast=False, how="near", more=None, progress=None):

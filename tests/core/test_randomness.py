@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from aggopt.core.randomness import (
+    derive_secret,
     draw_permutation,
     draw_uniforms,
     make_secret,
-    secret_from_seed,
 )
 
 
 def test_secrets_differ_and_have_128_bits() -> None:
     assert len({make_secret() for _ in range(100)}) == 100
     assert len(bytes.fromhex(make_secret())) == 16
-    assert secret_from_seed(3) == secret_from_seed(3) != secret_from_seed(4)
-    assert secret_from_seed(None) != secret_from_seed(None)
+    assert derive_secret(3) == derive_secret(3) != derive_secret(4)
+    assert derive_secret(None) != derive_secret(None)
 
 
 def test_numbers_are_uniform_and_each_purpose_has_its_own() -> None:

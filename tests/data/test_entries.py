@@ -19,7 +19,7 @@ from aggopt.data.parsing.entries import (
     require_apart,
 )
 from aggopt.errors import JobError, TableError
-from aggopt.privacy import distinct_l, groups_of
+from aggopt.privacy import distinct_l, find_groups
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_times_are_told_apart_to_the_nanosecond(kind) -> None:
     assert len(set(found.tolist())) == 4
     assert sum(map(is_date, found)) == 3
     assert distinct_l([0, 0, 0], column.head(3)) == 3
-    assert groups_of(column).tolist() == [1, 2, 3, 0]
+    assert find_groups(column).tolist() == [1, 2, 3, 0]
 
 
 def test_dates_are_dates_and_the_two_zeros_are_one() -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import aggopt
-from aggopt.encoding.arx import read_rows, ways
+from aggopt.encoding.arx import list_ways, read_rows
 from aggopt.errors import JobError, TableError
 
 
@@ -45,13 +45,13 @@ def test_one_label_in_two_branches_is_two_nodes(tmp_path: Path) -> None:
 
 def test_a_leaf_with_the_label_of_a_node_stands_below_it() -> None:
     rows = [["other", "other", "*"], ["b", "other", "*"], ["c", "c", "*"]]
-    assert ways(rows) == [("*", "other", "other"), ("*", "other", "b"), ("*", "c")]
+    assert list_ways(rows) == [("*", "other", "other"), ("*", "other", "b"), ("*", "c")]
 
 
 def test_lines_without_one_label_at_the_end_have_a_root_in_common() -> None:
-    assert ways([["a", "p"], ["b", "q"]]) == [("*", "p", "a"), ("*", "q", "b")]
-    assert ways([["a"], ["b"]]) == [("*", "a"), ("*", "b")]
-    assert ways([["a"]]) == [("*", "a")]
+    assert list_ways([["a", "p"], ["b", "q"]]) == [("*", "p", "a"), ("*", "q", "b")]
+    assert list_ways([["a"], ["b"]]) == [("*", "a"), ("*", "b")]
+    assert list_ways([["a"]]) == [("*", "a")]
 
 
 @pytest.mark.parametrize(

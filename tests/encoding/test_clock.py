@@ -13,7 +13,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aggopt.encoding.clock import DAY, SECOND, Clock, Moments, limits, nanoseconds
+from aggopt.encoding.clock import (
+    DAY,
+    SECOND,
+    Clock,
+    Moments,
+    count_nanoseconds,
+    get_limits,
+)
 from aggopt.errors import TableError
 
 DAYS = [dt.date(2020, 1, 5), dt.date(1969, 12, 31), dt.date(2020, 2, 29)]
@@ -189,7 +196,7 @@ def test_the_last_of_a_day_is_a_whole_step_too() -> None:
 
 
 def test_values_beyond_a_type_are_the_last_that_it_has() -> None:
-    assert limits(pa.time64("us")) == (0, DAY // 1000 - 1)
+    assert get_limits(pa.time64("us")) == (0, DAY // 1000 - 1)
     minutes = series(pd.Series([dt.time(1, 2), dt.time(3)]))
     last = Clock.of(Moments.of(minutes)).filled(minutes, np.array([-5.0, 1e9]))
     assert last.to_list() == [dt.time(0), dt.time(23, 59)]
@@ -197,16 +204,16 @@ def test_values_beyond_a_type_are_the_last_that_it_has() -> None:
     nano = Clock.of(Moments.of(column))
     last = nano.filled(column, np.array([-1.0, 1e18])).to_list()
     assert last == [dt.time(0), dt.time(23, 59, 59, 999999)]
-    first, end = limits(pa.date32())
+    first, end = get_limits(pa.date32())
     epoch = dt.date(1970, 1, 1)
     assert epoch + dt.timedelta(first) == dt.date.min
     assert epoch + dt.timedelta(end) == dt.date.max
-    assert limits(pa.timestamp("ns")) == (-(2**63) + 1, 2**63 - 1)
-    low, high = limits(pa.timestamp("us"))
+    assert get_limits(pa.timestamp("ns")) == (-(2**63) + 1, 2**63 - 1)
+    low, high = get_limits(pa.timestamp("us"))
     zero = dt.datetime(1970, 1, 1)
     assert zero + dt.timedelta(microseconds=low) == dt.datetime.min
     assert zero + dt.timedelta(microseconds=high) == dt.datetime.max
-    assert limits(pa.duration("s")) == (-(2**63) + 1, 2**63 - 1)
+    assert get_limits(pa.duration("s")) == (-(2**63) + 1, 2**63 - 1)
     dates = series(COLUMNS["arrow ns None"])
     clock = Clock.of(Moments.of(dates))
     (early, late) = clock.filled(dates, np.array([-1e18, 1e18])).to_arrow().to_pylist()
@@ -215,12 +222,16 @@ def test_values_beyond_a_type_are_the_last_that_it_has() -> None:
 
 def test_the_length_of_units() -> None:
     kinds = (pa.date32(), pa.date64(), pa.time32("s"), pa.duration("us"))
-    assert [nanoseconds(kind) for kind in kinds] == [DAY, 10**6, SECOND, 1000]
+    assert [count_nanoseconds(kind) for kind in kinds] == [DAY, 10**6, SECOND, 1000]
 
 
 def test_dates_that_no_file_spells_are_counted() -> None:
-    seconds = [0, limits(pa.timestamp("s"))[1], limits(pa.timestamp("s"))[1] + 1]
-    native = arrow([*seconds, limits(pa.timestamp("s"))[0] - 1, None], pa.int64())
+    seconds = [
+        0,
+        get_limits(pa.timestamp("s"))[1],
+        get_limits(pa.timestamp("s"))[1] + 1,
+    ]
+    native = arrow([*seconds, get_limits(pa.timestamp("s"))[0] - 1, None], pa.int64())
     found = Moments.of(series(native.cast(pa.timestamp("s"))))
     assert found.beyond == 2
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aggopt
-from aggopt.encoding.date_format import DateFormat, formats_of, spelled
-from aggopt.encoding.iso_text import dated
+from aggopt.encoding.date_format import DateFormat, find_formats, format_column
+from aggopt.encoding.iso_text import parse_dates
 from aggopt.errors import JobError, TableError
 
 MAKE = [pd.Series, pl.Series, lambda values: pa.chunked_array([pa.array(values)])]
@@ -26,13 +26,13 @@ def series(native):
 @pytest.mark.parametrize("make", MAKE)
 def test_text_is_read_as_dates_and_written_alike(make):
     text = ["22.09.1930", " 1.2.0999 ", None]
-    found = dated(series(make(text)), "%d.%m.%Y")
+    found = parse_dates(series(make(text)), "%d.%m.%Y")
     assert [d and (d.year, d.month, d.day) for d in map(day, found.to_list())] == [
         (1930, 9, 22),
         (999, 2, 1),
         None,
     ]
-    back = spelled(found, "%d.%m.%Y").to_list()
+    back = format_column(found, "%d.%m.%Y").to_list()
     assert ["" if pd.isna(each) else each for each in back] == [
         "22.09.1930",
         "01.02.0999",
@@ -79,7 +79,7 @@ def test_a_format_is_of_dates_alone():
 def test_what_does_not_fit_is_counted_and_its_record_named(wrong):
     column = series(pd.Series(["22.09.1930", None, wrong, wrong]))
     with pytest.raises(TableError) as refused:
-        dated(column, "%d.%m.%Y")
+        parse_dates(column, "%d.%m.%Y")
     assert refused.value.problem == (
         '2 of 3 values do not fit format = "%d.%m.%Y"; the first is in record 3.'
     )
@@ -99,7 +99,7 @@ def test_what_does_not_fit_is_counted_and_its_record_named(wrong):
     ],
 )
 def test_formats_that_fit_all_entries_are_found(text, formats):
-    assert formats_of(pa.array(text, pa.string())) == formats
+    assert find_formats(pa.array(text, pa.string())) == formats
 
 
 def test_distances_of_such_dates_are_those_of_days():

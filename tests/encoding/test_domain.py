@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from encoding.walked import path_length
 
-from aggopt.encoding._domain import Domain, in_order
+from aggopt.encoding._domain import Domain, sort_distinct
 from aggopt.errors import JobError
 from aggopt.privacy.nested import parents
 
@@ -96,8 +96,8 @@ def test_no_coordinate_is_of_no_edge() -> None:
 
 
 def test_levels_have_an_order_that_only_they_decide() -> None:
-    assert in_order({"b", "a"}) == ["a", "b"]
-    assert in_order({3, "a", 1}) == [1, 3, "a"]
+    assert sort_distinct({"b", "a"}) == ["a", "b"]
+    assert sort_distinct({3, "a", 1}) == [1, 3, "a"]
     names = Domain.hierarchical(dict(reversed(UNEVEN.items()))).nodes
     assert names == Domain.hierarchical(UNEVEN).nodes
 

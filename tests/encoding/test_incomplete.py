@@ -7,7 +7,7 @@ import pytest
 from holed import QUASI, persons
 
 import aggopt
-from aggopt.encoding.incomplete import encode_observed, filled, in_rows
+from aggopt.encoding.incomplete import encode_observed, fill_coordinates, select_rows
 
 
 @pytest.mark.parametrize("weights", ["variance", "range"])
@@ -43,12 +43,12 @@ def test_rows_and_attributes_that_are_complete_are_left():
         nw.from_native(frame), frame.isna().to_numpy(), {}, "variance"
     )
     assert made.attributes[0].numbers.values.tolist()[:2] == [1.0, 2.0]
-    part = in_rows(made, np.array([2, 0]), np.array([False, True, True]))
+    part = select_rows(made, np.array([2, 0]), np.array([False, True, True]))
     assert [each.name for each in part.attributes] == ["b", "c"]
     np.testing.assert_array_equal(
         part.coordinates, made.coordinates[[2, 0]][:, made.owner == 1]
     )
-    whole = filled(made, np.zeros(made.shape[1]))
+    whole = fill_coordinates(made, np.zeros(made.shape[1]))
     assert whole.coordinates[2, 0] == 0
     assert not np.isnan(whole.coordinates).any()
     assert np.isnan(made.coordinates[2, 0])

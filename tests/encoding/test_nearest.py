@@ -11,7 +11,7 @@ from encoding.mixed import ORDER, TREE, TYPES, all_distances, apart, table
 
 from aggopt.encoding import AttributeType
 from aggopt.encoding import nearest as file
-from aggopt.encoding.nearest import nearest
+from aggopt.encoding.nearest import find_nearest_rows
 from aggopt.errors import TableError
 
 
@@ -21,7 +21,7 @@ def found(
     frames = (nw.from_native(each, eager_only=True) for each in (published, records))
     given = {name: AttributeType.of(how) for name, how in types.items()}
     own, new = frames
-    return nearest(own, np.array(counts), new, given).tolist()
+    return find_nearest_rows(own, np.array(counts), new, given).tolist()
 
 
 @pytest.mark.parametrize("at_once", [1, 2**22])

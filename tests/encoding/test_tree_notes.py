@@ -5,7 +5,7 @@ import pytest
 
 import aggopt
 from aggopt.encoding import Domain
-from aggopt.encoding._domain import odd_branches
+from aggopt.encoding._domain import describe_odd_branches
 
 LOOK = ": look whether a name is spelled in two ways."
 ONE = "1 branch of the tree has one value only"
@@ -44,17 +44,17 @@ def tree(**branches: str) -> Domain:
     ],
 )
 def test_branches_of_one_value_are_noted(domain: Domain, note: str) -> None:
-    assert odd_branches(domain) == note
+    assert describe_odd_branches(domain) == note
 
 
 def test_names_alike_below_other_nodes_are_none() -> None:
     parent = {"a": "Europe", "b": "Europe", "c": "Europa", "Europe": "x", "e": "y"}
     parent |= {"Europa": "y", "x": "*", "y": "*"}
-    assert odd_branches(Domain.hierarchical(parent)) == ONE + LOOK
+    assert describe_odd_branches(Domain.hierarchical(parent)) == ONE + LOOK
 
 
 def test_a_level_at_the_root_is_no_branch() -> None:
-    assert odd_branches(Domain.hierarchical({"a": "*", "b": "*"})) == ""
+    assert describe_odd_branches(Domain.hierarchical({"a": "*", "b": "*"})) == ""
 
 
 def test_encode_has_the_note() -> None:

@@ -307,7 +307,7 @@ def test_numbers_may_be_said_to_be_such(tmp_path, monkeypatch, aggopt):
 
 def test_what_a_killed_run_has_left_is_removed_and_nothing_else(tmp_path, monkeypatch):
     monkeypatch.setattr(leftovers, "_is_alive", lambda pid, born: False)
-    own = leftovers.folder_prefix()
+    own = leftovers.make_folder_prefix()
     for name in (f"{own}1-appearing", f"{own}2"):
         (tmp_path / name).mkdir()
     path = put(tmp_path, *NUMBERS)

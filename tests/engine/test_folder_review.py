@@ -154,7 +154,7 @@ def test_folders_that_do_not_fit_are_refused_before_they_are_read(
     tmp_path, monkeypatch
 ):
     source = source_of(tmp_path)
-    monkeypatch.setattr(memory, "available_memory", lambda: 100 << 20)
+    monkeypatch.setattr(memory, "find_available_memory", lambda: 100 << 20)
     with pytest.raises(InfeasibleInputError, match="100 MiB are left") as caught:
         review_source(source, job())
     assert "manifest.json" in caught.value.fix

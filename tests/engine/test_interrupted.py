@@ -142,7 +142,7 @@ def test_another_run_leaves_it_alone_and_discard_removes_it(folder, tmp_path):
 
 def test_another_machine_goes_on_with_it(folder, tmp_path, monkeypatch):
     interrupted(folder, tmp_path / "out", "group")
-    monkeypatch.setattr(leftovers, "_machine_id", lambda: 12 * "0")
+    monkeypatch.setattr(leftovers, "_read_machine_id", lambda: 12 * "0")
     masked(folder, job(), tmp_path / "again")
     with pytest.raises(aggopt.errors.EngineError, match="go on with it"):
         aggopt.mask(folder, job(), out=tmp_path / "out")

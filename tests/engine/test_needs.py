@@ -88,7 +88,7 @@ def test_what_is_reckoned_is_what_was_measured(n, block, d, files, most):
 
 
 def test_more_memory_than_is_left_is_refused(parts, tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 400 * MIB)
+    monkeypatch.setattr(memory, "find_available_memory", lambda: 400 * MIB)
     require_resources(parts, job(), tmp_path / "out")
     with refused(
         "A run of 2 processes, in blocks of 175 records and pieces of files of 1000, "
@@ -100,7 +100,7 @@ def test_more_memory_than_is_left_is_refused(parts, tmp_path, monkeypatch):
 
 
 def test_memory_of_a_cluster_is_not_that_of_this_machine(parts, tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 0)
+    monkeypatch.setattr(memory, "find_available_memory", lambda: 0)
     require_resources(parts, job(engine={"name": "dask"}), tmp_path / "out")
     asked = job(engine={"name": "dask", "workers": 1})
     with pytest.raises(InfeasibleInputError, match="A run of 1 process, in"):
@@ -184,7 +184,7 @@ def test_levels_times_records_are_what_was_measured(n, block, d, counts, most):
 
 def test_levels_that_do_not_fit_are_refused_with_a_block_that_does(monkeypatch):
     parts, asked, levels = wide(400_000, 3, [500], block=100_000, jobs=2)
-    monkeypatch.setattr(memory, "available_memory", lambda: 3000 * MIB)
+    monkeypatch.setattr(memory, "find_available_memory", lambda: 3000 * MIB)
     with pytest.raises(InfeasibleInputError, match="of 503 coordinates") as caught:
         require_fitting_memory(parts, asked, levels)
     block, fits = re.search(r"block = (\d+)", caught.value.fix), "which fits"
@@ -209,7 +209,7 @@ def test_a_run_is_refused_once_its_levels_are_counted(tmp_path, monkeypatch):
     asked = job(roles=roles, engine={"block": 3600})
     parts = InputFolder.of(put(tmp_path / "in", table))
     without = estimate_needs(parts, asked).memory
-    monkeypatch.setattr(memory, "available_memory", lambda: without)
+    monkeypatch.setattr(memory, "find_available_memory", lambda: without)
     with pytest.raises(InfeasibleInputError, match="903 coordinates"):
         masked(tmp_path / "in", asked, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]

@@ -6,7 +6,7 @@ import pytest
 from folders import QUASI, SECRET, job, masked, persons, put, read
 
 import aggopt
-from aggopt.aggregate.secret_margins import margins
+from aggopt.aggregate.secret_margins import draw_margins
 from aggopt.core.standardise import Scale
 from aggopt.engine.executors import tasks
 from aggopt.engine.steps.p3m import ShiftEnd
@@ -46,7 +46,7 @@ def test_objective_and_values_are_those_of_one_process(tmp_path, asked):
         own = block == number
         inner = (rows["group"].to_numpy() & (2**32 - 1))[own].astype(np.intp)
         secret, steps = f"{SECRET} block {number}", np.zeros(Z.shape[1])
-        delta[own] += margins(inner, delta[own], None, secret, steps)
+        delta[own] += draw_margins(inner, delta[own], None, secret, steps)
     soft = {
         "importance": asked.get("importance", 0.001),
         "alpha": asked.get("alpha", 0.5),

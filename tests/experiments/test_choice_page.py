@@ -10,7 +10,7 @@ import pytest
 
 from aggopt import Job, choose
 from aggopt.errors import TableError
-from aggopt.experiments._choice import Choices, page_of
+from aggopt.experiments._choice import Choices, render_page
 
 NASTY = "<script>"
 NAMES = ["age", NASTY]
@@ -26,7 +26,7 @@ def found():
 
 @pytest.fixture(scope="module")
 def text(found):
-    return page_of(found)
+    return render_page(found)
 
 
 def test_it_says_the_recommendation_and_that_it_is_not_for_the_public(found, text):
@@ -72,7 +72,7 @@ def test_the_job_of_each_point_is_there_to_be_saved_and_run(found, text, tmp_pat
 def test_of_a_file_the_command_is_one_of_the_shell(tmp_path):
     path = tmp_path / "my people.csv"
     FRAME.to_csv(path, index=False)
-    text = page_of(choose(path, JOB, k=[3]))
+    text = render_page(choose(path, JOB, k=[3]))
     assert "Releases of my people.csv to choose from" in text
     command = f"aggopt mask '{path}' point-1.toml --out masked.csv"
     assert command in unescape(text)
@@ -110,34 +110,34 @@ def test_the_filter_has_every_value_and_names_the_columns(text):
 def test_more_series_than_looks_are_told_apart_by_the_first_settings():
     methods = ["mdav", "cbfs", "mhm", "projection"]
     made = choose(FRAME, JOB, method=methods, keep=["mean", "variance"], k=[3, 6])
-    drawn = page_of(made).split("<svg")[1].split("</svg>")[0]
+    drawn = render_page(made).split("<svg")[1].split("</svg>")[0]
     assert re.findall(r'class="series s\d"[^>]*>(\w+)<', drawn) == methods
     assert 'class="path' not in drawn
 
 
 def test_a_choice_without_a_point_on_the_map_says_so(found):
     none = Choices(found.points[2:3], 1, None, 0.1, "pil")
-    text = page_of(none)
+    text = render_page(none)
     assert "nothing can be recommended" in text.lower()
     assert "<svg" not in text
     assert '<div class="verdict bad">' in text
-    beyond = page_of(Choices(found.points, 12, None, 0.01, "pil"))
+    beyond = render_page(Choices(found.points, 12, None, 0.01, "pil"))
     assert "No point is within." in beyond
     assert 'class="ring"' not in beyond
-    whole = page_of(Choices(found.points, 12, None, 1.0, "pil"))
+    whole = render_page(Choices(found.points, 12, None, 1.0, "pil"))
     assert 'class="limit"' not in whole
 
 
 def test_linkage_in_blocks_is_said(found):
-    assert "linked in up to" not in page_of(found)
+    assert "linked in up to" not in render_page(found)
     object.__setattr__(found.points[0], "linkage_blocks", 4)
-    assert "linked in up to 4 blocks" in page_of(found)
+    assert "linked in up to 4 blocks" in render_page(found)
     object.__setattr__(found.points[0], "linkage_blocks", 1)
 
 
 def test_the_file_is_for_its_owner_and_overwrites_nothing(found, tmp_path):
     path = found.to_html(tmp_path / "choice.html")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert path.read_text("utf-8") == page_of(found)
+    assert path.read_text("utf-8") == render_page(found)
     with pytest.raises(TableError, match="would be overwritten"):
         found.to_html(path)

@@ -17,9 +17,9 @@ from tables import job, people, promising, put_partitioner, salaried
 
 from aggopt import choose, mask
 from aggopt.errors import AggoptError, JobError, TableError
-from aggopt.experiments._cell import failure_of
+from aggopt.experiments._cell import describe_failure
 from aggopt.experiments._choice import Choices
-from aggopt.experiments._choice_grid import AXES, ChoicePoint, point_of
+from aggopt.experiments._choice_grid import AXES, ChoicePoint, make_choice_point
 from aggopt.partition import mdav
 
 FRAME = people(24)
@@ -131,18 +131,18 @@ def test_a_point_that_fails_says_why_and_the_others_are_done():
 def test_a_release_that_breaks_its_promise_is_told_from_one_that_was_not_made():
     from aggopt.errors import PrivacyError
 
-    rows = [failure_of(PrivacyError("k does not hold.", fix="look."))]
-    assert point_of(1, {}, job(), rows).holds is False
-    rows = [failure_of(ValueError("Person 3"))]
-    assert point_of(1, {}, job(), rows).holds is None
+    rows = [describe_failure(PrivacyError("k does not hold.", fix="look."))]
+    assert make_choice_point(1, {}, job(), rows).holds is False
+    rows = [describe_failure(ValueError("Person 3"))]
+    assert make_choice_point(1, {}, job(), rows).holds is None
 
 
 def test_seconds_of_groups_count_once_for_each_block():
     one = {"seconds": 1.0, "groups.seconds": 8.0, "groups.gap": 0.1, "gap": 0.0}
     row = {**one, "groups": 3, "smallest": 3, "error": None}
     other = {**row, "groups.seconds": 16.0, "groups.gap": None}
-    assert point_of(1, {}, job(), [row, row]).seconds == 10.0
-    two = point_of(1, {}, job(), [row, other])
+    assert make_choice_point(1, {}, job(), [row, row]).seconds == 10.0
+    two = make_choice_point(1, {}, job(), [row, other])
     assert (two.seconds, two.groups_gap, two.gap) == (26.0, None, 0.0)
     assert two.linkage is None
     assert Choices((two,), 1, None, 0.1, "pil").placed == ()

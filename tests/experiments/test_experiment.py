@@ -19,7 +19,7 @@ import pytest
 from tables import ROLES, job, people, put_partitioner, wide
 
 from aggopt import experiment, mask
-from aggopt.core.randomness import secret_from_seed
+from aggopt.core.randomness import derive_secret
 from aggopt.errors import (
     AggoptError,
     JobError,
@@ -28,8 +28,8 @@ from aggopt.errors import (
     UntrustedCodeError,
 )
 from aggopt.experiments import _cache, _run
-from aggopt.experiments._cell import limited, within
-from aggopt.experiments._grid import _flat, cells_of
+from aggopt.experiments._cell import limit_aggregation, run_within
+from aggopt.experiments._grid import _make_columns, list_cells
 from aggopt.partition import Partition, mdav
 from aggopt.solvers import Certificate, Status
 
@@ -50,7 +50,7 @@ def test_a_row_says_what_the_release_says():
     grid = {"k": 3, "aggregation": [P3M, "mean"], "partition": "mdav"}
     rows = iter(found(grid, seeds=[7]))
     for how in (P3M, {"method": "mean"}):
-        release = mask(FRAME, job(aggregation=how), secret=secret_from_seed(7))
+        release = mask(FRAME, job(aggregation=how), secret=derive_secret(7))
         measures = release.measures.to_dict()
         for name, certificate in release.certificates.items():
             row = next(rows)
@@ -177,7 +177,7 @@ def test_seeds_go_where_something_is_random():
         "partition": ["local_search", "mdav"],
         "aggregation": [{"method": "p3m", "solver": "uno", "starts": 2}, "p3m"],
     }
-    cells = cells_of({"t": ROLES}, grid, [4, 5])
+    cells = list_cells({"t": ROLES}, grid, [4, 5])
     seeds = [
         (getattr(c.job.partition, "seed", None), c.job.aggregation.seed) for c in cells
     ]
@@ -259,24 +259,26 @@ def test_time_is_kept_even_where_ctrl_c_is_ignored(monkeypatch):
 
 def test_work_that_is_done_in_time_is_not_disturbed():
     before = signal.getsignal(signal.SIGINT)
-    assert within(60.0, lambda: 7) == 7
+    assert run_within(60.0, lambda: 7) == 7
     assert signal.getsignal(signal.SIGINT) is before
-    assert within(None, lambda: 8) == 8
+    assert run_within(None, lambda: 8) == 8
 
 
 def test_ctrl_c_within_a_limit_is_ctrl_c():
     with pytest.raises(KeyboardInterrupt):
-        within(60.0, lambda: signal.raise_signal(signal.SIGINT))
+        run_within(60.0, lambda: signal.raise_signal(signal.SIGINT))
 
 
 def test_solvers_share_the_time_and_end_with_their_best_point():
-    two = limited(job(aggregation=P3M), 10.0).aggregation.time_limit
-    both = limited(job(aggregation={"method": "p3m", "keep": "covariance"}), 10.0)
+    two = limit_aggregation(job(aggregation=P3M), 10.0).aggregation.time_limit
+    both = limit_aggregation(
+        job(aggregation={"method": "p3m", "keep": "covariance"}), 10.0
+    )
     assert two == pytest.approx(0.8 * 10 / 2)
     assert both.aggregation.time_limit == pytest.approx(0.8 * 10)
     for untouched in (job(), job(aggregation={**P3M, "time_limit": 3.0})):
-        assert limited(untouched, 10.0) == untouched
-    assert limited(job(aggregation=P3M), None) == job(aggregation=P3M)
+        assert limit_aggregation(untouched, 10.0) == untouched
+    assert limit_aggregation(job(aggregation=P3M), None) == job(aggregation=P3M)
 
 
 def test_another_thread_cannot_keep_time_itself():
@@ -323,13 +325,13 @@ def test_own_methods_stand_in_a_grid_as_objects_and_files(code):
 
 def test_files_are_named_without_their_folders() -> None:
     asked = {"method": "mdav", "solver": "/home/me/mine.py:own", "inner": "cbfs"}
-    assert _flat("partition", asked) == {
+    assert _make_columns("partition", asked) == {
         "partition.method": "mdav",
         "partition.solver": "mine.py:own",
         "partition.inner": "cbfs",
     }
     typed = {"city": {"tree": "/home/me/cities.csv"}, "job": {"tree": {"a": ["b"]}}}
-    assert _flat("attributes", typed) == {
+    assert _make_columns("attributes", typed) == {
         "attributes.city.tree": "cities.csv",
         "attributes.job.tree.a": ["b"],
     }
@@ -488,7 +490,7 @@ def nothing_runs(monkeypatch):
         def run(works):
             raise AssertionError(f"{[work.called for work in works]} ran")
 
-        monkeypatch.setattr(_run, "all_done", run)
+        monkeypatch.setattr(_run, "run_cells", run)
 
     return refuse
 
@@ -587,7 +589,7 @@ def test_rows_that_a_cell_cannot_have_are_made_again(tmp_path, spoil, measured):
     first, name, whole = measured
     cell = tmp_path / name
     rows = spoil(whole["rows"])
-    check = _cache._checksum(cell.stem, rows)
+    check = _cache._compute_checksum(cell.stem, rows)
     cell.write_text(json.dumps({**whole, "rows": rows, "checksum": check}))
     assert timeless(found(MEASURED, cache=tmp_path)) == timeless(first)
     assert timeless(json.loads(cell.read_bytes())["rows"]) == timeless(whole["rows"])

@@ -19,9 +19,9 @@ from aggopt.experiments.reproduce import (
     PublishedCell,
     PublishedTable,
     Reproduced,
+    load_studies,
+    load_study,
     reproduce,
-    studies,
-    study,
 )
 from aggopt.measure import si, sl
 from aggopt.partition import mdav, mhm
@@ -32,7 +32,9 @@ OWN = pd.DataFrame(
     np.random.default_rng(0).gamma(2.0, size=(60, 3)), columns=["a", "b", "held"]
 )
 X = OWN[["a", "b"]].to_numpy()
-EVERY = [(name, number) for name, one in studies().items() for number in one.tables]
+EVERY = [
+    (name, number) for name, one in load_studies().items() for number in one.tables
+]
 
 
 def ours(name: str, table: Any, **given: Any) -> list[Reproduced]:
@@ -46,8 +48,8 @@ def ours(name: str, table: Any, **given: Any) -> list[Reproduced]:
 
 @pytest.mark.parametrize(("name", "number"), EVERY)
 def test_every_figure_is_cited_and_can_be_computed(name: str, number: str) -> None:
-    table = study(name).table(number)
-    assert study(name).citation
+    table = load_study(name).table(number)
+    assert load_study(name).citation
     assert table.method in methods.METHODS
     places = [(c.figure, c.data, c.k, c.t) for c in table.cells]
     assert len(set(places)) == len(places)
@@ -61,19 +63,19 @@ def test_every_figure_is_cited_and_can_be_computed(name: str, number: str) -> No
 
 
 def test_a_cell_that_is_empty_and_a_rough_one() -> None:
-    cells = study("mortazavi2017").table("2").row("means", "Tarragona")
+    cells = load_study("mortazavi2017").table("2").row("means", "Tarragona")
     assert [c.printed for c in cells] == ["~29.3", None, None, "~47.2"]
     assert [c.value for c in cells] == [29.3, None, None, 47.2]
 
 
 def test_parameters_differ_from_cell_to_cell() -> None:
-    cells = study("mortazavi2017").table(4).row("P3M", "EIA")
+    cells = load_study("mortazavi2017").table(4).row("P3M", "EIA")
     pairs = [(c.alpha, c.delta) for c in cells]
     assert pairs == [(0.6, 0.6), (0.6, 0.6), (0.6, 0.6), (0.8, 0.4)]
 
 
 def test_no_figure_of_the_file_stands_in_a_benchmark_too() -> None:
-    values = (c.printed for n, t in EVERY for c in study(n).table(t).cells)
+    values = (c.printed for n, t in EVERY for c in load_study(n).table(t).cells)
     long = {v for v in values if v and "." in v and len(v) >= 5 and v[0] != "~"}
     files = [*ROOT.glob("benchmarks/*.py"), *ROOT.glob("tests/*/test_published.py")]
     texts = {path.name: path.read_text("utf-8") for path in files}
@@ -118,10 +120,10 @@ def test_satisfaction_of_own_records() -> None:
 
 
 def test_importance_is_drawn_as_matlab_draws() -> None:
-    W = methods.matlab_random((2, 3))
+    W = methods.draw_matlab_random((2, 3))
     assert W.ravel(order="F")[:2] == pytest.approx([0.417022, 0.720324], abs=1e-6)
     groups = mdav(X, 5)
-    weights = methods.matlab_random(X.shape)
+    weights = methods.draw_matlab_random(X.shape)
     released = p3m(X, groups, importance=weights).values
     own = {(r.cell.figure, r.cell.k): r for r in ours("mortazavi2017", 3)}
     found = own["P3M", 5]
@@ -139,12 +141,14 @@ def test_own_records_get_the_best_pair_of_the_grid(monkeypatch) -> None:
         for a in (0.2, 0.8)
         for delta in (0.2, 0.8)
     }
-    best = methods.figure_of("scoring index", records, PublishedCell("P3M", "", 4))
+    best = methods.compute_figure("scoring index", records, PublishedCell("P3M", "", 4))
     assert best == pytest.approx(min(scores.values()), abs=1e-9)
     cell = PublishedCell("P3M", "", 4, alpha=0.2, delta=0.8)
-    one = methods.figure_of("scoring index", records, cell)
+    one = methods.compute_figure("scoring index", records, cell)
     assert one == pytest.approx(scores[0.2, 0.8], abs=1e-9)
-    means = methods.figure_of("scoring index", records, PublishedCell("means", "", 4))
+    means = methods.compute_figure(
+        "scoring index", records, PublishedCell("means", "", 4)
+    )
     released = mean(X, groups, keep="variance").values
     assert means == pytest.approx(100 * si(X, released), abs=1e-9)
 
@@ -266,10 +270,10 @@ def run(*words: str) -> Any:
 def test_without_a_study_all_are_listed() -> None:
     said = run().stdout
     found = json.loads(run("--json").stdout)
-    assert list(found) == list(studies())
+    assert list(found) == list(load_studies())
     for name, one in found.items():
         assert name in said
-        assert one["tables"].keys() == study(name).tables.keys()
+        assert one["tables"].keys() == load_study(name).tables.keys()
     refused = run("--table", "3").exception
     assert isinstance(refused, JobError)
     assert "no study is named" in refused.problem
@@ -281,7 +285,7 @@ def test_own_file_beside_what_is_in_print(tmp_path: Path) -> None:
     words = ("domingo-ferrer2002", "--data", str(path), "--columns", "a,b")
     found = json.loads(run(*words, "--json").stdout)
     cells = found["tables"]["IL"]["cells"]
-    assert found["citation"] == study("domingo-ferrer2002").citation
+    assert found["citation"] == load_study("domingo-ferrer2002").citation
     assert [c["published"] for c in cells[:4]] == [
         *("16.9326", "19.5460", "22.4619", "33.1929")
     ]

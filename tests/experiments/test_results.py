@@ -9,7 +9,7 @@ from tables import ROLES, people
 
 from aggopt import experiment
 from aggopt.errors import JobError, TableError, UnknownNameError
-from aggopt.experiments._picture import front
+from aggopt.experiments._picture import find_front
 from aggopt.experiments.experiment import Experiment
 
 GRID = {
@@ -118,5 +118,5 @@ def test_any_columns_of_numbers_can_be_drawn(found):
 
 def test_the_front_has_what_no_other_beats():
     points = [(3.0, 1.0), (1.0, 2.0), (2.0, 2.0), (1.0, 2.0), (1.0, 3.0), (4.0, 1.0)]
-    assert front(points) == [1, 0]
-    assert front([]) == []
+    assert find_front(points) == [1, 0]
+    assert find_front([]) == []

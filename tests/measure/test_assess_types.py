@@ -14,7 +14,7 @@ from encoding.mixed import TYPES, table
 from measure.test_types import CATEGORIES, released
 
 from aggopt import encode, measure
-from aggopt.core.html import html_lines
+from aggopt.core.html import render_html_lines
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.measure import (
     WHOLE,
@@ -200,7 +200,11 @@ def test_weights_that_are_given_count() -> None:
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(_linkage, "linkage_of"), (_dld, "dld_of"), (_frequencies, "_cells")],
+    [
+        (_linkage, "compute_linkage"),
+        (_dld, "compute_dld"),
+        (_frequencies, "_count_cells"),
+    ],
 )
 def test_each_is_computed_once(module: Any, name: str, monkeypatch: Any) -> None:
     calls, real = [], getattr(module, name)
@@ -216,7 +220,7 @@ def test_arguments_are_refused_before_work(monkeypatch: pytest.MonkeyPatch) -> N
         with pytest.raises(JobError):
             assess(BEFORE, AFTER, TYPES, **wrong)
     monkeypatch.undo()
-    monkeypatch.setattr(_linkage, "linkage_of", never)
+    monkeypatch.setattr(_linkage, "compute_linkage", never)
     for wrong in ({"delta": -1.0}, {"importance": "much"}):
         with pytest.raises(JobError):
             assess(BEFORE, AFTER, TYPES, **wrong)
@@ -257,7 +261,7 @@ def test_plain_values_have_a_map_for_each_attribute() -> None:
 
 def test_prints_a_row_for_each_attribute_and_each_figure_once() -> None:
     assert str(assess(*BY_HAND)).splitlines() == SHOWN
-    assert FOUND._repr_html_() == html_lines(str(FOUND))
+    assert FOUND._repr_html_() == render_html_lines(str(FOUND))
     more = assess(*BY_HAND).table([("seen", 0.25, "by all")])
     assert "75 % by chance\n  seen            25.00 %  by all\n\nLoss" not in more
     assert "  seen            25.00 %  by all\n\nLoss" in more

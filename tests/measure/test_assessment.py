@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aggopt import measure
-from aggopt.core.html import html_lines
+from aggopt.core.html import render_html_lines
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.measure import (
     MEASURES,
@@ -67,14 +67,14 @@ def test_prints_how_correlations_changed() -> None:
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        (_correlation_error, "_changes"),
-        (_dld, "dld_of"),
-        (_linkage, "linkage_of"),
-        (_pil, "pil_of"),
-        (_sdid, "sdid_chance_of"),
-        (_sdid, "sdid_of"),
-        (_reidentification, "sizes_of"),
-        (_sl, "sl_of"),
+        (_correlation_error, "_compute_changes"),
+        (_dld, "compute_dld"),
+        (_linkage, "compute_linkage"),
+        (_pil, "compute_pil"),
+        (_sdid, "compute_sdid_chance"),
+        (_sdid, "compute_sdid"),
+        (_reidentification, "compute_group_sizes"),
+        (_sl, "compute_sl"),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )
@@ -87,7 +87,9 @@ def test_computes_each_measure_once(module, name, monkeypatch) -> None:
 
 
 def test_arguments_are_refused_before_linkage_takes_its_time(monkeypatch) -> None:
-    monkeypatch.setattr(_linkage, "linkage_of", lambda *_: pytest.fail("it worked"))
+    monkeypatch.setattr(
+        _linkage, "compute_linkage", lambda *_: pytest.fail("it worked")
+    )
     for wrong in ({"safety": -1}, {"delta": -1.0}, {"importance": "much"}):
         with pytest.raises(JobError):
             measure.assess(X, Y, **wrong)
@@ -195,7 +197,7 @@ def test_within_a_twentieth_of_a_standard_deviation_unless_said_otherwise(
 
 def test_a_notebook_shows_the_same_table() -> None:
     found = measure.assess(X, Y)
-    assert found._repr_html_() == html_lines(str(found))
+    assert found._repr_html_() == render_html_lines(str(found))
 
 
 def test_prints_risks_that_others_measured_below_its_own() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aggopt.measure._dld import dld_of
+from aggopt.measure._dld import compute_dld
 from aggopt.measure._pair import Pair
 
 
@@ -26,7 +26,7 @@ def slowly(z: np.ndarray, released: np.ndarray) -> float:
 def found(z: np.ndarray, released: np.ndarray) -> float:
     """Return what is found of tables that are in coordinates already."""
     varying = np.ones(z.shape[1], dtype=bool)
-    return dld_of(Pair(z, released, released - z, varying, released, 0.0))
+    return compute_dld(Pair(z, released, released - z, varying, released, 0.0))
 
 
 WHOLE = st.integers(-2, 2)

@@ -12,7 +12,11 @@ from aggopt.errors import AggoptError, InfeasibleInputError, JobError, TableErro
 from aggopt.measure import _linkage
 from aggopt.measure._linkage import _Groups
 from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure._statistics import _within, probability, unit_spread
+from aggopt.measure._statistics import (
+    _weigh_within,
+    compute_probability,
+    scale_to_unit_spread,
+)
 
 every_measure = pytest.mark.parametrize("m", MEASURES.values(), ids=MEASURES)
 compared = {n: m for n, m in MEASURES.items() if m.needs == "both"}
@@ -235,7 +239,7 @@ def test_an_interval_without_width_discloses_what_is_published_unchanged() -> No
 
 
 def test_a_density_counts_strictly_within_its_border() -> None:
-    found = _within(np.arange(5.0), np.arange(6.0), np.array([2.0, 3.0]), 2.0)
+    found = _weigh_within(np.arange(5.0), np.arange(6.0), np.array([2.0, 3.0]), 2.0)
     assert found.tolist() == [3, 3]
 
 
@@ -243,15 +247,15 @@ def test_a_value_on_the_border_of_a_density_does_not_count_for_rounding() -> Non
     z = 0.1 * np.arange(1001.0)[:, None]  # each a thousandth of the range from the next
     q = np.arange(5, 100, 5) / 100
     deviation = np.sqrt(q * (1 - q) / 1001) * 2 * 0.1 * 1001
-    moved = probability(np.full(19, 0.3), deviation)
+    moved = compute_probability(np.full(19, 0.3), deviation)
     assert measure.pil_parts(z, z + 0.3).quantiles == pytest.approx(moved.mean())
 
 
 def test_up_to_the_tolerance_no_change_is_lost_and_any_more_is() -> None:
     gap = TOLERANCE * np.array([0.0, 1.0, -1.0, 1.001, -2.0])
-    sure = probability(gap, np.full(5, TOLERANCE))
+    sure = compute_probability(gap, np.full(5, TOLERANCE))
     assert sure.tolist() == [0, 0, 0, 1, 1]
-    flat = unit_spread(np.array([[TOLERANCE, 3.0], [-TOLERANCE, -3.0]]))
+    flat = scale_to_unit_spread(np.array([[TOLERANCE, 3.0], [-TOLERANCE, -3.0]]))
     assert flat.tolist() == [[0, 1], [0, -1]]
 
 
@@ -402,10 +406,10 @@ def test_whole(of: Callable[..., object], whole: object, complaint: str) -> None
 
 
 def test_an_assignment_that_does_not_fit_into_memory_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr(memory, "available_memory", lambda: 399)
+    monkeypatch.setattr(memory, "find_available_memory", lambda: 399)
     said = refusal(InfeasibleInputError, lambda: measure.linkage(X, Y))
     assert said.startswith("The assignment of 5 records needs about 0.4 KiB of memory")
-    monkeypatch.setattr(memory, "available_memory", lambda: 400)
+    monkeypatch.setattr(memory, "find_available_memory", lambda: 400)
     assert measure.linkage(X, Y).blocks == 1
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from aggopt.measure.registry import _halves
+from aggopt.measure.registry import _split_in_half
 
 
 def halves(rows, sizes):
-    found = _halves(np.arange(len(rows)) + 10, np.array(rows), np.array(sizes))
+    found = _split_in_half(np.arange(len(rows)) + 10, np.array(rows), np.array(sizes))
     return [part.tolist() for part in found]
 
 

@@ -17,12 +17,12 @@ from scipy.spatial.distance import cdist
 from aggopt import measure
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
-from aggopt.experiments.reproduce import study
+from aggopt.experiments.reproduce import load_study
 
 DATA = Path(
     os.environ.get("AGGOPT_DATA", Path(__file__).parents[2].parent / "shared" / "data")
 )
-STUDY = study("mortazavi2017")
+STUDY = load_study("mortazavi2017")
 SI, SL = (STUDY.table(number).values("means") for number in (4, 2))
 MEASURED = [  # data, k, DLD with the first of the nearest, DLD, SDID
     ("Tarragona", 3, 25.540, 25.140, 47.012),

@@ -16,7 +16,7 @@ from hypothesis import strategies as some
 from aggopt.core.record_weights import weight_of_each
 from aggopt.errors import AggoptError
 from aggopt.measure import risk
-from aggopt.measure.risk._suda import MOST, checked_size
+from aggopt.measure.risk._suda import MOST, check_size
 
 DATA = Path(os.environ.get("AGGOPT_DATA", "missing"))
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
@@ -141,10 +141,10 @@ def test_suda_of_testdata_is_that_of_sdcmicro(testdata) -> None:
 
 
 def test_the_size_of_suda_is_checked_against_the_sets() -> None:
-    assert checked_size(None, 14) == checked_size(20, 14) == 14
-    assert checked_size(4, 20) == 4
+    assert check_size(None, 14) == check_size(20, 14) == 14
+    assert check_size(4, 20) == 4
     assert sum(comb(20, s) for s in range(1, 6)) > MOST  # the next would be too many
-    assert checked_size(np.int64(1), 1) == 1
+    assert check_size(np.int64(1), 1) == 1
 
 
 @pytest.mark.parametrize(
@@ -326,13 +326,13 @@ REFUSED = {
         "leave it out, or pass a number of attributes, such as size=3.",
     ),
     "too many sets": (
-        lambda: checked_size(None, 15),
+        lambda: check_size(None, 15),
         "15 attributes have 32767 sets of up to 15 of them, and up to 20000 are looked "
         "at.",
         "choose a smaller size, such as 3, or pass fewer attributes.",
     ),
     "too many attributes": (
-        lambda: checked_size(1, 21),
+        lambda: check_size(1, 21),
         "21 attributes make scores that 64 bits do not hold.",
         "pass at most 20 of them.",
     ),

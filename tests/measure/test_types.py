@@ -14,7 +14,7 @@ from measure.slow_types import CATEGORIES, Slow
 
 import aggopt
 from aggopt import measure
-from aggopt.core.html import html_lines
+from aggopt.core.html import render_html_lines
 from aggopt.errors import AggoptError, JobError, TableError, UnknownNameError
 from aggopt.measure import assess_types, types
 from aggopt.measure.types import TYPED
@@ -344,7 +344,7 @@ def test_prints_a_row_for_each_attribute_and_the_whole_below() -> None:
     assert f"  DLD           {share:>9}  records linked to the nearest" in rows
     assert f"{FOUND['kappa']['sex']:.4g}" in rows[8]
     assert f"{100 * FOUND['tv']['sex']:.2f} %" in rows[1]
-    assert FOUND._repr_html_() == html_lines(TEXT)
+    assert FOUND._repr_html_() == render_html_lines(TEXT)
     assert rows[13:15] == [
         f"  highest risk  {100 * FOUND.highest_risk:>7.2f} %  1 / smallest group",
         f"  average risk  {100 * FOUND.average_risk:>7.2f} %  "

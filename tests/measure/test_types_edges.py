@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aggopt.errors import TableError
 from aggopt.measure import assess_types, types
-from aggopt.measure._typed_pair import TypedPair, _within
+from aggopt.measure._typed_pair import TypedPair, _compute_within_sse
 from aggopt.measure.types.frequencies import Contingency
 
 SCHOOL = {"school": {"order": ["low", "middle", "high"]}}
@@ -72,7 +72,7 @@ def test_what_is_a_function_of_another_has_no_more_than_all_of_v(counts) -> None
 @pytest.mark.parametrize("value", [0.1, 0.3, 0.7, 1.1, 1e9 + 0.1])
 def test_equal_records_have_no_sum_of_squares(value: float) -> None:
     for n in range(2, 8):
-        assert _within(np.full((n, 1), value), np.zeros(n, np.intp)) == 0.0
+        assert _compute_within_sse(np.full((n, 1), value), np.zeros(n, np.intp)) == 0.0
 
 
 def test_what_varies_little_varies() -> None:

@@ -11,9 +11,13 @@ import pytest
 import aggopt
 from aggopt.errors import AggoptError, InfeasibleInputError, JobError
 from aggopt.measure import utility
-from aggopt.measure.utility._assess import _correlation
-from aggopt.measure.utility._propensity import EVENTS, _coordinates
-from aggopt.measure.utility._regression import _compared, columns_of, installed
+from aggopt.measure.utility._assess import _compute_correlation_change
+from aggopt.measure.utility._propensity import EVENTS, _encode_attribute
+from aggopt.measure.utility._regression import (
+    _compare_coefficients,
+    import_package,
+    list_columns,
+)
 
 EXTRA = "needs the extra stats: pip install '.[stats]'"
 rng = np.random.default_rng(5)
@@ -150,10 +154,10 @@ def test_a_tree_repeats_by_its_seed() -> None:
 
 def test_a_level_is_told_by_a_one_but_the_first() -> None:
     frame = pd.DataFrame({"s": ["u", "v", None, "w", "v"], "n": [3, 1, 4, 1, 5]})
-    found = _coordinates(frame, "s")
+    found = _encode_attribute(frame, "s")
     assert found.tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]]
-    assert _coordinates(frame, "n").tolist() == [[3], [1], [4], [1], [5]]
-    assert {_coordinates(frame, name).dtype for name in "sn"} == {np.dtype(float)}
+    assert _encode_attribute(frame, "n").tolist() == [[3], [1], [4], [1], [5]]
+    assert {_encode_attribute(frame, name).dtype for name in "sn"} == {np.dtype(float)}
 
 
 def test_a_tree_has_leaves_of_twenty_and_the_seed_zero_unless_it_is_told(
@@ -266,8 +270,8 @@ def test_a_coefficient_is_significant_below_the_level_and_not_at_it() -> None:
         )
         for p in (0.05, 0.04)
     )
-    assert [c.significance for c in _compared(one, one)] == [True]
-    assert [c.significance for c in _compared(one, other)] == [False]
+    assert [c.significance for c in _compare_coefficients(one, one)] == [True]
+    assert [c.significance for c in _compare_coefficients(one, other)] == [False]
     assert utility.RegressionKept("y ~ 1", ()).smallest is None
 
 
@@ -326,7 +330,7 @@ def test_records_that_miss_a_column_of_the_formula_are_left_out() -> None:
 
 def test_a_package_that_is_missing_is_named_with_its_extra() -> None:
     with pytest.raises(JobError) as error:
-        installed("no_such_package")
+        import_package("no_such_package")
     assert error.value.problem == (
         "Regressions need the package no_such_package, which is not here."
     )
@@ -499,7 +503,7 @@ def test_few_records_have_no_propensity_and_names_no_totals() -> None:
     one = utility.assess(TABLE[["a"]].assign(c=1.0), TABLE[["a"]].assign(c=2.0))
     assert one.correlation is None  # only one of them varies
     two = TABLE[["a"]].assign(c=np.arange(120) % 2)
-    assert _correlation(two, two) == 0.0
+    assert _compute_correlation_change(two, two) == 0.0
 
 
 def test_the_seed_is_that_of_the_tree(monkeypatch) -> None:
@@ -672,37 +676,37 @@ REFUSED = {
         "The known names are a, y.",
     ),
     "a formula with an unknown name": (
-        lambda: columns_of("y ~ a + wealth", ["y", "a"]),
+        lambda: list_columns("y ~ a + wealth", ["y", "a"]),
         "No column is called 'wealth'.",
         "The known names are a, y.",
     ),
     "a formula that cannot be read": (
-        lambda: columns_of("y ~ a + (", ["y", "a"]),
+        lambda: list_columns("y ~ a + (", ["y", "a"]),
         "The formula cannot be read.",
         FORMULA,
     ),
     "a formula without a response": (
-        lambda: columns_of("a", ["y", "a"]),
+        lambda: list_columns("a", ["y", "a"]),
         "The formula cannot be read.",
         FORMULA,
     ),
     "a formula with two responses": (
-        lambda: columns_of("y + a ~ a", ["y", "a"]),
+        lambda: list_columns("y + a ~ a", ["y", "a"]),
         "The formula has not one response.",
         FORMULA,
     ),
     "code in a formula": (
-        lambda: columns_of("y ~ I(a.mean())", ["y", "a"]),
+        lambda: list_columns("y ~ I(a.mean())", ["y", "a"]),
         "The formula has more in it than columns, numbers and functions.",
         f"use names, +, :, * and {FUNCTIONS}.",
     ),
     "a subscript in a formula": (
-        lambda: columns_of("y ~ I(a[0])", ["y", "a"]),
+        lambda: list_columns("y ~ I(a[0])", ["y", "a"]),
         "The formula has more in it than columns, numbers and functions.",
         f"use names, +, :, * and {FUNCTIONS}.",
     ),
     "an unknown function in a formula": (
-        lambda: columns_of("y ~ eval(a)", ["y", "a"]),
+        lambda: list_columns("y ~ eval(a)", ["y", "a"]),
         "No function of a formula is called 'eval'.",
         f"The known names are {FUNCTIONS}.",
     ),

@@ -10,7 +10,11 @@ import pytest
 from aggopt import measure
 from aggopt.measure import assess
 from aggopt.measure._pair import Pair
-from aggopt.measure._statistics import _at, _sorted, quantiles_moved
+from aggopt.measure._statistics import (
+    _read_quantiles,
+    _sort_with_weights,
+    compute_quantile_moves,
+)
 from aggopt.measure.registry import TypedComparison
 
 rng = np.random.default_rng(3)
@@ -127,12 +131,12 @@ def test_quantiles_by_weight_are_those_by_hand_where_first_or_last_weigh_most(
         if heavy is not None:
             w[heavy] = n
         w /= w.mean()
-        at = _at(*_sorted(x, w))
+        at = _read_quantiles(*_sort_with_weights(x, w))
         assert at.tolist() == [_quantile(x, w, q / 100) for q in range(5, 100, 5)]
 
 
 def test_each_quantile_of_each_attribute_has_a_probability() -> None:
-    assert quantiles_moved(Pair.of(X, Y)).shape == (19, 3)
+    assert compute_quantile_moves(Pair.of(X, Y)).shape == (19, 3)
 
 
 def test_an_assessment_weighs_losses_and_no_risk() -> None:

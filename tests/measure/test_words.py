@@ -12,7 +12,7 @@ import pytest
 
 from aggopt import encode, measure
 from aggopt.errors import AggoptError
-from aggopt.measure._assess import _plain
+from aggopt.measure._assess import _format_plain
 from aggopt.measure._pair import Pair
 from aggopt.measure.registry import Comparison
 
@@ -87,7 +87,7 @@ def test_figures_are_said_with_their_meaning() -> None:
     assert said == (
         "values within 0.25 standard deviations, or levels as near; 50.00 % by chance"
     )
-    shown = [_plain(2_000_001), _plain(2_000_001.0), _plain(None)]
+    shown = [_format_plain(2_000_001), _format_plain(2_000_001.0), _format_plain(None)]
     assert shown == ["2000001", "2e+06", "none"]
 
 

@@ -113,7 +113,7 @@ def test_what_is_unmet_is_the_importance_of_records_that_are_too_near():
     labels, own = np.arange(12) // 3, rng.integers(0, 4, 12)
     distances = np.abs(own[:, None] - np.arange(4)) / 3
     delta, insist = rng.choice([0.3, 0.5], 12), rng.random(12)
-    found = model.unmet(labels, distances, delta, insist)
+    found = model.compute_unmet(labels, distances, delta, insist)
     for j, c in product(range(4), range(4)):
         near = [
             w

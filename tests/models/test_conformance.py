@@ -11,7 +11,7 @@ from programs import missed_by
 from shift_instances import MODELS, instance, somewhere
 
 from aggopt.models import satisfaction
-from aggopt.models.shared.shift_data import renormalised
+from aggopt.models.shared.shift_data import renormalise_means
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers.run_solver import run_here
 
@@ -59,7 +59,7 @@ def test_both_languages_and_numpy_say_the_same(model, seed):
 @seeds
 def test_the_point_of_feasible_centroids_is_feasible(model, seed):
     data = instance(model, seed)
-    at = model.point(data, renormalised(data))
+    at = model.point(data, renormalise_means(data))
     assert model.MODEL.violation(data, at) < 1e-9
 
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.models import covariance_mean as model
-from aggopt.models.shared.joint import nearest, root
+from aggopt.models.shared.joint import compute_root, find_nearest
 from aggopt.solvers import SOLVERS
 from aggopt.solvers.run_solver import run_here
 
@@ -81,7 +81,7 @@ def test_no_local_search_finds_less(seed):
     weight = np.sqrt(data.sizes)[:, None]
 
     def cost(flat: np.ndarray) -> float:
-        c = nearest(data, flat.reshape(4, 2)) / weight
+        c = find_nearest(data, flat.reshape(4, 2)) / weight
         return model.objective(data, model.point(data, c))
 
     found = [minimize(cost, rng.normal(size=8)).fun for _ in range(5)]
@@ -97,7 +97,9 @@ def test_any_multipliers_prove_a_bound(seed):
     rng = np.random.default_rng(seed)
     for _ in range(20):
         assert model.proven(data, rng.normal(size=(3, 3))) <= cost
-    assert model.proven(data, model.multipliers_at(data, c)) == pytest.approx(bound)
+    assert model.proven(data, model.compute_multipliers(data, c)) == pytest.approx(
+        bound
+    )
 
 
 def test_one_attribute_is_stretched():
@@ -154,9 +156,11 @@ def test_attributes_that_hardly_differ_keep_their_differences(seed, condition):
 
 def test_the_root_is_that_of_all_records_whatever_their_number(monkeypatch):
     Z = instance(2, n=500).Z
-    whole = root(Z)
+    whole = compute_root(Z)
     monkeypatch.setattr("aggopt.models.shared.joint.ROWS", 64)
-    assert root(Z).T @ root(Z) == pytest.approx(whole.T @ whole, abs=1e-9)
+    assert compute_root(Z).T @ compute_root(Z) == pytest.approx(
+        whole.T @ whole, abs=1e-9
+    )
 
 
 def test_too_few_groups_and_raw_values_are_refused():

@@ -19,7 +19,7 @@ from aggopt.errors import (
     UnknownNameError,
 )
 from aggopt.models import frequencies as model
-from aggopt.models.shared.category_choice import chosen, counted
+from aggopt.models.shared.category_choice import count_choices, read_choice
 from aggopt.solvers import SOLVERS, Status, solve
 
 MILP = pytest.mark.parametrize("name", ["cvxpy:highs", "pyomo:highs"])
@@ -108,23 +108,23 @@ def test_the_dual_says_by_how_much_a_pair_raises_the_bound():
     data = nominal(counts(5), slack=1)
     t, c = data.pairs
     prices = np.array([[0.5, -0.25, 0.0]])
-    bound, raised = model.dual(data, prices)
+    bound, raised = model.compute_dual_bound(data, prices)
     assert np.min(raised) == 0
     for q, group in enumerate(data.classes[0][t]):
         only = data.loss.copy()
         only[group, np.arange(3) != c[q]] = np.inf
-        forced, _ = model.dual(replace(data, loss=only), prices)
+        forced, _ = model.compute_dual_bound(replace(data, loss=only), prices)
         assert forced == pytest.approx(bound + raised[q])
 
 
 def test_bounds_of_whole_losses_are_whole():
     data = nominal(counts(2), slack=1)
-    assert model.rounded_up(data, 2.1) == 3
-    assert model.rounded_up(replace(data, shares="any"), 2.1) == 2.1
-    assert model.rounded_up(replace(data, loss=data.loss / 3), 2.1) == 2.1
+    assert model.round_bound_up(data, 2.1) == 3
+    assert model.round_bound_up(replace(data, shares="any"), 2.1) == 2.1
+    assert model.round_bound_up(replace(data, loss=data.loss / 3), 2.1) == 2.1
     priced = nominal(counts(2), price=2.0)
-    assert model.rounded_up(priced, 2.1) == 3
-    assert model.rounded_up(replace(priced, price=0.5), 2.1) == 2.1
+    assert model.round_bound_up(priced, 2.1) == 3
+    assert model.round_bound_up(replace(priced, price=0.5), 2.1) == 2.1
 
 
 def test_symmetric_groups_are_one_whole_number():
@@ -139,11 +139,11 @@ def test_symmetric_groups_are_one_whole_number():
 
 def test_a_choice_is_read_back_up_to_symmetry():
     data = nominal(np.tile(counts(0, 4), (5, 1)), slack=1)
-    y = counted(data, np.random.default_rng(0).integers(0, 3, 20))
-    assert (counted(data, chosen(data, y)) == y).all()
-    assert chosen(data, y + 0.1) is None
-    assert chosen(data, y + 1) is None
-    assert chosen(data, np.where(y > 0, -y, y)) is None
+    y = count_choices(data, np.random.default_rng(0).integers(0, 3, 20))
+    assert (count_choices(data, read_choice(data, y)) == y).all()
+    assert read_choice(data, y + 0.1) is None
+    assert read_choice(data, y + 1) is None
+    assert read_choice(data, np.where(y > 0, -y, y)) is None
 
 
 def test_a_category_of_infinite_loss_is_not_published():

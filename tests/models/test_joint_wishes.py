@@ -8,7 +8,7 @@ from joint_instances import beside, instance, of_model, rotation, standardised
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import p3m_joint, p3m_onesided, p3m_onesided_joint
 from aggopt.models import satisfaction_joint as counted
-from aggopt.models.shared.joint_wishes import least
+from aggopt.models.shared.joint_wishes import bound_norm
 
 KINDS = [p3m_onesided_joint, counted]
 kinds = pytest.mark.parametrize("kind", KINDS, ids=["onesided", "satisfaction"])
@@ -179,11 +179,13 @@ def test_demands_that_equations_of_attributes_contradict_are_refused():
 
 def test_least_distances_are_those_of_the_nearest_point_of_a_box():
     R = np.eye(2)
-    assert least(R, {0: (2.0, 2.0)}) == pytest.approx(4, rel=1e-6)
-    assert least(R, {0: (1.0, np.inf), 1: (-np.inf, -2.0)}) == pytest.approx(5, 1e-6)
-    assert least(R, {0: (-1.0, np.inf)}) == 0
-    assert least(R[:1], {0: (1.0, 2.0)}) == pytest.approx(1, 1e-6)
-    assert least(np.ones((1, 2)), {0: (1.0, 1.0), 1: (2.0, 2.0)}) > 1e6
+    assert bound_norm(R, {0: (2.0, 2.0)}) == pytest.approx(4, rel=1e-6)
+    assert bound_norm(R, {0: (1.0, np.inf), 1: (-np.inf, -2.0)}) == pytest.approx(
+        5, 1e-6
+    )
+    assert bound_norm(R, {0: (-1.0, np.inf)}) == 0
+    assert bound_norm(R[:1], {0: (1.0, 2.0)}) == pytest.approx(1, 1e-6)
+    assert bound_norm(np.ones((1, 2)), {0: (1.0, 1.0), 1: (2.0, 2.0)}) > 1e6
 
 
 @seeds
@@ -192,7 +194,7 @@ def test_what_demands_leave_is_what_no_demand_bars(seed):
     importance = (np.random.default_rng(seed).random((20, 1)) < 0.5).astype(float)
     data = p3m_onesided_joint.Data(plain.Z, plain.labels, plain.delta, importance, 0.5)
     (alone,) = data.apart
-    left = p3m_onesided.allowed(alone)
+    left = p3m_onesided.list_allowed_intervals(alone)
     assert set(left) == set(alone.labels[alone.hard & (alone.delta > 0)])
     for j, intervals in left.items():
         rows = alone.hard & (alone.labels == j)

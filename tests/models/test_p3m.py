@@ -5,7 +5,7 @@ import pytest
 
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.models import p3m as model
-from aggopt.models.shared.shift_data import renormalised
+from aggopt.models.shared.shift_data import renormalise_means
 
 
 def instance(seed: int, n: int = 14, m: int = 4, alpha: float = 0.3) -> model.Data:
@@ -53,7 +53,9 @@ def test_coinciding_group_means_still_have_a_feasible_point():
     x = np.array([-1.0, 1.0, -1.0, 1.0])
     ones = np.full(4, 0.1)
     data = model.Data(x, np.array([0, 0, 1, 1]), ones, ones, 0.5)
-    assert model.MODEL.violation(data, model.point(data, renormalised(data))) < 1e-12
+    assert (
+        model.MODEL.violation(data, model.point(data, renormalise_means(data))) < 1e-12
+    )
 
 
 def changed(**fields):
@@ -84,7 +86,7 @@ def test_hard_wishes_leave_a_group_two_values_or_one():
     labels = np.array([0, 0, 1, 1, 2, 2])
     delta = np.array([0.5, 0.0, 0.5, 0.5, 2.0, 0.0])
     hard = np.array([1.0, 0.2, 1.0, 1.0, 1.0, 1.0])
-    groups, values = model.demanded(model.Data(x, labels, delta, hard, 0.5))
+    groups, values = model.list_demanded_values(model.Data(x, labels, delta, hard, 0.5))
     assert groups.tolist() == [0, 1, 2]
     assert values[0].tolist() == [-1.5, -0.5]
     assert values[1].tolist() == [0.5, 1.5]

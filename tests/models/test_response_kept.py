@@ -94,7 +94,9 @@ def test_any_multipliers_prove_a_bound(seed):
     rng = np.random.default_rng(seed)
     for _ in range(20):
         assert model.proven(data, rng.normal(size=(2, 2))) <= cost
-    assert model.proven(data, model.multipliers_at(data, c)) == pytest.approx(bound)
+    assert model.proven(data, model.compute_multipliers(data, c)) == pytest.approx(
+        bound
+    )
 
 
 @given(st.integers(0, 10_000))

@@ -29,7 +29,7 @@ def instance(seed=0, n=11, k=3, cost="sse", centroids="any"):
 
 
 def somewhere(data, seed=0):
-    tail, head = model.arcs(data)
+    tail, head = model.list_arcs(data)
     return model.Point(tail, head, np.random.default_rng(seed).normal(size=len(tail)))
 
 
@@ -42,10 +42,12 @@ def test_costs_are_those_of_exact_arithmetic(cost, centroids):
     for offset in (0, 10**9):
         x = offset + np.sort(np.random.default_rng(1).integers(0, 99, 15)) / 4
         data = model.Data(x, 3, cost, centroids)
-        tail, head = model.arcs(data)
+        tail, head = model.list_arcs(data)
         v = exact.values(data.x)
         kind = centroids if centroids == "integer" else cost
-        for i, j, c in zip(tail, head, model.costs(data, tail, head), strict=True):
+        for i, j, c in zip(
+            tail, head, model.compute_costs(data, tail, head), strict=True
+        ):
             assert c * in_unit(data) == pytest.approx(float(exact.cost(v[i:j], kind)))
 
 
@@ -79,10 +81,10 @@ def test_violation_by_hand():
 
 
 def test_the_arcs_are_all_groups_of_k_to_2k_less_1():
-    tail, head = model.arcs(instance(n=7, k=2))
+    tail, head = model.list_arcs(instance(n=7, k=2))
     expected = [(i, j) for i in range(7) for j in range(i + 2, min(i + 3, 7) + 1)]
     assert list(zip(tail, head, strict=True)) == expected
-    assert [a.tolist() for a in model.arcs(instance(n=5, k=3))] == [[0], [5]]
+    assert [a.tolist() for a in model.list_arcs(instance(n=5, k=3))] == [[0], [5]]
 
 
 @pytest.mark.parametrize("name", ["cvxpy:highs", "cvxpy:clarabel", "pyomo:highs"])
@@ -114,7 +116,7 @@ def test_the_unit_keeps_costs_near_one():
     for scale in (1e-150, 1e-9, 1.0, 1e9, 1e150):
         x = np.sort(np.random.default_rng(3).normal(size=200)) * scale
         data = model.Data(x, 4)
-        assert 0.01 < np.median(model.costs(data, *model.arcs(data))) < 100
+        assert 0.01 < np.median(model.compute_costs(data, *model.list_arcs(data))) < 100
     assert model.Data(np.zeros(4), 2).unit == 1.0
 
 

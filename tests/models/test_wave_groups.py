@@ -78,12 +78,12 @@ def test_a_solver_finds_the_best_of_all_places(name, seed, instance) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_merging_by_turns_is_feasible(seed, instance) -> None:
     data = instance(seed)
-    places = model.merged_by_turns(data)
+    places = model.merge_by_turns(data)
     if places is None:  # of those that stay, one is in the way
         data = model.Data(
             data.c, data.s, data.a, data.k, np.ones(6, bool), None, data.b
         )
-        places = model.merged_by_turns(data)
+        places = model.merge_by_turns(data)
     at = model.point(data, places)
     assert model.MODEL.violation(data, at) == 0
     assert model.objective(data, at) >= least(data) - 1e-9
@@ -93,9 +93,9 @@ def test_places_that_stay_may_be_in_the_way() -> None:
     counts = np.array([[1, 1], [2, 0], [0, 2]])
     apart = np.array([True, False, False])
     c, sizes = np.array([[0.0], [1.0], [2.0]]), np.array([2, 2, 2])
-    assert model.merged_by_turns(model.Data(c, sizes, counts, 2, apart)) is None
+    assert model.merge_by_turns(model.Data(c, sizes, counts, 2, apart)) is None
     every = model.Data(c, sizes, counts, 2, np.ones(3, bool))
-    assert len(set(model.merged_by_turns(every))) == 1
+    assert len(set(model.merge_by_turns(every))) == 1
 
 
 def test_an_objective_is_at_least_the_loss_that_places_add() -> None:
@@ -104,7 +104,7 @@ def test_an_objective_is_at_least_the_loss_that_places_add() -> None:
     c = np.array([X[part == u].mean(axis=0) for u in range(4)])
     every = np.ones(4, bool)
     data = model.Data(c, np.full(4, 3), np.ones((4, 1), np.int64), 2, every)
-    places = model.merged_by_turns(data)
+    places = model.merge_by_turns(data)
 
     def loss(labels):
         of = (X[labels == q] for q in set(labels))

@@ -21,9 +21,9 @@ from aggopt.models import (
     satisfaction_joint,
 )
 from aggopt.models.shared.value_bounds import (
+    fit_within,
+    move_to_bounds,
     require_variance,
-    snapped,
-    stretched_within,
 )
 
 JOINT = [p3m_joint, p3m_onesided_joint, satisfaction_joint]
@@ -57,8 +57,8 @@ def test_each_language_and_numpy_miss_a_bound_by_the_same(model, ends) -> None:
     assert {side: missed[side] for side in known} == pytest.approx(known)
     for language in ("cvxpy", "pyomo"):
         problem = model.build(data, language)
-        declared.put(problem, at)
-        seen = declared.missed(problem)
+        declared.set_values(problem, at)
+        seen = declared.measure_violations(problem)
         assert set(ends) == {"lower", "upper"} & set(seen)
         for side in ends:
             assert seen[side] == pytest.approx(known[side])
@@ -69,7 +69,7 @@ def test_without_a_bound_there_is_no_row(model) -> None:
     data = data_of(model)
     assert not data.bounded
     for language in ("cvxpy", "pyomo"):
-        names = declared.constraint_names(model.build(data, language))
+        names = declared.list_constraint_names(model.build(data, language))
         assert not names & {"lower", "upper"}
 
 
@@ -123,7 +123,7 @@ def test_means_stretched_within_bounds_keep_mean_and_variance(
     means = rng.gamma(1.0, size=8)
     means = np.clip(means - sizes @ means / sizes.sum(), lower, upper)
     means -= sizes @ means / sizes.sum()
-    c = stretched_within(sizes, means, lower, upper)
+    c = fit_within(sizes, means, lower, upper)
     if c is None:
         return
     n = sizes.sum()
@@ -149,8 +149,8 @@ def test_renormalised_means_stay_within_where_stretching_can() -> None:
 
 def test_what_is_nearly_on_a_bound_is_put_on_it() -> None:
     c = np.array([-1.0 - 1e-7, -1.1, 0.5, 2.0 + 1e-8])
-    assert snapped(c, -1.0, 2.0).tolist() == [-1.0, -1.1, 0.5, 2.0]
-    assert snapped(c, -np.inf, np.inf).tolist() == c.tolist()
+    assert move_to_bounds(c, -1.0, 2.0).tolist() == [-1.0, -1.1, 0.5, 2.0]
+    assert move_to_bounds(c, -np.inf, np.inf).tolist() == c.tolist()
 
 
 HARD = np.array([1.0, 0, 0, 0, 0, 0])
@@ -166,19 +166,21 @@ def demanding(model, lower, upper=np.inf, delta=0.5):
 
 def test_a_demand_has_the_values_within_the_bounds_alone() -> None:
     x = float(demanding(p3m, -np.inf).x[0])
-    assert p3m.demanded(demanding(p3m, -np.inf))[1].tolist() == [[x - 0.5, x + 0.5]]
-    low, high = p3m.demanded(demanding(p3m, x - 0.4))[1][0]
+    assert p3m.list_demanded_values(demanding(p3m, -np.inf))[1].tolist() == [
+        [x - 0.5, x + 0.5]
+    ]
+    low, high = p3m.list_demanded_values(demanding(p3m, x - 0.4))[1][0]
     assert np.isnan(low)
     assert high == x + 0.5
-    at_end = p3m.demanded(demanding(p3m, x - 0.5 + 1e-12))[1][0]
+    at_end = p3m.list_demanded_values(demanding(p3m, x - 0.5 + 1e-12))[1][0]
     assert at_end[0] == x - 0.5 + 1e-12
 
 
 def test_a_least_distance_leaves_intervals_within_the_bounds() -> None:
     x = float(demanding(p3m_onesided, -np.inf).x[0])
-    found = p3m_onesided.allowed(demanding(p3m_onesided, x - 0.7, 2.0))
+    found = p3m_onesided.list_allowed_intervals(demanding(p3m_onesided, x - 0.7, 2.0))
     assert found == {0: [(x - 0.7, x - 0.5), (x + 0.5, 2.0)]}
-    found = p3m_onesided.allowed(demanding(p3m_onesided, x - 0.2, 2.0))
+    found = p3m_onesided.list_allowed_intervals(demanding(p3m_onesided, x - 0.2, 2.0))
     assert found == {0: [(x + 0.5, 2.0)]}
 
 

@@ -13,7 +13,7 @@ from partition.test_against_reference import grids
 from partition.test_published import loss, z_scores
 
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.experiments.reproduce import study
+from aggopt.experiments.reproduce import load_study
 from aggopt.partition import cbfs, mdav, mhm
 from aggopt.partition._mhm import orderings as far_pairs
 from aggopt.partition._mhm import orderings as orders
@@ -26,7 +26,7 @@ GROUPINGS = {
     "cbfs": reference.cbfs,
     "md": slow.md,
 }
-MHM = study("domingo-ferrer2006").table("IL")
+MHM = load_study("domingo-ferrer2006").table("IL")
 PUBLISHED = {  # k = 3, 5, 10
     (order, name.lower()): figures
     for order in ("mdav", "npn")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aggopt.experiments.reproduce import study
+from aggopt.experiments.reproduce import load_study
 from aggopt.partition import cbfs, mdav
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +17,10 @@ FOLDER = Path(os.environ.get("AGGOPT_DATA", ROOT.parent / "shared" / "data"))
 GROUP_SIZES = 3, 4, 5, 10
 MDAV = {
     name.lower(): figures
-    for name, figures in study("domingo-ferrer2002").table("IL").values("MDAV").items()
+    for name, figures in load_study("domingo-ferrer2002")
+    .table("IL")
+    .values("MDAV")
+    .items()
 }
 CBFS = {  # not published: measured with an independent implementation
     "tarragona": (16.966, 19.730, 22.819, 33.215),

@@ -345,7 +345,7 @@ def test_a_solver_stopped_early_returns_nothing_worse() -> None:
     "solver", ["dynamic", "shortest_path", "cvxpy:highs", "pyomo:highs"]
 )
 def test_what_does_not_fit_is_refused_with_the_size(solver, monkeypatch) -> None:
-    monkeypatch.setattr(memory, "available_memory", lambda: 3_000)
+    monkeypatch.setattr(memory, "find_available_memory", lambda: 3_000)
     with pytest.raises(
         InfeasibleInputError, match=r"needs about .* [KM]iB .* are left"
     ):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from aggopt.aggregate import AGGREGATORS, Aggregation
-from aggopt.aggregate.secret_margins import margins
+from aggopt.aggregate.secret_margins import draw_margins
 from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job, Privacy
@@ -77,10 +77,10 @@ def grouped(*columns, labels=THIRDS, importance=1.0, delta=0.1, kept=None, **how
 def test_distances_get_the_margins_of_the_secret():
     given = grouped(WHOLE, importance=0.1, margin=0.2)
     asked, none = given.asked["delta"], np.zeros(1)
-    added = margins(THIRDS, asked, 0.2, SECRET, none)
+    added = draw_margins(THIRDS, asked, 0.2, SECRET, none)
     assert margin_arguments(given)["delta"] == pytest.approx(asked + added)
     other = np.full(asked.shape, 0.7)
-    added = margins(THIRDS, other, 0.2, SECRET, none)
+    added = draw_margins(THIRDS, other, 0.2, SECRET, none)
     assert margin_arguments(given, other)["delta"] == pytest.approx(other + added)
 
 

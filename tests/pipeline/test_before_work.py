@@ -119,7 +119,7 @@ def test_all_checks_are_made_in_turn_of_what_they_look_at(monkeypatch) -> None:
 
 def test_a_solver_is_chosen_for_the_program_that_it_is_to_solve(monkeypatch) -> None:
     heard = []
-    monkeypatch.setattr(checks, "solver_for", lambda *of: heard.append(of))
+    monkeypatch.setattr(checks, "choose_solver", lambda *of: heard.append(of))
     how = object.__new__(checks.ByModel)
     stated = {"program": "capped", "arguments": {"cap": 1}, "solver": "clarabel"}
     for name, value in stated.items():

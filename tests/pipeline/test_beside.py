@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import aggopt
-from aggopt.aggregate.categories.kept_combinations import values_of
+from aggopt.aggregate.categories.kept_combinations import read_cross_table_values
 from aggopt.command.collect_errors import refused
 from aggopt.data.readers.read import read_as_text, read_file
 from aggopt.data.table import Table
@@ -93,7 +93,7 @@ def test_a_file_has_the_levels_of_the_table_in_memory(what, tmp_path) -> None:
             Table.of(source, job.roles, job.attributes), job
         )
         assert beside.columns == ["oth"]
-        codes += values_of(beside.to_native(), N)
+        codes += read_cross_table_values(beside.to_native(), N)
     expected = codes[0] if levels is None else pd.factorize(levels)[0]
     for code in codes:
         pairs = set(zip(code.tolist(), expected.tolist(), strict=True))

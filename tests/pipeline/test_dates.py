@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import aggopt
-from aggopt.encoding.iso_text import iso_duration
+from aggopt.encoding.iso_text import format_iso_duration
 from aggopt.errors import TableError
 from aggopt.experiments.sweep import sweep
 from aggopt.pipeline.review.review_release import review_release
@@ -68,7 +68,7 @@ def given(kind: str, folder: Path) -> Any:
     if kind == "parquet":
         frame.to_parquet(path)
         return path
-    spelled = [iso_duration(stay.value) for stay in frame["stay"]]
+    spelled = [format_iso_duration(stay.value) for stay in frame["stay"]]
     frame.assign(stay=spelled).to_csv(path, index=False)
     return path
 
@@ -302,7 +302,9 @@ def test_dates_that_are_missing_stay_so_by_patterns(
 ) -> None:
     holed = dated().drop(columns=["sex", "zoned"])
     holed.loc[:19, list(DATES[:4])] = None
-    spans = [None if pd.isna(s) else iso_duration(s.value) for s in holed["stay"]]
+    spans = [
+        None if pd.isna(s) else format_iso_duration(s.value) for s in holed["stay"]
+    ]
     source = tmp_path / f"people.{ending}"
     if ending == "csv":
         holed.assign(stay=spans).to_csv(source, index=False)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from aggopt.aggregate.secret_margins import LEAST, in_spreads
+from aggopt.aggregate.secret_margins import LEAST, find_step_in_deviations
 from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
@@ -119,7 +119,7 @@ def test_each_attribute_that_can_be_exact_has_its_own_step() -> None:
     of = given({"fine": FINE, "half": half}, importance=[0.1, 1.0])
     asked = np.full(of.X.shape, 0.5)
     p3m = how(method="p3m", alpha=0.5)
-    own = in_spreads(half, half.std())
+    own = find_step_in_deviations(half, half.std())
     assert _steps(of, p3m, asked).tolist() == [0.0, pytest.approx(own)]
 
 

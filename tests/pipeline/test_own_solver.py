@@ -17,10 +17,10 @@ from aggopt.solvers.run_solver import run_here
 
 CODE = """
 from aggopt.solvers import SOLVERS
-from aggopt.solvers.run_solver import answer_here
+from aggopt.solvers.run_solver import run_here
 
 def choose(model, data):
-    return answer_here(model, data, SOLVERS["cvxpy:highs"], None, None, None).reading
+    return run_here(model, data, SOLVERS["cvxpy:highs"], None, None, None).reading
 """
 FILE = """
 [roles]

@@ -28,7 +28,7 @@ from aggopt.pipeline.partition.strata import (
     separate_strata,
 )
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers.certificate import summed
+from aggopt.solvers.certificate import sum_certificates
 
 
 def test_strata_are_farther_apart_than_any_two_records() -> None:
@@ -226,7 +226,16 @@ def test_certificates_are_of_all_attributes_where_strata_differ() -> None:
         return Aggregation(X[:1], LABELS, (PROOF,) * count, together)
 
     alone = made((), 2), made(((0,), (1,)), 2)
-    assert _sum_certificates(alone, 2) == (((0,), (1,)), (summed([PROOF] * 2),) * 2)
+    assert _sum_certificates(alone, 2) == (
+        ((0,), (1,)),
+        (sum_certificates([PROOF] * 2),) * 2,
+    )
     both = made(((0, 1),), 1)
-    assert _sum_certificates([both, both], 2) == (((0, 1),), (summed([PROOF] * 2),))
-    assert _sum_certificates([*alone, both], 2) == (((0, 1),), (summed([PROOF] * 5),))
+    assert _sum_certificates([both, both], 2) == (
+        ((0, 1),),
+        (sum_certificates([PROOF] * 2),),
+    )
+    assert _sum_certificates([*alone, both], 2) == (
+        ((0, 1),),
+        (sum_certificates([PROOF] * 5),),
+    )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from privacy import slow
 
 from aggopt.errors import TableError
-from aggopt.privacy import groups_of, t_closeness
+from aggopt.privacy import find_groups, t_closeness
 
 TREE = {"lung": ["asthma", "flu"], "heart": {"left": ["attack"], "right": ["block"]}}
 PARENTS = {
@@ -139,15 +139,15 @@ def test_groups_are_records_equal_in_every_column():
     rng = np.random.default_rng(0)
     table = rng.integers(0, 3, (50, 3))
     rows = [tuple(row) for row in table.tolist()]
-    found = groups_of(table)
+    found = find_groups(table)
     for i in range(50):
         for j in range(50):
             assert (found[i] == found[j]) == (rows[i] == rows[j])
 
 
 def test_a_missing_quasi_identifier_equals_a_missing_one():
-    assert groups_of([[1.0, None], [1.0, None], [1.0, 2.0]]).tolist()[:2] == [0, 0]
-    assert len(set(groups_of(pd.DataFrame({"a": [None, None, 3.0]})))) == 2
+    assert find_groups([[1.0, None], [1.0, None], [1.0, 2.0]]).tolist()[:2] == [0, 0]
+    assert len(set(find_groups(pd.DataFrame({"a": [None, None, 3.0]})))) == 2
 
 
 @pytest.mark.parametrize("distance", ["ordered", "equal"])

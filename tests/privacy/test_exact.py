@@ -10,12 +10,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from aggopt.core.columns import columns
+from aggopt.core.columns import iter_columns
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.privacy import (
     distinct_l,
     entropy_l,
-    groups_of,
+    find_groups,
     n_t_closeness,
     p_sensitive,
     recursive_cl,
@@ -35,7 +35,7 @@ def test_large_whole_numbers_of_a_mixed_list_stay_apart():
     for sign in (1, -1):
         mixed = [sign * LARGE, sign * (LARGE + 1), 0.5, 0.25]
         assert distinct_l([0, 0, 0, 0], mixed) == 4
-        assert groups_of([[value] for value in mixed]).max() == 3
+        assert find_groups([[value] for value in mixed]).max() == 3
 
 
 def test_small_mixed_lists_are_numbers():
@@ -57,8 +57,8 @@ def test_two_levels_are_the_fewest():
 
 def test_groups_are_not_mixed_up_between_columns():
     rows = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 0]])
-    assert groups_of(rows).tolist() == groups_of(rows.astype(str)).tolist()
-    assert len(set(groups_of(rows))) == 4
+    assert find_groups(rows).tolist() == find_groups(rows.astype(str)).tolist()
+    assert len(set(find_groups(rows))) == 4
 
 
 @pytest.mark.parametrize("measure", [distinct_l, p_sensitive, entropy_l])
@@ -92,7 +92,7 @@ def test_neighbours_may_be_compared_in_an_order_or_a_tree():
     tree = {"tree": {"a": ["low", "middle"], "b": ["high"]}}
     way = {"distance": "hierarchical", "missing": "own value", **tree}
     assert n_t_closeness(PLACES, WORDS, 6, **way) == t_closeness(
-        groups_of(PLACES), WORDS, **way
+        find_groups(PLACES), WORDS, **way
     )
 
 
@@ -177,7 +177,7 @@ def test_categories_of_large_whole_numbers_stay_apart_beside_holes():
     plain = pd.Categorical.from_codes([0, 1, -1, 0], [LARGE, LARGE + 1])
     for column in (large, large.astype("category"), pd.Series(plain)):
         assert distinct_l([0, 0, 0, 0], column, missing="own value") == 3
-        assert groups_of(column.to_frame("age")).max() == 2
+        assert find_groups(column.to_frame("age")).max() == 2
 
 
 def test_times_of_day_a_nanosecond_apart_stay_apart():
@@ -188,7 +188,7 @@ def test_times_of_day_a_nanosecond_apart_stay_apart():
 
 def test_a_batch_of_records_is_a_table():
     batch = pa.record_batch({"x": [1, 1, 2], "y": [1, 2, 1]})
-    assert groups_of(batch).tolist() == groups_of(pa.table(batch)).tolist()
+    assert find_groups(batch).tolist() == find_groups(pa.table(batch)).tolist()
     assert distinct_l([0, 0, 0], batch) == 2
 
 
@@ -210,17 +210,17 @@ def test_a_batch_of_records_is_a_table():
     ],
 )
 def test_entries_are_objects_only_where_arrays_would_merge_them(given, dtype):
-    [(_, entries)] = columns(given, "what")
+    [(_, entries)] = iter_columns(given, "what")
     assert entries.dtype == dtype
 
 
 def test_columns_have_the_names_they_come_with():
-    assert [name for name, _ in columns(np.eye(2), "")] == ["Column 0", "Column 1"]
+    assert [name for name, _ in iter_columns(np.eye(2), "")] == ["Column 0", "Column 1"]
     frame = pd.DataFrame({"x": [1], "y": [2]})
     for table in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
-        assert [name for name, _ in columns(table, "")] == ["'x'", "'y'"]
+        assert [name for name, _ in iter_columns(table, "")] == ["'x'", "'y'"]
     for nameless in ([1], pd.Series([1]), pl.Series([1]), pa.array([1])):
-        assert [name for name, _ in columns(nameless, "")] == [""]
+        assert [name for name, _ in iter_columns(nameless, "")] == [""]
 
 
 @pytest.mark.parametrize("kind", ["datetime64[ns]", "timedelta64[ns]"])
@@ -255,7 +255,7 @@ def test_a_value_of_its_own_for_what_is_missing_changes_nothing_where_nothing_is
 def test_long_complex_numbers_stay_apart():
     near = np.array([1, 1], np.longdouble)
     near[1] = np.nextafter(near[0], 2 * near[1])
-    assert groups_of((near + 0j).astype(np.clongdouble)[:, None]).tolist() == [0, 1]
+    assert find_groups((near + 0j).astype(np.clongdouble)[:, None]).tolist() == [0, 1]
 
 
 def test_many_equal_values_are_ranked_by_position():
@@ -274,7 +274,7 @@ def test_what_an_order_keeps_ready():
 
 def test_groups_of_many_columns_are_whole_numbers_in_the_order_of_their_rows():
     rows = np.random.default_rng(5).integers(0, 3, (200, 4))
-    found = groups_of(np.sort(rows, axis=0))
+    found = find_groups(np.sort(rows, axis=0))
     assert found.dtype == np.intp
     expected = np.unique(np.sort(rows, axis=0), axis=0, return_inverse=True)[1]
     assert found.tolist() == expected.ravel().tolist()

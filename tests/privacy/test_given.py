@@ -10,7 +10,7 @@ import pytest
 from privacy.test_closeness import LEAVES, TREE, drawn
 
 from aggopt.errors import JobError, TableError
-from aggopt.privacy import groups_of, t_closeness
+from aggopt.privacy import find_groups, t_closeness
 
 
 def refusal(kind, *arguments, **options):
@@ -49,7 +49,7 @@ def test_what_is_missing_is_missing_however_it_came(held):
     tree = {"a": [1, 2]}
     for way in ({"distance": "equal"}, {"distance": "hierarchical", "tree": tree}):
         assert t_closeness([0, 0, 1, 1], held, **own, **way) == 0.25
-    assert groups_of(held).tolist() == [1, 2, 0, 1]
+    assert find_groups(held).tolist() == [1, 2, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -97,13 +97,13 @@ def test_numbers_of_any_type_are_ordered_exactly():
 def test_long_floats_are_told_apart():
     near = np.array([1, 1, 2, 2], np.longdouble)
     near[1] = np.nextafter(near[0], near[2])
-    assert groups_of(near).tolist() == [0, 1, 2, 2]
+    assert find_groups(near).tolist() == [0, 1, 2, 2]
     assert t_closeness([0, 1, 0, 1], near) == t_closeness([0, 1, 0, 1], [0, 1, 2, 2])
 
 
 def test_levels_of_an_index_are_columns():
     index = pd.MultiIndex.from_tuples([(1, 2), (1, 3), (1, 2)])
-    assert groups_of(index).tolist() == [0, 1, 0]
+    assert find_groups(index).tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize(

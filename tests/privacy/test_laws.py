@@ -5,7 +5,7 @@ from tables import promising, salaried
 
 import aggopt
 from aggopt.checks import parametrize_with_checks
-from aggopt.checks._records import asked as template_of
+from aggopt.checks._records import read_template_keys as template_of
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.privacy.model import REQUIREMENTS
 

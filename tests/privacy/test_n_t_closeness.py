@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from privacy import slow
 
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.privacy import groups_of, n_t_closeness, t_closeness
+from aggopt.privacy import find_groups, n_t_closeness, t_closeness
 
 
 def between(part, whole, domain):
@@ -26,8 +26,8 @@ def oracle(places, values, n):
     spread = np.std(places, axis=0)
     Z = (places - np.mean(places, axis=0)) / np.where(spread == 0, 1, spread)
     worst = Fraction(0)
-    for g in range(max(groups_of(places)) + 1):
-        inside = groups_of(places) == g
+    for g in range(max(find_groups(places)) + 1):
+        inside = find_groups(places) == g
         far = np.abs(Z - Z[inside][0]).max(axis=1)
         part = held[inside].tolist()
         found, least = [between(part, values, domain)], n

@@ -15,7 +15,7 @@ from aggopt.errors import AggoptError
 from aggopt.privacy import (
     distinct_l,
     epsilon_m,
-    groups_of,
+    find_groups,
     n_t_closeness,
     recursive_cl,
 )
@@ -84,11 +84,11 @@ REFUSED = {
     "no labels": lambda: t([], V),
     "values of no shape": lambda: t(G, 7),
     "no value column": lambda: t(G, NO_COLUMN),
-    "no group column": lambda: groups_of(NO_COLUMN),
-    "no records": lambda: groups_of(pd.DataFrame({"a": []})),
-    "lists": lambda: groups_of(LISTS),
-    "groups of no shape": lambda: groups_of(7),
-    "no table": lambda: groups_of(pl.LazyFrame({"a": V})),
+    "no group column": lambda: find_groups(NO_COLUMN),
+    "no records": lambda: find_groups(pd.DataFrame({"a": []})),
+    "lists": lambda: find_groups(LISTS),
+    "groups of no shape": lambda: find_groups(7),
+    "no table": lambda: find_groups(pl.LazyFrame({"a": V})),
     "c of nothing": lambda: recursive_cl(G, V, 0),
     "c that is no number": lambda: recursive_cl(G, V, "3"),
     "t beyond": lambda: threshold(1.5),
@@ -142,7 +142,7 @@ REFUSED = {
     "infeasible: recursive": lambda: infeasible(
         Diversity("pay", CODES, 3, "recursive", 1.5)
     ),
-    "a named quasi-identifier": lambda: groups_of(LISTS.rename(columns={"a": "age"})),
+    "a named quasi-identifier": lambda: find_groups(LISTS.rename(columns={"a": "age"})),
 }
 
 

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from aggopt.core.stale_files import file_prefix
+from aggopt.core.stale_files import make_file_prefix
 from aggopt.errors import TableError
 from aggopt.release.files import staging
 from aggopt.release.files.staging import Staging, check_places
@@ -90,7 +90,7 @@ def test_what_is_aside_lies_beside_its_place_and_is_known_until_it_is_gone(tmp_p
     with Staging() as aside:
         name = aside.write(tmp_path / "a.csv", lambda to: to.write_text("x"))
         assert (name.parent, name.suffix) == (tmp_path, ".csv")
-        assert name.name.startswith(file_prefix())
+        assert name.name.startswith(make_file_prefix())
         assert stat.S_IMODE(name.stat().st_mode) == 0o600
         assert name in staging._aside_now
     assert name not in staging._aside_now

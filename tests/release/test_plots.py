@@ -16,7 +16,7 @@ from tables import job, people, wide, wide_job
 import aggopt
 from aggopt.data.table import Table
 from aggopt.errors import TableError, UnknownNameError
-from aggopt.measure.safe_figures import correlations, density
+from aggopt.measure.safe_figures import compute_correlations, estimate_density
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counts import Count
 from aggopt.release.figures.figure import ORIGINAL, RELEASED, Picture
@@ -99,7 +99,7 @@ def test_units_are_counted_where_k_counts_them() -> None:
 
 def test_before_and_after_are_shares_in_bins(frame, release) -> None:
     (panel,) = release.plot.before_after("income").axes
-    what = density(frame["income"], release.table["income"])
+    what = estimate_density(frame["income"], release.table["income"])
     by_colour = {
         colors.to_hex(
             each.get_facecolor() if each.get_fill() else each.get_edgecolor()
@@ -165,7 +165,8 @@ def test_correlations_and_their_change(frame, release) -> None:
     left, right, *_ = release.plot.correlations().axes
     names = ["age", "income", "tall"]
     before, after = (
-        correlations(table[names].to_numpy(float)) for table in (frame, release.table)
+        compute_correlations(table[names].to_numpy(float))
+        for table in (frame, release.table)
     )
     assert np.array_equal(left.images[0].get_array(), before)
     assert np.array_equal(right.images[0].get_array(), after - before)
@@ -303,5 +304,5 @@ def test_infinite_confidential_values_are_left_out(frame) -> None:
         "confidential": ["tall"],
     }
     left, *_ = aggopt.mask(odd, job(roles=roles)).plot.correlations().axes
-    expected = correlations(odd[["age", "tall"]].to_numpy(float)[2:])[0, 1]
+    expected = compute_correlations(odd[["age", "tall"]].to_numpy(float)[2:])[0, 1]
     assert left.images[0].get_array()[0, 2] == expected

@@ -7,7 +7,7 @@ import pytest
 from tables import promising, salaried
 
 import aggopt
-from aggopt.core.stale_files import file_prefix
+from aggopt.core.stale_files import make_file_prefix
 from aggopt.core.worker import SCRATCH
 from aggopt.errors import TableError
 from aggopt.release.files import staging
@@ -129,7 +129,7 @@ def test_what_a_killed_process_left_goes_from_both_folders(
     tmp_path, monkeypatch
 ) -> None:
     public, memory = tmp_path / "public", tmp_path / "memory"
-    where = file_prefix().split("-")[0]
+    where = make_file_prefix().split("-")[0]
     for folder in (public, memory):
         folder.mkdir()
         (folder / f"{where}-999999999-1.csv").write_text("secret")

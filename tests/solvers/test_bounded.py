@@ -9,13 +9,13 @@ from joint_instances import instance as joint
 from shift_instances import MODELS as SHIFTS
 from shift_instances import instance
 
-from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
+from aggopt.algorithms.lagrangian.piecewise_quartics import build_separable_program
 from aggopt.algorithms.lagrangian.solve import solve_separable
 from aggopt.algorithms.reduced import JointReduced, Reduced
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import MODELS, p3m
 from aggopt.solvers import SOLVERS, Status, choose
-from aggopt.solvers.registry import able_for
+from aggopt.solvers.registry import list_able_solvers
 from aggopt.solvers.run_solver import run_here
 
 ANGLES = 800
@@ -36,7 +36,7 @@ def all_points(data, lower, upper):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_optimum_within_bounds_is_the_least_of_all_points(model, seed) -> None:
     free = instance(model, seed, n=12, m=3)
-    best = solve_separable(program_of(free)).centroids
+    best = solve_separable(build_separable_program(free)).centroids
     # the optimum without bounds is cut off
     ends = {"lower": float(best.min() + 0.05), "upper": float(best.max() + 1.0)}
     points = all_points(free, **ends)
@@ -45,7 +45,7 @@ def test_the_optimum_within_bounds_is_the_least_of_all_points(model, seed) -> No
     except InfeasibleInputError:
         assert not len(points)
         return
-    found = solve_separable(program_of(data))
+    found = solve_separable(build_separable_program(data))
     if not len(points):
         assert found.status in (Status.INFEASIBLE, Status.FAILED)
         return
@@ -61,13 +61,16 @@ def test_the_optimum_within_bounds_is_the_least_of_all_points(model, seed) -> No
 def test_bounds_that_do_not_cut_change_no_bit() -> None:
     free = instance(p3m, 1, n=12, m=3)
     wide = replace(free, lower=-50.0, upper=50.0)
-    one, other = solve_separable(program_of(free)), solve_separable(program_of(wide))
+    one, other = (
+        solve_separable(build_separable_program(free)),
+        solve_separable(build_separable_program(wide)),
+    )
     assert (one.centroids == other.centroids).all()
     assert one.bound == other.bound
 
 
 def test_a_group_without_a_value_within_makes_it_infeasible() -> None:
-    program = program_of(instance(p3m, 1, n=12, m=3))
+    program = build_separable_program(instance(p3m, 1, n=12, m=3))
     group = np.arange(len(program.low)) > 0
     cut = program._replace(
         first=np.concatenate([[0], program.first[1:] - 1]),
@@ -90,12 +93,12 @@ def test_ipopt_is_told_the_bounds_and_demands_within_them() -> None:
 def test_local_solvers_stay_within(name) -> None:
     require_solver(name)
     free = instance(p3m, 2, n=20, m=5)
-    best = solve_separable(program_of(free)).centroids
+    best = solve_separable(build_separable_program(free)).centroids
     data = replace(free, lower=float(best.min() + 0.05))
     found = run_here(p3m.MODEL, data, SOLVERS[name], None, None, None)
     at = p3m.point(data, found.reading)
     assert p3m.MODEL.violation(data, at) < 1e-6
-    proven = solve_separable(program_of(data)).bound
+    proven = solve_separable(build_separable_program(data)).bound
     assert p3m.objective(data, at) >= proven - 1e-6 * max(1.0, abs(proven))
 
 
@@ -104,12 +107,12 @@ def test_local_solvers_stay_within(name) -> None:
 def test_the_bound_is_never_above_what_scip_reaches(model) -> None:
     require_solver("pyomo:scip")
     free = instance(model, 2, n=12, m=4)
-    best = solve_separable(program_of(free)).centroids
+    best = solve_separable(build_separable_program(free)).centroids
     data = replace(free, lower=float(best.min() + 0.05))
     found = run_here(model.MODEL, data, SOLVERS["pyomo:scip"], None, 60.0, None)
     at = model.point(data, found.reading)
     assert model.MODEL.violation(data, at) < 1e-5
-    own = solve_separable(program_of(data))
+    own = solve_separable(build_separable_program(data))
     assert own.bound <= model.objective(data, at) + 1e-5
     assert own.objective <= model.objective(data, at) + 1e-4
 
@@ -121,7 +124,7 @@ def test_a_solver_that_keeps_no_bounds_is_refused_in_words() -> None:
         choose("stiefel", *kinds, within=True)
     says = "stiefel cannot keep values within lower and upper bounds."
     assert refused.value.problem == says
-    solvers = able_for(*kinds, within=True)
+    solvers = list_able_solvers(*kinds, within=True)
     first = next(solver.name for solver in solvers if solver.installed)
     assert refused.value.fix.startswith(f"choose one of {first}")
     able = [solver.name for solver in solvers]

@@ -11,7 +11,7 @@ from shift_instances import instance as shifting
 
 from aggopt.models import p3m, p3m_onesided, satisfaction, set_partition, univariate
 from aggopt.solvers import SOLVERS, Status, _cvxpy, solve
-from aggopt.solvers._linear_bound import LinearProgram, proven
+from aggopt.solvers._linear_bound import LinearProgram, prove_bound
 from aggopt.solvers.run_solver import run_here
 from aggopt.solvers.solver import Solver
 
@@ -212,15 +212,15 @@ def test_any_potentials_prove_no_more_than_the_best_path():
     rng = np.random.default_rng(2)
     for n, k in ((3, 2), (9, 2), (20, 4)):
         data = univariate.Data(np.sort(rng.normal(size=n)), k)
-        exact = univariate.along(data, *univariate.arcs(data))
+        exact = univariate.find_groups_along(data, *univariate.list_arcs(data))
         best = univariate.objective(data, univariate.point(data, exact))
         for _ in range(50):
             u = rng.normal(size=n + 1).cumsum() * rng.choice([0.0, 0.01, 1, 100])
             assert univariate.proven(data, u) <= best
         nodes = np.full(n + 1, np.inf)
         nodes[0] = 0
-        tail, head = univariate.arcs(data)
-        c = univariate.costs(data, tail, head)
+        tail, head = univariate.list_arcs(data)
+        c = univariate.compute_costs(data, tail, head)
         for i, j, cost in sorted(zip(tail, head, c, strict=True)):
             nodes[j] = min(nodes[j], nodes[i] + cost)
         nodes = np.where(np.isinf(nodes), 0, nodes)
@@ -252,7 +252,7 @@ def test_any_multipliers_prove_no_more_than_what_is_reached():
         reached = program.cost @ at + program.curve @ at**2 / 2 + program.constant
         for _ in range(3):
             y = rng.integers(-3, 4, len(program.low)).astype(float)
-            bound = proven(program, y)
+            bound = prove_bound(program, y)
             some += bound is not None
             assert bound is None or bound <= reached + 1e-12
     assert some > 50

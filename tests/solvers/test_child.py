@@ -110,6 +110,6 @@ def test_a_fork_has_no_guardian(own_process) -> None:
     if pid == 0:
         os._exit(guardian._state.pipe is not None)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    guardian.tell("sentence", "it lives")
+    guardian.send_message("sentence", "it lives")
     assert guardian._state.process is not None
     assert guardian._state.process.poll() is None

@@ -14,7 +14,7 @@ from aggopt.models import MODELS
 from aggopt.solvers import SOLVERS, Status, choose, solve
 from aggopt.solvers import _cvxpy as in_cvxpy
 from aggopt.solvers import _pyomo as in_pyomo
-from aggopt.solvers.registry import NONE, able_for
+from aggopt.solvers.registry import NONE, list_able_solvers
 from aggopt.solvers.solver import CLASSES
 
 LANGUAGES = {"cvxpy": in_cvxpy, "pyomo": in_pyomo}
@@ -22,7 +22,7 @@ LANGUAGES = {"cvxpy": in_cvxpy, "pyomo": in_pyomo}
 
 def declared(language: str, kind: str, *, maximised: bool = False) -> Any:
     """Return a problem of a class, of two variables that add up to 1."""
-    return programs.known(language, kind, maximised=maximised)
+    return programs.build_known_program(language, kind, maximised=maximised)
 
 
 @pytest.mark.parametrize("maximised", [False, True])
@@ -47,7 +47,7 @@ def test_no_law_is_left_out_where_a_solver_is_promised(name):
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("kind", CLASSES)
 def test_without_a_name_the_first_of_language_and_class_is_taken(language, kind):
-    fit = able_for(kind, language=language)
+    fit = list_able_solvers(kind, language=language)
     if language == "pyomo" and kind == "SDP":
         return  # it has no semidefinite matrices
     if not fit:
@@ -77,20 +77,20 @@ def test_quadratic_rows_are_convex_or_not():
     problem.cost = pyo.Objective(expr=x[0])
     form = x[0] ** 2 + 3 * x[0] * x[1] + x[1] ** 2
     problem.row = pyo.Constraint(expr=form <= 1)
-    assert in_pyomo.problem_class(problem) == "NLP"  # eigenvalues -1 and 5
+    assert in_pyomo.find_problem_class(problem) == "NLP"  # eigenvalues -1 and 5
     problem.row.set_value(form + 2 * x[1] ** 2 <= 1)
-    assert in_pyomo.problem_class(problem) == "SOCP"
+    assert in_pyomo.find_problem_class(problem) == "SOCP"
     problem.row.set_value(form + 2 * x[1] ** 2 >= 1)
-    assert in_pyomo.problem_class(problem) == "NLP"
+    assert in_pyomo.find_problem_class(problem) == "NLP"
     problem.row.set_value(-form - 2 * x[1] ** 2 >= -1)
-    assert in_pyomo.problem_class(problem) == "SOCP"
+    assert in_pyomo.find_problem_class(problem) == "SOCP"
     problem.row.deactivate()
-    assert in_pyomo.problem_class(problem) == "LP"
+    assert in_pyomo.find_problem_class(problem) == "LP"
 
 
 def test_an_exponential_is_smooth_and_no_cone():
     x = cp.Variable()
-    assert in_cvxpy.problem_class(cp.Problem(cp.Minimize(cp.exp(x) - x))) == "NLP"
+    assert in_cvxpy.find_problem_class(cp.Problem(cp.Minimize(cp.exp(x) - x))) == "NLP"
 
 
 @pytest.mark.parametrize(

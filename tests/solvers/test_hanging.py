@@ -85,7 +85,7 @@ def test_one_of_the_users_that_hangs_is_killed(solver):
 
 
 def test_one_that_eats_memory_or_aborts_fails_and_the_next_answers(monkeypatch):
-    monkeypatch.setattr(_pool, "available_memory", lambda: 1 << 28)
+    monkeypatch.setattr(_pool, "find_available_memory", lambda: 1 << 28)
     with pytest.raises(JobError, match="eats_memory fails with a MemoryError") as lack:
         masked(eats_memory)
     assert lack.value.fix.startswith("end other programs, mask fewer records")
@@ -100,7 +100,7 @@ def needs_much(x, labels, sizes):
 
 
 def test_one_that_ends_for_lack_of_memory_says_so_and_what_to_do(monkeypatch):
-    monkeypatch.setattr(_pool, "available_memory", lambda: 1 << 24)
+    monkeypatch.setattr(_pool, "find_available_memory", lambda: 1 << 24)
     asked = job(aggregation={"model": needs_much, "solver": "cvxpy:clarabel"})
     with pytest.raises(SolverError, match="'age': failed: out of memory; end other"):
         mask(people(12), asked)
@@ -123,7 +123,7 @@ def is_exhausted(function, *arguments):
 
 def test_who_ends_a_process_for_lack_of_memory_is_noticed(tmp_path, monkeypatch):
     assert is_exhausted(runs_out)
-    _pool.end_all()
+    _pool.stop_all_workers()
     kills = tmp_path / "vmstat"
     kills.write_text("pgfault 7\noom_kill 3\n")
     monkeypatch.setattr(_pool, "KILLS", kills)

@@ -7,12 +7,12 @@ import pytest
 from from_python import from_python
 from scipy.optimize import minimize
 
-from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
-from aggopt.algorithms.lagrangian.program import Box, implied_box
+from aggopt.algorithms.lagrangian.piecewise_quartics import build_separable_program
+from aggopt.algorithms.lagrangian.program import Box, compute_implied_box
 from aggopt.algorithms.lagrangian.solve import solve_separable
 from aggopt.errors import JobError
 from aggopt.models import p3m, p3m_onesided, satisfaction
-from aggopt.models.shared.shift_data import renormalised
+from aggopt.models.shared.shift_data import renormalise_means
 from aggopt.solvers import SOLVERS, Status
 
 MODELS = (p3m, p3m_onesided, satisfaction)
@@ -47,7 +47,7 @@ def value(model, data, centroids):
 
 def solved(model, data, **options):
     """Solve, and check all that must hold of any answer."""
-    found = solve_separable(program_of(data), **options)
+    found = solve_separable(build_separable_program(data), **options)
     assert found.status.usable
     at = model.point(data, found.centroids)
     assert model.MODEL.violation(data, at) <= 1e-9
@@ -81,7 +81,7 @@ def all_directions(m):
 
 def costs(data, many):
     """Return the cost of each row of centroids (k, m), piece by piece."""
-    program = program_of(data)
+    program = build_separable_program(data)
     total = np.zeros(len(many))
     for j in range(len(data.sizes)):
         t, least = many[:, j] - data.means[j], np.full(len(many), np.inf)
@@ -142,7 +142,7 @@ def best_of_all_patterns(data, kinds):
 
     Group g is like g + kinds: a choice by other groups of the same kind is no other.
     """
-    q, n, C = program_of(data).quartic, data.sizes, data.means
+    q, n, C = build_separable_program(data).quartic, data.sizes, data.means
     records = len(data.x)
     powers = np.arange(5)
 
@@ -191,14 +191,14 @@ def test_no_choice_of_sides_is_better(seed, kinds):
 def test_what_is_handed_on_bounds_the_cardinalities_beyond(seed):
     from aggopt.algorithms.lagrangian.branch_and_bound import BoxNode, BranchAndBound
     from aggopt.algorithms.lagrangian.dual_optimum import MOST_EVALUATIONS, maximise
-    from aggopt.algorithms.lagrangian.solve import upper_bound
+    from aggopt.algorithms.lagrangian.solve import compute_upper_bound
 
     rng = np.random.default_rng(seed)
     x = standard(np.repeat(rng.normal(size=80), 3) + 0.01 * rng.normal(size=240))
     many, labels = np.full(240, 0.8), np.repeat(np.arange(80), 3)
-    program = program_of(p3m.Data(x, labels, many, 0.5 * many, 0.8))
-    box = implied_box(program)
-    search = BranchAndBound(program, 1e-12, upper_bound(program, box))
+    program = build_separable_program(p3m.Data(x, labels, many, 0.5 * many, 0.8))
+    box = compute_implied_box(program)
+    search = BranchAndBound(program, 1e-12, compute_upper_bound(program, box))
     search.process(-np.inf, BoxNode(program, box, np.zeros(3), 1.0))
     handed = 0
     while search.heap and not any(node.direction for _, _, node in search.heap):
@@ -233,15 +233,17 @@ def test_where_one_interval_ends_and_another_begins_nobody_is_near():
 
 
 def test_points_that_miss_the_rows_are_not_called_restored():
-    from aggopt.algorithms.lagrangian.restore import restored
+    from aggopt.algorithms.lagrangian.restore import restore_rows
 
     x = standard(np.random.default_rng(0).normal(size=30))
     w = np.zeros(30)
     w[::3] = 1
     data = p3m.Data(x, np.arange(30) // 3, np.full(30, 0.5), w, 0.5)
-    program = program_of(data)
+    program = build_separable_program(data)
     t = program.low[program.first[:-1]]
-    moved, exact = restored(program, implied_box(program), t, np.ones(10), False)
+    moved, exact = restore_rows(
+        program, compute_implied_box(program), t, np.ones(10), False
+    )
     assert not exact
     assert (moved == t).all()
 
@@ -260,8 +262,8 @@ def test_every_local_minimum_is_found(model, seed):
     local_minima, lowest, workspace = kernels_of_minima()
 
     data = instance(model, seed, n=12, m=2, importance=0.7 if seed % 3 else None)
-    program, rng = program_of(data), np.random.default_rng(seed)
-    box, found = implied_box(program), workspace(program)
+    program, rng = build_separable_program(data), np.random.default_rng(seed)
+    box, found = compute_implied_box(program), workspace(program)
     whole = costs(data, data.means[None])[0]
     own = [costs_of_one(data, j) for j in (0, 1)]
     for _ in range(20):
@@ -296,8 +298,8 @@ def test_a_local_minimum_under_a_lone_record_is_found(seed):
     labels = rng.permutation(np.arange(18) // 3)
     wish = np.full(18, 0.3), np.full(18, 0.001)
     data = p3m_onesided.Data(x, labels, *wish, 0.9)
-    program = program_of(data)
-    box, found = implied_box(program), workspace(program)
+    program = build_separable_program(data)
+    box, found = compute_implied_box(program), workspace(program)
     prices = rng.normal(size=(40, 2)) * 10 ** rng.uniform(-3, 0, (40, 2))
     for j in range(6):
         grid = np.linspace(box.low[j], box.high[j], 20_001)
@@ -317,7 +319,7 @@ def test_a_local_minimum_under_a_lone_record_is_found(seed):
 
 def costs_of_one(data, j):
     """Return f_j at the group's own mean."""
-    program = program_of(data)
+    program = build_separable_program(data)
     held = [
         program.quartic[p, 0]
         for p in range(program.first[j], program.first[j + 1])
@@ -358,7 +360,7 @@ def test_the_ends_of_every_range(alpha, delta, w):
     found = solved(p3m, data)
     assert found.status is Status.OPTIMAL
     if alpha == 0:
-        assert found.centroids == pytest.approx(renormalised(data), abs=1e-6)
+        assert found.centroids == pytest.approx(renormalise_means(data), abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -401,7 +403,7 @@ def test_a_hard_wish_leaves_two_values():
     w[::30] = 1
     data = p3m.Data(x, np.arange(90) // 3, np.full(90, 0.5), w, 0.5)
     found = solved(p3m, data)
-    groups, values = p3m.demanded(data)
+    groups, values = p3m.list_demanded_values(data)
     off = np.abs(values - found.centroids[groups, None]).min(axis=1)
     assert found.status is Status.OPTIMAL
     assert off.max() < 1e-12
@@ -419,7 +421,7 @@ def test_demands_that_leave_no_point_are_said_to():
     x = standard(np.array([-2.0, -1.0, 1.0, 2.0]))
     ones = np.ones(4)
     data = p3m_onesided.Data(x, np.array([0, 0, 1, 1]), 9 * ones, ones, 0.5)
-    found = solve_separable(program_of(data))
+    found = solve_separable(build_separable_program(data))
     assert found.status is Status.INFEASIBLE
     assert found.centroids is None
 
@@ -452,7 +454,7 @@ def test_the_bound_is_below_every_feasible_point():
 
 def test_no_group_can_be_outside_the_implied_box():
     data = instance(p3m, 3, n=30, m=5)
-    box = implied_box(program_of(data))
+    box = compute_implied_box(build_separable_program(data))
     t = feasible(data, np.random.default_rng(0).normal(size=(20_000, 4))) - data.means
     assert (t >= box.low).all()
     assert (t <= box.high).all()
@@ -460,13 +462,13 @@ def test_no_group_can_be_outside_the_implied_box():
 
 
 def test_a_box_that_misses_a_group_is_empty():
-    from aggopt.algorithms.lagrangian.program import meets_every_group
+    from aggopt.algorithms.lagrangian.program import is_in_every_group
 
     data = instance(p3m, 3, n=30, m=5)
-    program = program_of(data)
+    program = build_separable_program(data)
     low = np.zeros(5)
-    assert meets_every_group(program, Box(low, low + 1))
-    assert not meets_every_group(program._replace(low=low + 2), Box(low, low + 1))
+    assert is_in_every_group(program, Box(low, low + 1))
+    assert not is_in_every_group(program._replace(low=low + 2), Box(low, low + 1))
 
 
 def test_an_option_that_it_does_not_have_is_refused():
@@ -513,7 +515,7 @@ def test_nothing_is_certified_that_sampling_beats(model, weight, seed):
     importance = rng.uniform(0, 0.9, 3 * m) if seed % 3 else np.full(3 * m, 0.5)
     weight = weight or 1e-3 if model is satisfaction else weight
     data = model.Data(x, labels, delta, importance, weight)
-    found = solve_separable(program_of(data))
+    found = solve_separable(build_separable_program(data))
     points = everywhere(data.sizes, 1000, rng)
     least = min(model.objective(data, model.point(data, c)) for c in points)
     slack = 1e-6 * max(1.0, abs(least))
@@ -528,4 +530,6 @@ def test_a_flat_basin_is_not_cut_off():
     data = p3m_onesided.Data(
         standard(np.array(values)), np.array([0, 1, 2, 0, 1, 2]), half, half, 1.0
     )
-    assert solve_separable(program_of(data)).objective == pytest.approx(0, abs=1e-9)
+    assert solve_separable(build_separable_program(data)).objective == pytest.approx(
+        0, abs=1e-9
+    )

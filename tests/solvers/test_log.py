@@ -86,7 +86,7 @@ def test_a_process_of_its_own_prints_into_the_log(tmp_path, capfd):
 
 
 def test_a_process_of_ours_prints_where_it_is(capfd):
-    with _log.logged_here():
+    with _log.print_to_log():
         solve(small("cvxpy"), "highs")
     assert "HiGHS" in capfd.readouterr().out
 

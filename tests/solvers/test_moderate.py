@@ -11,14 +11,18 @@ from scipy.sparse import csr_array
 
 from aggopt.partition import univariate
 from aggopt.solvers import SOLVERS, Status, solve
-from aggopt.solvers._linear_bound import LinearProgram, multipliers_anew, proven
+from aggopt.solvers._linear_bound import (
+    LinearProgram,
+    prove_bound,
+    solve_for_multipliers,
+)
 from aggopt.solvers._pyomo_program import scale_of_problem
 from aggopt.solvers.termination import (
     LEAST,
     MOST,
     Ended,
     ProgramScale,
-    judged,
+    judge_termination,
     scale_of,
 )
 
@@ -114,11 +118,11 @@ def test_a_bound_that_the_point_disproves_is_none(maximised):
     said = Ended(Status.OPTIMAL, sign * 1.0, sign * 2.0, maximised=maximised)
     said = Ended(**{**vars(said), "scale": ProgramScale(1.0, 0.0, 0.0)})
     highs = SOLVERS["pyomo:highs"]
-    assert judged(said, highs, careful=True) == (Status.UNPROVEN, None)
+    assert judge_termination(said, highs, careful=True) == (Status.UNPROVEN, None)
     near = Ended(**{**vars(said), "missed": 1e-5})  # no point of the program
-    assert judged(near, highs, careful=True)[1] is not None
+    assert judge_termination(near, highs, careful=True)[1] is not None
     fine = Ended(**{**vars(said), "bound": sign * 1.0})
-    status, bound = judged(fine, highs, careful=True)
+    status, bound = judge_termination(fine, highs, careful=True)
     assert (status, bound) == (Status.OPTIMAL, pytest.approx(sign - sign * 1e-7))
 
 
@@ -196,7 +200,7 @@ def test_a_bound_is_proven_anew(curve):
     rows = [A @ x >= sides[0], A @ x <= sides[1]]
     best = cp.Problem(cp.Minimize(cost), rows).solve(solver="CLARABEL")
     stated = LinearProgram(c, bent, 5.0, csr_array(A), *sides, *box)
-    found = proven(stated, multipliers_anew(stated, 10))
+    found = prove_bound(stated, solve_for_multipliers(stated, 10))
     assert found == pytest.approx(best, abs=1e-6)
     assert found <= best + 1e-7
 

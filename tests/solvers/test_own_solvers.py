@@ -18,7 +18,7 @@ from aggopt.job import Recommended
 from aggopt.partition import PARTITIONERS, univariate
 from aggopt.privacy.model import REQUIREMENTS
 from aggopt.solvers import SOLVERS, Status, choose, solve
-from aggopt.solvers._cvxpy import classes_of
+from aggopt.solvers._cvxpy import list_classes
 from aggopt.solvers.certificate import Answer
 from aggopt.solvers.solver import LOCAL_OPTIMUM
 
@@ -306,7 +306,7 @@ def test_solvers_that_a_language_has_not_are_refused(name, error, match):
     ],
 )
 def test_a_solver_of_cvxpy_takes_the_classes_that_it_is_handed(name, classes):
-    assert classes_of(name) == classes
+    assert list_classes(name) == classes
 
 
 def test_a_class_that_it_does_not_take_is_refused_with_those_that_it_does():

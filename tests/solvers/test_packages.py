@@ -7,7 +7,7 @@ import pytest
 
 from aggopt.models import MODELS
 from aggopt.solvers import SOLVERS, packages
-from aggopt.solvers.registry import able_for
+from aggopt.solvers.registry import list_able_solvers
 from aggopt.solvers.solver import CLASSES
 
 LINEAR = ["cvxpy:highs", "cvxpy:clarabel", "pyomo:highs"]
@@ -35,7 +35,9 @@ ORDER = {  # who takes a class or a model; the first that is installed is the de
 
 
 def test_the_order_of_solvers_and_so_every_default_is_as_it_was():
-    found = {kind: [s.name for s in able_for(kind)] for kind in (*CLASSES, *MODELS)}
+    found = {
+        kind: [s.name for s in list_able_solvers(kind)] for kind in (*CLASSES, *MODELS)
+    }
     assert {kind: names for kind, names in found.items() if names} == ORDER
 
 

@@ -5,9 +5,14 @@ import pytest
 from conftest import require_solver
 from joint_instances import circle, instance, of_model, rotation
 
-from aggopt.algorithms.stiefel.bound import Dual, Tangents, ascended, proven
+from aggopt.algorithms.stiefel.bound import (
+    Dual,
+    Tangents,
+    improve_tangents,
+    prove_bound,
+)
 from aggopt.algorithms.stiefel.cost import PieceCost
-from aggopt.algorithms.stiefel.descent import annealed
+from aggopt.algorithms.stiefel.descent import search_by_annealing
 from aggopt.algorithms.stiefel.manifold import Manifold
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m_onesided_joint, satisfaction_joint
@@ -41,7 +46,7 @@ def test_three_groups_get_the_best_of_all_points_and_no_bound_is_above(kind, see
     for size in (0.0, 0.1, 1.0):
         T, p = rng.normal(size=(2, 2)) * size, rng.normal(size=(3, 2))
         y = Tangents(rng.normal(size=2), rng.normal(size=(1, 2)), T, p)
-        assert proven(data, y) <= best
+        assert prove_bound(data, y) <= best
 
 
 @kinds
@@ -50,8 +55,8 @@ def test_no_bound_is_above_a_point_of_three_attributes(kind, seed):
     data = of_model(kind, instance(seed, n=12, d=3, m=4, alpha=0.8))
     rng = np.random.default_rng(seed)
     best = min(cost_of(kind, data, rotation(data, rng)) for _ in range(200))
-    tangents, _ = ascended(data, PieceCost.of(data), data.means, Deadline(None))
-    assert proven(data, tangents) <= best
+    tangents, _ = improve_tangents(data, PieceCost.of(data), data.means, Deadline(None))
+    assert prove_bound(data, tangents) <= best
 
 
 def test_a_global_solver_finds_no_less_and_no_bound_is_above_it():
@@ -89,7 +94,7 @@ def test_the_bound_rises_along_its_gradient(kind, seed):
     dual = Dual(data, PieceCost.of(data), data.means, 0.1)
     flat = rng.normal(size=2 + 2 + 4 + 10)
     value, slope = dual(flat)
-    assert -value <= proven(data, dual.unpacked(flat)) + 1e-9 * abs(value)
+    assert -value <= prove_bound(data, dual.unpack_vector(flat)) + 1e-9 * abs(value)
     for i in range(len(flat)):
         step = np.zeros(len(flat))
         step[i] = 1e-6
@@ -121,7 +126,7 @@ def test_under_a_growing_penalty_mean_and_covariance_are_all_but_kept(kind):
     data = of_model(kind, instance(2, n=60, d=3, m=12, alpha=0.9))
     cost, space = PieceCost.of(data), Manifold(data)
     rng, none = np.random.default_rng(2), (np.zeros((3, 3)), np.zeros((1, 3)))
-    c = annealed(cost, space, data.means, none, 400, rng, Deadline(None))
+    c = search_by_annealing(cost, space, data.means, none, 400, rng, Deadline(None))
     off = c.T @ (data.sizes[:, None] * c) - data.covariance
     assert abs(off).max() < 1e-2 * len(data.Z)
     assert cost.value(c) == pytest.approx(cost_of(kind, data, c))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from joint_instances import instance
 
-from aggopt.algorithms.stiefel.cost import Cost, at
+from aggopt.algorithms.stiefel.cost import Cost, evaluate_quartics
 from aggopt.algorithms.stiefel.kernels import (
     Cells,
     Penalty,
@@ -37,10 +37,13 @@ def test_minima_are_the_least_of_the_roots(seed):
         a[4] = abs(a[4]) + 0.1
         t = np.roots([4 * a[4], 3 * a[3], 2 * a[2], a[1]])
         real = t[abs(t.imag) < 1e-9].real
-        least = min(at(a, t) for t in real)
+        least = min(evaluate_quartics(a, t) for t in real)
         value, c, square = least_of(one_cell(a))
         assert value == pytest.approx(least, rel=1e-9)
-        assert (at(a, c), c**2) == (pytest.approx(least), pytest.approx(square))
+        assert (evaluate_quartics(a, c), c**2) == (
+            pytest.approx(least),
+            pytest.approx(square),
+        )
 
 
 def test_a_tie_of_two_minima_is_smoothed():
@@ -57,7 +60,11 @@ def test_minima_where_no_quartic_is_left():
 
 def test_demanded_centroids_have_one_of_their_values():
     a = np.array([0.0, 0, 1, 0, 1])
-    assert least_of(one_cell(a, 0.5, -0.25)) == (at(a, -0.25), -0.25, 0.0625)
+    assert least_of(one_cell(a, 0.5, -0.25)) == (
+        evaluate_quartics(a, -0.25),
+        -0.25,
+        0.0625,
+    )
 
 
 @seeds

@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 from category_instances import beside, counts, least, nominal, ordinal
 
-from aggopt.algorithms.slots import dearer, far, rounded, spread, tightened, without
+from aggopt.algorithms.slots import (
+    assign_undivided,
+    find_dearer_pairs,
+    find_far_pairs,
+    reduce_slacks,
+    remove_pairs,
+    round_shares,
+)
 from aggopt.core.compile_time import compile_time
 from aggopt.errors import JobError
 from aggopt.models import frequencies as model
-from aggopt.models.shared.category_choice import released, shares
+from aggopt.models.shared.category_choice import count_released, read_shares
 from aggopt.solvers import SOLVERS, Status, choose, solve
 from aggopt.solvers.run_solver import run_here
 
@@ -28,7 +35,7 @@ def relaxed(data):
     loose = replace(data, shares="any")
     problem = model.build(loose, "cvxpy")
     outcome = solve(problem)
-    return shares(problem), outcome.bound
+    return read_shares(problem), outcome.bound
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -69,11 +76,11 @@ def test_rounding_costs_no_more_and_misses_by_the_largest_group_at_most(seed):
     count = counts(seed, m, categories, k)
     data = (nominal if seed % 2 else ordinal)(count, slack=0)
     y, value = relaxed(data)
-    picked = rounded(data, y)
+    picked = round_shares(data, y)
     at = model.point(data, picked)
     assert model.objective(data, at) <= value + 1e-6
-    away = np.abs(released(data, at.y) - data.counts)
-    _, divided = spread(data, y)
+    away = np.abs(count_released(data, at.y) - data.counts)
+    _, divided = assign_undivided(data, y)
     most = data.weights[0, divided.groups].max(initial=0.0)
     assert away.max() <= most + 1e-6  # of the groups that are divided: none if none is
     assert len(divided.groups) <= categories
@@ -86,8 +93,8 @@ def test_any_shares_are_rounded_within_the_largest_group(seed):
     t, _ = data.pairs
     y = rng.random(len(t))
     y *= (data.classes[2] / np.bincount(t, y))[t]
-    at = model.point(data, rounded(data, y))
-    away = np.abs(released(data, at.y) - released(data, y))
+    at = model.point(data, round_shares(data, y))
+    away = np.abs(count_released(data, at.y) - count_released(data, y))
     assert away.max() <= data.weights.max() + 1e-6
     assert model.objective(data, at) <= data.costs @ y + 1e-6
 
@@ -101,8 +108,8 @@ def test_the_order_of_sizes_is_what_keeps_any_shares_within_the_largest_group():
         loss = rng.random((m, categories))
         data = model.Data(loss, size[None], table, np.zeros_like(table))
         y = rng.dirichlet(np.ones(categories), m)[data.classes[0]].ravel()
-        at = model.point(data, rounded(data, y))
-        away = np.abs(released(data, at.y) - released(data, y))
+        at = model.point(data, round_shares(data, y))
+        away = np.abs(count_released(data, at.y) - count_released(data, y))
         assert away.max() <= size.max() + 1e-9
         assert model.objective(data, at) <= data.costs @ y + 1e-9
 
@@ -110,7 +117,7 @@ def test_the_order_of_sizes_is_what_keeps_any_shares_within_the_largest_group():
 def test_shares_that_do_not_add_up_are_not_rounded_to_a_wrong_choice():
     data = nominal(counts(0, 8), slack=1)
     y, _ = relaxed(data)
-    found = rounded(data, np.maximum(y - 0.3, 0.0))
+    found = round_shares(data, np.maximum(y - 0.3, 0.0))
     assert found is None or (found >= 0).all()
 
 
@@ -119,7 +126,7 @@ def test_equal_sizes_need_no_branching(slack):
     rng = np.random.default_rng(slack)
     count = rng.multinomial(5, [0.4, 0.3, 0.2, 0.1], 40).astype(float)
     data = nominal(count, slack=slack)
-    tight = tightened(data)
+    tight = reduce_slacks(data)
     if tight is None:
         assert (np.ceil(count.sum(axis=0) / 5) * 5 - count.sum(axis=0)).max() > slack
         found = asked(data)
@@ -136,7 +143,7 @@ def test_tightening_takes_no_choice_away():
     for seed in range(30):
         count = counts(seed, 5, 3, 2) * 2
         data = nominal(count, slack=3)
-        tight = tightened(data)
+        tight = reduce_slacks(data)
         assert (np.inf if tight is None else least(tight)) == least(data)
 
 
@@ -147,10 +154,10 @@ def test_what_is_barred_is_in_no_choice_that_is_as_good():
         if not np.isfinite(best):
             continue
         prices = np.random.default_rng(seed).normal(size=(1, 3)) / 3
-        assert least(without(data, dearer(data, prices, best))) == best
-        few = far(data, prices, 2)
+        assert least(remove_pairs(data, find_dearer_pairs(data, prices, best))) == best
+        few = find_far_pairs(data, prices, 2)
         assert np.count_nonzero(~few) >= len(data.classes[0])
-        assert least(without(data, few)) >= best
+        assert least(remove_pairs(data, few)) >= best
 
 
 def test_a_limit_of_time_acts_and_what_is_proven_stays():

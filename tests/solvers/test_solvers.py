@@ -17,7 +17,7 @@ from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.solvers import SOLVERS, Certificate, Status, choose, solve
 from aggopt.solvers import solver as known
-from aggopt.solvers.registry import able_for
+from aggopt.solvers.registry import list_able_solvers
 
 DECLARED = {name: s for name, s in SOLVERS.items() if s.language}
 LINEAR = [name for name, s in DECLARED.items() if s.fits("LP")]
@@ -157,11 +157,11 @@ def test_a_solver_of_another_language_is_refused():
 
 def test_gams_gets_its_options_as_statements_in_a_private_folder(tmp_path):
     from aggopt.solvers import _pyomo
-    from aggopt.solvers.options import native_options
+    from aggopt.solvers.options import make_native_options
 
     gams = SOLVERS["pyomo:gams"]
-    native = native_options(gams, 5, None)
-    how = _pyomo._arguments(gams, native, tmp_path / "log")
+    native = make_native_options(gams, 5, None)
+    how = _pyomo._make_arguments(gams, native, tmp_path / "log")
     assert how["tmpdir"] == str(tmp_path / "gams")
     assert how["add_options"] == ["option nlp=conopt;", "option reslim=5.0;"]
     problem = circle("pyomo:gams")
@@ -178,12 +178,12 @@ def test_what_is_handed_over_in_files_is_removed_and_private(monkeypatch):
 
     seen = []
 
-    def watched(*arguments, real=_pyomo._solved):
+    def watched(*arguments, real=_pyomo._run_solver):
         folder = arguments[-1].parent
         seen.append((folder, stat.S_IMODE(folder.stat().st_mode)))
         return real(*arguments)
 
-    monkeypatch.setattr(_pyomo, "_solved", watched)
+    monkeypatch.setattr(_pyomo, "_run_solver", watched)
     solve(circle("pyomo:ripopt"), "pyomo:ripopt")
     ((folder, mode),) = seen
     assert mode == 0o700
@@ -219,7 +219,7 @@ def test_an_unfit_solver_names_those_that_fit():
         choose("highs", "NLP")
     here, _, absent = refused.value.fix.partition("; not installed: ")
     assert "cvxpy:uno" in here
-    able = able_for("NLP")
+    able = list_able_solvers("NLP")
     for solver in able:
         assert solver.name in (here if solver.installed else absent)
     assert here.startswith(f"choose one of {next(s.name for s in able if s.installed)}")

@@ -13,16 +13,22 @@ from joint_instances import (
     standardised,
 )
 
-from aggopt.algorithms.stiefel.bound import Dual, Tangents, ascended, first, proven
+from aggopt.algorithms.stiefel.bound import (
+    Dual,
+    Tangents,
+    fit_multipliers,
+    improve_tangents,
+    prove_bound,
+)
 from aggopt.algorithms.stiefel.cost import Cost
-from aggopt.algorithms.stiefel.descent import annealed, descend
+from aggopt.algorithms.stiefel.descent import descend, search_by_annealing
 from aggopt.algorithms.stiefel.manifold import Manifold, Rooms
-from aggopt.algorithms.stiefel.run import JointSearch, optima_apart, put_together
+from aggopt.algorithms.stiefel.run import JointSearch, solve_separately, stack_optima
 from aggopt.core.deadline import Deadline
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean
 from aggopt.models import p3m_joint as model
-from aggopt.models.shared.joint import nearest
+from aggopt.models.shared.joint import find_nearest
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers.certificate import Answer
 from aggopt.solvers.run_solver import run_here
@@ -58,9 +64,9 @@ def test_any_tangents_prove_a_bound(seed):
     for size in (0.0, 0.1, 1.0, 10.0):
         T, p = rng.normal(size=(2, 2)) * size, rng.normal(size=(3, 2))
         y = Tangents(rng.normal(size=2), rng.normal(size=(1, 2)), T, p)
-        assert proven(data, y) <= best
+        assert prove_bound(data, y) <= best
         everywhere, *_ = Dual(data, Cost.of(data), data.means, 1e-9).at(y)  # no box
-        assert everywhere <= proven(data, y) + 1e-6 * abs(everywhere)
+        assert everywhere <= prove_bound(data, y) + 1e-6 * abs(everywhere)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 0.9])
@@ -71,18 +77,20 @@ def test_no_bound_is_above_a_point_of_three_attributes(seed, alpha):
     rng = np.random.default_rng(seed)
     best = min(cost_of(data, rotation(data, rng)) for _ in range(300))
     assert found.bound <= cost_of(data, found.reading) <= best
-    tangents, _ = ascended(data, Cost.of(data), data.means, Deadline(None))
-    assert proven(data, tangents) <= best
+    tangents, _ = improve_tangents(data, Cost.of(data), data.means, Deadline(None))
+    assert prove_bound(data, tangents) <= best
 
 
 @seeds
 def test_multipliers_are_ascended_from_those_of_the_attributes_apart(seed):
     data = instance(seed, n=60, d=3, m=12, alpha=0.6)
-    apart, cost = optima_apart(data), Cost.of(data)
-    c = put_together(data, apart)
-    begun = proven(data, first(data, cost, c))
-    ascent, _ = ascended(data, cost, c, Deadline(None))
-    assert begun < sum(found.bound for found in apart) < 1.001 * proven(data, ascent)
+    apart, cost = solve_separately(data), Cost.of(data)
+    c = stack_optima(data, apart)
+    begun = prove_bound(data, fit_multipliers(data, cost, c))
+    ascent, _ = improve_tangents(data, cost, c, Deadline(None))
+    assert (
+        begun < sum(found.bound for found in apart) < 1.001 * prove_bound(data, ascent)
+    )
 
 
 @seeds
@@ -100,7 +108,7 @@ def test_under_a_growing_penalty_mean_and_covariance_are_all_but_kept(seed):
     cost, space = Cost.of(data), Manifold(data)
     none = np.zeros((3, 3)), np.zeros((1, 3))
     rng, clock = np.random.default_rng(seed), Deadline(None)
-    c = annealed(cost, space, data.means, none, 400, rng, clock)
+    c = search_by_annealing(cost, space, data.means, none, 400, rng, clock)
     off = c.T @ (data.sizes[:, None] * c) - data.covariance
     assert abs(off).max() < 1e-2 * len(data.Z)
     assert none[0].max() == 0  # what is given stays as it is
@@ -110,7 +118,7 @@ def test_under_a_growing_penalty_mean_and_covariance_are_all_but_kept(seed):
 def test_the_quick_projection_is_the_careful_one(seed):
     data = instance(seed, d=3, m=6)
     A = np.random.default_rng(seed).normal(size=(6, 3))
-    assert Manifold(data).nearest(A) == pytest.approx(nearest(data, A), abs=1e-12)
+    assert Manifold(data).nearest(A) == pytest.approx(find_nearest(data, A), abs=1e-12)
 
 
 @seeds
@@ -254,7 +262,7 @@ def test_no_round_runs_once_the_gap_is_closed(monkeypatch):
 
     def counted(*given):
         turns.append(given)
-        return annealed(*given)
+        return search_by_annealing(*given)
 
     def found(bound: float, gap_tol: float, rounds: int = 3) -> tuple[float, int]:
         turns.clear()
@@ -263,7 +271,9 @@ def test_no_round_runs_once_the_gap_is_closed(monkeypatch):
         best = JointSearch(*own).best([data.means], data.means, rounds, rng)
         return best.value, len(turns)
 
-    monkeypatch.setattr(sys.modules[JointSearch.__module__], "annealed", counted)
+    monkeypatch.setattr(
+        sys.modules[JointSearch.__module__], "search_by_annealing", counted
+    )
     first, _ = found(0.0, 0.0, rounds=0)
     after_one, _ = found(0.0, 0.0, rounds=1)
     assert after_one < first

@@ -14,13 +14,19 @@ from joint_instances import (
     standardised,
 )
 
-from aggopt.algorithms.stiefel.bound import Dual, Tangents, ascended, first, proven
-from aggopt.algorithms.stiefel.cost import Cost, cost_of
-from aggopt.algorithms.stiefel.descent import annealed
+from aggopt.algorithms.stiefel.bound import (
+    Dual,
+    Tangents,
+    fit_multipliers,
+    improve_tangents,
+    prove_bound,
+)
+from aggopt.algorithms.stiefel.cost import Cost, build_cost
+from aggopt.algorithms.stiefel.descent import search_by_annealing
 from aggopt.algorithms.stiefel.manifold import Manifold, Rooms
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m_joint, p3m_onesided_joint, satisfaction_joint
-from aggopt.models.shared.joint import nearest
+from aggopt.models.shared.joint import find_nearest
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers.certificate import Answer
 from aggopt.solvers.run_solver import run_here
@@ -48,8 +54,8 @@ def test_four_groups_get_the_best_of_all_points_and_no_bound_is_above(kind, seed
     assert value(kind, data, found.reading) <= best + 1e-9
     assert found.bound <= best
     assert rows_missed(data, found.reading) < 1e-9
-    tangents, _ = ascended(data, cost_of(data), data.means, Deadline(None))
-    assert proven(data, tangents) <= best
+    tangents, _ = improve_tangents(data, build_cost(data), data.means, Deadline(None))
+    assert prove_bound(data, tangents) <= best
 
 
 @seeds
@@ -60,9 +66,9 @@ def test_any_tangents_prove_a_bound(seed):
     for size in (0.0, 0.1, 1.0, 10.0):
         T, p = rng.normal(size=(2, 2)) * size, rng.normal(size=(4, 2))
         y = Tangents(rng.normal(size=2), rng.normal(size=(2, 2)), T, p)
-        assert proven(data, y) <= best
+        assert prove_bound(data, y) <= best
         everywhere, *_ = Dual(data, Cost.of(data), data.means, 1e-9).at(y)  # no box
-        assert everywhere <= proven(data, y) + 1e-6 * abs(everywhere)
+        assert everywhere <= prove_bound(data, y) + 1e-6 * abs(everywhere)
 
 
 @seeds
@@ -70,13 +76,13 @@ def test_multipliers_of_its_rows_prove_more(seed):
     plain = instance(seed, n=60, d=3, m=12, alpha=0.6)
     data, cost = beside(plain, seed), Cost.of(plain)
     none, more = (
-        proven(own, ascended(own, cost, own.means, Deadline(None))[0])
+        prove_bound(own, improve_tangents(own, cost, own.means, Deadline(None))[0])
         for own in (plain, data)
     )
     assert more > none
     assert more <= value(p3m_joint, data, solved(p3m_joint, data, rounds=1).reading)
-    begun = first(data, cost, data.means)
-    flat = Dual(data, cost, data.means, 0.1).packed(begun)
+    begun = fit_multipliers(data, cost, data.means)
+    flat = Dual(data, cost, data.means, 0.1).pack_vector(begun)
     assert len(flat) == 3 + 6 + 9 + 36
 
 
@@ -96,7 +102,7 @@ def test_the_nearest_point_keeps_the_rows_and_tangents_do(seed):
     far = rng.normal(size=(7, 3))
     A = space.nearest(far)
     assert rows_missed(data, A / space.weight) < 1e-12
-    assert nearest(data, far) == pytest.approx(A, abs=1e-12)
+    assert find_nearest(data, far) == pytest.approx(A, abs=1e-12)
     closest = np.sum((A - far) ** 2)
     for _ in range(50):
         other = space.weight * rotation(data, rng)
@@ -127,7 +133,9 @@ def test_under_a_growing_penalty_the_rows_are_all_but_kept(kind):
     data = beside(of_model(kind, instance(2, n=60, d=3, m=12, alpha=0.9)), 2)
     none = np.zeros((3, 3)), np.zeros((2, 3))
     rng, clock = np.random.default_rng(2), Deadline(None)
-    c = annealed(cost_of(data), Manifold(data), data.means, none, 400, rng, clock)
+    c = search_by_annealing(
+        build_cost(data), Manifold(data), data.means, none, 400, rng, clock
+    )
     assert c.shape == data.means.shape
     assert rows_missed(data, c) < 1e-2
 

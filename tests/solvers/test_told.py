@@ -6,11 +6,11 @@ import pyomo.environ as pyo
 import pytest
 
 from aggopt.aggregate import by_model, p3m
-from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
+from aggopt.algorithms.lagrangian.piecewise_quartics import build_separable_program
 from aggopt.algorithms.lagrangian.solve import solve_separable as by_duality
 from aggopt.partition import univariate
 from aggopt.solvers import SOLVERS, solve
-from aggopt.solvers.termination import counted
+from aggopt.solvers.termination import read_iterations
 
 STEP = 1e-3
 NEED_IPOPT = pytest.mark.skipif(
@@ -92,7 +92,7 @@ def test_multipliers_of_an_earlier_solve_are_not_told():
     ("said", "known"), [(3, 3), (3.0, 3), (0, None), (-1, None), ("none", None)]
 )
 def test_no_count_is_none_and_not_zero(said, known):
-    assert counted(said) == known
+    assert read_iterations(said) == known
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,9 @@ def slope(row):
     from aggopt.models.p3m import Data
 
     x = (X[:, 0] - X.mean()) / X.std()
-    program = program_of(Data(x, LABELS, np.full(12, 0.1), np.full(12, 0.001), 0.5))
+    program = build_separable_program(
+        Data(x, LABELS, np.full(12, 0.1), np.full(12, 0.001), 0.5)
+    )
     side = getattr(program, row)
     low, high = (
         by_duality(program._replace(**{row: side + step})).objective

@@ -14,7 +14,7 @@ from aggopt.core.memory import require_memory
 from aggopt.core.types import F64, I64
 from aggopt.core.validation import Labels
 from aggopt.encoding import AttributeType, Categories, EncodedAttribute
-from aggopt.encoding.levels import categories_of
+from aggopt.encoding.levels import read_categories
 from aggopt.encoding.typed_column import RANKED, TypedColumn
 from aggopt.errors import JobError
 from aggopt.solvers import Certificate
@@ -50,9 +50,9 @@ class Candidates:
         cls, of: Sequence[Categories], labels: Labels, weights: F64 | None = None
     ) -> "Candidates":
         """Return the levels, or the combinations of levels, that some record has."""
-        codes = np.stack([each.codes for each in of], axis=1)
-        nodes, own = np.unique(codes, axis=0, return_inverse=True)
-        return cls(tuple(of), nodes, own.ravel(), labels, weights)
+        codes = np.stack([categories.codes for categories in of], axis=1)
+        nodes, own_candidate = np.unique(codes, axis=0, return_inverse=True)
+        return cls(tuple(of), nodes, own_candidate.ravel(), labels, weights)
 
     @classmethod
     def all_nodes(
@@ -65,7 +65,7 @@ class Candidates:
     @cached_property
     def unit(self) -> float:
         """By how many units of loss levels of distance 1 are apart."""
-        units = [each.domain.unit for each in self.of]
+        units = [categories.domain.unit for categories in self.of]
         if all(unit.is_integer() for unit in units):
             return float(lcm(*map(int, units)))
         return 1.0
@@ -79,12 +79,12 @@ class Candidates:
         """
         groups, width = int(self.labels.max()) + 1, len(self.nodes)
         require_memory(32 * groups * width, f"{width} candidates of {groups} groups")
-        found = np.zeros((groups, width))
-        for each, nodes in zip(self.of, self.nodes.T, strict=True):
-            steps = each.domain.steps[: each.domain.m, nodes]
-            each_is = self.unit / each.domain.unit
-            found += each.counts(self.labels, self.weights) @ (steps * each_is)
-        return found
+        total = np.zeros((groups, width))
+        for categories, nodes in zip(self.of, self.nodes.T, strict=True):
+            steps = categories.domain.steps[: categories.domain.m, nodes]
+            each_is = self.unit / categories.domain.unit
+            total += categories.counts(self.labels, self.weights) @ (steps * each_is)
+        return total
 
     def published(
         self, picked: I64, labels: Labels, proof: Certificate, **ties: Any
@@ -94,8 +94,10 @@ class Candidates:
         `picked` (m,) is the candidate of each group, of `labels` (n,).
         """
         return tuple(
-            PublishedCategories(each.domain.nodes, nodes[picked], labels, proof, **ties)
-            for each, nodes in zip(self.of, self.nodes.T, strict=True)
+            PublishedCategories(
+                categories.domain.nodes, nodes[picked], labels, proof, **ties
+            )
+            for categories, nodes in zip(self.of, self.nodes.T, strict=True)
         )
 
     def table(self, codes: I64) -> tuple[F64, F64]:
@@ -105,17 +107,17 @@ class Candidates:
         """
         rows = int(codes.max()) + 1
         return (
-            self._crossed(codes, self.labels, (rows, int(self.labels.max()) + 1)),
-            self._crossed(codes, self.own, (rows, len(self.nodes))),
+            self._count_crossed(codes, self.labels, (rows, int(self.labels.max()) + 1)),
+            self._count_crossed(codes, self.own, (rows, len(self.nodes))),
         )
 
-    def _crossed(self, row: I64, column: I64, shape: tuple[int, int]) -> F64:
+    def _count_crossed(self, row: I64, column: I64, shape: tuple[int, int]) -> F64:
         cell, cells = row * shape[1] + column, shape[0] * shape[1]
-        found = np.bincount(cell, self.weights, minlength=cells)
-        return found.reshape(shape).astype(np.float64)
+        counts = np.bincount(cell, self.weights, minlength=cells)
+        return counts.reshape(shape).astype(np.float64)
 
 
-def attributes_in(columns: Any) -> tuple[Categories, ...]:
+def read_attributes(columns: Any) -> tuple[Categories, ...]:
     """Return the levels of attributes that `aggopt.encode` has encoded.
 
     Raises
@@ -141,7 +143,7 @@ def attributes_in(columns: Any) -> tuple[Categories, ...]:
     return tuple(Categories(a.domain, a.codes) for a in attributes)
 
 
-def categories_in(column: Any, order: Any, tree: Any) -> Categories:
+def read_level_categories(column: Any, order: Any, tree: Any) -> Categories:
     """Return the level of each record, with an inferred type if none is given."""
     if isinstance(column, EncodedAttribute):
         if order is not None or tree is not None:
@@ -150,7 +152,7 @@ def categories_in(column: Any, order: Any, tree: Any) -> Categories:
                 fix="leave order and tree out.",
             )
         return Categories(column.domain, column.codes)
-    how = AttributeType(order=order, tree=tree)
-    found = TypedColumn.of(to_column(column))
-    inferred = "ordinal" if found.what == RANKED else "nominal"
-    return categories_of(found, how.kind or inferred, how)
+    declared = AttributeType(order=order, tree=tree)
+    typed = TypedColumn.of(to_column(column))
+    inferred = "ordinal" if typed.what == RANKED else "nominal"
+    return read_categories(typed, declared.kind or inferred, declared)

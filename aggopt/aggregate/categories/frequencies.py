@@ -6,8 +6,14 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy.typing as npt
 from pydantic import BeforeValidator, Field, StrictInt, model_validator
 
-from aggopt.aggregate.categories._candidates import attributes_in, categories_in
-from aggopt.aggregate.categories.kept_combinations import KeepingOptions, kept
+from aggopt.aggregate.categories._candidates import (
+    read_attributes,
+    read_level_categories,
+)
+from aggopt.aggregate.categories.kept_combinations import (
+    KeepingOptions,
+    choose_combinations,
+)
 from aggopt.aggregate.categories.published import PublishedCategories, PublishedTogether
 from aggopt.aggregate.categories.registry import CategoryAggregator, CategorySection
 from aggopt.core.section import SolverSection, to_int
@@ -103,12 +109,12 @@ def frequencies(
     >>> found.values.tolist().count("low"), found.certificate.status.value
     (6, 'optimal')
     """
-    categories = categories_in(column, order, tree)
+    categories = read_level_categories(column, order, tree)
     how = KeepingOptions(
         with_, slack, price, solver, time_limit, options, seed, weights
     )
-    (made,) = kept((categories,), groups, how)
-    return made
+    (published,) = choose_combinations((categories,), groups, how)
+    return published
 
 
 def crossed_frequencies(
@@ -158,7 +164,9 @@ def crossed_frequencies(
     how = KeepingOptions(
         with_, slack, price, solver, time_limit, options, seed, weights
     )
-    return PublishedTogether(kept(attributes_in(attributes), groups, how))
+    return PublishedTogether(
+        choose_combinations(read_attributes(attributes), groups, how)
+    )
 
 
 class Frequencies(SolverSection, CategorySection):
@@ -193,9 +201,9 @@ class Frequencies(SolverSection, CategorySection):
                 fix="leave one of them out: by how many records counts may differ, or "
                 "what each record of difference costs.",
             )
-        named = [name for names in self.cross for name in names]
+        crossed = [name for names in self.cross for name in names]
         few = any(len(names) < 2 for names in self.cross)
-        if few or len(set(named)) < len(named):
+        if few or len(set(crossed)) < len(crossed):
             raise JobError(
                 "[aggregation.categories] cross has a list of less than two names."
                 if few

@@ -12,7 +12,7 @@ from aggopt.aggregate.categories.published import PublishedCategories
 from aggopt.core.deadline import Deadline
 from aggopt.core.frame import to_column, to_frame
 from aggopt.core.plural import plural
-from aggopt.core.randomness import draw_permutation, draw_uniforms, secret_from_seed
+from aggopt.core.randomness import derive_secret, draw_permutation, draw_uniforms
 from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import check_groups as numbered_groups
@@ -24,14 +24,14 @@ from aggopt.models import Model
 from aggopt.models import frequencies as model
 from aggopt.privacy.value_levels import equally_filled
 from aggopt.solvers import Certificate, Status, choose
-from aggopt.solvers.certificate import Answer, closed, size_of
+from aggopt.solvers.certificate import Answer, choose_gap_size, is_gap_closed
 from aggopt.solvers.options import check_time_limit
 from aggopt.solvers.run_solver import run_solver
 
 FEASIBLE = 1e-6  # records: what adding up may miss
 
 
-def certified(
+def certify_choice(
     model: Model, data: Any, picked: I64, found: Answer, unit: float, seconds: float
 ) -> Certificate:
     """Return what holds of a choice (groups,); `unit` of the objective are 1."""
@@ -40,8 +40,8 @@ def certified(
     status, bound = found.status, found.bound
     if status.usable and (found.reading is None or missed > FEASIBLE):
         status = Status.FAILED
-    size = size_of(objective, _least_cost(data))
-    near = bound is not None and closed(objective, bound, size)
+    size = choose_gap_size(objective, _find_least_cost(data))
+    near = bound is not None and is_gap_closed(objective, bound, size)
     if not status.usable or (bound is not None and bound > objective and not near):
         bound = None
     if status is Status.OPTIMAL and not near:
@@ -55,18 +55,18 @@ def certified(
     return Certificate(status, *figures, iterations=found.iterations, size=relative)
 
 
-def _least_cost(data: Any) -> float:
+def _find_least_cost(data: Any) -> float:
     """Return the least that one choice costs, above 0: a cost below it is rounding."""
     costs = data.unmet if hasattr(data, "unmet") else data.loss
     price = getattr(data, "price", None)
-    least = np.min(costs, initial=price or np.inf, where=costs > 0)
-    return float(least) if np.isfinite(least) else 0.0
+    lowest = np.min(costs, initial=price or np.inf, where=costs > 0)
+    return float(lowest) if np.isfinite(lowest) else 0.0
 
 
 LIMIT = 60.0  # seconds: 30 162 records take one
 
 
-def broken(
+def choose_among_ties(
     candidates: Candidates, tied: Bool, seed: int, time_limit: float | None
 ) -> tuple[I64, Certificate | None]:
     """Return one of the tied candidates (groups, q) of each group, and a certificate.
@@ -80,24 +80,22 @@ def broken(
     weights, counts = candidates.table(np.zeros_like(candidates.own))
     data = model.Data(np.where(tied, 0.0, np.inf), weights, counts, price=1.0)
     solver = choose(None, *model.MODEL.kinds)
-    found = run_solver(model.MODEL, data, solver, None, time_limit=time_limit or LIMIT)
-    picked = at_random(tied, seed) if found.reading is None else found.reading
-    return picked, certified(model.MODEL, data, picked, found, 1.0, clock.spent)
+    answer = run_solver(model.MODEL, data, solver, None, time_limit=time_limit or LIMIT)
+    picked = choose_at_random(tied, seed) if answer.reading is None else answer.reading
+    return picked, certify_choice(model.MODEL, data, picked, answer, 1.0, clock.spent)
 
 
-def at_random(tied: Bool, seed: int) -> I64:
+def choose_at_random(tied: Bool, seed: int) -> I64:
     """Return one of the tied candidates of each group, (groups,)."""
     drawn = np.full(tied.shape, -1.0)
-    drawn[tied] = draw_uniforms(
-        secret_from_seed(seed), "tied categories", int(tied.sum())
-    )
+    drawn[tied] = draw_uniforms(derive_secret(seed), "tied categories", int(tied.sum()))
     return np.asarray(drawn.argmax(axis=1))
 
 
 LEVELS = 5  # of numbers: fifths, as offices publish them
 
 
-def values_of(beside: Any, n: int) -> list[I64]:
+def read_cross_table_values(beside: Any, n: int) -> list[I64]:
     """Return the value of each of n records, 0..R-1, for each attribute.
 
     `beside` is a column (n,), or a table of columns.  Numbers and dates of more than
@@ -115,12 +113,12 @@ def values_of(beside: Any, n: int) -> list[I64]:
         return []
     flat = isinstance(beside, list | tuple) or np.ndim(beside) == 1
     if flat or hasattr(beside, "to_frame"):  # values, or a series
-        return [_codes(to_column(beside), n)]
+        return [_encode_series(to_column(beside), n)]
     frame = to_frame(beside)
-    return [_codes(frame[name], n) for name in frame.columns]
+    return [_encode_series(frame[name], n) for name in frame.columns]
 
 
-def _codes(series: Any, n: int) -> I64:
+def _encode_series(series: Any, n: int) -> I64:
     column = TypedColumn.of(series)
     codes, distinct = column.coded
     if len(codes) != n:
@@ -128,10 +126,10 @@ def _codes(series: Any, n: int) -> I64:
             f"The attribute beside has {len(codes)} records, and the category {n}.",
             fix="pass the same records in the same order.",
         )
-    there = ~column.absent
+    present = ~column.absent
     if column.what in (NUMBER, MOMENT) and len(distinct) > LEVELS:
         codes = codes.copy()
-        codes[there] = equally_filled(column.entries[there], LEVELS)
+        codes[present] = equally_filled(column.entries[present], LEVELS)
     elif len(distinct) > max(2, n / 2):
         raise JobError(
             f"The attribute beside has {len(distinct)} different values among {n} "
@@ -158,7 +156,7 @@ class KeepingOptions(NamedTuple):
     weights: npt.ArrayLike | None = None
 
 
-def kept(
+def choose_combinations(
     of: Sequence[Categories], groups: npt.ArrayLike, how: KeepingOptions
 ) -> tuple[PublishedCategories, ...]:
     """Return the categories of each attribute, chosen together."""
@@ -167,35 +165,37 @@ def kept(
     check_time_limit(how.time_limit)
     solver = choose(how.solver, *model.MODEL.kinds)
     label = numbered_groups(groups, len(of[0].codes))
-    known = scale_to_mean_one(check_weights(how.weights, len(label)))
-    beside = values_of(how.with_, len(label))
+    mean_weights = scale_to_mean_one(check_weights(how.weights, len(label)))
+    beside = read_cross_table_values(how.with_, len(label))
     many_cells = len(of) > 1 or how.with_ is not None
-    allowed, price = allowed_or_price(how.slack, how.price, many_cells=many_cells)
-    require_near(allowed, weighted=known is not None)
+    allowed, price = read_slack_or_price(how.slack, how.price, many_cells=many_cells)
+    require_near(allowed, weighted=mean_weights is not None)
     turn = draw_permutation(
-        secret_from_seed(how.seed), "symmetric groups", int(label.max()) + 1
+        derive_secret(how.seed), "symmetric groups", int(label.max()) + 1
     )
-    candidates = Candidates.observed(of, turn[label], known)
-    data = stated(candidates, beside, allowed, price)
+    candidates = Candidates.observed(of, turn[label], mean_weights)
+    data = build_frequency_data(candidates, beside, allowed, price)
     limits: Any = {"time_limit": how.time_limit, "options": how.options}
-    found = run_solver(model.MODEL, data, solver, None, **limits)
-    if found.bound is not None:  # of losses that are whole numbers
-        found = replace(found, bound=model.rounded_up(data, found.bound))
-    picked = found.reading
+    answer = run_solver(model.MODEL, data, solver, None, **limits)
+    if answer.bound is not None:  # of losses that are whole numbers
+        answer = replace(answer, bound=model.round_bound_up(data, answer.bound))
+    picked = answer.reading
     if picked is None:
         losses = candidates.losses
-        picked = at_random(losses == losses.min(axis=1, keepdims=True), how.seed)
-    proof = certified(model.MODEL, data, picked, found, candidates.unit, clock.spent)
+        picked = choose_at_random(losses == losses.min(axis=1, keepdims=True), how.seed)
+    proof = certify_choice(
+        model.MODEL, data, picked, answer, candidates.unit, clock.spent
+    )
     return candidates.published(picked[turn], label, proof)
 
 
-def best(data: model.Data, time_limit: float | None) -> Answer:
+def solve_choice(data: model.Data, time_limit: float | None) -> Answer:
     """Return the choice at least loss, by the first solver that is installed."""
     solver = choose(None, *model.MODEL.kinds)
     return run_solver(model.MODEL, data, solver, None, time_limit=time_limit)
 
 
-def allowed_or_price(
+def read_slack_or_price(
     slack: object, price: object, *, many_cells: bool
 ) -> tuple[float | None, float | None]:
     """Return the slack in records, or the price."""
@@ -230,7 +230,7 @@ def require_near(allowed: float | None, *, weighted: bool) -> None:
         )
 
 
-def stated(
+def build_frequency_data(
     candidates: Candidates,
     beside: Sequence[I64],
     allowed: float | None,

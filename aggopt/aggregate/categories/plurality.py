@@ -11,15 +11,15 @@ from pydantic import Field, StrictBool, model_validator
 
 from aggopt.aggregate.categories._candidates import (
     Candidates,
-    attributes_in,
-    categories_in,
+    read_attributes,
+    read_level_categories,
 )
-from aggopt.aggregate.categories.kept_combinations import broken
+from aggopt.aggregate.categories.kept_combinations import choose_among_ties
 from aggopt.aggregate.categories.published import PublishedCategories, PublishedTogether
 from aggopt.aggregate.categories.registry import CategoryAggregator, CategorySection
 from aggopt.core.deadline import Deadline
 from aggopt.core.plural import plural
-from aggopt.core.randomness import draw_permutation, draw_uniforms, secret_from_seed
+from aggopt.core.randomness import derive_secret, draw_permutation, draw_uniforms
 from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.types import F64, Bool
 from aggopt.core.validation import Labels, require_seed
@@ -78,16 +78,20 @@ def medoids(
     """
     clock = Deadline(None)
     require_seed(seed)
-    of = attributes_in(attributes)
+    of = read_attributes(attributes)
     label = numbered_groups(groups, len(of[0].codes))
-    known = scale_to_mean_one(check_weights(weights, len(label)))
-    candidates = Candidates.observed(of, label, known)
+    mean_weights = scale_to_mean_one(check_weights(weights, len(label)))
+    candidates = Candidates.observed(of, label, mean_weights)
     away = np.zeros(len(label))
-    for each in of:
-        m = each.domain.m
-        steps = each.domain.steps[:m, :m] * (candidates.unit / each.domain.unit)
-        away += (each.counts(label, known) @ steps)[label, each.codes]
-    chance = draw_uniforms(secret_from_seed(seed), "equally near records", len(label))
+    for categories in of:
+        m = categories.domain.m
+        steps = categories.domain.steps[:m, :m] * (
+            candidates.unit / categories.domain.unit
+        )
+        away += (categories.counts(label, mean_weights) @ steps)[
+            label, categories.codes
+        ]
+    chance = draw_uniforms(derive_secret(seed), "equally near records", len(label))
     order = np.lexsort((chance, away, label))
     nearest = order[np.append(0, np.bincount(label).cumsum()[:-1])]
     total = fsum(away[nearest]) / candidates.unit
@@ -184,25 +188,27 @@ def plurality(
     require_known("way to publish a category", publish, PUBLISH)
     require_seed(seed)
     check_time_limit(time_limit)
-    categories = categories_in(column, order, tree)
+    categories = read_level_categories(column, order, tree)
     require_nodes(categories.domain, publish)
     label = numbered_groups(groups, len(categories.codes))
-    known = scale_to_mean_one(check_weights(weights, len(label)))
+    mean_weights = scale_to_mean_one(check_weights(weights, len(label)))
     turn = draw_permutation(
-        secret_from_seed(seed), "symmetric groups", int(label.max()) + 1
+        derive_secret(seed), "symmetric groups", int(label.max()) + 1
     )
-    candidates = _candidates(categories, turn[label], publish, known)
-    allowed = _allowed(candidates, publish) & ~_avoided(candidates, avoid)
+    candidates = _list_candidates(categories, turn[label], publish, mean_weights)
+    allowed = _find_allowed(candidates, publish) & ~_find_avoided(candidates, avoid)
     _require_left(allowed)
     losses = np.where(allowed, candidates.losses, np.inf)
-    least = losses.min(axis=1)
-    total = fsum(least) / candidates.unit
+    lowest = losses.min(axis=1)
+    total = fsum(lowest) / candidates.unit
     proof = Certificate(Status.OPTIMAL, total, total, 0.0, "closed form", clock.spent)
-    tied = losses <= least[:, None] * (1 + ROUNDING)
-    picked, ties = broken(candidates, tied, seed, time_limit)
+    tied = losses <= lowest[:, None] * (1 + ROUNDING)
+    picked, ties = choose_among_ties(candidates, tied, seed, time_limit)
     several = int((tied.sum(axis=1) > 1).sum())
-    (made,) = candidates.published(picked[turn], label, proof, tied=several, ties=ties)
-    return made
+    (published,) = candidates.published(
+        picked[turn], label, proof, tied=several, ties=ties
+    )
+    return published
 
 
 def require_nodes(domain: Domain, publish: str) -> None:
@@ -231,7 +237,7 @@ def require_nodes(domain: Domain, publish: str) -> None:
         )
 
 
-def _candidates(
+def _list_candidates(
     categories: Categories, label: Labels, publish: str, weights: F64 | None
 ) -> Candidates:
     if publish == "leaf":
@@ -239,7 +245,7 @@ def _candidates(
     return Candidates.all_nodes(categories, label, weights)
 
 
-def _allowed(candidates: Candidates, publish: str) -> Bool:
+def _find_allowed(candidates: Candidates, publish: str) -> Bool:
     """Return which candidates each group may publish, (groups, q) or of all (1, q)."""
     if publish != "ancestor":
         return np.ones((1, len(candidates.nodes)), bool)
@@ -249,7 +255,7 @@ def _allowed(candidates: Candidates, publish: str) -> Bool:
     return np.asarray(covered == counts.sum(axis=1)[:, None])
 
 
-def _avoided(candidates: Candidates, avoid: Collection[Hashable]) -> Bool:
+def _find_avoided(candidates: Candidates, avoid: Collection[Hashable]) -> Bool:
     """Return which candidates (1, q) are to be avoided."""
     (categories,) = candidates.of
     names, gone = categories.domain.nodes, frozenset(avoid)
@@ -294,8 +300,8 @@ class Plurality(CategorySection):
     @property
     def settings(self) -> dict[str, Any]:
         """The arguments of the function that it is for."""
-        found = super().settings
-        return {} if self.occurring else found
+        settings = super().settings
+        return {} if self.occurring else settings
 
     def together(self, blocks: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
         """Return all categories of a block, if combinations are to occur."""

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.equality import EqualByField
-from aggopt.core.html import html_section, html_table
+from aggopt.core.html import render_html_section, render_html_table
 from aggopt.core.types import F64, I64, Labels
 from aggopt.core.validation import check_group_size
 from aggopt.encoding import Encoded, EncodedAttribute
 from aggopt.errors import JobError
 from aggopt.partition._loss_bound import compute_loss_bound
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers.certificate import HEADER, closed, rows
+from aggopt.solvers.certificate import HEADER, is_gap_closed, make_certificate_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +72,11 @@ class PublishedCategories(EqualByField):
     def _repr_html_(self) -> str:
         """Return the certificate for a notebook; no category."""
         size = f"Categories: {len(self.labels)} records, {len(self.choice)} groups"
-        return html_section(
-            size, html_table(HEADER, rows({"attribute": self.certificate}))
+        return render_html_section(
+            size,
+            render_html_table(
+                HEADER, make_certificate_rows({"attribute": self.certificate})
+            ),
         )
 
 
@@ -98,13 +101,16 @@ class PublishedTogether(EqualByField):
     @property
     def values(self) -> npt.NDArray[Any]:
         """The published category of each record and attribute, (n, attributes)."""
-        return np.stack([each.values for each in self.attributes], axis=1)
+        return np.stack([attribute.values for attribute in self.attributes], axis=1)
 
     def _repr_html_(self) -> str:
         """Return the certificate for a notebook; no category."""
         size = f"Categories: {len(self.attributes)} attributes together"
-        return html_section(
-            size, html_table(HEADER, rows({"together": self.certificate}))
+        return render_html_section(
+            size,
+            render_html_table(
+                HEADER, make_certificate_rows({"together": self.certificate})
+            ),
         )
 
 
@@ -174,27 +180,30 @@ def published_loss(
             fix="pass what is published of each attribute, of the same records.",
         )
     pairs = zip(attributes, parts, strict=True)
-    total = fsum(each.weight * _distance(each, made) for each, made in pairs)
-    bound = min(compute_loss_bound(_stretched(encoded, k), k), total)
-    status = Status.OPTIMAL if closed(total, bound) else Status.HEURISTIC
+    total = fsum(
+        attribute.weight * _sum_distances(attribute, categories)
+        for attribute, categories in pairs
+    )
+    bound = min(compute_loss_bound(_scale_coordinates(encoded, k), k), total)
+    status = Status.OPTIMAL if is_gap_closed(total, bound) else Status.HEURISTIC
     return Certificate(status, total, bound, 0.0, "neighbour bound", clock.spent)
 
 
-def _distance(attribute: EncodedAttribute, made: PublishedCategories) -> float:
+def _sum_distances(attribute: EncodedAttribute, made: PublishedCategories) -> float:
     """Return the total distance of records from their published categories."""
     domain = attribute.domain
     steps = domain.steps[attribute.codes, made.choice[made.labels]]
     return float(steps.sum() / domain.unit)
 
 
-def _stretched(encoded: Encoded, k: int) -> F64:
+def _scale_coordinates(encoded: Encoded, k: int) -> F64:
     """Return coordinates (n, p), squares of metric ones times s / (s - 1).
 
     s is the size of the smallest group; that of the only one where two have no room.
     """
-    n, found = len(encoded), encoded.coordinates.copy()
+    n, coordinates = len(encoded), encoded.coordinates.copy()
     s = n if n < 2 * k else k
-    for each in encoded.attributes:
-        if s > 1 and each.domain.kind != "distances":
-            found[:, each.columns] *= np.sqrt(s / (s - 1))
-    return found
+    for attribute in encoded.attributes:
+        if s > 1 and attribute.domain.kind != "distances":
+            coordinates[:, attribute.columns] *= np.sqrt(s / (s - 1))
+    return coordinates

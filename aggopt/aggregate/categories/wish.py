@@ -7,22 +7,22 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from aggopt.aggregate.categories._candidates import Candidates, categories_in
+from aggopt.aggregate.categories._candidates import Candidates, read_level_categories
 from aggopt.aggregate.categories.frequencies import Slack
 from aggopt.aggregate.categories.kept_combinations import (
     FEASIBLE,
-    allowed_or_price,
-    best,
-    certified,
+    build_frequency_data,
+    certify_choice,
+    read_slack_or_price,
     require_near,
-    stated,
+    solve_choice,
 )
 from aggopt.aggregate.categories.published import PublishedCategories
 from aggopt.aggregate.categories.registry import CategoryAggregator, CategorySection
 from aggopt.aggregate.distance_requests import ByAttribute, Column, Number
 from aggopt.core.deadline import Deadline
 from aggopt.core.plural import plural
-from aggopt.core.randomness import draw_permutation, secret_from_seed
+from aggopt.core.randomness import derive_secret, draw_permutation
 from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.section import SolverSection
 from aggopt.core.types import F64, I64
@@ -58,29 +58,31 @@ def require_reach(delta: F64, domain: Domain) -> None:
         )
 
 
-def asked_of(delta: npt.ArrayLike | None, categories: Categories) -> F64:
+def read_distances(delta: npt.ArrayLike | None, categories: Categories) -> F64:
     """Return the requested distance of each record, (n,)."""
-    asked = each_of("delta", OWN if delta is None else delta, len(categories.codes))
-    require_reach(asked, categories.domain)
-    return asked
+    distances = spread_number(
+        "delta", OWN if delta is None else delta, len(categories.codes)
+    )
+    require_reach(distances, categories.domain)
+    return distances
 
 
-def each_of(name: str, given: npt.ArrayLike, n: int) -> F64:
+def spread_number(name: str, given: npt.ArrayLike, n: int) -> F64:
     """Return one number from 0 up for each of n records."""
-    found = np.asarray(given)
-    if found.dtype.kind not in "iuf" or found.shape not in ((), (n,)):
+    numbers = np.asarray(given)
+    if numbers.dtype.kind not in "iuf" or numbers.shape not in ((), (n,)):
         raise JobError(
-            f"{name} has shape {found.shape} and type {found.dtype}.",
+            f"{name} has shape {numbers.shape} and type {numbers.dtype}.",
             fix=f"pass a number, or one for each record ({n},).",
         )
-    wrong = int((~(found >= 0) | ~np.isfinite(found)).sum())
+    wrong = int((~(numbers >= 0) | ~np.isfinite(numbers)).sum())
     if wrong:
         raise JobError(
             f"{name} has {plural(wrong, 'entry', 'entries')} below 0, missing or "
             "infinite.",
             fix="pass numbers from 0 up.",
         )
-    return np.broadcast_to(found.astype(np.float64), n)
+    return np.broadcast_to(numbers.astype(np.float64), n)
 
 
 def require_budget(budget: float | None) -> None:
@@ -203,28 +205,30 @@ def wish(
     clock = Deadline(None)
     require_seed(seed)
     check_time_limit(time_limit)
-    how = choose(solver, *model.MODEL.kinds)
-    categories = categories_in(column, order, tree)
+    chosen_solver = choose(solver, *model.MODEL.kinds)
+    categories = read_level_categories(column, order, tree)
     label = numbered_groups(groups, len(categories.codes))
-    asked = asked_of(delta, categories)
-    insisted = each_of("importance", importance, len(label))
-    known = scale_to_mean_one(check_weights(weights, len(label)))
-    allowed = allowed_or_price(slack, None, many_cells=False)[0]
+    distances = read_distances(delta, categories)
+    insisted = spread_number("importance", importance, len(label))
+    mean_weights = scale_to_mean_one(check_weights(weights, len(label)))
+    allowed = read_slack_or_price(slack, None, many_cells=False)[0]
     require_budget(budget)
-    require_near(allowed, weighted=known is not None)
-    require_choice(categories.domain, asked, insisted, budget)
+    require_near(allowed, weighted=mean_weights is not None)
+    require_choice(categories.domain, distances, insisted, budget)
     turn = draw_permutation(
-        secret_from_seed(seed), "symmetric groups", int(label.max()) + 1
+        derive_secret(seed), "symmetric groups", int(label.max()) + 1
     )
-    candidates = Candidates.observed([categories], turn[label], known)
-    plain = stated(candidates, [], allowed)
-    wishes = asked, insisted, budget
-    picked, proof = _chosen(plain, candidates, wishes, how, time_limit, options, clock)
-    (made,) = candidates.published(picked[turn], label, proof)
-    return made
+    candidates = Candidates.observed([categories], turn[label], mean_weights)
+    plain = build_frequency_data(candidates, [], allowed)
+    wishes = distances, insisted, budget
+    picked, proof = _choose_categories(
+        plain, candidates, wishes, chosen_solver, time_limit, options, clock
+    )
+    (published,) = candidates.published(picked[turn], label, proof)
+    return published
 
 
-def _chosen(
+def _choose_categories(
     plain: frequencies.Data,
     candidates: Candidates,
     wishes: tuple[F64, F64, float | None],
@@ -237,22 +241,26 @@ def _chosen(
 
     It is the nearest category if no choice keeps the frequencies.
     """
-    base = best(plain, time_limit)
+    base = solve_choice(plain, time_limit)
     if base.reading is None:
         picked = candidates.losses.argmin(axis=1)
-        kept, unit = frequencies.MODEL, candidates.unit
-        return picked, certified(kept, plain, picked, base, unit, clock.spent)
-    asked, insisted, budget = wishes
+        frequency_model, unit = frequencies.MODEL, candidates.unit
+        return picked, certify_choice(
+            frequency_model, plain, picked, base, unit, clock.spent
+        )
+    distances, insisted, budget = wishes
     loss = frequencies.objective(plain, frequencies.point(plain, base.reading))
-    data = _stated(plain, candidates, asked, insisted, (budget or BUDGET) * loss)
-    found = run_solver(
+    data = _build_wish_data(
+        plain, candidates, distances, insisted, (budget or BUDGET) * loss
+    )
+    answer = run_solver(
         model.MODEL, data, solver, None, time_limit=time_limit, options=options
     )
-    picked, found = _better(data, found, base.reading)
-    return picked, certified(model.MODEL, data, picked, found, 1.0, clock.spent)
+    picked, answer = _choose_better(data, answer, base.reading)
+    return picked, certify_choice(model.MODEL, data, picked, answer, 1.0, clock.spent)
 
 
-def _stated(
+def _build_wish_data(
     plain: frequencies.Data,
     candidates: Candidates,
     asked: F64,
@@ -263,25 +271,25 @@ def _stated(
     steps = categories.domain.steps / categories.domain.unit
     levels = candidates.nodes[:, 0]
     away = steps[:, levels][categories.codes]
-    unmet = model.unmet(candidates.labels, away, asked, insisted)
+    unmet = model.compute_unmet(candidates.labels, away, asked, insisted)
     return model.Data(
         plain.loss, plain.weights, plain.counts, plain.allowed, unmet, budget
     )
 
 
-def _better(data: model.Data, found: Answer, start: Any) -> tuple[Any, Answer]:
+def _choose_better(data: model.Data, found: Answer, start: Any) -> tuple[Any, Answer]:
     """Return the choice of a solver, or that which keeps frequencies at least loss."""
-    known = model.objective(data, model.point(data, start))
+    start_objective = model.objective(data, model.point(data, start))
     if found.reading is not None:
         at = model.point(data, found.reading)
         missed = model.MODEL.violation(data, at)
-        if missed <= FEASIBLE and model.objective(data, at) <= known:
+        if missed <= FEASIBLE and model.objective(data, at) <= start_objective:
             return found.reading, found
     usable = found.bound if found.status.usable else None
     stopped = found.status in (Status.UNANSWERED, Status.LIMIT)
     status = found.status if stopped else Status.UNPROVEN
-    kept = Answer(start, status, usable, found.solver, found.seconds)
-    return start, kept
+    start_answer = Answer(start, status, usable, found.solver, found.seconds)
+    return start, start_answer
 
 
 class CategoryWish(SolverSection, CategorySection):

@@ -17,10 +17,10 @@ from aggopt.algorithms.lagrangian.local_minima import (
     CURVATURE,
     LEVEL,
     VALUE,
-    local_minima,
-    lowest,
-    value_at,
-    workspace,
+    evaluate_quartic,
+    find_local_minima,
+    find_lowest,
+    make_workspace,
 )
 from aggopt.algorithms.lagrangian.program import Box, Separable
 from aggopt.core.compiled import compiled, inner
@@ -46,7 +46,7 @@ class TwoLowest(NamedTuple):
     response: Floats
 
 
-def two_lowest(program: Separable, box: Box, y: Floats) -> TwoLowest:
+def find_two_lowest(program: Separable, box: Box, y: Floats) -> TwoLowest:
     """Return the two lowest local minima of each group at multipliers y."""
     m = len(program.sizes)
     at = TwoLowest(np.empty((m, 4)), np.empty((m, 4)), np.full(m, np.inf), np.zeros(m))
@@ -57,22 +57,24 @@ def two_lowest(program: Separable, box: Box, y: Floats) -> TwoLowest:
 @compiled
 def _find_two_lowest(program: Separable, box: Box, y: Floats, at: TwoLowest) -> None:
     """Write the two lowest local minima of each group into `at`."""
-    minima = workspace(program)
+    minima = make_workspace(program)
     for j in range(len(program.sizes)):
         low, high = box.low[j], box.high[j]
-        count = local_minima(program, j, low, high, y, minima)
-        one, two = _two_lowest(minima, count)
-        _basin(program, j, low, high, y, minima[:count], one, at.best[j])
+        count = find_local_minima(program, j, low, high, y, minima)
+        one, two = _pick_two_lowest(minima, count)
+        _write_basin(program, j, low, high, y, minima[:count], one, at.best[j])
         for column in range(4):
             at.other[j, column] = at.best[j, column]
         if count > 1:
-            _basin(program, j, low, high, y, minima[:count], two, at.other[j])
+            _write_basin(program, j, low, high, y, minima[:count], two, at.other[j])
             at.gap[j] = minima[two, VALUE] - minima[one, VALUE]
         if minima[one, CURVATURE] > 0.0:
             at.response[j] = program.sizes[j] ** 2 / minima[one, CURVATURE]
 
 
-def excess_outside(program: Separable, box: Box, y: Floats, inner: Box) -> Floats:
+def compute_excess_outside(
+    program: Separable, box: Box, y: Floats, inner: Box
+) -> Floats:
     """Return min h outside `inner` minus min h in the box, for each group (m,).
 
     By exhaustion (`lowest`), since groups are fixed on the strength of it.
@@ -85,20 +87,20 @@ def excess_outside(program: Separable, box: Box, y: Floats, inner: Box) -> Float
 @compiled
 def _lower(program: Separable, box: Box, y: Floats, inner: Box, higher: Floats) -> None:
     """Lower each `higher` (m,) to what h outside `inner` allows."""
-    minima = workspace(program)
+    minima = make_workspace(program)
     for j in range(len(higher)):
         low, high = box.low[j], box.high[j]
-        least = lowest(program, j, low, high, y, minima)[1]
+        lowest_value = find_lowest(program, j, low, high, y, minima)[1]
         if low < inner.low[j]:
-            left = lowest(program, j, low, inner.low[j], y, minima)[1]
-            higher[j] = min(higher[j], left - least)
+            left = find_lowest(program, j, low, inner.low[j], y, minima)[1]
+            higher[j] = min(higher[j], left - lowest_value)
         if inner.high[j] < high:
-            right = lowest(program, j, inner.high[j], high, y, minima)[1]
-            higher[j] = min(higher[j], right - least)
+            right = find_lowest(program, j, inner.high[j], high, y, minima)[1]
+            higher[j] = min(higher[j], right - lowest_value)
 
 
 @inner
-def _two_lowest(minima: Floats, count: int) -> tuple[int, int]:
+def _pick_two_lowest(minima: Floats, count: int) -> tuple[int, int]:
     """Return the rows of the two lowest local minima, -1 for a missing second."""
     one, two = 0, -1
     for k in range(1, count):
@@ -110,7 +112,7 @@ def _two_lowest(minima: Floats, count: int) -> tuple[int, int]:
 
 
 @inner
-def _basin(
+def _write_basin(
     program: Separable,
     j: int,
     low: float,
@@ -121,15 +123,15 @@ def _basin(
     out: Floats,
 ) -> None:
     """Write t, barriers and u of the k-th local minimum into `out` (4,)."""
-    left = low if k == 0 else _barrier(program, j, y, minima[k - 1], minima[k])
+    left = low if k == 0 else _find_barrier(program, j, y, minima[k - 1], minima[k])
     last = k == len(minima) - 1
-    right = high if last else _barrier(program, j, y, minima[k], minima[k + 1])
+    right = high if last else _find_barrier(program, j, y, minima[k], minima[k + 1])
     out[AT], out[LEFT], out[RIGHT] = minima[k, AT], left, right
     out[LEVEL] = minima[k, LEVEL]
 
 
 @inner
-def _barrier(
+def _find_barrier(
     program: Separable, j: int, y: Floats, start: Floats, stop: Floats
 ) -> float:
     """Return the step of u between two local minima, else about the maximum of h."""
@@ -142,29 +144,29 @@ def _barrier(
     for i in range(1, SAMPLES):
         t = start[AT] + (stop[AT] - start[AT]) * i / SAMPLES
         c = centre + t
-        h = cost_of_group(program, j, t) - n * c * (y[0] + y[1] * c)
+        h = compute_group_cost(program, j, t) - n * c * (y[0] + y[1] * c)
         if top < h < np.inf:
             top, where = h, t
     return float(where)
 
 
 @inner
-def cost_of_group(program: Separable, j: int, t: float) -> float:
+def compute_group_cost(program: Separable, j: int, t: float) -> float:
     """Return f_j at t: the minimum over the pieces that contain t, inf without one."""
     lowest = np.inf
     for p in range(program.first[j], program.first[j + 1]):
         if program.low[p] <= t <= program.high[p]:
             q = program.quartic[p]
-            lowest = min(lowest, value_at((q[0], q[1], q[2], q[3], q[4]), t))
+            lowest = min(lowest, evaluate_quartic((q[0], q[1], q[2], q[3], q[4]), t))
     return lowest
 
 
 @compiled
-def cost(program: Separable, t: Floats) -> float:
+def compute_cost(program: Separable, t: Floats) -> float:
     """Return sum_j f_j(t_j)."""
     total = 0.0
     for j in range(len(t)):
-        total += cost_of_group(program, j, t[j])
+        total += compute_group_cost(program, j, t[j])
     return total
 
 
@@ -195,18 +197,18 @@ def swap_basins(swaps: BasinSwaps) -> float:
     search: one group at a time, then two among the `PAIRS` nearest to a tie, then three
     among the nearest `TRIPLES`.
     """
-    _one_by_one(swaps)
-    _two_by_two(swaps)
-    while _three(swaps):
-        _two_by_two(swaps)
+    _swap_singles(swaps)
+    _swap_pairs(swaps)
+    while _swap_best_triple(swaps):
+        _swap_pairs(swaps)
     paid = 0.0
     for j in swaps.groups:
         if swaps.swapped[j]:
             paid += swaps.price[j]
-    return paid + _penalty(swaps, swaps.residual[0], swaps.residual[1])
+    return paid + _compute_penalty(swaps, swaps.residual[0], swaps.residual[1])
 
 
-def basin_swaps_of(program: Separable, at: TwoLowest, nu: float) -> BasinSwaps:
+def list_basin_swaps(program: Separable, at: TwoLowest, nu: float) -> BasinSwaps:
     """Return the possible swaps if the cardinality row's multiplier is nu."""
     n = program.sizes
     c, c2 = program.centres + at.best[:, AT], program.centres + at.other[:, AT]
@@ -226,7 +228,7 @@ def basin_swaps_of(program: Separable, at: TwoLowest, nu: float) -> BasinSwaps:
 
 
 @inner
-def _penalty(swaps: BasinSwaps, r1: float, r2: float) -> float:
+def _compute_penalty(swaps: BasinSwaps, r1: float, r2: float) -> float:
     """Return r' S^-1 r / 2."""
     w11, w12, w22 = swaps.metric
     return w11 * r1 * r1 + 2.0 * w12 * r1 * r2 + w22 * r2 * r2
@@ -247,28 +249,28 @@ def _swap(swaps: BasinSwaps, j: int) -> None:
 
 
 @inner
-def _one_by_one(swaps: BasinSwaps) -> None:
+def _swap_singles(swaps: BasinSwaps) -> None:
     """Swap single groups, in passes, while that saves."""
     better = True
     while better:
         better = False
-        now = _penalty(swaps, swaps.residual[0], swaps.residual[1])
+        now = _compute_penalty(swaps, swaps.residual[0], swaps.residual[1])
         for j in swaps.groups:
             s = _sign(swaps, j)
             r1 = swaps.residual[0] - s * swaps.change[j, 0]
             r2 = swaps.residual[1] - s * swaps.change[j, 1]
-            then = _penalty(swaps, r1, r2)
+            then = _compute_penalty(swaps, r1, r2)
             if then + s * swaps.price[j] < now * (1.0 - 1e-9):
                 _swap(swaps, j)
                 now, better = then, True
 
 
 @inner
-def _two_by_two(swaps: BasinSwaps) -> None:
+def _swap_pairs(swaps: BasinSwaps) -> None:
     """Swap the best pair, or single group, while that saves; `PAIRS` times at most."""
-    near = _mixed(swaps)
+    near = _select_near_ties(swaps)
     for _ in range(PAIRS):
-        one, two = _best_pair(swaps, near)
+        one, two = _find_best_pair(swaps, near)
         if one < 0:
             return
         _swap(swaps, one)
@@ -277,56 +279,56 @@ def _two_by_two(swaps: BasinSwaps) -> None:
 
 
 @inner
-def _mixed(swaps: BasinSwaps) -> I64:
+def _select_near_ties(swaps: BasinSwaps) -> I64:
     """Return up to `PAIRS` groups near a tie, the last of them of distinct changes."""
     plain = min(len(swaps.groups), PAIRS // 2)
-    kept = swaps.groups[:PAIRS].copy()
+    near_ties = swaps.groups[:PAIRS].copy()
     count = plain
     for j in swaps.groups[plain:]:
-        if count == len(kept):
+        if count == len(near_ties):
             break
         a, new = abs(swaps.change[j, 0]), True
         for k in range(count):
-            if abs(abs(swaps.change[kept[k], 0]) - a) < 0.02 * a:
+            if abs(abs(swaps.change[near_ties[k], 0]) - a) < 0.02 * a:
                 new = False
                 break
         if new:
-            kept[count] = j
+            near_ties[count] = j
             count += 1
-    return kept[:count]
+    return near_ties[:count]
 
 
 @inner
-def _best_pair(swaps: BasinSwaps, near: I64) -> tuple[int, int]:
+def _find_best_pair(swaps: BasinSwaps, near: I64) -> tuple[int, int]:
     """Return the two groups (or one, twice) whose swaps save most; -1 if none saves."""
     r1, r2 = swaps.residual
-    now = _penalty(swaps, r1, r2)
-    least, one, two = -1e-9 * now, -1, -1
+    now = _compute_penalty(swaps, r1, r2)
+    best_change, one, two = -1e-9 * now, -1, -1
     for i in range(len(near)):
         j, s = near[i], _sign(swaps, near[i])
         p1, p2 = r1 - s * swaps.change[j, 0], r2 - s * swaps.change[j, 1]
         paid = s * swaps.price[j] - now
-        alone = paid + _penalty(swaps, p1, p2)
-        if alone < least:
-            least, one, two = alone, j, j
+        alone = paid + _compute_penalty(swaps, p1, p2)
+        if alone < best_change:
+            best_change, one, two = alone, j, j
         for k in range(i):
             o, s = near[k], _sign(swaps, near[k])
             q1, q2 = p1 - s * swaps.change[o, 0], p2 - s * swaps.change[o, 1]
-            both = paid + s * swaps.price[o] + _penalty(swaps, q1, q2)
-            if both < least:
-                least, one, two = both, j, o
+            both = paid + s * swaps.price[o] + _compute_penalty(swaps, q1, q2)
+            if both < best_change:
+                best_change, one, two = both, j, o
     return one, two
 
 
 @inner
-def _three(swaps: BasinSwaps) -> bool:
+def _swap_best_triple(swaps: BasinSwaps) -> bool:
     """Swap the three groups that save most; return whether any did."""
-    near = _mixed(swaps)
+    near = _select_near_ties(swaps)
     if len(near) > 2 * TRIPLES:
         near = np.concatenate((near[:TRIPLES], near[-TRIPLES:]))
     r1, r2 = swaps.residual
-    now = _penalty(swaps, r1, r2)
-    least, best = -1e-9 * now, (-1, -1, -1)
+    now = _compute_penalty(swaps, r1, r2)
+    best_change, best = -1e-9 * now, (-1, -1, -1)
     for i in range(len(near)):
         a, s = near[i], _sign(swaps, near[i])
         p1, p2 = r1 - s * swaps.change[a, 0], r2 - s * swaps.change[a, 1]
@@ -338,9 +340,9 @@ def _three(swaps: BasinSwaps) -> bool:
             for o in range(k):
                 c, s = near[o], _sign(swaps, near[o])
                 z1, z2 = q1 - s * swaps.change[c, 0], q2 - s * swaps.change[c, 1]
-                all3 = both + s * swaps.price[c] + _penalty(swaps, z1, z2)
-                if all3 < least:
-                    least, best = all3, (a, b, c)
+                all3 = both + s * swaps.price[c] + _compute_penalty(swaps, z1, z2)
+                if all3 < best_change:
+                    best_change, best = all3, (a, b, c)
     if best[0] < 0:
         return False
     for j in best:

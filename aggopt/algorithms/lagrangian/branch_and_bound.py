@@ -14,20 +14,20 @@ from aggopt.algorithms.lagrangian.basins import (
     RIGHT,
     BasinSwaps,
     TwoLowest,
-    basin_swaps_of,
-    cost,
-    excess_outside,
+    compute_cost,
+    compute_excess_outside,
+    find_two_lowest,
+    list_basin_swaps,
     swap_basins,
-    two_lowest,
 )
 from aggopt.algorithms.lagrangian.dual_optimum import (
     DualOptimum,
-    dual_optimum,
     maximise,
+    maximise_dual,
 )
 from aggopt.algorithms.lagrangian.local_minima import AT, LEVEL
-from aggopt.algorithms.lagrangian.program import Box, Separable, meets_every_group
-from aggopt.algorithms.lagrangian.restore import restored, stretched
+from aggopt.algorithms.lagrangian.program import Box, Separable, is_in_every_group
+from aggopt.algorithms.lagrangian.restore import restore_rows, scale_to_rows
 from aggopt.core.compile_time import compile_time
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
@@ -43,29 +43,29 @@ class NodeOptimum(NamedTuple):
     share: Floats  # of each group that the dual puts into its second basin
 
 
-def symmetry_classes(program: Separable) -> I64:
+def find_symmetry_classes(program: Separable) -> I64:
     """Return a number for each group (m,), equal if f_j and n_j are equal."""
     pieces = np.column_stack([program.low, program.high, program.quartic])
     one = np.diff(program.first) == 1
     rows = np.column_stack([program.sizes, program.centres])[one]
     number = np.arange(len(one)) + len(one)
     if one.any():
-        whole = np.column_stack([rows, pieces[program.first[:-1][one]]])
-        number[one] = np.unique(whole, axis=0, return_inverse=True)[1].ravel()
+        signature = np.column_stack([rows, pieces[program.first[:-1][one]]])
+        number[one] = np.unique(signature, axis=0, return_inverse=True)[1].ravel()
     return number
 
 
-def branching_group(optimum: NodeOptimum) -> int:
+def choose_branching_group(optimum: NodeOptimum) -> int:
     """Return the group that costs most to round, else the nearest to a tie."""
     w11, w12, w22 = optimum.swaps.metric
-    a1, a2 = unexplained_changes(optimum).T
+    a1, a2 = compute_unexplained_changes(optimum).T
     size = w11 * a1 * a1 + 2 * w12 * a1 * a2 + w22 * a2 * a2
     impact = np.where(optimum.at.gap < np.inf, optimum.share * size, 0)
     j = int(np.argmax(impact))
     return j if impact[j] > 0 else int(np.argmin(optimum.at.gap))
 
 
-def unexplained_changes(optimum: NodeOptimum) -> Floats:
+def compute_unexplained_changes(optimum: NodeOptimum) -> Floats:
     """Return the change of the rows (m, 2) by each swap, less the part u explains."""
     change = optimum.swaps.change
     able = optimum.at.gap < np.inf
@@ -79,7 +79,7 @@ MOST_TIMES = 3  # largest coefficient: how many first groups one group may stand
 FEW = 3  # symmetric groups; with no more, each is branched on separately
 
 
-def symmetric_groups(swaps: BasinSwaps, j: int) -> Floats:
+def find_symmetric_groups(swaps: BasinSwaps, j: int) -> Floats:
     """Return each group's swap as a multiple of group j's swap (m,).
 
     An integer, from below to above; 0 for groups unlike j, or without a second basin.
@@ -117,7 +117,7 @@ def with_cardinality_row(program: Separable, cuts: Floats, times: Floats) -> Sep
     )
 
 
-def ends_of_levels(program: Separable, j: int, cut: float) -> tuple[float, float]:
+def find_level_ends(program: Separable, j: int, cut: float) -> tuple[float, float]:
     """Return the end of the lower level of group j, and the begin of its upper level.
 
     At the cut itself u_j could have either value.  A group that is kept on one side of
@@ -173,7 +173,7 @@ class BranchAndBound:
     @cached_property
     def symmetry_class(self) -> I64:
         """Symmetry class of each group (m,)."""
-        return symmetry_classes(self.program)
+        return find_symmetry_classes(self.program)
 
     @property
     def lower(self) -> float:
@@ -213,7 +213,7 @@ class BranchAndBound:
         """Bound a node, search it for a better point, and split it."""
         self.nodes += 1
         enough = SMOOTHING_SHARE * self.gap_tol
-        optimum, here = dual_optimum(
+        optimum, here = maximise_dual(
             node.program, node.box, node.y, node.T, enough, self.pruning_bound
         )
         self.evaluations += optimum.evaluations
@@ -223,10 +223,10 @@ class BranchAndBound:
         lower = max(here, lower)
         if self.pruned(lower):
             return
-        found = self.explore(node, optimum, here)
+        node_optimum = self.explore(node, optimum, here)
         if self.pruned(lower):
             return
-        self.split(lower, self.narrowed(node, found), found)
+        self.split(lower, self.narrowed(node, node_optimum), node_optimum)
 
     def push_next_cardinality(
         self, lower: float, node: BoxNode, optimum: DualOptimum, here: float
@@ -241,8 +241,8 @@ class BranchAndBound:
 
     def explore(self, node: BoxNode, optimum: DualOptimum, here: float) -> NodeOptimum:
         """Restore feasibility from the basins the groups take; keep improvements."""
-        at = two_lowest(node.program, node.box, optimum.y)
-        swaps = basin_swaps_of(node.program, at, optimum.y[2])
+        at = find_two_lowest(node.program, node.box, optimum.y)
+        swaps = list_basin_swaps(node.program, at, optimum.y[2])
         swap_basins(swaps)
         chosen = np.where(swaps.swapped[:, None], at.other, at.best)
         basin = Box(chosen[:, LEFT].copy(), chosen[:, RIGHT].copy())
@@ -251,7 +251,7 @@ class BranchAndBound:
             self.program, basin, plain, 1e-12 * max(abs(here), 1.0), 1e-9, 40
         )
         self.evaluations += inner.evaluations
-        self.restore(basin, two_lowest(self.program, basin, inner.y))
+        self.restore(basin, find_two_lowest(self.program, basin, inner.y))
         share = 1 / (1 + np.exp(np.minimum(at.gap / optimum.T, 700)))
         return NodeOptimum(
             optimum, here, at, swaps, np.where(at.gap < np.inf, share, 0)
@@ -260,18 +260,20 @@ class BranchAndBound:
     def restore(self, basin: Box, at: TwoLowest) -> None:
         """Offer a point that meets both rows in these basins: the cheapest, or any."""
         program, t = self.program, at.best[:, AT].copy()
-        near, exact = restored(program, basin, t, at.response, False)
+        near, exact = restore_rows(program, basin, t, at.response, False)
         self.offer(near if exact else None)
-        if exact and cost(program, near) <= cost(program, t) + 1e-9 * abs(self.best):
+        if exact and compute_cost(program, near) <= compute_cost(
+            program, t
+        ) + 1e-9 * abs(self.best):
             return
-        near, exact = restored(program, basin, t, program.sizes, True)
-        self.offer(near if exact else stretched(program, program.centres + t))
+        near, exact = restore_rows(program, basin, t, program.sizes, True)
+        self.offer(near if exact else scale_to_rows(program, program.centres + t))
 
     def offer(self, t: Floats | None) -> None:
         """Make a feasible point the incumbent if it is better."""
         if t is None:
             return
-        reached = cost(self.program, t)
+        reached = compute_cost(self.program, t)
         if reached < self.best:
             self.best, self.t = reached, t
 
@@ -279,7 +281,7 @@ class BranchAndBound:
         """Fix groups whose leaving their basin would cost more than the gap."""
         at = found.at
         basin = Box(at.best[:, LEFT].copy(), at.best[:, RIGHT].copy())
-        higher = excess_outside(node.program, node.box, found.optimum.y, basin)
+        higher = compute_excess_outside(node.program, node.box, found.optimum.y, basin)
         fixed = higher > self.best - found.bound
         low = np.where(fixed, at.best[:, LEFT], node.box.low)
         high = np.where(fixed, at.best[:, RIGHT], node.box.high)
@@ -294,7 +296,7 @@ class BranchAndBound:
         Groups of one symmetry class and box are interchangeable: either more than K go
         up, and these may be the first, or all but K go down.
         """
-        at, j = found.at, branching_group(found)
+        at, j = found.at, choose_branching_group(found)
         if not at.gap[j] < np.inf:
             self.bisect(lower, node)
             return
@@ -310,7 +312,7 @@ class BranchAndBound:
         alike = np.flatnonzero(same & (at.best == at.best[j]).all(axis=1))
         if (
             not node.has_cardinality_row
-            and (times := symmetric_groups(found.swaps, j)).any()
+            and (times := find_symmetric_groups(found.swaps, j)).any()
         ):
             self.branch_on_cardinality(
                 lower, node, cuts, times, float(np.sum(times * above))
@@ -319,7 +321,7 @@ class BranchAndBound:
         K = min(int(np.sum(above[alike])), len(alike) - 1)
         ends = float(cuts[j]), float(cuts[j])
         if at.best[j, LEVEL] != at.other[j, LEVEL]:
-            ends = ends_of_levels(node.program, j, float(cuts[j]))
+            ends = find_level_ends(node.program, j, float(cuts[j]))
         self.push_halves(lower, node, alike[: K + 1], alike[K:], ends)
 
     def branch_on_cardinality(
@@ -362,5 +364,5 @@ class BranchAndBound:
         low, high = node.box.low.copy(), node.box.high.copy()
         high[downs], low[ups] = ends
         for box in (node.box._replace(low=low), node.box._replace(high=high)):
-            if meets_every_group(node.program, box):
+            if is_in_every_group(node.program, box):
                 self.push(lower, replace(node, box=box))

@@ -23,9 +23,9 @@ from aggopt.algorithms.lagrangian.local_minima import (
     CURVATURE,
     LEVEL,
     VALUE,
-    local_minima,
-    lowest,
-    workspace,
+    find_local_minima,
+    find_lowest,
+    make_workspace,
 )
 from aggopt.algorithms.lagrangian.program import Box, Separable
 from aggopt.core.compiled import compiled, inlined, inner
@@ -52,7 +52,7 @@ def evaluate(
     gradient = np.array([program.total, program.squares, program.cardinality])
     curvature = np.zeros((3, 3))
     for j in range(len(program.sizes)):
-        count = local_minima(program, j, box.low[j], box.high[j], y, minima)
+        count = find_local_minima(program, j, box.low[j], box.high[j], y, minima)
         lowest, below = _add_group(
             program.sizes[j], program.centres[j], T, minima, count, gradient, curvature
         )
@@ -138,10 +138,10 @@ def bound(program: Separable, box: Box, y: Floats) -> float:
     The allowance is `ROUNDINGS` units in the last place of every term that was added
     up, on the way to the coefficients (`program.terms`) or here.
     """
-    minima = workspace(program)
+    minima = make_workspace(program)
     total = lost = size = 0.0
     for j in range(len(program.sizes)):
-        t, h = lowest(program, j, box.low[j], box.high[j], y, minima)
+        t, h = find_lowest(program, j, box.low[j], box.high[j], y, minima)
         c, n = abs(program.centres[j]) + abs(t), program.sizes[j]
         size += program.terms[j] * 2.0 + abs(h)
         size += n * c * (abs(y[0]) + abs(y[1]) * c)

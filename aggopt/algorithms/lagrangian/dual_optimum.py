@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.algorithms.lagrangian.dual_function import DualValue, bound, evaluate
-from aggopt.algorithms.lagrangian.local_minima import workspace
+from aggopt.algorithms.lagrangian.local_minima import make_workspace
 from aggopt.algorithms.lagrangian.program import Box, Separable
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.kernels import copy_into
@@ -64,25 +64,27 @@ def _maximise(
 
     `progress` (2,) has T and the number of evaluations.
     """
-    minima, T = workspace(program), progress[0]
+    minima, T = make_workspace(program), progress[0]
     at = evaluate(program, box, y, T, minima)
     evaluations, groups, terms = 1, len(program.sizes), _total(program.terms)
     radius, converged = FIRST_RADIUS * (1.0 + terms / _total(program.sizes)), False
     while evaluations < most:
-        step, gain = _newton(at, radius)
+        step, gain = _compute_newton_step(at, radius)
         blur, size = at.value - at.smoothed, max(1.0, abs(at.value))
         last = blur <= enough * size or LEAST_TEMPERATURE * size >= T
         rounding = ROUNDING * (terms + size)
         little = min(T / groups, enough * size) * 1e-3 if last else 0.1 * blur
         negligible = gain <= max(rounding, little)
         if not negligible:
-            share, there, tried = _along(program, box, y, at, step, T, rounding, minima)
+            share, next_point, tried = _search_line(
+                program, box, y, at, step, T, rounding, minima
+            )
             evaluations += tried
-            length = math.sqrt(_dot(step, step))
+            length = math.sqrt(_compute_dot(step, step))
             radius = max(GROWTH * share * length, 0.25 * radius if share < 1.0 else 0.0)
             if share > 0.0:
-                copy_into(y, _moved(y, share, step))
-                at = there
+                copy_into(y, _move_along(y, share, step))
+                at = next_point
                 continue
         if last:  # not negligible: a shallow minimum has vanished, and g_T jumps there
             converged = negligible
@@ -95,7 +97,7 @@ def _maximise(
 
 
 @inner
-def _along(
+def _search_line(
     program: Separable,
     box: Box,
     y: Floats,
@@ -106,16 +108,16 @@ def _along(
     minima: Floats,
 ) -> tuple[float, DualValue, int]:
     """Line search: return the share of the step, 0 for none, and g there."""
-    share, uphill, evaluations = 1.0, _dot(at.gradient, step), 0
-    there = at
+    share, uphill, evaluations = 1.0, _compute_dot(at.gradient, step), 0
+    candidate = at
     while share >= SHORTEST_STEP:
-        there = evaluate(program, box, _moved(y, share, step), T, minima)
+        candidate = evaluate(program, box, _move_along(y, share, step), T, minima)
         evaluations += 1
-        if there.smoothed >= at.smoothed + 1e-4 * share * uphill - rounding:
-            return share, there, evaluations
-        ahead = _dot(there.gradient, step)
+        if candidate.smoothed >= at.smoothed + 1e-4 * share * uphill - rounding:
+            return share, candidate, evaluations
+        ahead = _compute_dot(candidate.gradient, step)
         share *= min(max(uphill / (uphill - ahead), 0.1), 0.6)
-    return 0.0, there, evaluations
+    return 0.0, candidate, evaluations
 
 
 @inner
@@ -128,13 +130,13 @@ def _total(values: Floats) -> float:
 
 
 @inner
-def _dot(a: Floats, b: Floats) -> float:
+def _compute_dot(a: Floats, b: Floats) -> float:
     """Return the inner product of two triples."""
     return float(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 
 
 @inner
-def _moved(y: Floats, share: float, step: Floats) -> Floats:
+def _move_along(y: Floats, share: float, step: Floats) -> Floats:
     """Return y + share * step."""
     moved = y.copy()
     for i in range(len(y)):
@@ -143,21 +145,21 @@ def _moved(y: Floats, share: float, step: Floats) -> Floats:
 
 
 @inner
-def _newton(at: DualValue, radius: float) -> tuple[Floats, float]:
+def _compute_newton_step(at: DualValue, radius: float) -> tuple[Floats, float]:
     """Return the Newton step, and the gain that the quadratic model predicts.
 
     A step longer than the radius is shortened, by Levenberg's ridge.
     """
-    step = _solved(at.curvature, at.gradient, 0.0)
-    gain = 0.5 * _dot(step, at.gradient)
-    if not math.sqrt(_dot(step, step)) <= radius:
-        slope = math.sqrt(_dot(at.gradient, at.gradient))
-        step = _solved(at.curvature, at.gradient, slope / radius)
+    step = _solve_with_ridge(at.curvature, at.gradient, 0.0)
+    gain = 0.5 * _compute_dot(step, at.gradient)
+    if not math.sqrt(_compute_dot(step, step)) <= radius:
+        slope = math.sqrt(_compute_dot(at.gradient, at.gradient))
+        step = _solve_with_ridge(at.curvature, at.gradient, slope / radius)
     return step, gain
 
 
 @inner
-def _solved(matrix: Floats, right: Floats, ridge: float) -> Floats:
+def _solve_with_ridge(matrix: Floats, right: Floats, ridge: float) -> Floats:
     """Solve a positive semidefinite system, with a ridge on its diagonal."""
     x, a = right.copy(), matrix.copy()
     size = len(x)
@@ -182,7 +184,7 @@ WIDER = 10.0  # factor of the radius if the best point is near the border
 
 
 @compiled
-def climb(
+def maximise_by_ellipsoids(
     program: Separable,
     box: Box,
     y: Floats,
@@ -220,28 +222,28 @@ def _shrink(
     most: int,
 ) -> int:
     """Move y to the best point of the ball around it; count the evaluations."""
-    d = _rows(program)
+    d = _count_rows(program)
     shape, x, s = np.zeros((3, 3)), y.copy(), np.zeros(3)
     for i in range(d):
         shape[i, i] = radius
-    minima, best, upper, T = workspace(program), -np.inf, np.inf, COLD
+    minima, best, upper, T = make_workspace(program), -np.inf, np.inf, COLD
     for evaluation in range(most):
         at = evaluate(program, box, x, T, minima)
         T = COLD * max(1.0, abs(at.value))
         if at.value > best:
             best = at.value
             copy_into(y, x)
-        length = _direction(shape, at.gradient, s, d)
+        length = _set_direction(shape, at.gradient, s, d)
         upper, depth = min(upper, at.value + length), best - at.value
-        found = not upper - best > enough * max(1.0, abs(best))
-        if found or best >= ceiling or not depth < length:
+        has_converged = not upper - best > enough * max(1.0, abs(best))
+        if has_converged or best >= ceiling or not depth < length:
             return evaluation + 1
         _cut(shape, x, s, d, depth / length)
     return most
 
 
 @inner
-def _rows(program: Separable) -> int:
+def _count_rows(program: Separable) -> int:
     """Return the number of rows: 2, or 3 with the cardinality row."""
     for level in program.level:
         if level != 0.0:
@@ -250,7 +252,7 @@ def _rows(program: Separable) -> int:
 
 
 @inner
-def _direction(shape: Floats, supergradient: Floats, s: Floats, d: int) -> float:
+def _set_direction(shape: Floats, supergradient: Floats, s: Floats, d: int) -> float:
     """Set s to the direction of L' supergradient; return the length of that."""
     length = 0.0
     for i in range(d):
@@ -283,7 +285,7 @@ MOST_EVALUATIONS = 400  # of the dual function, by Newton's method
 MOST_CUTS = 2000  # and by the ellipsoid method, which takes about 100
 
 
-def dual_optimum(
+def maximise_dual(
     program: Separable, box: Box, start: Floats, T: float, enough: float, ceiling: float
 ) -> tuple[DualOptimum, float]:
     """Return y with g within about `enough` |g| of its maximum, and the bound.
@@ -296,15 +298,15 @@ def dual_optimum(
         return stalled, here
     y = stalled.y.copy()
     radius = FIRST_RADIUS * (1 + float(program.terms.sum() / program.sizes.sum()))
-    cuts = climb(program, box, y, radius, enough, ceiling, MOST_CUTS)
+    cuts = maximise_by_ellipsoids(program, box, y, radius, enough, ceiling, MOST_CUTS)
     here = bound(program, box, y)
     evaluations = stalled.evaluations + cuts
     if here >= ceiling:
         return stalled._replace(y=y, evaluations=evaluations), here
     # A step or two from here find the shares of local minima that tie.
     T = enough * max(1.0, abs(here)) / len(program.sizes)
-    found = maximise(program, box, y, T, enough, MOST_EVALUATIONS)
-    there = bound(program, box, found.y)
-    if not found.converged and there < here:
-        found, there = found._replace(y=y), here
-    return found._replace(evaluations=evaluations + found.evaluations), there
+    optimum = maximise(program, box, y, T, enough, MOST_EVALUATIONS)
+    certified = bound(program, box, optimum.y)
+    if not optimum.converged and certified < here:
+        optimum, certified = optimum._replace(y=y), here
+    return optimum._replace(evaluations=evaluations + optimum.evaluations), certified

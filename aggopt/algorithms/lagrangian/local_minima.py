@@ -21,16 +21,16 @@ FIT = (0.99934714, -0.16067234, 0.05094526, -0.01021975)  # of e to x, least squ
 
 
 @inner
-def workspace(program: Separable) -> Floats:
+def make_workspace(program: Separable) -> Floats:
     """Return a table with room for the local minima of any one group."""
-    most = 0
+    largest = 0
     for j in range(len(program.sizes)):
-        most = max(most, program.first[j + 1] - program.first[j])
-    return np.empty((4 * most + 8, 4))
+        largest = max(largest, program.first[j + 1] - program.first[j])
+    return np.empty((4 * largest + 8, 4))
 
 
 @inlined
-def local_minima(
+def find_local_minima(
     program: Separable,
     j: int,
     low: float,
@@ -46,22 +46,22 @@ def local_minima(
         start, stop = max(program.low[p], low), min(program.high[p], high)
         if start > stop:
             continue
-        previous, a = a, _lagrangian(program, p, n, centre, y)
+        previous, a = a, _evaluate_lagrangian(program, p, n, centre, y)
         before = count
-        count = _minima_of(a, start, stop, minima, count)
+        count = _append_minima(a, start, stop, minima, count)
         for k in range(before, count):
             minima[k, LEVEL] = program.level[p]
         if start == end:
             count = _join(previous, a, start, minima, before, count)
         end = stop
     if count == 0:  # rounding: flat pieces that meet, each sloping to the other
-        t, h = lowest(program, j, low, high, y, minima)
+        t, h = find_lowest(program, j, low, high, y, minima)
         return _add(minima, 0, t, h, np.inf)
     return count
 
 
 @inner
-def lowest(
+def find_lowest(
     program: Separable,
     j: int,
     low: float,
@@ -73,23 +73,23 @@ def lowest(
 
     All ends of all pieces are candidates; an interval without a piece has inf.
     """
-    where, least = low, np.inf
+    where, lowest_value = low, np.inf
     for p in range(program.first[j], program.first[j + 1]):
         start, stop = max(program.low[p], low), min(program.high[p], high)
         if start > stop:
             continue
-        a = _lagrangian(program, p, program.sizes[j], program.centres[j], y)
-        count = _minima_of(a, start, stop, minima, 0)
-        count = _add(minima, count, start, value_at(a, start), np.inf)
-        count = _add(minima, count, stop, value_at(a, stop), np.inf)
+        a = _evaluate_lagrangian(program, p, program.sizes[j], program.centres[j], y)
+        count = _append_minima(a, start, stop, minima, 0)
+        count = _add(minima, count, start, evaluate_quartic(a, start), np.inf)
+        count = _add(minima, count, stop, evaluate_quartic(a, stop), np.inf)
         for k in range(count):
-            if minima[k, VALUE] < least:
-                where, least = minima[k, AT], minima[k, VALUE]
-    return where, least
+            if minima[k, VALUE] < lowest_value:
+                where, lowest_value = minima[k, AT], minima[k, VALUE]
+    return where, lowest_value
 
 
 @inlined
-def _lagrangian(
+def _evaluate_lagrangian(
     program: Separable, p: int, n: float, centre: float, y: Floats
 ) -> Quartic:
     """Return f(t) - lambda n (centre + t) - mu n (centre + t)^2 - nu u on piece p."""
@@ -104,19 +104,19 @@ def _lagrangian(
 
 
 @inlined
-def value_at(a: Quartic, t: float) -> float:
+def evaluate_quartic(a: Quartic, t: float) -> float:
     """Return the quartic a at t."""
     return (((a[4] * t + a[3]) * t + a[2]) * t + a[1]) * t + a[0]
 
 
 @inlined
-def _slope(a: Quartic, t: float) -> float:
+def _compute_slope(a: Quartic, t: float) -> float:
     """Return the first derivative of a at t."""
     return ((4.0 * a[4] * t + 3.0 * a[3]) * t + 2.0 * a[2]) * t + a[1]
 
 
 @inlined
-def _curvature(a: Quartic, t: float) -> float:
+def _compute_curvature(a: Quartic, t: float) -> float:
     """Return the second derivative of a at t."""
     return (12.0 * a[4] * t + 6.0 * a[3]) * t + 2.0 * a[2]
 
@@ -130,24 +130,32 @@ def _add(minima: Floats, count: int, t: float, h: float, curvature: float) -> in
 
 
 @inlined
-def _minima_of(a: Quartic, low: float, high: float, minima: Floats, count: int) -> int:
+def _append_minima(
+    a: Quartic, low: float, high: float, minima: Floats, count: int
+) -> int:
     """Append the local minima of one quartic on [low, high]."""
-    if _slope(a, low) >= 0.0 or low == high:
-        count = _add(minima, count, low, value_at(a, low), np.inf)
+    if _compute_slope(a, low) >= 0.0 or low == high:
+        count = _add(minima, count, low, evaluate_quartic(a, low), np.inf)
     if low == high:
         return count
-    left, right = _inflections(a)
+    left, right = _find_inflections(a)
     for start, stop in ((low, min(left, high)), (max(right, low), high)):
-        if start < stop and _slope(a, start) < 0.0 < _slope(a, stop):
-            t = _stationary(a, start, stop)
-            count = _add(minima, count, t, value_at(a, t), max(_curvature(a, t), 0.0))
-    if _slope(a, high) <= 0.0:
-        count = _add(minima, count, high, value_at(a, high), np.inf)
+        if start < stop and _compute_slope(a, start) < 0.0 < _compute_slope(a, stop):
+            t = _find_stationary_point(a, start, stop)
+            count = _add(
+                minima,
+                count,
+                t,
+                evaluate_quartic(a, t),
+                max(_compute_curvature(a, t), 0.0),
+            )
+    if _compute_slope(a, high) <= 0.0:
+        count = _add(minima, count, high, evaluate_quartic(a, high), np.inf)
     return count
 
 
 @inlined
-def _inflections(a: Quartic) -> tuple[float, float]:
+def _find_inflections(a: Quartic) -> tuple[float, float]:
     """Return the roots of 6 a4 t^2 + 3 a3 t + a2; between them a is concave."""
     inside = 9.0 * a[3] * a[3] - 24.0 * a[4] * a[2]
     if a[4] <= 0.0 or inside <= 0.0:
@@ -158,18 +166,18 @@ def _inflections(a: Quartic) -> tuple[float, float]:
 
 
 @inlined
-def _stationary(a: Quartic, low: float, high: float) -> float:
+def _find_stationary_point(a: Quartic, low: float, high: float) -> float:
     """Return the root of the slope, which changes sign from below 0 on [low, high]."""
     t = _guess(a, low, high)
     for _ in range(STEPS):
         if not low < t < high:
             t = 0.5 * (low + high)
-        slope = _slope(a, t)
+        slope = _compute_slope(a, t)
         if slope < 0.0:
             low = t
         else:
             high = t
-        curvature = _curvature(a, t)
+        curvature = _compute_curvature(a, t)
         step = slope / curvature
         # Newton's remainder: second and third derivative of the slope
         bent = abs(12.0 * a[4] * t + 3.0 * a[3]) + 4.0 * a[4] * abs(step)
@@ -188,7 +196,7 @@ def _guess(a: Quartic, low: float, high: float) -> float:
     over = 0.25 / a[4]
     middle = -a[3] * over
     p = 2.0 * a[2] * over - 3.0 * middle * middle
-    r = _slope(a, middle) * over
+    r = _compute_slope(a, middle) * over
     if p >= 0.0:  # z^3 + p z + r = 0 has one root, below both |r| / p and |r|^(1/3)
         z = abs(r) / (p + math.sqrt(math.sqrt(abs(r)) * abs(r)))
         return middle - math.copysign(z, r)
@@ -209,14 +217,20 @@ def _join(
     left: Quartic, right: Quartic, t: float, minima: Floats, before: int, count: int
 ) -> int:
     """Drop all but one of the minima at t of two pieces that touch at t."""
-    here, there = value_at(left, t), value_at(right, t)
-    even = abs(here - there) <= 1e-12 * (1.0 + abs(here))
+    left_value, right_value = evaluate_quartic(left, t), evaluate_quartic(right, t)
+    even = abs(left_value - right_value) <= 1e-12 * (1.0 + abs(left_value))
     starts = count > before and minima[before, AT] == t
     ends = before > 0 and minima[before - 1, AT] == t
-    if ends and (there < here or even) and (_slope(right, t) < 0.0 or starts):
+    if (
+        ends
+        and (right_value < left_value or even)
+        and (_compute_slope(right, t) < 0.0 or starts)
+    ):
         count = _drop(minima, before - 1, count)
         before -= 1
-    if starts and (here < there if not even else _slope(left, t) > 0.0):
+    if starts and (
+        left_value < right_value if not even else _compute_slope(left, t) > 0.0
+    ):
         count = _drop(minima, before, count)
     return count
 

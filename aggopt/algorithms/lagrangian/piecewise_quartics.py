@@ -23,16 +23,16 @@ from aggopt.models.shared.shift_data import Wishes
 
 
 @singledispatch
-def program_of(data: Wishes) -> Separable:
+def build_separable_program(data: Wishes) -> Separable:
     """Return the separable program that `data`, of one of these models, states."""
     raise TypeError(f"no separable program for {type(data).__qualname__}")
 
 
-@program_of.register
-def _p3m(data: p3m.Data) -> Separable:
+@build_separable_program.register
+def _build_p3m(data: p3m.Data) -> Separable:
     m = len(data.sizes)
-    quartic, terms = quartics(data)
-    groups, values = p3m.demanded(data)
+    quartic, terms = compute_quartics(data)
+    groups, values = p3m.list_demanded_values(data)
     where, side = np.nonzero(~np.isnan(values))
     free = np.delete(np.arange(m), groups)
     owner = np.concatenate([free, groups[where]])
@@ -41,43 +41,45 @@ def _p3m(data: p3m.Data) -> Separable:
     high = np.concatenate([np.full(len(free), np.inf), points])
     order = np.lexsort((low, owner))
     owner = owner[order]
-    return _program(data, owner, low[order], high[order], quartic[owner], terms)
+    return _assemble_program(
+        data, owner, low[order], high[order], quartic[owner], terms
+    )
 
 
-@program_of.register
-def _p3m_onesided(data: p3m_onesided.Data) -> Separable:
+@build_separable_program.register
+def _build_p3m_onesided(data: p3m_onesided.Data) -> Separable:
     base = np.zeros((len(data.sizes), 5))
     base[:, 2] = (1 - data.alpha) * data.sizes
-    powers, terms = _deviations(data, data.alpha)
-    return _piecewise(data, powers, base, terms, barred=data.hard)
+    powers, terms = _expand_deviations(data, data.alpha)
+    return _build_piecewise(data, powers, base, terms, barred=data.hard)
 
 
-@program_of.register
-def _satisfaction(data: satisfaction.Data) -> Separable:
-    worth = _by_group(data, data.importance)
+@build_separable_program.register
+def _build_satisfaction(data: satisfaction.Data) -> Separable:
+    worth = _sum_by_group(data, data.importance)
     base = np.zeros((len(data.sizes), 5))
     base[:, 0], base[:, 2] = -worth, data.price * data.sizes
     lost = np.zeros((len(data.x), 5))
     lost[:, 0] = data.importance
-    return _piecewise(data, lost, base, worth, barred=np.zeros(len(data.x), bool))
+    return _build_piecewise(data, lost, base, worth, barred=np.zeros(len(data.x), bool))
 
 
-def _by_group(data: Wishes, terms: Floats) -> Floats:
+def _sum_by_group(data: Wishes, terms: Floats) -> Floats:
     return np.bincount(data.labels, terms, len(data.sizes)).astype(np.float64)
 
 
-def quartics(data: p3m.Data) -> tuple[Floats, Floats]:
+def compute_quartics(data: p3m.Data) -> tuple[Floats, Floats]:
     """Return the cost of each group in powers of t (m, 5), without hard requirements.
 
     Also the sum of the terms' magnitudes in each group (m,).
     """
-    powers, terms = _deviations(data, data.alpha)
-    quartic = np.stack([_by_group(data, powers[:, k]) for k in range(5)], axis=1)
+    powers, terms = _expand_deviations(data, data.alpha)
+    quartic = np.stack([_sum_by_group(data, powers[:, k]) for k in range(5)], axis=1)
     quartic[:, 2] += (1 - data.alpha) * data.sizes
     return quartic, terms
 
 
-def _deviations(data: Wishes, alpha: float) -> tuple[Floats, Floats]:
+def _expand_deviations(data: Wishes, alpha: float) -> tuple[Floats, Floats]:
     """Return s_i ((t - d_i)^2 - delta_i^2)^2 in powers of t (n, 5); 0 if hard.
 
     Also the sum of the terms' magnitudes in each group (m,).
@@ -87,20 +89,20 @@ def _deviations(data: Wishes, alpha: float) -> tuple[Floats, Floats]:
     e = d**2 - data.delta**2
     powers = [s * e**2, -4 * s * d * e, s * (4 * d**2 + 2 * e), -4 * s * d, s]
     terms = s * (d**2 + data.delta**2) ** 2
-    return np.stack(powers, axis=1), _by_group(data, terms)
+    return np.stack(powers, axis=1), _sum_by_group(data, terms)
 
 
-def _piecewise(
+def _build_piecewise(
     data: Wishes, add: Floats, base: Floats, terms: Floats, *, barred: Bool
 ) -> Separable:
-    from aggopt.algorithms.lagrangian.sweep_line import NearRecords, sweep_line
+    from aggopt.algorithms.lagrangian.sweep_line import NearRecords, build_pieces
 
     d = data.x - data.means[data.labels]
-    pieces = sweep_line(NearRecords(data.labels, d, data.delta, add, barred), base)
-    return _program(data, *pieces, terms)
+    pieces = build_pieces(NearRecords(data.labels, d, data.delta, add, barred), base)
+    return _assemble_program(data, *pieces, terms)
 
 
-def _program(
+def _assemble_program(
     data: Wishes,
     owner: I64,
     low: Floats,
@@ -111,12 +113,12 @@ def _program(
     """Return the program of these pieces, cut off at the bounds of its values."""
     low = np.maximum(low, data.lower - data.means[owner])
     high = np.minimum(high, data.upper - data.means[owner])
-    there = low <= high
-    owner, quartic = owner[there], quartic[there]
+    is_piece = low <= high
+    owner, quartic = owner[is_piece], quartic[is_piece]
     return Separable(
         first=np.searchsorted(owner, np.arange(len(data.sizes) + 1)).astype(np.int64),
-        low=np.ascontiguousarray(low[there]),
-        high=np.ascontiguousarray(high[there]),
+        low=np.ascontiguousarray(low[is_piece]),
+        high=np.ascontiguousarray(high[is_piece]),
         quartic=np.ascontiguousarray(quartic),
         level=np.zeros(len(owner)),
         sizes=data.sizes,

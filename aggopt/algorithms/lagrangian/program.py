@@ -65,7 +65,7 @@ class Box(NamedTuple):
 SLACK = 1e-12  # relative; so that rounding does not cut off the ends of the box
 
 
-def implied_box(program: Separable) -> Box:
+def compute_implied_box(program: Separable) -> Box:
     """Return the box that the mean and the variance imply.
 
     With mean v = total / n and V = squares / n - v^2, the other groups can balance
@@ -80,7 +80,7 @@ def implied_box(program: Separable) -> Box:
     return Box(middle - radius, middle + radius)
 
 
-def meets_every_group(program: Separable, box: Box) -> bool:
+def is_in_every_group(program: Separable, box: Box) -> bool:
     """Whether the box meets a piece of every group: otherwise it is infeasible."""
     group = np.repeat(np.arange(len(program.sizes)), np.diff(program.first))
     inside = (program.low <= box.high[group]) & (program.high >= box.low[group])

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from aggopt.algorithms.lagrangian.local_minima import value_at
+from aggopt.algorithms.lagrangian.local_minima import evaluate_quartic
 from aggopt.algorithms.lagrangian.program import Box, Separable
 from aggopt.core.compiled import compiled
 from aggopt.core.types import Bool
@@ -14,7 +14,7 @@ ROUNDS = 30  # Newton steps; a handful suffice unless groups reach ends of piece
 EDGE = 1e-9  # standard deviations: a group this near an end is at the end
 
 
-def restored(
+def restore_rows(
     program: Separable, box: Box, t: Floats, weight: Floats, ends: bool
 ) -> tuple[Floats, bool]:
     """Return a point that meets both rows to rounding, and whether it does.
@@ -64,14 +64,14 @@ def _find_pieces(
         for p in range(program.first[j], program.first[j + 1]):
             start, stop = program.low[p], program.high[p]
             q = program.quartic[p]
-            h = value_at((q[0], q[1], q[2], q[3], q[4]), t[j])
+            h = evaluate_quartic((q[0], q[1], q[2], q[3], q[4]), t[j])
             if start <= t[j] <= stop and h < lowest:
                 lowest = h
                 low[j], high[j] = max(start, box.low[j]), min(stop, box.high[j])
         free[j] = low[j] + EDGE < t[j] < high[j] - EDGE
 
 
-def stretched(program: Separable, centroids: Floats) -> Floats | None:
+def scale_to_rows(program: Separable, centroids: Floats) -> Floats | None:
     """Return t of the centroids, shifted and scaled to meet both rows.
 
     Coinciding centroids are replaced by the group numbers; None for one group.
@@ -83,6 +83,6 @@ def stretched(program: Separable, centroids: Floats) -> Floats | None:
     if not spread > 1e-18:
         if len(c) == 1:
             return None
-        return stretched(program, np.arange(len(c), dtype=np.float64))
+        return scale_to_rows(program, np.arange(len(c), dtype=np.float64))
     variance = program.squares / n - mean**2
     return np.asarray(mean + c * math.sqrt(variance / spread) - program.centres)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
+from aggopt.algorithms.lagrangian.piecewise_quartics import build_separable_program
 from aggopt.algorithms.lagrangian.program import (
     Box,
     Separable,
-    implied_box,
-    meets_every_group,
+    compute_implied_box,
+    is_in_every_group,
 )
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats, is_number
@@ -28,7 +28,7 @@ from aggopt.models import satisfaction
 from aggopt.models.shared.shift_data import Wishes
 from aggopt.solvers.certificate import Answer, Status
 from aggopt.solvers.solver import Solver
-from aggopt.solvers.termination import counted
+from aggopt.solvers.termination import read_iterations
 
 if TYPE_CHECKING:
     from aggopt.algorithms.lagrangian.branch_and_bound import BranchAndBound
@@ -92,25 +92,25 @@ def solve_separable(
         Initial centroids, made feasible first; the centres if omitted.
     """
     from aggopt.algorithms.lagrangian.branch_and_bound import BoxNode, BranchAndBound
-    from aggopt.algorithms.lagrangian.restore import stretched
+    from aggopt.algorithms.lagrangian.restore import scale_to_rows
 
     began = compile_time.now()
-    m, box = len(program.sizes), implied_box(program)
-    search = BranchAndBound(program, gap_tol, upper_bound(program, box))
-    search.offer(stretched(program, program.centres if start is None else start))
-    if meets_every_group(program, box):
+    m, box = len(program.sizes), compute_implied_box(program)
+    search = BranchAndBound(program, gap_tol, compute_upper_bound(program, box))
+    search.offer(scale_to_rows(program, program.centres if start is None else start))
+    if is_in_every_group(program, box):
         deadline = math.inf if time_limit is None else began + time_limit
-        most = (
+        node_limit = (
             min(MOST_NODES, max(LEAST_NODES, GROUP_NODES // m))
             if nodes is None
             else nodes
         )
         T = 0.01 * float(np.median(program.terms)) + 1e-9
-        search.run(BoxNode(program, box, np.zeros(3), T), deadline, most)
-    return solution(search, began)
+        search.run(BoxNode(program, box, np.zeros(3), T), deadline, node_limit)
+    return collect_solution(search, began)
 
 
-def solution(search: "BranchAndBound", began: float) -> LagrangianSolution:
+def collect_solution(search: "BranchAndBound", began: float) -> LagrangianSolution:
     """Return the result of a search that started at `began`."""
     seconds, lower = compile_time.now() - began, search.lower
     counts = search.nodes, search.evaluations
@@ -128,14 +128,14 @@ def solution(search: "BranchAndBound", began: float) -> LagrangianSolution:
     )
 
 
-def upper_bound(program: Separable, box: Box) -> float:
+def compute_upper_bound(program: Separable, box: Box) -> float:
     """Return more than any point costs: a lower bound above it proves infeasibility."""
     far = np.maximum(np.abs(box.low), np.abs(box.high))
     group = np.repeat(np.arange(len(far)), np.diff(program.first))
     powers = far[group, None] ** np.arange(5)
-    most = np.zeros(len(far))
-    np.maximum.at(most, group, np.sum(np.abs(program.quartic) * powers, axis=1))
-    return 2 * float(most.sum()) + 1
+    highest = np.zeros(len(far))
+    np.maximum.at(highest, group, np.sum(np.abs(program.quartic) * powers, axis=1))
+    return 2 * float(highest.sum()) + 1
 
 
 def run(
@@ -150,24 +150,24 @@ def run(
     """
     for name, value in native.items():
         _check(solver, name, value)
-    found = solve_separable(program_of(data), start=start, **native)
-    bound = max(found.bound, _floor(data))
-    y = found.multipliers
+    solution = solve_separable(build_separable_program(data), start=start, **native)
+    bound = max(solution.bound, _compute_floor(data))
+    y = solution.multipliers
     return Answer(
-        found.centroids,
-        found.status,
+        solution.centroids,
+        solution.status,
         bound,
         solver.name,
-        found.seconds,
-        iterations=counted(found.evaluations),
+        solution.seconds,
+        iterations=read_iterations(solution.evaluations),
         multipliers=None if y is None else {"mean": -y[0], "variance": -y[1]},
     )
 
 
 def _check(solver: Solver, name: str, value: object) -> None:
     if name == "nodes":
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        fit = whole and int(value) >= 1  # type: ignore[call-overload]
+        is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+        fit = is_integer and int(value) >= 1  # type: ignore[call-overload]
     elif name in ("gap_tol", "time_limit"):
         fit = is_number(value) and 0 < float(value) < math.inf  # type: ignore[arg-type]
     else:
@@ -180,7 +180,7 @@ def _check(solver: Solver, name: str, value: object) -> None:
         )
 
 
-def _floor(data: Wishes) -> float:
+def _compute_floor(data: Wishes) -> float:
     """Return a trivial lower bound: 0 for squares, or all records satisfied at once."""
     if isinstance(data, satisfaction.Data):
         return -float(data.importance.sum())

@@ -40,7 +40,7 @@ class Pieces(NamedTuple):
     quartic: Floats
 
 
-def sweep_line(near: NearRecords, base: Floats) -> Pieces:
+def build_pieces(near: NearRecords, base: Floats) -> Pieces:
     """Return the pieces of all groups, whose cost is at least `base` (m, 5).
 
     If one record's interval ends at the point at which another's begins, that point is
@@ -54,11 +54,14 @@ def sweep_line(near: NearRecords, base: Floats) -> Pieces:
     order = np.lexsort((t, group))
     record, enters = np.concatenate([some, some]), np.arange(len(t)) < len(some)
     first = np.searchsorted(group[order], np.arange(len(base) + 1))
-    most = 2 * len(t) + len(base)
+    capacity = 2 * len(t) + len(base)
     pieces = Pieces(
-        np.empty(most, np.int64), np.empty(most), np.empty(most), np.empty((most, 5))
+        np.empty(capacity, np.int64),
+        np.empty(capacity),
+        np.empty(capacity),
+        np.empty((capacity, 5)),
     )
-    count = _sweep_line(
+    count = _write_pieces(
         first, t[order], record[order], enters[order], near, base, pieces
     )
     return Pieces(
@@ -70,7 +73,7 @@ def sweep_line(near: NearRecords, base: Floats) -> Pieces:
 
 
 @compiled
-def _sweep_line(
+def _write_pieces(
     first: I64,
     t: Floats,
     record: I64,

@@ -16,8 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
-from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
-from aggopt.algorithms.lagrangian.program import Separable, implied_box
+from aggopt.algorithms.lagrangian.piecewise_quartics import build_separable_program
+from aggopt.algorithms.lagrangian.program import Separable, compute_implied_box
 from aggopt.algorithms.stiefel.cost import CellCost
 from aggopt.algorithms.stiefel.manifold import AT_END
 from aggopt.core.deadline import Deadline
@@ -46,14 +46,14 @@ class Tangents:
         return np.diag(self.lam) + self.T @ self.T.T, self.mu
 
 
-def constant(data: JointWishes, y: Tangents) -> float:
+def sum_constant_terms(data: JointWishes, y: Tangents) -> float:
     """Return the terms of the bound in T, p and mu, without the inner minima."""
     of_points = np.sum(data.sizes[:, None] * y.p**2)
     of_rows = np.sum(y.mu * data.sums)
     return -float(of_points + np.sum(y.T * (data.covariance @ y.T)) + of_rows)
 
 
-def proven(data: JointWishes, y: Tangents) -> float:
+def prove_bound(data: JointWishes, y: Tangents) -> float:
     """Return the bound, less an allowance for rounding; it holds for any y.
 
     The inner minima are computed as in the Lagrangian method, by exhaustion.  They
@@ -63,31 +63,33 @@ def proven(data: JointWishes, y: Tangents) -> float:
 
     beside = data.rows[:, 1:] @ y.mu[1:]
     line = data.sizes[:, None] * (beside + 2 * (y.p @ y.T.T))
-    least = [
-        bound(program, implied_box(program), np.array([-mu, -lam, 0.0]))
-        for program, mu, lam in zip(_inner(data, line), y.mu[0], y.lam, strict=True)
+    inner_minima = [
+        bound(program, compute_implied_box(program), np.array([-mu, -lam, 0.0]))
+        for program, mu, lam in zip(
+            _build_inner_programs(data, line), y.mu[0], y.lam, strict=True
+        )
     ]
     S = data.covariance
     size = (np.sum(y.T**2) + np.abs(y.lam).sum()) * np.trace(S)
     size += np.sum(data.sizes[:, None] * y.p**2) + np.sum(np.abs(y.mu * data.sums))
-    lost = ROUNDINGS * EPS * len(S) * float(size + sum(map(abs, least)))
-    return float(sum(least)) + constant(data, y) - lost
+    lost = ROUNDINGS * EPS * len(S) * float(size + sum(map(abs, inner_minima)))
+    return float(sum(inner_minima)) + sum_constant_terms(data, y) - lost
 
 
-def _inner(data: JointWishes, line: Floats) -> list[Separable]:
+def _build_inner_programs(data: JointWishes, line: Floats) -> list[Separable]:
     """Return the program of each attribute with line_ja c_ja added to its costs."""
-    found = []
+    programs = []
     for alone, slope in zip(data.apart, line.T, strict=True):
-        program = program_of(alone)
+        program = build_separable_program(alone)
         owner = np.repeat(np.arange(len(slope)), np.diff(program.first))
         quartic = program.quartic.copy()
         quartic[:, 0] += (slope * program.centres)[owner]
         quartic[:, 1] += slope[owner]
-        box = implied_box(program)
+        box = compute_implied_box(program)
         far = np.maximum(np.abs(box.low), np.abs(box.high))
         terms = program.terms + np.abs(slope) * (np.abs(program.centres) + far)
-        found.append(program._replace(quartic=quartic, terms=terms))
-    return found
+        programs.append(program._replace(quartic=quartic, terms=terms))
+    return programs
 
 
 SOFT = (
@@ -132,7 +134,7 @@ class Dual:
 
     def __call__(self, flat: Floats) -> tuple[float, Floats]:
         """Return the smoothed bound's negative, and its gradient."""
-        y = self.unpacked(flat)
+        y = self.unpack_vector(flat)
         value, mean, square = self.at(y)
         n, S = self.data.sizes[:, None], self.data.covariance
         of_lam, of_mu, basis, of_p = self.scales
@@ -149,16 +151,16 @@ class Dual:
         line = self.data.rows @ y.mu + 2 * y.p @ y.T.T
         total = self.cost.smoothed(line, y.lam, self.soft, mean, square)
         of_squares = float(y.lam @ np.diag(self.data.covariance))
-        return total + constant(self.data, y) - of_squares, mean, square
+        return total + sum_constant_terms(self.data, y) - of_squares, mean, square
 
-    def packed(self, y: Tangents) -> Floats:
+    def pack_vector(self, y: Tangents) -> Floats:
         """Return y as the one vector that `unpacked` takes."""
         of_lam, of_mu, basis, of_p = self.scales
         T = np.linalg.solve(basis, y.T)
         parts = y.lam / of_lam, y.mu / of_mu, T, y.p / of_p
         return np.concatenate(list(map(np.ravel, parts)))
 
-    def unpacked(self, flat: Floats) -> Tangents:
+    def unpack_vector(self, flat: Floats) -> Tangents:
         """Return (lam, mu, T, p) in their own units."""
         of_lam, of_mu, basis, of_p = self.scales
         m, d = self.c.shape
@@ -167,7 +169,7 @@ class Dual:
         return Tangents(lam * of_lam, mu, T, p.reshape(m, d) * of_p)
 
 
-def ascended(
+def improve_tangents(
     data: JointWishes, cost: CellCost, c: Floats, clock: Deadline
 ) -> tuple[Tangents, Floats]:
     """Return tangents that prove much, and the means of the centroids they leave.
@@ -180,25 +182,25 @@ def ascended(
         if clock.over:
             raise StopIteration
 
-    y = first(data, cost, c)
+    y = fit_multipliers(data, cost, c)
     value = abs(cost.value(c))
-    each = max(value if value < np.inf else 1.0, 1e-9 * len(data.Z)) / c.size
+    cost_per_cell = max(value if value < np.inf else 1.0, 1e-9 * len(data.Z)) / c.size
     for soft in SOFT:
-        dual = Dual(data, cost, c, soft * each)
-        how = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": PROGRESS, "gtol": 0.0}
-        found = minimize(
+        dual = Dual(data, cost, c, soft * cost_per_cell)
+        options = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": PROGRESS, "gtol": 0.0}
+        optimum = minimize(
             dual,
-            dual.packed(y),
+            dual.pack_vector(y),
             jac=True,
             method="L-BFGS-B",
             callback=stop,
-            options=how,
+            options=options,
         )
-        y = dual.unpacked(found.x)
-    return y, Dual(data, cost, c, SOFT[0] * each).at(y)[1]
+        y = dual.unpack_vector(optimum.x)
+    return y, Dual(data, cost, c, SOFT[0] * cost_per_cell).at(y)[1]
 
 
-def first(data: JointWishes, cost: CellCost, c: Floats) -> Tangents:
+def fit_multipliers(data: JointWishes, cost: CellCost, c: Floats) -> Tangents:
     """Return the multipliers that fit c best, attribute by attribute; a small W."""
     n, d = data.sizes, c.shape[1]
     stiff = Dual(data, cost, c, 1.0).stiffness

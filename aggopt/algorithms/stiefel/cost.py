@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from aggopt.algorithms.lagrangian.piecewise_quartics import program_of, quartics
-from aggopt.algorithms.lagrangian.program import Box, Separable, implied_box
+from aggopt.algorithms.lagrangian.piecewise_quartics import (
+    build_separable_program,
+    compute_quartics,
+)
+from aggopt.algorithms.lagrangian.program import Box, Separable, compute_implied_box
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.models import p3m, p3m_joint
@@ -80,8 +83,8 @@ class Cost:
         m, d = data.means.shape
         powers, allowed = np.empty((5, m, d)), np.full((2, m, d), np.nan)
         for a, alone in enumerate(data.apart):
-            powers[:, :, a] = quartics(alone)[0].T
-            groups, values = p3m.demanded(alone)
+            powers[:, :, a] = compute_quartics(alone)[0].T
+            groups, values = p3m.list_demanded_values(alone)
             twice = np.where(np.isnan(values), values[:, ::-1], values)
             allowed[:, groups, a] = twice.T
         return cls(powers, np.ascontiguousarray(data.means), allowed, data.sizes)
@@ -93,7 +96,7 @@ class Cost:
 
     def value(self, c: Floats) -> float:
         """Return the cost of centroids c (m, d)."""
-        return float(at(self.powers, c - self.centres).sum())
+        return float(evaluate_quartics(self.powers, c - self.centres).sum())
 
     def slope(self, c: Floats) -> Floats:
         """Return the derivative by each centroid (m, d)."""
@@ -109,8 +112,8 @@ class Cost:
         """Return the nearer of two values if one is demanded, else no ends."""
         low, high = self.allowed
         nearer = np.where(np.abs(low - c) <= np.abs(high - c), low, high)
-        there = self.demanded
-        return np.where(there, nearer, -np.inf), np.where(there, nearer, np.inf)
+        demanded = self.demanded
+        return np.where(demanded, nearer, -np.inf), np.where(demanded, nearer, np.inf)
 
     def smoothed(
         self, line: Floats, lam: Floats, soft: float, mean: Floats, square: Floats
@@ -135,7 +138,7 @@ class Cost:
         return Cells(self.powers, self.centres, self.allowed, self.sizes, reach)
 
 
-def at(a: Floats, t: Floats) -> Floats:
+def evaluate_quartics(a: Floats, t: Floats) -> Floats:
     """Return quartics a (5, ...) at t."""
     return np.asarray((((a[4] * t + a[3]) * t + a[2]) * t + a[1]) * t + a[0])
 
@@ -165,7 +168,7 @@ class PieceCost:
     @classmethod
     def of(cls, data: JointWishes) -> "PieceCost":
         """Return the cost of a program's centroids."""
-        programs = [program_of(alone) for alone in data.apart]
+        programs = [build_separable_program(alone) for alone in data.apart]
         counts = np.cumsum([0, *(len(p.low) for p in programs)])
         firsts = [
             p.first[:-1] + count for p, count in zip(programs, counts[:-1], strict=True)
@@ -177,35 +180,35 @@ class PieceCost:
             for name in ("low", "high", "quartic", "level", "sizes", "centres", "terms")
         }
         first = np.concatenate([*firsts, counts[-1:]]).astype(np.int64)
-        boxes = [implied_box(p) for p in programs]
+        boxes = [compute_implied_box(p) for p in programs]
         box = Box(*(np.concatenate(ends) for ends in zip(*boxes, strict=True)))
         cells = Separable(first, **parts, total=0.0, squares=0.0, cardinality=0.0)
         return cls(cells, box, data.means.shape)
 
     def value(self, c: Floats) -> float:
         """Return the cost of centroids c (m, d); inf if one is not allowed."""
-        return float(self._seen(c)[0].sum())
+        return float(self._look_up_pieces(c)[0].sum())
 
     def slope(self, c: Floats) -> Floats:
         """Return the derivative by each centroid (m, d)."""
-        return np.asarray(self._seen(c)[1])
+        return np.asarray(self._look_up_pieces(c)[1])
 
     def curvature(self, c: Floats) -> Floats:
         """Return the second derivative by each centroid (m, d)."""
-        return np.asarray(self._seen(c)[2])
+        return np.asarray(self._look_up_pieces(c)[2])
 
     def rooms(self, c: Floats) -> tuple[Floats, Floats]:
         """Return the intervals (m, d) of pieces that go over into each other at c."""
-        _, _, _, low, high = self._seen(c)
+        _, _, _, low, high = self._look_up_pieces(c)
         return low, high
 
-    def _seen(self, c: Floats) -> Floats:
+    def _look_up_pieces(self, c: Floats) -> Floats:
         """Return value, slope, curvature and the ends of the room of each (5, m, d)."""
         from aggopt.algorithms.stiefel.kernels import look_up
 
-        seen = np.empty((5, *self.shape))
-        look_up(self.pieces, np.ascontiguousarray(c), seen)
-        return seen
+        looked_up = np.empty((5, *self.shape))
+        look_up(self.pieces, np.ascontiguousarray(c), looked_up)
+        return looked_up
 
     def smoothed(
         self, line: Floats, lam: Floats, soft: float, mean: Floats, square: Floats
@@ -222,6 +225,6 @@ class PieceCost:
         descend_pieces(self.pieces, self.box, c, price, order)
 
 
-def cost_of(data: JointWishes) -> CellCost:
+def build_cost(data: JointWishes) -> CellCost:
     """Return the cost of a program's centroids."""
     return Cost.of(data) if isinstance(data, p3m_joint.Data) else PieceCost.of(data)

@@ -34,25 +34,25 @@ def descend(
     tolerance: float = 1e-7,
 ) -> Local:
     """Return a local minimum near A, up to a tolerance relative to its value."""
-    value, slope = _looked_at(cost, space, A)
+    value, slope = _evaluate_point(cost, space, A)
     best = Local(A, value)
     reference, weight, length, idle = value, 1.0, FIRST_STEP, 0
     for turn in range(steps):
         uphill = float(np.sum(slope * slope))
         for _ in range(HALVINGS):
             B = space.nearest(A - length * slope)
-            there = cost.value(B / space.weight)
-            if there <= reference - ENOUGH * length * uphill:
+            next_value = cost.value(B / space.weight)
+            if next_value <= reference - ENOUGH * length * uphill:
                 break
             length /= 2
         else:
             break
-        _, ahead = _looked_at(cost, space, B)
+        _, ahead = _evaluate_point(cost, space, B)
         moved, change = B - A, ahead - slope
         across = abs(float(np.sum(moved * change)))
         parts = (np.sum(moved**2), across) if turn % 2 else (across, np.sum(change**2))
         length = float(np.clip(parts[0] / max(parts[1], 1e-300), LEAST_STEP, MOST_STEP))
-        A, value, slope = B, there, ahead
+        A, value, slope = B, next_value, ahead
         reference = (MEMORY * weight * reference + value) / (MEMORY * weight + 1)
         weight = MEMORY * weight + 1
         enough = best.value - tolerance * max(1.0, abs(best.value))
@@ -63,7 +63,7 @@ def descend(
     return best
 
 
-def _looked_at(cost: CellCost, space: Manifold, A: Floats) -> tuple[float, Floats]:
+def _evaluate_point(cost: CellCost, space: Manifold, A: Floats) -> tuple[float, Floats]:
     c = A / space.weight
     return cost.value(c), space.tangent(A, cost.slope(c) / space.weight)
 
@@ -74,7 +74,7 @@ FIRST_PENALTY, LAST_PENALTY = (
 )  # penalties, of the median curvature per record, over n
 
 
-def annealed(
+def search_by_annealing(
     cost: CellCost,
     space: Manifold,
     c: Floats,
@@ -92,7 +92,7 @@ def annealed(
 
     n, d = space.data.sizes[:, None], c.shape[1]
     curvature = np.median(np.abs(cost.curvature(c)) / n) or 1.0
-    c, S, L, mu = _beside_response(space.data, c, *multipliers)
+    c, S, L, mu = _add_response(space.data, c, *multipliers)
     moved = np.flatnonzero(np.arange(c.size) % c.shape[1] < d)
     for share in np.linspace(0, 1, passes):
         if clock.over:
@@ -110,7 +110,7 @@ def annealed(
     return c[:, :d].copy()
 
 
-def _beside_response(
+def _add_response(
     data: Records, c: Floats, L: Floats, mu: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return centroids, covariance, L and mu with a response as one more attribute.

@@ -11,9 +11,9 @@ import numpy as np
 from aggopt.algorithms.lagrangian.local_minima import (
     AT,
     VALUE,
-    local_minima,
-    value_at,
-    workspace,
+    evaluate_quartic,
+    find_local_minima,
+    make_workspace,
 )
 from aggopt.algorithms.lagrangian.program import Box, Separable
 from aggopt.core.compiled import compiled, inlined
@@ -68,16 +68,16 @@ def smooth_quartics(
         n = cells.sizes[j]
         for a in range(d):
             C = cells.centres[j, a]
-            q = _priced(cells.powers, j, a, C, n * line[j, a], n * lam[a])
+            q = _add_price(cells.powers, j, a, C, n * line[j, a], n * lam[a])
             low, high = cells.allowed[0, j, a] - C, cells.allowed[1, j, a] - C
             if math.isnan(low):
                 reach = cells.reach[j]
-                low, high = minima_of(q, -reach - C, reach - C)
-            below, above = _at(q, low), _at(q, high)
-            least = min(below, above)
-            weight = math.exp((least - below) / soft)
-            other = math.exp((least - above) / soft) if low != high else 0.0
-            total += least - soft * math.log(weight + other)
+                low, high = find_minima(q, -reach - C, reach - C)
+            below, above = _evaluate_quartic(q, low), _evaluate_quartic(q, high)
+            lowest = min(below, above)
+            weight = math.exp((lowest - below) / soft)
+            other = math.exp((lowest - above) / soft) if low != high else 0.0
+            total += lowest - soft * math.log(weight + other)
             weight /= weight + other
             low, high = low + C, high + C
             first[j, a] = weight * low + (1.0 - weight) * high
@@ -96,17 +96,19 @@ def descend_quartics(cells: Cells, c: Floats, price: Penalty, order: I64) -> Non
     for place in order:
         j, a = place // d, place % d
         x = c[j, a]
-        q = _cost_of_step(cells, c, price, j, a)
+        q = _compute_step_cost(cells, c, price, j, a)
         low, high = cells.allowed[0, j, a] - x, cells.allowed[1, j, a] - x
         if math.isnan(low):
-            low, high = minima_of(q, -cells.reach[j] - x, cells.reach[j] - x)
-        step = low if _at(q, low) <= _at(q, high) else high
-        if _at(q, step) < 0.0 or not math.isnan(cells.allowed[0, j, a]):
-            follow(cells.sizes[j], c, price, j, a, step)
+            low, high = find_minima(q, -cells.reach[j] - x, cells.reach[j] - x)
+        step = low if _evaluate_quartic(q, low) <= _evaluate_quartic(q, high) else high
+        if _evaluate_quartic(q, step) < 0.0 or not math.isnan(cells.allowed[0, j, a]):
+            move_centroid(cells.sizes[j], c, price, j, a, step)
 
 
 @inlined
-def follow(n: float, c: Floats, price: Penalty, j: int, a: int, step: float) -> None:
+def move_centroid(
+    n: float, c: Floats, price: Penalty, j: int, a: int, step: float
+) -> None:
     """Move c_ja by the step."""
     for b in range(c.shape[1]):
         if b != a:
@@ -118,11 +120,13 @@ def follow(n: float, c: Floats, price: Penalty, j: int, a: int, step: float) -> 
 
 
 @inlined
-def _cost_of_step(cells: Cells, c: Floats, price: Penalty, j: int, a: int) -> Quartic:
+def _compute_step_cost(
+    cells: Cells, c: Floats, price: Penalty, j: int, a: int
+) -> Quartic:
     """Return the cost of a step of c_ja, in its powers, without a constant."""
     t = c[j, a] - cells.centres[j, a]
-    p1, p2, p3, p4 = penalty_of(cells.sizes[j], c, price, j, a)
-    _, f1, f2, f3, f4 = _coefficients(cells.powers, j, a)
+    p1, p2, p3, p4 = compute_penalty(cells.sizes[j], c, price, j, a)
+    _, f1, f2, f3, f4 = _read_coefficients(cells.powers, j, a)
     return (
         0.0,
         ((4.0 * f4 * t + 3.0 * f3) * t + 2.0 * f2) * t + f1 + p1,
@@ -133,7 +137,7 @@ def _cost_of_step(cells: Cells, c: Floats, price: Penalty, j: int, a: int) -> Qu
 
 
 @inlined
-def penalty_of(
+def compute_penalty(
     n: float, c: Floats, price: Penalty, j: int, a: int
 ) -> tuple[float, float, float, float]:
     """Return the price of a step of c_ja, in its powers 1 to 4."""
@@ -143,17 +147,17 @@ def penalty_of(
         if b != a:
             line += 2.0 * (price.L[a, b] + rho * price.off[a, b]) * c[j, b]
             square += c[j, b] * c[j, b]
-    own = price.L[a, a] + rho * price.off[a, a]
+    slope = price.L[a, a] + rho * price.off[a, a]
     return (
-        n * (line + 2.0 * own * x),
-        n * own + rho * n * n * (square + 2.0 * x * x),
+        n * (line + 2.0 * slope * x),
+        n * slope + rho * n * n * (square + 2.0 * x * x),
         2.0 * rho * n * n * x,
         0.5 * rho * n * n,
     )
 
 
 @inlined
-def _coefficients(powers: Floats, j: int, a: int) -> Quartic:
+def _read_coefficients(powers: Floats, j: int, a: int) -> Quartic:
     """Return the cost of c_ja in powers of t."""
     return (
         powers[0, j, a],
@@ -165,11 +169,11 @@ def _coefficients(powers: Floats, j: int, a: int) -> Quartic:
 
 
 @inlined
-def _priced(
+def _add_price(
     powers: Floats, j: int, a: int, C: float, line: float, square: float
 ) -> Quartic:
     """Return the coefficients of f + line c + square c^2 in powers of t = c - C."""
-    f0, f1, f2, f3, f4 = _coefficients(powers, j, a)
+    f0, f1, f2, f3, f4 = _read_coefficients(powers, j, a)
     return (
         f0 + (line + square * C) * C,
         f1 + line + 2.0 * square * C,
@@ -180,13 +184,13 @@ def _priced(
 
 
 @inlined
-def _at(q: Quartic, t: float) -> float:
+def _evaluate_quartic(q: Quartic, t: float) -> float:
     """Return the quartic at t."""
     return (((q[4] * t + q[3]) * t + q[2]) * t + q[1]) * t + q[0]
 
 
 @inlined
-def minima_of(q: Quartic, low: float, high: float) -> tuple[float, float]:
+def find_minima(q: Quartic, low: float, high: float) -> tuple[float, float]:
     """Return two local minima of a quartic, equal if it has one.
 
     With t = z - q_3 / (4 q_4) its slope is 4 q_4 (z^3 + p z + r).  It has three roots
@@ -194,7 +198,7 @@ def minima_of(q: Quartic, low: float, high: float) -> tuple[float, float]:
     return a square's minimum, or the ends low and high of the interval.
     """
     if q[4] <= 0.0:
-        return _of_square(q, low, high)
+        return _minimise_square(q, low, high)
     b = q[3] / (4.0 * q[4])
     p = q[2] / (2.0 * q[4]) - 3.0 * b * b
     r = (((-4.0 * q[4] * b + 3.0 * q[3]) * -b + 2.0 * q[2]) * -b + q[1]) / (4.0 * q[4])
@@ -202,16 +206,16 @@ def minima_of(q: Quartic, low: float, high: float) -> tuple[float, float]:
     if inside >= 0.0:
         root, half = math.sqrt(inside), -0.5 * r
         z = np.cbrt(half + root) if half >= 0.0 else np.cbrt(half - root)
-        t = _polished(q, (z - p / (3.0 * z) if z != 0.0 else 0.0) - b)
+        t = _apply_newton(q, (z - p / (3.0 * z) if z != 0.0 else 0.0) - b)
         return t, t
     radius = 2.0 * math.sqrt(-p / 3.0)
     angle = math.acos(min(1.0, max(-1.0, 3.0 * r / (p * radius)))) / 3.0
     left = radius * math.cos(angle - 4.0 * math.pi / 3.0) - b
-    return _polished(q, left), _polished(q, radius * math.cos(angle) - b)
+    return _apply_newton(q, left), _apply_newton(q, radius * math.cos(angle) - b)
 
 
 @inlined
-def _of_square(q: Quartic, low: float, high: float) -> tuple[float, float]:
+def _minimise_square(q: Quartic, low: float, high: float) -> tuple[float, float]:
     """Return the minimum point of q_1 t + q_2 t^2, or the ends of the interval."""
     if q[2] <= 0.0:
         return low, high
@@ -220,7 +224,7 @@ def _of_square(q: Quartic, low: float, high: float) -> tuple[float, float]:
 
 
 @inlined
-def _polished(q: Quartic, t: float) -> float:
+def _apply_newton(q: Quartic, t: float) -> float:
     """Return t after Newton steps to a minimum."""
     for _ in range(POLISH):
         slope = ((4.0 * q[4] * t + 3.0 * q[3]) * t + 2.0 * q[2]) * t + q[1]
@@ -245,47 +249,50 @@ def look_up(cells: Separable, c: Floats, seen: Floats) -> None:
         for j in range(m):
             g = a * m + j
             C = cells.centres[g]
-            t, best, least, apart = c[j, a] - C, cells.first[g], np.inf, np.inf
+            t, best, lowest, apart = c[j, a] - C, cells.first[g], np.inf, np.inf
             for p in range(cells.first[g], cells.first[g + 1]):
                 beyond = max(cells.low[p] - t, t - cells.high[p], 0.0)
                 if beyond <= AT_END:
-                    value = value_at(_piece(cells, p), t)
-                    if value < least:
-                        best, least = p, value
-                elif least == np.inf and beyond < apart:
+                    value = evaluate_quartic(_read_piece(cells, p), t)
+                    if value < lowest:
+                        best, lowest = p, value
+                elif lowest == np.inf and beyond < apart:
                     best, apart = p, beyond
-            q = _piece(cells, best)
-            seen[0, j, a] = least
+            q = _read_piece(cells, best)
+            seen[0, j, a] = lowest
             seen[1, j, a] = ((4.0 * q[4] * t + 3.0 * q[3]) * t + 2.0 * q[2]) * t + q[1]
             seen[2, j, a] = (12.0 * q[4] * t + 6.0 * q[3]) * t + 2.0 * q[2]
-            low, high = _room(cells, g, best)
+            low, high = _find_room(cells, g, best)
             seen[3, j, a], seen[4, j, a] = C + low, C + high
 
 
 @inlined
-def _room(cells: Separable, g: int, best: int) -> tuple[float, float]:
+def _find_room(cells: Separable, g: int, best: int) -> tuple[float, float]:
     """Return the interval of a piece and of the pieces that continue it."""
     first, last = best, best
     little = SMOOTH * (1.0 + cells.terms[g])
-    while first > cells.first[g] and _goes_over(cells, first - 1, little):
+    while first > cells.first[g] and _is_continued(cells, first - 1, little):
         first -= 1
-    while last + 1 < cells.first[g + 1] and _goes_over(cells, last, little):
+    while last + 1 < cells.first[g + 1] and _is_continued(cells, last, little):
         last += 1
     return cells.low[first], cells.high[last]
 
 
 @inlined
-def _goes_over(cells: Separable, p: int, little: float) -> bool:
+def _is_continued(cells: Separable, p: int, little: float) -> bool:
     """Whether the next piece continues piece p without a gap or a jump."""
     end = cells.high[p]
     if end != cells.low[p + 1]:
         return False
-    here, there = value_at(_piece(cells, p), end), value_at(_piece(cells, p + 1), end)
-    return abs(here - there) <= little
+    value, next_value = (
+        evaluate_quartic(_read_piece(cells, p), end),
+        evaluate_quartic(_read_piece(cells, p + 1), end),
+    )
+    return abs(value - next_value) <= little
 
 
 @inlined
-def _piece(cells: Separable, p: int) -> Quartic:
+def _read_piece(cells: Separable, p: int) -> Quartic:
     """Return the coefficients of a piece."""
     q = cells.quartic[p]
     return q[0], q[1], q[2], q[3], q[4]
@@ -303,23 +310,23 @@ def smooth_pieces(
 ) -> float:
     """Return the sum of the smoothed minima: see `CellCost`."""
     m, d = line.shape
-    minima, y, total = workspace(cells), np.zeros(3), 0.0
+    minima, y, total = make_workspace(cells), np.zeros(3), 0.0
     for a in range(d):
         for j in range(m):
             g = a * m + j
             y[0], y[1] = -line[j, a], -lam[a]
-            count = local_minima(cells, g, box.low[g], box.high[g], y, minima)
-            least = np.inf
+            count = find_local_minima(cells, g, box.low[g], box.high[g], y, minima)
+            lowest = np.inf
             for k in range(count):
-                least = min(least, minima[k, VALUE])
+                lowest = min(lowest, minima[k, VALUE])
             weight = one = two = 0.0
             for k in range(count):
-                share = math.exp((least - minima[k, VALUE]) / soft)
+                share = math.exp((lowest - minima[k, VALUE]) / soft)
                 c = cells.centres[g] + minima[k, AT]
                 weight += share
                 one += share * c
                 two += share * c * c
-            total += least - soft * math.log(weight)
+            total += lowest - soft * math.log(weight)
             first[j, a], second[j, a] = one / weight, two / weight
     return total
 
@@ -334,29 +341,29 @@ def descend_pieces(
         j, a = place // d, place % d
         g, x, n = a * m + j, c[j, a], cells.sizes[a * m + j]
         t = x - cells.centres[g]
-        p1, p2, p3, p4 = penalty_of(n, c, price, j, a)
-        best, least = 0.0, np.inf
+        p1, p2, p3, p4 = compute_penalty(n, c, price, j, a)
+        best, lowest = 0.0, np.inf
         for p in range(cells.first[g], cells.first[g + 1]):
             low = max(cells.low[p], box.low[g]) - t
             high = min(cells.high[p], box.high[g]) - t
             if low > high:
                 continue
-            f0, f1, f2, f3, f4 = _shift_quartic(_piece(cells, p), t)
+            f0, f1, f2, f3, f4 = _shift_quartic(_read_piece(cells, p), t)
             q = (f0, f1 + p1, f2 + p2, f3 + p3, f4 + p4)
-            one, two = minima_of(q, low, high)
+            one, two = find_minima(q, low, high)
             for step in (low, min(max(one, low), high), min(max(two, low), high), high):
-                value = value_at(q, step)
-                if value < least:
-                    best, least = step, value
-        if least < np.inf:
-            follow(n, c, price, j, a, best)
+                value = evaluate_quartic(q, step)
+                if value < lowest:
+                    best, lowest = step, value
+        if lowest < np.inf:
+            move_centroid(n, c, price, j, a, best)
 
 
 @inlined
 def _shift_quartic(q: Quartic, t: float) -> Quartic:
     """Return a quartic in powers of the step from t."""
     return (
-        value_at(q, t),
+        evaluate_quartic(q, t),
         ((4.0 * q[4] * t + 3.0 * q[3]) * t + 2.0 * q[2]) * t + q[1],
         (6.0 * q[4] * t + 3.0 * q[3]) * t + q[2],
         4.0 * q[4] * t + q[3],

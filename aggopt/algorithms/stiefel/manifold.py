@@ -13,7 +13,7 @@ import numpy as np
 
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
-from aggopt.models.shared.joint import Records, nearest
+from aggopt.models.shared.joint import Records, find_nearest
 
 PLAIN = 1e-13  # least eigenvalue, of the largest, of a Gram matrix that is trusted
 NEWTON_SCHULZ_STEPS = (
@@ -49,7 +49,7 @@ class Manifold:
         image -= apart @ (apart.T @ image)
         values, vectors = np.linalg.eigh(image.T @ image)
         if not (values.size and values[0] > PLAIN * values[-1]):
-            return nearest(self.data, A)
+            return find_nearest(self.data, A)
         Q = image @ (vectors / np.sqrt(values)) @ vectors.T
         for _ in range(NEWTON_SCHULZ_STEPS):
             Q = Q @ (1.5 * np.eye(len(values)) - 0.5 * (Q.T @ Q))
@@ -61,10 +61,10 @@ class Manifold:
         The rest is (A - F) L and P M, of some symmetric L (d, d) and some M (q, d).
         """
         V, (fixed, _, apart) = self.directions, self.data.free
-        slope, own = G @ V, (A - fixed) @ V
-        inner = own.T @ slope
+        slope, free_part = G @ V, (A - fixed) @ V
+        inner = free_part.T @ slope
         L = (inner + inner.T) / (self.squares[:, None] + self.squares)
-        free = slope - own @ L - apart @ (apart.T @ slope)
+        free = slope - free_part @ L - apart @ (apart.T @ slope)
         return np.asarray(free @ V.T)
 
 
@@ -112,11 +112,11 @@ class Rooms(Manifold):
         A = np.clip(A, low, high)
         free = low < high
         for _ in range(GAUSS_NEWTON_STEPS):
-            missed = self._missed(A)
+            missed = self._compute_errors(A)
             if np.abs(missed).max() <= FEASIBLE * n:
                 return A
-            y = self._solved(self._gram(A, free), missed)
-            to = A - np.where(free, self._across(A, y), 0.0)
+            y = self._solved(self._build_gram(A, free), missed)
+            to = A - np.where(free, self._derive_gradient(A, y), 0.0)
             A = np.clip(to, low, high)
             free &= to == A
         return np.full(A.shape, np.nan)
@@ -128,35 +128,37 @@ class Rooms(Manifold):
         at_low = A - low <= AT_END * self.weight
         at_high = high - A <= AT_END * self.weight
         for _ in range(GAUSS_NEWTON_STEPS):
-            own = np.where(free, G, 0.0)
-            y = self._solved(self._gram(A, free), self._along(A, own))
-            slope = np.where(free, own - self._across(A, y), 0.0)
+            free_gradient = np.where(free, G, 0.0)
+            y = self._solved(
+                self._build_gram(A, free), self._derive_along(A, free_gradient)
+            )
+            slope = np.where(free, free_gradient - self._derive_gradient(A, y), 0.0)
             out = (at_low & (slope > 0)) | (at_high & (slope < 0))
             if not out.any():
                 break
             free &= ~out
         return np.where(free, slope, 0.0)
 
-    def _missed(self, A: Floats) -> Floats:
+    def _compute_errors(self, A: Floats) -> Floats:
         """Return the errors in P'A and A'A (p,)."""
         fixed, _, apart = self.data.free
         off = A.T @ A - self.data.covariance
         return np.concatenate([(apart.T @ (A - fixed)).ravel(), off[self.pairs]])
 
-    def _along(self, A: Floats, G: Floats) -> Floats:
-        """Return the derivatives (p,) of what `_missed` returns along G (m, d)."""
+    def _derive_along(self, A: Floats, G: Floats) -> Floats:
+        """Return the derivatives (p,) of `_compute_errors` along G (m, d)."""
         inner = A.T @ G
         rows = self.data.free.apart.T @ G
         return np.concatenate([rows.ravel(), (inner + inner.T)[self.pairs]])
 
-    def _across(self, A: Floats, y: Floats) -> Floats:
-        """Return the gradient (m, d) of y'`_missed`."""
+    def _derive_gradient(self, A: Floats, y: Floats) -> Floats:
+        """Return the gradient (m, d) of y'`_compute_errors`."""
         d, apart = A.shape[1], self.data.free.apart
         L = np.zeros((d, d))
         rows, L[self.pairs] = np.split(y, [d * apart.shape[1]])
         return apart @ rows.reshape(-1, d) + A @ (L + L.T)
 
-    def _gram(self, A: Floats, free: Bool) -> Floats:
+    def _build_gram(self, A: Floats, free: Bool) -> Floats:
         """Return the inner products (p, p) of the rows' gradients in free entries.
 
         A row of a and b has A_jb at c_ja and A_ja at c_jb, twice if a = b.
@@ -166,9 +168,9 @@ class Rooms(Manifold):
         gram = np.zeros((len(rows) + len(self.pairs[0]),) * 2)
         for a in range(d):
             twice = np.where(np.arange(d) == a, 2.0, 1.0)
-            own = np.column_stack([apart, A * twice]) * free[:, [a]]
+            columns = np.column_stack([apart, A * twice]) * free[:, [a]]
             place = np.concatenate([rows[a::d], len(rows) + self.places[a]])
-            gram[np.ix_(place, place)] += own.T @ own
+            gram[np.ix_(place, place)] += columns.T @ columns
         return gram
 
     def _solved(self, gram: Floats, right: Floats) -> Floats:

@@ -6,16 +6,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.algorithms.stiefel.bound import ascended, first, proven
-from aggopt.algorithms.stiefel.cost import CellCost, cost_of
-from aggopt.algorithms.stiefel.descent import Local, annealed, descend
+from aggopt.algorithms.stiefel.bound import (
+    fit_multipliers,
+    improve_tangents,
+    prove_bound,
+)
+from aggopt.algorithms.stiefel.cost import CellCost, build_cost
+from aggopt.algorithms.stiefel.descent import Local, descend, search_by_annealing
 from aggopt.algorithms.stiefel.manifold import Manifold, Rooms
 from aggopt.core.deadline import Deadline, require_time_limit
 from aggopt.core.validation import Floats, is_number, is_whole
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean
 from aggopt.models.shared.joint_wishes import JointWishes
-from aggopt.solvers.certificate import PROVEN, Answer, Status, closed, size_of
+from aggopt.solvers.certificate import (
+    PROVEN,
+    Answer,
+    Status,
+    choose_gap_size,
+    is_gap_closed,
+)
 from aggopt.solvers.registry import choose
 from aggopt.solvers.run_solver import run_solver
 from aggopt.solvers.solver import Solver
@@ -47,20 +57,20 @@ def run(
     JobError
         An unknown option, or a value out of range.
     """
-    options = _options(solver, native)
+    options = _read_options(solver, native)
     limit, rounds = options.time_limit, options.rounds
     clock = Deadline(limit)
     if not data.wished:
-        return _without_wishes(data, solver, clock)
-    apart = optima_apart(data, limit and APART * limit)
-    if any(found.status is Status.INFEASIBLE for found in apart):
+        return _solve_without_wishes(data, solver, clock)
+    apart = solve_separately(data, limit and APART * limit)
+    if any(optimum.status is Status.INFEASIBLE for optimum in apart):
         return Answer(None, Status.INFEASIBLE, None, solver.name, clock.spent)
-    cost, c = cost_of(data), put_together(data, apart)
+    cost, c = build_cost(data), stack_optima(data, apart)
     half = Deadline(limit and max(PROOF * limit - clock.spent, 0.0))
-    tangents, near = ascended(data, cost, c, half)
-    guesses = first(data, cost, c).multipliers, tangents.multipliers
+    tangents, near = improve_tangents(data, cost, c, half)
+    guesses = fit_multipliers(data, cost, c).multipliers, tangents.multipliers
     of_apart = sum(-np.inf if a.bound is None else a.bound for a in apart)
-    bound = max(of_apart, proven(data, tangents))
+    bound = max(of_apart, prove_bound(data, tangents))
     space = Manifold(data)
     search = JointSearch(cost, space, guesses, bound, options.gap_tol, clock)
     begun = [data.means if start is None else start, c]
@@ -69,7 +79,9 @@ def run(
     if best is None:
         return Answer(None, Status.FAILED, None, solver.name, clock.spent)
     status = Status.LIMIT if clock.over else Status.LOCAL
-    is_shown = closed(best.value, bound, size_of(best.value, 1.0))  # standardised
+    is_shown = is_gap_closed(
+        best.value, bound, choose_gap_size(best.value, 1.0)
+    )  # standardised
     status = Status.OPTIMAL if is_shown else status
     return Answer(best.A / space.weight, status, bound, solver.name, clock.spent)
 
@@ -93,15 +105,15 @@ class JointSearch:
         rng: np.random.Generator,
     ) -> Local | None:
         """Return the best local minimum: near `begun`, and of rounds from `near`."""
-        best = _least(map(self.descended, begun))
+        best = _choose_least(map(self.descended, begun))
         passes = int(np.clip(VISITS // near.size, *PASSES))
         for turn in range(rounds):
             if self.clock.over or self.close(best, self.gap_tol if turn else PROVEN):
                 break
             multipliers = self.guesses[turn % len(self.guesses)]
-            given = (near, multipliers, passes, rng, self.clock)
-            c = annealed(self.cost, self.space, *given)
-            best = _least([best, self.descended(c)])
+            arguments = (near, multipliers, passes, rng, self.clock)
+            c = search_by_annealing(self.cost, self.space, *arguments)
+            best = _choose_least([best, self.descended(c)])
         return best
 
     def close(self, best: Local | None, gap_tol: float) -> bool:
@@ -117,58 +129,58 @@ class JointSearch:
         rooms of the point near c that keeps the covariance.
         """
         weight = self.space.weight
-        for there in (c, self.space.nearest(weight * c) / weight):
-            space = self._around(there)
-            A = space.nearest(weight * there)
+        for start in (c, self.space.nearest(weight * c) / weight):
+            space = self._iter_starts(start)
+            A = space.nearest(weight * start)
             if np.isfinite(A).all():
                 return descend(self.cost, space, A, self.clock)
         return None
 
-    def _around(self, c: Floats) -> Manifold:
+    def _iter_starts(self, c: Floats) -> Manifold:
         low, high = self.cost.rooms(c)
         data = self.space.data
         endless = np.isinf(low).all() and np.isinf(high).all()
         return Manifold(data) if endless else Rooms(data, low, high)
 
 
-def optima_apart(data: JointWishes, limit: float | None = None) -> list[Answer]:
+def solve_separately(data: JointWishes, limit: float | None = None) -> list[Answer]:
     """Return the separate optimum of each attribute, without covariances."""
     way = choose("lagrangian", *data.alone.kinds)
-    each = limit and limit / len(data.apart)
+    limit_each = limit and limit / len(data.apart)
     return [
         run_solver(
             data.alone,
             alone,
             way,
             alone.means,
-            time_limit=each,
+            time_limit=limit_each,
             options={"nodes": NODES},
         )
         for alone in data.apart
     ]
 
 
-def put_together(data: JointWishes, apart: Sequence[Answer]) -> Floats:
+def stack_optima(data: JointWishes, apart: Sequence[Answer]) -> Floats:
     """Return the centroids (m, d) of all attributes; means if one has none."""
     return np.stack(
         [
-            one.means if found.reading is None else found.reading
-            for one, found in zip(data.apart, apart, strict=True)
+            one.means if optimum.reading is None else optimum.reading
+            for one, optimum in zip(data.apart, apart, strict=True)
         ],
         axis=1,
     )
 
 
-def _without_wishes(data: JointWishes, solver: Solver, clock: Deadline) -> Answer:
+def _solve_without_wishes(data: JointWishes, solver: Solver, clock: Deadline) -> Answer:
     """Return the means that keep the covariance: the optimum for alpha = 0."""
     alone = covariance_mean.Data(data.Z, data.labels, y=data.y, weights=data.weights)
-    found = alone.renormalised
-    of = covariance_mean.multipliers_at(alone, found)
+    centroids = alone.renormalised
+    of = covariance_mean.compute_multipliers(alone, centroids)
     bound = max(covariance_mean.proven(alone, of), 0.0)
-    return Answer(found, Status.OPTIMAL, bound, solver.name, clock.spent)
+    return Answer(centroids, Status.OPTIMAL, bound, solver.name, clock.spent)
 
 
-def _least(found: Iterable[Local | None]) -> Local | None:
+def _choose_least(found: Iterable[Local | None]) -> Local | None:
     return min(filter(None, found), key=lambda local: local.value, default=None)
 
 
@@ -181,14 +193,16 @@ class _Options(NamedTuple):
     seed: int = 0
 
 
-def _options(solver: Solver, native: Mapping[str, Any]) -> _Options:
+def _read_options(solver: Solver, native: Mapping[str, Any]) -> _Options:
     if set(native) <= set(_Options._fields):
-        given = _Options(**native)
-        require_time_limit(given.time_limit)
-        counts = [given.seed] if given.rounds is None else [given.seed, given.rounds]
-        whole = all(is_whole(count) and count >= 0 for count in counts)
-        if whole and is_number(given.gap_tol) and 0 <= given.gap_tol < 1:
-            return given
+        chosen = _Options(**native)
+        require_time_limit(chosen.time_limit)
+        counts = (
+            [chosen.seed] if chosen.rounds is None else [chosen.seed, chosen.rounds]
+        )
+        are_counts = all(is_whole(count) and count >= 0 for count in counts)
+        if are_counts and is_number(chosen.gap_tol) and 0 <= chosen.gap_tol < 1:
+            return chosen
     raise JobError(
         f"{solver.name} refused its options {sorted(native)}.",
         fix="it takes time_limit, a number above 0, rounds and seed, whole numbers "

@@ -38,11 +38,11 @@ def require_setting(of: str, name: str, value: object, setting: Parameter) -> No
     JobError
         The value has another type than annotation or default, or is out of range.
     """
-    adapter = _type_adapter(setting.annotation)
+    adapter = _make_type_adapter(setting.annotation)
     if adapter is None:
         _require_kind(of, name, value, setting.default)
         return
-    names = _literal_names(setting.annotation)
+    names = _list_literal_names(setting.annotation)
     if names and isinstance(value, str):
         require_known(f"{name} of {of}", value, names)
     try:
@@ -55,7 +55,7 @@ def require_setting(of: str, name: str, value: object, setting: Parameter) -> No
         ) from None
 
 
-def _type_adapter(annotation: Any) -> TypeAdapter[Any] | None:
+def _make_type_adapter(annotation: Any) -> TypeAdapter[Any] | None:
     """Return a validator for an annotation; None if a job cannot use the annotation."""
     if annotation is Parameter.empty or isinstance(annotation, str):
         return None
@@ -75,14 +75,16 @@ def _validate(adapter: TypeAdapter[Any], value: object) -> None:
         adapter.validate_json(written, strict=True)
 
 
-def _literal_names(annotation: Any) -> list[str]:
+def _list_literal_names(annotation: Any) -> list[str]:
     """Return the names that an annotation lists, if it lists nothing else."""
     every = get_args(annotation) if get_origin(annotation) is Literal else ()
-    return list(every) if all(isinstance(each, str) for each in every) else []
+    return list(every) if all(isinstance(name, str) for name in every) else []
 
 
 def _require_kind(of: str, name: str, value: object, default: object) -> None:
-    kind = next((each for each in _KINDS if isinstance(default, each)), object)
+    kind = next(
+        (plain_kind for plain_kind in _KINDS if isinstance(default, plain_kind)), object
+    )
     truth = isinstance(value, bool) and kind is Real
     listed = isinstance(value, list | tuple) and kind in (list, tuple)
     if truth or not (listed or isinstance(value, kind)):
@@ -133,22 +135,22 @@ class UserFunction:
                 "function.",
                 fix=fix,
             )
-        made = cls(thing, origin)
-        if len(made._by_place) < len(cls.data) and not made._has(_ANY_DATA):
+        function = cls(thing, origin)
+        if len(function._by_place) < len(cls.data) and not function._has(_ANY_DATA):
             raise JobError(f"The {noun} {origin.name} does not take {wanted}.", fix=fix)
-        clash = sorted(taken & made.settings.keys())
+        clash = sorted(taken & function.settings.keys())
         if clash:
             raise JobError(
                 f"The {noun} {origin.name} takes {', '.join(clash)}, which a job has "
                 "for something else.",
                 fix="give its arguments other names.",
             )
-        return made
+        return function
 
     @cached_property
     def _arguments(self) -> tuple[Parameter, ...]:
         try:
-            return tuple(_signature(self.function).parameters.values())
+            return tuple(_read_signature(self.function).parameters.values())
         except (TypeError, ValueError):  # some compiled functions have no signature
             return ()
 
@@ -158,8 +160,8 @@ class UserFunction:
     @property
     def _by_place(self) -> list[Parameter]:
         """The arguments that are data."""
-        found = [p for p in self._arguments if p.kind in _BY_PLACE]
-        return found[: len(self.data)]
+        parameters = [p for p in self._arguments if p.kind in _BY_PLACE]
+        return parameters[: len(self.data)]
 
     @property
     def settings(self) -> dict[str, Parameter]:
@@ -189,12 +191,12 @@ class UserFunction:
             The function has no settings, one is missing, or one is not of the type of
             its annotation or default.
         """
-        known = self.settings
+        defaults = self.settings
         for name in filter(self.lacks, given):
             raise self._unknown(name)
         lacking = [
             name
-            for name, p in known.items()
+            for name, p in defaults.items()
             if name not in given and p.default is Parameter.empty
         ]
         if lacking:
@@ -203,9 +205,9 @@ class UserFunction:
                 fix="give each of them a value in the job.",
             )
         for name, value in given.items():
-            if name in known:
-                require_setting(self.origin.name, name, value, known[name])
-        return {**_plain_defaults(known), **given}
+            if name in defaults:
+                require_setting(self.origin.name, name, value, defaults[name])
+        return {**_list_plain_defaults(defaults), **given}
 
     def _unknown(self, name: str) -> JobError:
         if self.settings:
@@ -225,12 +227,12 @@ class UserFunction:
         JobError
             The function fails.
         """
-        how = {
+        keywords = {
             name: value
             for name, value in settings.items()
             if name not in self.given or (self.takes(name) and value is not None)
         }
-        return self.origin.run(self.function, *data, **how)
+        return self.origin.run(self.function, *data, **keywords)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.origin.where == "object":
@@ -238,7 +240,7 @@ class UserFunction:
         return _reload_function, (type(self), self.origin)
 
 
-def _signature(function: Callable[..., Any]) -> Signature:
+def _read_signature(function: Callable[..., Any]) -> Signature:
     """Return a signature, with annotations in text evaluated if possible."""
     try:
         return signature(function, eval_str=True)
@@ -250,14 +252,14 @@ def _reload_function(kind: type[UserFunction], origin: Origin) -> UserFunction:
     return kind(reload_plugin(origin), origin)
 
 
-def _plain_defaults(settings: Mapping[str, Parameter]) -> dict[str, Any]:
+def _list_plain_defaults(settings: Mapping[str, Parameter]) -> dict[str, Any]:
     """Return the defaults that a job file can hold as well."""
-    found = {}
+    defaults = {}
     for name, parameter in settings.items():
         if parameter.default is Parameter.empty:
             continue
         try:
-            found[name] = to_plain(parameter.default)
+            defaults[name] = to_plain(parameter.default)
         except ValueError:
             continue
-    return found
+    return defaults

@@ -107,18 +107,18 @@ def is_code_file(name: object) -> bool:
     return isinstance(name, str) and _FILE.fullmatch(name) is not None
 
 
-def file_name(name: str) -> str:
+def get_file_name(name: str) -> str:
     """Return the name of a code file without its folder; any other name unchanged."""
-    named = _FILE.fullmatch(name)
-    return name if named is None else f"{Path(named['file']).name}{named[2] or ''}"
+    match = _FILE.fullmatch(name)
+    return name if match is None else f"{Path(match['file']).name}{match[2] or ''}"
 
 
 def resolve_code_path(folder: Path, name: str) -> str:
     """Return the name of a file of code with its path, for a job file in `folder`."""
-    named = _FILE.fullmatch(name)
-    if named is None:
+    match = _FILE.fullmatch(name)
+    if match is None:
         return name
-    return f"{resolve_path(folder / named['file'])}{named[2] or ''}"
+    return f"{resolve_path(folder / match['file'])}{match[2] or ''}"
 
 
 def load_plugin(
@@ -147,21 +147,21 @@ def load_plugin(
         packages offer the name.
     """
     require_known("kind of code", kind, KINDS)
-    named = _FILE.fullmatch(name)
-    if named is None:
+    match = _FILE.fullmatch(name)
+    if match is None:
         return _find_plugin(kind, name)
-    file = Path(named["file"])
+    file = Path(match["file"])
     if beside is not None:
         file = beside / file
     elif not file.is_absolute():
         raise JobError(
-            f"{named['file']} is seen from the job file, and there is none.",
+            f"{match['file']} is seen from the job file, and there is none.",
             fix="give the whole path; or pass the object itself.",
         )
     code = read_trusted(file)
-    called = code.path.name + (named[2] or "")
+    called = code.path.name + (match[2] or "")
     origin = Origin(called, kind, "file", code.path, code.sha256)
-    return _find_member(_load_module(code, origin), named["object"], origin), origin
+    return _find_member(_load_module(code, origin), match["object"], origin), origin
 
 
 def reload_plugin(origin: Origin) -> Any:
@@ -180,7 +180,7 @@ def reload_plugin(origin: Origin) -> Any:
     return _find_member(_load_module(code, origin), member, origin)
 
 
-def origin_of_object(kind: str, thing: object) -> Origin:
+def find_origin(kind: str, thing: object) -> Origin:
     """Return the origin of a Python object that the caller passed."""
     called = getattr(thing, "__name__", None) or getattr(thing, "name", None)
     return Origin(str(called or type(thing).__name__), kind, "object")
@@ -188,16 +188,16 @@ def origin_of_object(kind: str, thing: object) -> Origin:
 
 def find_plugins(kind: str) -> dict[str, EntryPoint]:
     """Return the entry points that installed packages offer of a kind, unloaded."""
-    found: dict[str, EntryPoint] = {}
+    plugins: dict[str, EntryPoint] = {}
     for point in entry_points(group=f"aggopt.{kind}"):
-        first = found.setdefault(point.name, point)
+        first = plugins.setdefault(point.name, point)
         if first.value != point.value:
             raise JobError(
-                f"{_package_of_plugin(first)} and {_package_of_plugin(point)} both "
+                f"{_find_package(first)} and {_find_package(point)} both "
                 f"offer a {KINDS[kind]} called {point.name!r}.",
                 fix="remove one of them.",
             )
-    return found
+    return plugins
 
 
 def _find_plugin(kind: str, name: str) -> tuple[Any, Origin]:
@@ -205,11 +205,11 @@ def _find_plugin(kind: str, name: str) -> tuple[Any, Origin]:
     if name not in offered:
         raise UnknownNameError(KINDS[kind], name, offered)
     point = offered[name]
-    origin = Origin(name, kind, "entry point", package=_package_of_plugin(point))
+    origin = Origin(name, kind, "entry point", package=_find_package(point))
     return origin.run(point.load), origin
 
 
-def _package_of_plugin(point: EntryPoint) -> str:
+def _find_package(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist else "a package"
 
 
@@ -224,14 +224,14 @@ def _load_module(code: CodeFile, origin: Origin) -> ModuleType:
         module.__file__ = str(code.path)
         sys.modules[called] = module  # where dataclasses and pickle look
         try:
-            origin.run(_execute, code, module)
+            origin.run(_run_code, code, module)
         except BaseException:
             del sys.modules[called]
             raise
         return module
 
 
-def _execute(code: CodeFile, module: ModuleType) -> None:
+def _run_code(code: CodeFile, module: ModuleType) -> None:
     compiled = compile(code.source, str(code.path), "exec", dont_inherit=True)
     exec(compiled, vars(module))
 
@@ -239,32 +239,34 @@ def _execute(code: CodeFile, module: ModuleType) -> None:
 def _find_member(module: ModuleType, member: str | None, origin: Origin) -> Any:
     """Return an object of a module by its name, or its only function; a model whole."""
     if member is None:
-        return module if origin.kind == "models" else _only(module, origin)
+        return module if origin.kind == "models" else _get_only(module, origin)
     if member not in vars(module):
         raise UnknownNameError(
             f"object in {Path(str(module.__file__)).name}",
             member,
-            defined_names(module),
+            list_defined_names(module),
         )
     return vars(module)[member]
 
 
-def _only(module: ModuleType, origin: Origin) -> Any:
-    own = [name for name in defined_names(module) if callable(vars(module)[name])]
-    if len(own) == 1:
-        return vars(module)[own[0]]
+def _get_only(module: ModuleType, origin: Origin) -> Any:
+    functions = [
+        name for name in list_defined_names(module) if callable(vars(module)[name])
+    ]
+    if len(functions) == 1:
+        return vars(module)[functions[0]]
     file = origin.name
-    if not own:
+    if not functions:
         raise JobError(
             f"{file} has no function.", fix=f"write one, or {file}:NAME of an object."
         )
     raise JobError(
-        f"{file} has {len(own)} functions, and the job names none.",
-        fix=f"write {file}:NAME, one of {', '.join(own)}.",
+        f"{file} has {len(functions)} functions, and the job names none.",
+        fix=f"write {file}:NAME, one of {', '.join(functions)}.",
     )
 
 
-def defined_names(module: ModuleType) -> list[str]:
+def list_defined_names(module: ModuleType) -> list[str]:
     """Return the names of the objects that a file of code itself defines."""
     return [
         name
@@ -307,24 +309,24 @@ def run_user_code(
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        failed = _refusal(name, file, error)
+        failed = _explain_failure(name, file, error)
     raise failed  # not within the handler, which would chain it
 
 
-def _refusal(name: str, file: str | None, error: BaseException) -> JobError:
-    line = None if file is None else _last_line(file, error)
+def _explain_failure(name: str, file: str | None, error: BaseException) -> JobError:
+    line = None if file is None else _find_last_line(file, error)
     where = f" in line {line} of {Path(file).name}" if file and line else ""
     kind = type(error).__name__
-    seen = (
+    received = (
         f"{name} fails with {'an' if kind[0] in 'AEIOU' else 'a'} {kind}{where}; what "
         "it says is not repeated, because it may hold values of records."
     )
     if is_lack_of_memory(error):
-        return OwnMemoryError(seen, fix=NO_MEMORY)
-    return JobError(seen, fix=CORRECT)
+        return OwnMemoryError(received, fix=NO_MEMORY)
+    return JobError(received, fix=CORRECT)
 
 
-def _last_line(file: str, error: BaseException) -> int | None:
+def _find_last_line(file: str, error: BaseException) -> int | None:
     """Return the last line of the file that the error went through."""
     if isinstance(error, SyntaxError) and error.filename == file:
         return error.lineno

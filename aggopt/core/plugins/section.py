@@ -70,18 +70,18 @@ class UserMethodSection(MethodSection, PluginSection):
     def _named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(section, Mapping):
             return read(section)
-        found = split_settings(cls, section)
+        settings = split_settings(cls, section)
         if isinstance(section["method"], str):
-            return read(found)
+            return read(settings)
         method = cls.methods.adopted(section["method"])
-        return read({**found, "method": method.name})._with(method)
+        return read({**settings, "method": method.name})._with(method)
 
     @model_serializer(mode="wrap")
     def _flat(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Write the settings next to the other keys, as in a job file."""
         keys: dict[str, Any] = dump(self)
-        own = keys.pop("arguments", {})
-        return {**keys, **own}
+        arguments = keys.pop("arguments", {})
+        return {**keys, **arguments}
 
     def checked(self, takes: UserFunction) -> dict[str, Any]:
         """Return the settings of a function, checked; raises as `OwnFunction.checked`.
@@ -112,9 +112,9 @@ class UserMethodSection(MethodSection, PluginSection):
 
     def _with(self, own: Any) -> Self:
         arguments = self.checked(own.function)
-        made = self.model_copy(update={"method": own.name, "arguments": arguments})
-        made._own = own
-        return made
+        section = self.model_copy(update={"method": own.name, "arguments": arguments})
+        section._own = own
+        return section
 
 
 def split_settings(
@@ -122,11 +122,11 @@ def split_settings(
 ) -> dict[str, Any]:
     """Return the keys of a section, with keys that it does not define as settings."""
     keys = kind.model_fields.keys() - {"arguments"}
-    own = {k: _setting(k, v) for k, v in section.items() if k not in keys}
-    return {**{k: section[k] for k in keys & section.keys()}, "arguments": own}
+    arguments = {k: _read_setting(k, v) for k, v in section.items() if k not in keys}
+    return {**{k: section[k] for k in keys & section.keys()}, "arguments": arguments}
 
 
-def _setting(name: str, value: Any) -> Any:
+def _read_setting(name: str, value: Any) -> Any:
     try:
         return to_plain(value)
     except ValueError as error:

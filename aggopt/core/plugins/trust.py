@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 
-from aggopt.core.regular_files import require_regular, resolve_path, unreadable_error
+from aggopt.core.regular_files import explain_unreadable, require_regular, resolve_path
 from aggopt.errors import JobError, UntrustedCodeError
 
 
@@ -45,7 +45,7 @@ class CodeFile:
         try:
             return cls(path, path.read_bytes())
         except OSError as error:
-            raise unreadable_error(path, error, JobError) from None
+            raise explain_unreadable(path, error, JobError) from None
 
 
 _TRUSTED: ContextVar[Mapping[Path, CodeFile]] = ContextVar(
@@ -74,15 +74,15 @@ def trust_files(files: Iterable[str | Path]) -> Iterator[None]:
             "The files that are trusted are one path, and no list.",
             fix=f"write trust=[{str(files)!r}].",
         )
-    given = {code.path: code for code in map(CodeFile.read, files)}
-    token = _TRUSTED.set(MappingProxyType({**_TRUSTED.get(), **given}))
+    by_path = {code.path: code for code in map(CodeFile.read, files)}
+    token = _TRUSTED.set(MappingProxyType({**_TRUSTED.get(), **by_path}))
     try:
         yield
     finally:
         _TRUSTED.reset(token)
 
 
-def trusted_files() -> tuple[CodeFile, ...]:
+def list_trusted_files() -> tuple[CodeFile, ...]:
     """Return the files that are trusted here and now."""
     return tuple(_TRUSTED.get().values())
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from aggopt.core.column_names import fold
 from aggopt.core.columns import OWN
-from aggopt.core.columns import codes as coded
+from aggopt.core.columns import encode_values as coded
 from aggopt.core.types import I64
 from aggopt.data.parsing.entries import (
     Entries,
@@ -29,7 +29,7 @@ from aggopt.data.parsing.entries import (
 from aggopt.errors import JobError, TableError, naming
 from aggopt.job import Privacy, Treatment
 from aggopt.job.roles import Roles
-from aggopt.privacy import groups_of
+from aggopt.privacy import find_groups
 from aggopt.privacy.distance import Distance
 from aggopt.privacy.exact_order import Numbers
 from aggopt.privacy.metric import Metric
@@ -74,7 +74,7 @@ def check_requirements(
     """Return the checks of groups of records with equal values in columns `names`."""
     if not held:
         return ()
-    published = groups_of(frame.select(*names).to_native())
+    published = find_groups(frame.select(*names).to_native())
     return tuple(each.check(published) for each in list_requirements(held))
 
 

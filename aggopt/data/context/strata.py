@@ -9,7 +9,7 @@ import numpy as np
 
 from aggopt.core.equality import EqualByField
 from aggopt.core.plural import plural
-from aggopt.core.record_weights import plain_group_means
+from aggopt.core.record_weights import compute_plain_group_means
 from aggopt.core.types import I64, Bool, Labels
 from aggopt.core.validation import Floats
 from aggopt.data.context.merged_strata import merge_small_strata
@@ -240,7 +240,7 @@ def _centres(table: Table, job: Job, labels: Labels) -> Floats:
     """
     records = np.asarray(table.encoded(job.partition.weights))
     records = np.where(np.isnan(records), np.nanmean(records, axis=0), records)
-    return plain_group_means(records, labels)
+    return compute_plain_group_means(records, labels)
 
 
 def _with(table: Table, domains: Mapping[str, Domain], nodes: I64) -> Table:

@@ -18,7 +18,7 @@ from aggopt.data.parsing.entries import Entry, read_tree
 from aggopt.data.restore_types import blank_entries, take_rows
 from aggopt.encoding import AttributeType, Domain
 from aggopt.encoding.attribute_type import NUMERIC
-from aggopt.encoding.levels import categories_of, require_few
+from aggopt.encoding.levels import read_categories, require_few
 from aggopt.encoding.typed_column import DEFAULT, NAME, TypedColumn
 from aggopt.errors import JobError, TableError, naming
 from aggopt.job import AttributeSection
@@ -91,7 +91,7 @@ def find_domains(
                 column = TypedColumn.of(frame[name][np.flatnonzero(~column.absent)])
             kind = how.kind or DEFAULT[column.what]
             if kind != "numeric":
-                categories = categories_of(column, kind, how)
+                categories = read_categories(column, kind, how)
                 require_few(categories.domain, categories.each)
                 _require_storable(frame[name])
                 found[name] = categories.domain

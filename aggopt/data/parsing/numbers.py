@@ -6,11 +6,11 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.core.validation import Floats, merges_values
+from aggopt.core.validation import Floats, is_merging_values
 from aggopt.data.parsing.columns import to_floats
 from aggopt.data.remedies import CHECK, NOT_AS_THEY_ARE, UNDONE
 from aggopt.encoding.clock import Clock, Moments
-from aggopt.encoding.iso_text import dated
+from aggopt.encoding.iso_text import parse_dates
 from aggopt.errors import TableError, naming
 
 
@@ -29,7 +29,7 @@ def read_moments(
 ) -> Moments:
     """Return a column of dates as its clock counts them, in whatever spelling."""
     clock = clocks[name]
-    return Moments.of(dated(frame[name], clock.format), clock.type)
+    return Moments.of(parse_dates(frame[name], clock.format), clock.type)
 
 
 def check_numbers(
@@ -106,7 +106,7 @@ def _check_digits(frame: nw.DataFrame[Any], names: Iterable[str]) -> None:
     rounded = []
     for name in names:
         entries = np.asarray(frame[name].drop_nulls().to_numpy())
-        if merges_values(entries, entries.astype(np.float64)):
+        if is_merging_values(entries, entries.astype(np.float64)):
             rounded.append(name)
     if rounded:
         raise TableError(

@@ -13,9 +13,9 @@ from aggopt.data.parsing.infer_text_type import strip_blanks
 from aggopt.data.parsing.parse_text import parse_column
 from aggopt.data.readers.codebook import read_codebook
 from aggopt.data.readers.csv_dialect import may_be_thousands
-from aggopt.encoding._encode import perhaps_codes
-from aggopt.encoding.date_format import formats_of
-from aggopt.encoding.iso_text import spells_dates
+from aggopt.encoding._encode import is_perhaps_codes
+from aggopt.encoding.date_format import find_formats
+from aggopt.encoding.iso_text import is_date_text
 from aggopt.job import Input
 
 NOTHING, OTHER = "nothing", "neither numbers nor text"
@@ -146,7 +146,7 @@ class ColumnProfile:
     def may_be_codes(self) -> bool:
         """Whether whole numbers are so few that they may be codes."""
         there = self.records - self.missing
-        return self.whole and perhaps_codes(self.different or 0, there)
+        return self.whole and is_perhaps_codes(self.different or 0, there)
 
     def rare(self, k: int) -> int:
         """Return the number of names that fewer than k records have; 0 if not names."""
@@ -229,11 +229,11 @@ def _of_text(name: str, text: pa.ChunkedArray, how: Input) -> ColumnProfile:
 
 def _of_words(entries: pa.Array) -> tuple[str, tuple[str, ...]]:
     """Return what entries of text are, dates or text, and the formats of dates."""
-    if spells_dates(entries):
+    if is_date_text(entries):
         return SPELLED_DATES, ()
     if not pc.all(pc.match_substring_regex(entries, _OTHER_DATE)).as_py():
         return TEXT, ()
-    return OTHER_DATES, formats_of(entries)
+    return OTHER_DATES, find_formats(entries)
 
 
 def _other_point(how: Input) -> Input:

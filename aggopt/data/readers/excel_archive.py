@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile
 
-from aggopt.core.memory import available_memory, format_size
+from aggopt.core.memory import find_available_memory, format_size
 from aggopt.errors import TableError
 
 DENSEST = 100  # times that sheets become smaller in an archive, at most
@@ -56,11 +56,11 @@ def _require_room(path: Path, unpacked: int) -> None:
             "size.",
             fix="use the file only if you trust it: then save the sheet as CSV UTF-8.",
         )
-    if TAKES * unpacked > available_memory():
+    if TAKES * unpacked > find_available_memory():
         raise TableError(
             f"{seen} {format_size(unpacked)}, which takes about "
             f"{format_size(TAKES * unpacked)} of memory; "
-            f"{format_size(available_memory())} are left.",
+            f"{format_size(find_available_memory())} are left.",
             fix=_CSV,
         )
 

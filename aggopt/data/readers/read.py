@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aggopt.core.regular_files import require_regular, unreadable_error
+from aggopt.core.regular_files import explain_unreadable, require_regular
 from aggopt.data.parsing.parse_text import parse_table
 from aggopt.data.readers import csv_text
 from aggopt.data.readers.excel import read_excel
@@ -83,7 +83,7 @@ def read_as_text(path: Path, how: Input, *, keep: Collection[str] = ()) -> pa.Ta
         return _table(path, how, keep)
     except OSError as error:
         fix = "check that it may be read and is what its ending says."
-        raise unreadable_error(path, error, fix=fix) from None
+        raise explain_unreadable(path, error, fix=fix) from None
     except pa.ArrowMemoryError:
         raise MemoryError from None
     except pa.ArrowException:

@@ -9,9 +9,9 @@ import pyarrow as pa
 from aggopt.core.column_names import check_header
 from aggopt.core.plural import plural
 from aggopt.core.regular_files import (
+    explain_unreadable,
     partition_values,
     require_regular,
-    unreadable_error,
 )
 from aggopt.data.readers.csv_check import CsvShape
 from aggopt.data.readers.csv_text import read_csv_shape, read_text_blocks
@@ -140,7 +140,7 @@ def _read_shape(path: Path, how: Input) -> CsvShape:
         return read_csv_shape(path, how)
     except OSError as error:
         fix = "check that it may be read and is what its ending says."
-        raise unreadable_error(path, error, fix=fix) from None
+        raise explain_unreadable(path, error, fix=fix) from None
 
 
 def _require_same(first: Path, wanted: CsvShape, path: Path, shape: CsvShape) -> None:

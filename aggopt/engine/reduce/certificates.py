@@ -13,7 +13,7 @@ from aggopt.engine.reduce.group_sums import GroupSums, PublishedSums
 from aggopt.engine.run_state import BlockState
 from aggopt.engine.steps.p3m import ShiftEnd
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers.certificate import closed, size_of
+from aggopt.solvers.certificate import choose_gap_size, is_gap_closed
 
 ROUNDINGS = 1e-13  # of a sum of squares: more than its terms lose by rounding
 
@@ -116,8 +116,8 @@ class FolderCertificates:
         bound -= ROUNDINGS * (within + n * float(spreads))
         sse = float(self.figures.exact.sum())
         bound = min(bound, sse)
-        size = size_of(sse, VARIANCE)
-        status = Status.OPTIMAL if closed(sse, bound, size) else Status.UNPROVEN
+        size = choose_gap_size(sse, VARIANCE)
+        status = Status.OPTIMAL if is_gap_closed(sse, bound, size) else Status.UNPROVEN
         return Certificate(status, sse, bound, missed, "closed form", 0.0, size=size)
 
 

@@ -9,7 +9,7 @@ from aggopt.core.validation import Labels
 from aggopt.data.context.confidential import list_requirements
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
-from aggopt.encoding.incomplete import in_rows
+from aggopt.encoding.incomplete import select_rows
 from aggopt.engine.run_state import LeafState
 from aggopt.engine.steps.global_confidential import confidential_attributes
 from aggopt.engine.steps.strata import apply_within_strata
@@ -32,7 +32,7 @@ def partition_in_strata(table: Table, records: Encoded, config: LeafState) -> La
 
     def made(own: I64) -> Labels:
         part = replace(table, frame=table.frame[own])
-        return partition_records(part, in_rows(records, own, there), config)
+        return partition_records(part, select_rows(records, own, there), config)
 
     return apply_within_strata(
         load_state(config.strata).of(table.frame.to_arrow()), made

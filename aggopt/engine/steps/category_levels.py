@@ -14,9 +14,9 @@ from aggopt.core.columns import OWN
 from aggopt.core.types import F64, I64
 from aggopt.data.restore_types import to_plain_column
 from aggopt.encoding import AttributeType, Domain
-from aggopt.encoding._domain import odd_branches
+from aggopt.encoding._domain import describe_odd_branches
 from aggopt.encoding._encode import weight_of
-from aggopt.encoding.levels import categories_of, require_few
+from aggopt.encoding.levels import read_categories, require_few
 from aggopt.encoding.typed_column import DEFAULT, TypedColumn
 from aggopt.errors import TableError
 from aggopt.job import Job
@@ -68,7 +68,7 @@ class Levels:
         entries = each.column("value").combine_chunks()
         column = type_entries(entries, how)
         kind = how.kind or DEFAULT[column.what]
-        categories = categories_of(column, kind, how)
+        categories = read_categories(column, kind, how)
         domain, records = categories.domain, each.column("count_sum").to_numpy()
         counts = np.bincount(categories.codes, records, domain.m).astype(np.int64)
         require_few(domain, counts)
@@ -102,7 +102,7 @@ class Levels:
     @property
     def note(self) -> str:
         """Note for the user if something deserves a second look, else empty."""
-        return odd_branches(self.domain)
+        return describe_odd_branches(self.domain)
 
     def column(self, name: str) -> nw.Series[Any]:
         """Return a column of this name with an entry of each different value."""
@@ -139,7 +139,7 @@ def count_values(
     require_levels(len(found))
     if held.null_count < len(held) or (len(held) and how.missing != OWN):
         own = type_entries(held, how)
-        categories_of(own, how.kind or DEFAULT[own.what], how)
+        read_categories(own, how.kind or DEFAULT[own.what], how)
     return pa.table({"value": found.field(0), "count": found.field(1)})
 
 

@@ -6,7 +6,7 @@ from aggopt.core.standardise import Scale
 from aggopt.core.types import F64
 from aggopt.core.validation import Floats
 from aggopt.encoding import Categories, Encoded, EncodedAttribute
-from aggopt.encoding.encoded_table import joined
+from aggopt.encoding.encoded_table import join_attributes
 from aggopt.encoding.typed_column import NumericColumn
 from aggopt.engine.run_state import RunState
 
@@ -28,7 +28,7 @@ def coordinates(X: Floats, config: RunState, scale: Scale) -> Encoded:
             attribute, part = _number(name, x, Z[:, j], config, constant)
         made.append(attribute)
         parts.append(part)
-    return joined(made, parts)
+    return join_attributes(made, parts)
 
 
 def block_coordinates(X: Floats, config: RunState, scale: Scale) -> F64:

@@ -8,7 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.aggregate.categories.frequencies import Frequencies
-from aggopt.aggregate.categories.kept_combinations import allowed_or_price, require_near
+from aggopt.aggregate.categories.kept_combinations import (
+    read_slack_or_price,
+    require_near,
+)
 from aggopt.core.types import F64
 from aggopt.core.validation import Floats
 from aggopt.data.parsing.categories import Types, encoding_types
@@ -198,7 +201,7 @@ def _require_counts(config: RunState) -> None:
     said, weighted = config.job.aggregation.categories, config.mean_weight is not None
     if not (isinstance(said, Frequencies) and config.levels):
         return
-    slack, _ = allowed_or_price(said.slack, said.price, many_cells=False)
+    slack, _ = read_slack_or_price(said.slack, said.price, many_cells=False)
     require_near(slack, weighted=weighted)
     if slack is None or weighted:
         return

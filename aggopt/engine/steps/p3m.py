@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from aggopt.aggregate.joint_aggregation import VARIANCE
-from aggopt.aggregate.secret_margins import margins
-from aggopt.algorithms.lagrangian.piecewise_quartics import program_of
+from aggopt.aggregate.secret_margins import draw_margins
+from aggopt.algorithms.lagrangian.piecewise_quartics import build_separable_program
 from aggopt.algorithms.lagrangian.program import Separable
 from aggopt.core.types import I64, Labels
 from aggopt.core.validation import Floats
@@ -29,7 +29,7 @@ from aggopt.models import p3m
 from aggopt.models.shared.shift_data import FARTHEST
 from aggopt.pipeline.aggregate.missing_values import PresentRows
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers.certificate import closed, size_of
+from aggopt.solvers.certificate import choose_gap_size, is_gap_closed
 
 if TYPE_CHECKING:  # it imports numba
     from aggopt.algorithms.lagrangian.solve import LagrangianSolution
@@ -98,7 +98,7 @@ def _wishes(
     delta = np.where(there, resolve_request(how.delta, table, z, "delta"), 0.0)
     importance = resolve_request(how.importance, table, z, "importance")
     own = f"{config.secret} block {number}"
-    added = margins(labels, delta, how.margin, own, np.zeros(Z.shape[1]))
+    added = draw_margins(labels, delta, how.margin, own, np.zeros(Z.shape[1]))
     return np.minimum(delta + added, np.maximum(delta, FARTHEST)), importance
 
 
@@ -111,7 +111,7 @@ def _program(
 ) -> Separable:
     known: dict[str, Any] = {"lower": within[0], "upper": within[1], "weights": weights}
     part = PartOfTable(np.ascontiguousarray(x), labels, *asked, **known)
-    return program_of(part)
+    return build_separable_program(part)
 
 
 class ShiftEnd(NamedTuple):
@@ -126,8 +126,8 @@ class ShiftEnd(NamedTuple):
     def certificate(self, missed: float) -> Certificate:
         """Return the certificate of centroids that miss kept moments by `missed`."""
         bound, status = max(self.bound, 0.0), self.status
-        size = size_of(self.objective, VARIANCE)
-        if status is Status.OPTIMAL and not closed(self.objective, bound, size):
+        size = choose_gap_size(self.objective, VARIANCE)
+        if status is Status.OPTIMAL and not is_gap_closed(self.objective, bound, size):
             status = Status.UNPROVEN  # it was content with less
         found = status, self.objective, bound, missed, SOLVER, self.seconds
         return Certificate(*found, iterations=self.evaluations, size=size)

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.aggregate.bounds import Bounds
-from aggopt.aggregate.whole_numbers import whole_numbers
+from aggopt.aggregate.whole_numbers import round_to_whole_numbers
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.data.table import Table
@@ -125,5 +125,5 @@ def _whole(values: Floats, sizes: Floats, place: int) -> Floats:
     if not len(rows) or np.ptp(values[rows]) == 0:
         return round_to_grid(values, place)
     found = values.copy()
-    found[rows] = whole_numbers(values[rows], sizes[rows])
+    found[rows] = round_to_whole_numbers(values[rows], sizes[rows])
     return found

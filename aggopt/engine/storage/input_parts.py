@@ -12,7 +12,11 @@ import pyarrow.parquet as pq
 
 from aggopt.core.column_names import check_names
 from aggopt.core.plural import plural
-from aggopt.core.regular_files import partitioned, require_local, require_no_partition
+from aggopt.core.regular_files import (
+    explain_partition,
+    require_local,
+    require_no_partition,
+)
 from aggopt.engine.storage.file_schemas import common_schema
 from aggopt.errors import TableError, naming
 
@@ -218,7 +222,7 @@ def list_files(pattern: str | Path, ending: str = ENDING) -> list[Path]:
     column = _partition_column(folder) if folder.is_dir() else None
     if column is not None and ending == ENDING:
         csv = next(folder.rglob("*.csv"), None) is not None
-        raise partitioned(str(folder), column, csv=csv)
+        raise explain_partition(str(folder), column, csv=csv)
     inside = f"*{ending}" if column is None else f"**/*{ending}"
     named = str(folder / inside) if folder.is_dir() else str(pattern)
     one = [folder] if folder.is_file() else []  # whose name may look like a pattern

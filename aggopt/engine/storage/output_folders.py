@@ -9,8 +9,13 @@ from typing import NamedTuple
 
 from aggopt.core.deferred_signals import defer_signals, names_given
 from aggopt.core.regular_files import require_local
-from aggopt.core.section import written_keys
-from aggopt.core.stale_files import find_stale, folder_prefix, remove_run, run_prefix
+from aggopt.core.section import list_written_keys
+from aggopt.core.stale_files import (
+    find_stale,
+    make_folder_prefix,
+    remove_run,
+    run_prefix,
+)
 from aggopt.data.readers.formats import ENDINGS
 from aggopt.engine.run_state import RunState
 from aggopt.engine.storage.abandoned_runs import clear_runs, resume_run
@@ -154,7 +159,7 @@ def _clear_leftovers(engine: Engine, asked: RunRecord) -> tuple[str, ...]:
     """Remove useless remains, unless another run might resume them."""
     if engine.resume:
         return ()
-    return clear_runs(asked, discard="resume" in written_keys(engine))
+    return clear_runs(asked, discard="resume" in list_written_keys(engine))
 
 
 @contextmanager
@@ -171,7 +176,7 @@ def appearing_folder(out: Path) -> Iterator[Path]:
     for left in find_stale(out.parent):
         if left.name.endswith(APPEARING):
             shutil.rmtree(left, ignore_errors=True)
-    made = _folder(out.parent, folder_prefix(), APPEARING)
+    made = _folder(out.parent, make_folder_prefix(), APPEARING)
     try:
         yield made
         with names_given():

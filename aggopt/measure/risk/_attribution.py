@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns import columns, factorized, groups_of, labels_of
+from aggopt.core.columns import encode_entries, find_groups, iter_columns, read_labels
 from aggopt.core.types import I64, Labels
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError
 from aggopt.measure._attacker import Attacker
-from aggopt.measure._interval import checked_safety, within
+from aggopt.measure._interval import check_safety, is_within
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ def attribution(
     >>> attribution([0, 0, 0, 1, 1], ["flu", "flu", "none", "none", "none"])
     Attribution(share=0.6, chance=0.6, undefined=0)
     """
-    width = checked_safety(safety)
-    labels, values = labels_of(released), _column(target)
+    width = check_safety(safety)
+    labels, values = read_labels(released), _read_one_column(target)
     classes = Attacker.of(len(labels), known).before
     if classes is None:
         classes = np.zeros(len(labels), np.intp)
     else:
-        labels = groups_of(np.column_stack([labels, classes]))
+        labels = find_groups(np.column_stack([labels, classes]))
     if len(values) != len(labels):
         raise TableError(
             f"There are {len(values)} values, but {len(labels)} records.",
@@ -102,11 +102,11 @@ def attribution(
         there = ~np.isnan(numbers)
         own = np.unique(labels[there], return_inverse=True)[1]
         classes = np.unique(classes[there], return_inverse=True)[1]
-        guess = by_table = partial(_by_median, numbers[there], width=width)
+        guess = by_table = partial(_guess_by_median, numbers[there], width=width)
     else:
-        codes = factorized(values)[0] + 1
-        own, guess = labels, partial(_by_mode, codes)
-        by_table = partial(_by_mode, codes, left_out=False)
+        codes = encode_entries(values)[0] + 1
+        own, guess = labels, partial(_guess_by_mode, codes)
+        by_table = partial(_guess_by_mode, codes, left_out=False)
     guessed = np.bincount(own)[own] > 1
     if not guessed.any():
         return Attribution(None, None, len(labels))
@@ -115,9 +115,9 @@ def attribution(
     return Attribution(float(share), float(chance), undefined)
 
 
-def _column(target: Any) -> npt.NDArray[Any]:
+def _read_one_column(target: Any) -> npt.NDArray[Any]:
     """Return the one column of values, or refuse several."""
-    found = [values for _, values in columns(target, "The confidential attribute")]
+    found = [values for _, values in iter_columns(target, "The confidential attribute")]
     if len(found) != 1:
         raise TableError(
             f"There are {len(found)} confidential attributes.",
@@ -126,7 +126,7 @@ def _column(target: Any) -> npt.NDArray[Any]:
     return found[0]
 
 
-def _by_median(x: Floats, labels: Labels, width: float) -> Floats:
+def _guess_by_median(x: Floats, labels: Labels, width: float) -> Floats:
     """Return how right numbers x (n,) are guessed by the median of others, (n,).
 
     The others are of their group.  The figure of a record alone is meaningless.
@@ -147,11 +147,11 @@ def _by_median(x: Floats, labels: Labels, width: float) -> Floats:
     low, high = other((others - 1) // 2), other(others // 2)
     right = np.empty(len(x))
     off = np.abs(low + (high - low) / 2 - ranked)
-    right[order] = within(off, width * x.std(ddof=1))
+    right[order] = is_within(off, width * x.std(ddof=1))
     return right
 
 
-def _by_mode(codes: I64, labels: Labels, left_out: bool = True) -> Floats:
+def _guess_by_mode(codes: I64, labels: Labels, left_out: bool = True) -> Floats:
     """Return how right codes (n,) are guessed by the most frequent of others, (n,).
 
     The guess is the record's own code if that alone was most frequent in its group;

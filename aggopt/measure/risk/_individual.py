@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns import groups_of, labels_of
+from aggopt.core.columns import find_groups, read_labels
 from aggopt.core.record_weights import weight_of_each
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats
@@ -45,10 +45,10 @@ def individual_risk(keys: Any, weights: npt.ArrayLike | None = None) -> Floats:
     >>> individual_risk([["a"], ["a"], ["b"]], [10.0, 10.0, 10.0]).round(4).tolist()
     [0.0827, 0.0827, 0.2558]
     """
-    labels = labels_of(keys)
+    labels = read_labels(keys)
     weight = weight_of_each(weights, len(labels))
     records = np.bincount(labels)
-    found = _expected(records, np.bincount(labels, weight))
+    found = _compute_expected_risk(records, np.bincount(labels, weight))
     return np.asarray(found[labels])
 
 
@@ -77,7 +77,7 @@ def household_risk(risk: npt.ArrayLike, households: Any) -> Floats:
     >>> household_risk([0.5, 0.5, 0.2], ["a", "a", "b"]).round(6).tolist()
     [0.75, 0.75, 0.2]
     """
-    unit, own = groups_of(households), np.asarray(risk, dtype=np.float64)
+    unit, own = find_groups(households), np.asarray(risk, dtype=np.float64)
     if own.shape != unit.shape or not ((own >= 0) & (own <= 1)).all():
         raise TableError(
             f"There are {len(unit)} records, and risks of shape {own.shape}, or some "
@@ -89,7 +89,7 @@ def household_risk(risk: npt.ArrayLike, households: Any) -> Floats:
     return np.asarray(-np.expm1(none)[unit])
 
 
-def _expected(f: AnyInt, F: npt.NDArray[Any]) -> Floats:
+def _compute_expected_risk(f: AnyInt, F: npt.NDArray[Any]) -> Floats:
     """Return E[1/F given f] of groups with f records and a sum of weights F, (m,)."""
     p = np.minimum(f / F, 1.0)
     factor = np.ones(len(f))
@@ -98,11 +98,11 @@ def _expected(f: AnyInt, F: npt.NDArray[Any]) -> Floats:
         from scipy.special import hyp2f1
 
         factor[few] = hyp2f1(1, 1, f[few] + 1, 1 - p[few])
-    factor[~few] = _series(f[~few], 1 - p[~few])
+    factor[~few] = _sum_series(f[~few], 1 - p[~few])
     return np.asarray(p / f * factor)
 
 
-def _series(f: AnyInt, z: Floats) -> Floats:
+def _sum_series(f: AnyInt, z: Floats) -> Floats:
     """Return 2F1(1, 1; f+1; z) of 0 <= z < 1: the sum of n! / (f+1)_n z^n over n."""
     term = np.ones(len(f))
     total, n = term.copy(), 0
@@ -137,7 +137,7 @@ def dominance(released: Any, weights: npt.ArrayLike) -> Floats:
     >>> dominance([0, 0, 1, 1], [1.0, 3.0, 2.0, 2.0]).tolist()
     [0.75, 0.5]
     """
-    labels = labels_of(released)
+    labels = read_labels(released)
     weight = weight_of_each(weights, len(labels))
     heaviest = np.zeros(labels.max() + 1)
     np.maximum.at(heaviest, labels, weight)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aggopt.core.columns import columns, factorized, groups_of
+from aggopt.core.columns import encode_entries, find_groups, iter_columns
 from aggopt.core.types import I64, Bool, Labels
 from aggopt.core.validation import is_whole
 from aggopt.errors import InfeasibleInputError, JobError
@@ -86,13 +86,14 @@ def suda(keys: Any, *, size: int | None = None) -> Suda:
     [0, 1, 1, 0]
     """
     parts = [
-        factorized(values)[0] + 1 for _, values in columns(keys, "The table of keys")
+        encode_entries(values)[0] + 1
+        for _, values in iter_columns(keys, "The table of keys")
     ]
     n, d = len(parts[0]), len(parts)
-    most = checked_size(size, d)
+    most = check_size(size, d)
     scores, uniques = np.zeros(n, np.int64), np.zeros(n, np.int64)
     shares = np.zeros((n, d), np.int64)
-    for attributes, records in _minimal(parts, most):
+    for attributes, records in _iter_minimal_uniques(parts, most):
         points = factorial(d - len(attributes))
         scores[records] += points
         uniques[records] += 1
@@ -133,14 +134,14 @@ def dis(keys: Any, fraction: float) -> float:
             "fraction is no number above 0 and up to 1.",
             fix="pass records / persons of the population, such as 0.01.",
         )
-    sizes = np.bincount(groups_of(keys))
+    sizes = np.bincount(find_groups(keys))
     alone, paired = (sizes == 1).sum(), 2 * (sizes == 2).sum()
     if not alone:
         return 0.0
     return float(alone * fraction / (alone * fraction + paired * (1 - fraction)))
 
 
-def checked_size(size: object, d: int) -> int:
+def check_size(size: object, d: int) -> int:
     """Return up to how many of d attributes are looked at, or refuse; see `suda`."""
     if size is not None and not (is_whole(size) and size >= 1):
         raise JobError(
@@ -163,25 +164,27 @@ def checked_size(size: object, d: int) -> int:
     return most
 
 
-def _minimal(parts: list[I64], most: int) -> Iterator[tuple[tuple[int, ...], Labels]]:
+def _iter_minimal_uniques(
+    parts: list[I64], most: int
+) -> Iterator[tuple[tuple[int, ...], Labels]]:
     """Yield each set of attributes with the records that it is minimal unique of."""
     n = len(parts[0])
     smaller: dict[tuple[int, ...], Labels] = {(): np.empty(0, np.intp)}
     for s in range(1, most + 1):
-        found: dict[tuple[int, ...], Labels] = {}
+        minimal: dict[tuple[int, ...], Labels] = {}
         for attributes in combinations(range(len(parts)), s):
-            records = np.flatnonzero(_unique([parts[j] for j in attributes]))
-            found[attributes] = records
-            known = np.zeros(n, bool)
+            records = np.flatnonzero(_is_unique([parts[j] for j in attributes]))
+            minimal[attributes] = records
+            is_known = np.zeros(n, bool)
             for less in combinations(attributes, s - 1):
-                known[smaller[less]] = True
-            new = records[~known[records]]
+                is_known[smaller[less]] = True
+            new = records[~is_known[records]]
             if new.size:
                 yield attributes, new
-        smaller = found
+        smaller = minimal
 
 
-def _unique(parts: list[I64]) -> Bool:
+def _is_unique(parts: list[I64]) -> Bool:
     """Whether each record (n,) is unique with its combination of codes."""
     labels = parts[0]
     for codes in parts[1:]:

@@ -3,13 +3,17 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from aggopt.core.html import html_lines, text_table
+from aggopt.core.html import render_html_lines, render_text_table
 from aggopt.core.plural import plural
-from aggopt.core.text_formats import json_text
+from aggopt.core.text_formats import format_json
 from aggopt.errors import require_known
-from aggopt.measure._interval import checked_safety
-from aggopt.measure._linkage import WHOLE, checked_whole, linked
-from aggopt.measure._reidentification import average_of, highest_of, sizes_of
+from aggopt.measure._interval import check_safety
+from aggopt.measure._linkage import WHOLE, check_whole, get_linkage
+from aggopt.measure._reidentification import (
+    average_of,
+    compute_group_sizes,
+    find_highest_risk,
+)
 from aggopt.measure._typed_pair import Types
 from aggopt.measure.registry import (
     TYPED,
@@ -59,10 +63,10 @@ class TypedAssessment:
     @classmethod
     def of(cls, tables: TypedComparison) -> "TypedAssessment":
         """Return the results of the measures of typed attributes for a comparison."""
-        pair, linkage = tables.typed, tables.once(linked)
-        sizes = sizes_of(tables.pair)
+        pair, linkage = tables.typed, tables.once(get_linkage)
+        sizes = compute_group_sizes(tables.pair)
         return cls(
-            highest_risk=highest_of(sizes),
+            highest_risk=find_highest_risk(sizes),
             average_risk=average_of(sizes),
             reidentifications=len(sizes),
             linkage_limit=linkage.limit,
@@ -71,7 +75,10 @@ class TypedAssessment:
             d=len(pair.attributes),
             varying=len(pair.varying),
             safety=float(tables.safety),
-            kinds={each.of.name: each.of.kind for each in pair.attributes},
+            kinds={
+                attribute_pair.of.name: attribute_pair.of.kind
+                for attribute_pair in pair.attributes
+            },
             of_attributes={
                 n: tables.typed_weighed.each(m.each) for n, m in TYPED.items() if m.each
             },
@@ -86,23 +93,23 @@ class TypedAssessment:
         UnknownNameError
             No measure has that name.
         """
-        known = {**self.of_attributes, **self.of_table}
-        require_known("measure of an assessment", name, known)
-        return known[name]
+        results = {**self.of_attributes, **self.of_table}
+        require_known("measure of an assessment", name, results)
+        return results[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON: a map for each attribute."""
         plain = asdict(self)
-        kinds, each = plain.pop("kinds"), plain.pop("of_attributes")
+        kinds, by_attribute = plain.pop("kinds"), plain.pop("of_attributes")
         figures = {
-            name: {"kind": kind, **{m: each[m][name] for m in each}}
+            name: {"kind": kind, **{m: by_attribute[m][name] for m in by_attribute}}
             for name, kind in kinds.items()
         }
         return {**plain.pop("of_table"), **plain, "attributes": figures}
 
     def to_json(self) -> str:
         """Return all attributes as JSON text; null replaces undefined figures."""
-        return json_text(self.to_dict())
+        return format_json(self.to_dict())
 
     def by_attribute(self) -> str:
         """Return tables in plain text, with a row for each attribute: loss, then risk.
@@ -112,13 +119,17 @@ class TypedAssessment:
         return "\n\n".join(map(self._table, (Heading.LOSS, Heading.RISK)))
 
     def _table(self, heading: Heading) -> str:
-        found = {TYPED[name]: each for name, each in self.of_attributes.items()}
-        shown = {m: each for m, each in found.items() if m.heading is heading}
+        by_measure = {
+            TYPED[name]: figures for name, figures in self.of_attributes.items()
+        }
+        shown = {
+            m: figures for m, figures in by_measure.items() if m.heading is heading
+        }
         rows = [
-            [name, kind, *(m.shown(each[name]) for m, each in shown.items())]
+            [name, kind, *(m.shown(figures[name]) for m, figures in shown.items())]
             for name, kind in self.kinds.items()
         ]
-        return text_table(["Attribute", "kind", *(m.label for m in shown)], rows)
+        return render_text_table(["Attribute", "kind", *(m.label for m in shown)], rows)
 
     def rest(self) -> list[tuple[Heading, str, str, str]]:
         """Return rows missing in an `Assessment`: heading, label, figure, meaning."""
@@ -130,16 +141,16 @@ class TypedAssessment:
 
     def __str__(self) -> str:
         """Return a table in plain text: a row for each attribute, then the whole."""
-        found = [
+        lines = [
             f"  {label:<14}{value:>9}  {says}".rstrip()
             for label, value, says in self._whole()
         ]
         head = f"Records: {self.n}. Attributes: {self.d}, {self.varying} of them vary."
-        return "\n".join([head, "", self.by_attribute(), "", *found])
+        return "\n".join([head, "", self.by_attribute(), "", *lines])
 
     def _repr_html_(self) -> str:
         """Return the printed table as HTML for a notebook."""
-        return html_lines(str(self))
+        return render_html_lines(str(self))
 
     def _whole(self) -> list[tuple[str, str, str]]:
         groups = f"{plural(self.reidentifications, 'group')} / records"
@@ -151,8 +162,8 @@ class TypedAssessment:
 
     def _figures(self) -> list[tuple[TypedMeasure, float]]:
         """Return the measures of the table that are defined, with their results."""
-        found = [(TYPED[name], figure) for name, figure in self.of_table.items()]
-        return [(measure, figure) for measure, figure in found if figure is not None]
+        figures = [(TYPED[name], figure) for name, figure in self.of_table.items()]
+        return [(measure, figure) for measure, figure in figures if figure is not None]
 
     def _says(self, measure: TypedMeasure) -> str:
         if measure.name != "linkage":
@@ -211,13 +222,13 @@ def assess_types(
     >>> found["dld"], found["unchanged"]
     (0.5, {'age': 0.0, 'sex': 1.0})
     """
-    width, most = checked_safety(safety), checked_whole(whole)
+    width, largest = check_safety(safety), check_whole(whole)
     tables = TypedComparison.of(
         original,
         released,
         attributes,
         safety=width,
-        whole=most,
+        whole=largest,
         known=known,
         units=units,
     )

@@ -5,7 +5,11 @@ from typing import Any
 
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
 from aggopt.measure.registry import Heading, TypedComparison, TypedMeasure
-from aggopt.measure.types.frequencies import Contingency, frequencies, mean
+from aggopt.measure.types.frequencies import (
+    Contingency,
+    compute_mean_figure,
+    count_frequencies,
+)
 
 
 def ebil(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
@@ -25,7 +29,7 @@ def ebil(original: Any, released: Any, attributes: Types = None) -> dict[str, An
     >>> ebil(sex, pd.DataFrame({"sex": released}))
     {'sex': 1.0}
     """
-    return TypedPair.of(original, released, attributes).each(_ebil)
+    return TypedPair.of(original, released, attributes).each(_compute_ebil)
 
 
 def cramers_v(original: Any, released: Any, attributes: Types = None) -> float | None:
@@ -43,7 +47,7 @@ def cramers_v(original: Any, released: Any, attributes: Types = None) -> float |
     >>> cramers_v(one, one.assign(wed=list("ynyn")))
     1.0
     """
-    return _cramers_v(TypedComparison.of(original, released, attributes))
+    return _compute_cramers_v(TypedComparison.of(original, released, attributes))
 
 
 def mutual_information(
@@ -63,27 +67,33 @@ def mutual_information(
     >>> mutual_information(one, one.assign(wed=list("ynyn")))
     0.0
     """
-    return _mutual_information(TypedComparison.of(original, released, attributes))
+    return _compute_mutual_information(
+        TypedComparison.of(original, released, attributes)
+    )
 
 
-def _ebil(pair: AttributePair) -> float | None:
+def _compute_ebil(pair: AttributePair) -> float | None:
     if pair.of.numbers is not None:
         return None
     table = Contingency.of(pair.original, pair.released)
     return table.left / table.entropy if table.rows > 1 else 0.0
 
 
-def _cramers_v(tables: TypedComparison) -> float | None:
-    return mean([abs(y.cramers_v - x.cramers_v) for x, y in tables.once(_two_way)])
+def _compute_cramers_v(tables: TypedComparison) -> float | None:
+    return compute_mean_figure(
+        [abs(y.cramers_v - x.cramers_v) for x, y in tables.once(_build_two_way)]
+    )
 
 
-def _mutual_information(tables: TypedComparison) -> float | None:
-    found = [(x.information, y.information) for x, y in tables.once(_two_way)]
-    before = sum(one for one, _ in found)
-    return sum(other for _, other in found) / before if before else None
+def _compute_mutual_information(tables: TypedComparison) -> float | None:
+    informations = [
+        (x.information, y.information) for x, y in tables.once(_build_two_way)
+    ]
+    before = sum(one for one, _ in informations)
+    return sum(other for _, other in informations) / before if before else None
 
 
-def _two_way(tables: TypedComparison) -> list[tuple[Contingency, Contingency]]:
+def _build_two_way(tables: TypedComparison) -> list[tuple[Contingency, Contingency]]:
     """Return the table of each two attributes, before and after."""
     return [
         (Contingency.of(a.original, b.original), Contingency.of(a.released, b.released))
@@ -101,7 +111,7 @@ EBIL = TypedMeasure(
     source="Domingo-Ferrer and Torra (2001)",
     heading=Heading.LOSS,
     label="EBIL",
-    each=_ebil,
+    each=_compute_ebil,
 )
 
 CRAMERS_V = TypedMeasure(
@@ -114,7 +124,7 @@ CRAMERS_V = TypedMeasure(
     source="Cramer (1946)",
     heading=Heading.PAIRS,
     label="change of V",
-    whole=_cramers_v,
+    whole=_compute_cramers_v,
     percent=False,
 )
 
@@ -128,7 +138,7 @@ MUTUAL_INFORMATION = TypedMeasure(
     source="Shannon (1948)",
     heading=Heading.PAIRS,
     label="MI ratio",
-    whole=_mutual_information,
+    whole=_compute_mutual_information,
     percent=False,
 )
 
@@ -150,7 +160,7 @@ def unchanged(
     >>> unchanged(sex, pd.DataFrame({"sex": released}))
     {'sex': 0.3333333333333333}
     """
-    return TypedPair.of(original, released, attributes).each(_unchanged)
+    return TypedPair.of(original, released, attributes).each(_compute_unchanged)
 
 
 def kappa(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
@@ -170,7 +180,7 @@ def kappa(original: Any, released: Any, attributes: Types = None) -> dict[str, A
     >>> kappa(sex, pd.DataFrame({"sex": released}))
     {'sex': 0.5}
     """
-    return TypedPair.of(original, released, attributes).each(_kappa)
+    return TypedPair.of(original, released, attributes).each(_compute_kappa)
 
 
 def truth(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
@@ -190,22 +200,22 @@ def truth(original: Any, released: Any, attributes: Types = None) -> dict[str, A
     >>> truth(ill, released, {"ill": {"tree": tree}})
     {'ill': 0.6666666666666666}
     """
-    return TypedPair.of(original, released, attributes).each(_truth)
+    return TypedPair.of(original, released, attributes).each(_compute_truth)
 
 
-def _unchanged(pair: AttributePair) -> float:
+def _compute_unchanged(pair: AttributePair) -> float:
     return float(pair.unchanged.mean())
 
 
-def _kappa(pair: AttributePair) -> float | None:
+def _compute_kappa(pair: AttributePair) -> float | None:
     if pair.of.numbers is not None:
         return None
-    before, after = frequencies(pair.original, pair.released)
+    before, after = count_frequencies(pair.original, pair.released)
     n, equal, chance = pair.n, int(pair.unchanged.sum()), int(before @ after)
     return (n * equal - chance) / (n * n - chance) if chance < n * n else 0.0
 
 
-def _truth(pair: AttributePair) -> float | None:
+def _compute_truth(pair: AttributePair) -> float | None:
     if pair.of.numbers is not None:
         return None
     true = pair.unchanged
@@ -224,7 +234,7 @@ UNCHANGED = TypedMeasure(
     source="this package",
     heading=Heading.RISK,
     label="unchanged",
-    each=_unchanged,
+    each=_compute_unchanged,
 )
 
 KAPPA = TypedMeasure(
@@ -237,7 +247,7 @@ KAPPA = TypedMeasure(
     source="Cohen (1960)",
     heading=Heading.RISK,
     label="kappa",
-    each=_kappa,
+    each=_compute_kappa,
     percent=False,
 )
 
@@ -251,5 +261,5 @@ TRUTH = TypedMeasure(
     source="this package",
     heading=Heading.RISK,
     label="true",
-    each=_truth,
+    each=_compute_truth,
 )

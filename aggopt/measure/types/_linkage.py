@@ -3,8 +3,14 @@
 from typing import Any
 
 from aggopt.measure._dld import DLD as OF_NUMBERS
-from aggopt.measure._dld import dld_of
-from aggopt.measure._linkage import WHOLE, Linkage, checked_whole, linkage_of, linked
+from aggopt.measure._dld import compute_dld
+from aggopt.measure._linkage import (
+    WHOLE,
+    Linkage,
+    check_whole,
+    compute_linkage,
+    get_linkage,
+)
 from aggopt.measure._typed_pair import TypedPair, Types
 from aggopt.measure.registry import TypedMeasure
 
@@ -34,8 +40,8 @@ def dld(
     >>> round(dld(sex, pd.DataFrame({"sex": released})), 6)
     0.416667
     """
-    given = original, released, attributes
-    return dld_of(TypedPair.of(*given, known=known, units=units).embedded)
+    arguments = original, released, attributes
+    return compute_dld(TypedPair.of(*arguments, known=known, units=units).embedded)
 
 
 def linkage(
@@ -66,10 +72,10 @@ def linkage(
     >>> linkage(sex, pd.DataFrame({"sex": released}))
     Linkage(share=0.5, limit=0.5, blocks=1)
     """
-    most = checked_whole(whole)
-    given = original, released, attributes
-    pair = TypedPair.of(*given, known=known, units=units)
-    return linkage_of(pair.embedded, most)
+    largest = check_whole(whole)
+    arguments = original, released, attributes
+    pair = TypedPair.of(*arguments, known=known, units=units)
+    return compute_linkage(pair.embedded, largest)
 
 
 DLD = TypedMeasure(
@@ -93,5 +99,5 @@ LINKAGE = TypedMeasure(
     better="lower",
     source="Herranz, Nin, Rodriguez and Tassa (2015)",
     label="linkage",
-    whole=lambda tables: tables.once(linked).share,
+    whole=lambda tables: tables.once(get_linkage).share,
 )

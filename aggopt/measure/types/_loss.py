@@ -3,7 +3,7 @@
 from typing import Any
 
 from aggopt.measure._loss import IL as OF_NUMBERS
-from aggopt.measure._loss import il_of, sse_of
+from aggopt.measure._loss import compute_il, compute_sse
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
 from aggopt.measure.registry import Heading, TypedComparison, TypedMeasure
 
@@ -26,7 +26,7 @@ def il(original: Any, released: Any, attributes: Types = None) -> dict[str, floa
     >>> round(il(sex, pd.DataFrame({"sex": released}))["sex"], 9)
     1.0
     """
-    return TypedPair.of(original, released, attributes).each(_il)
+    return TypedPair.of(original, released, attributes).each(_compute_il)
 
 
 def within(original: Any, released: Any, attributes: Types = None) -> dict[str, float]:
@@ -50,7 +50,7 @@ def within(original: Any, released: Any, attributes: Types = None) -> dict[str, 
     >>> round(within(sex, pd.DataFrame({"sex": released}))["sex"], 9)
     0.666666667
     """
-    return TypedPair.of(original, released, attributes).each(_within)
+    return TypedPair.of(original, released, attributes).each(_compute_within)
 
 
 def embedded_il(original: Any, released: Any, attributes: Types = None) -> float:
@@ -68,7 +68,7 @@ def embedded_il(original: Any, released: Any, attributes: Types = None) -> float
     >>> round(embedded_il(X, np.array(Y)), 9)
     0.2
     """
-    return il_of(TypedPair.of(original, released, attributes).embedded)
+    return compute_il(TypedPair.of(original, released, attributes).embedded)
 
 
 def embedded_within(original: Any, released: Any, attributes: Types = None) -> float:
@@ -86,7 +86,7 @@ def embedded_within(original: Any, released: Any, attributes: Types = None) -> f
     >>> round(embedded_within(X, np.array(Y)), 9)
     0.2
     """
-    return _embedded_within(TypedComparison.of(original, released, attributes))
+    return _compute_embedded_within(TypedComparison.of(original, released, attributes))
 
 
 def distance(original: Any, released: Any, attributes: Types = None) -> float:
@@ -106,27 +106,27 @@ def distance(original: Any, released: Any, attributes: Types = None) -> float:
     >>> round(distance(E, pd.DataFrame({"sex": released})), 9)
     0.25
     """
-    return _distance(TypedComparison.of(original, released, attributes))
+    return _compute_distance(TypedComparison.of(original, released, attributes))
 
 
-def _il(pair: AttributePair) -> float:
-    return _share(pair.loss, pair.total)
+def _compute_il(pair: AttributePair) -> float:
+    return _compute_share(pair.loss, pair.total)
 
 
-def _within(pair: AttributePair) -> float:
-    return _share(pair.within, pair.total)
+def _compute_within(pair: AttributePair) -> float:
+    return _compute_share(pair.within, pair.total)
 
 
-def _embedded_within(tables: TypedComparison) -> float:
+def _compute_embedded_within(tables: TypedComparison) -> float:
     parts = [pair.within for pair in tables.typed_weighed.attributes]
-    return _share(sum(parts), tables.weighed.total)
+    return _compute_share(sum(parts), tables.weighed.total)
 
 
-def _distance(tables: TypedComparison) -> float:
-    return sse_of(tables.weighed) / tables.pair.n
+def _compute_distance(tables: TypedComparison) -> float:
+    return compute_sse(tables.weighed) / tables.pair.n
 
 
-def _share(part: float, total: float) -> float:
+def _compute_share(part: float, total: float) -> float:
     return part / total if total else 0.0
 
 
@@ -142,7 +142,7 @@ IL = TypedMeasure(
     source=_LOSS,
     heading=Heading.LOSS,
     label="IL",
-    each=_il,
+    each=_compute_il,
 )
 
 WITHIN = TypedMeasure(
@@ -155,7 +155,7 @@ WITHIN = TypedMeasure(
     source="Light and Margolin (1971)",
     heading=Heading.LOSS,
     label="within",
-    each=_within,
+    each=_compute_within,
 )
 
 EMBEDDED_IL = TypedMeasure(
@@ -180,7 +180,7 @@ EMBEDDED_WITHIN = TypedMeasure(
     source="Light and Margolin (1971)",
     heading=Heading.LOSS,
     label="within",
-    whole=_embedded_within,
+    whole=_compute_embedded_within,
 )
 
 DISTANCE = TypedMeasure(
@@ -193,6 +193,6 @@ DISTANCE = TypedMeasure(
     source=_LOSS,
     heading=Heading.LOSS,
     label="distance",
-    whole=_distance,
+    whole=_compute_distance,
     percent=False,
 )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.types import Bool
-from aggopt.measure._interval import chance_within, checked_safety, within
+from aggopt.measure._interval import check_safety, compute_chance_within, is_within
 from aggopt.measure._pair import Pair
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
 from aggopt.measure.registry import Heading, TypedMeasure
@@ -41,8 +41,8 @@ def sdid(
     >>> sdid(school, released, types, safety=0.5)
     {'school': 0.6666666666666666}
     """
-    width = checked_safety(safety)
-    return TypedPair.of(original, released, attributes, width).each(disclosed)
+    width = check_safety(safety)
+    return TypedPair.of(original, released, attributes, width).each(compute_disclosed)
 
 
 def sdid_chance(
@@ -73,26 +73,26 @@ def sdid_chance(
     >>> sdid_chance(sex, pd.DataFrame({"sex": released}))
     {'sex': 0.5}
     """
-    width = checked_safety(safety)
+    width = check_safety(safety)
     pair = TypedPair.of(original, released, attributes, width, known=known)
-    return pair.each(disclosed_by_chance)
+    return pair.each(compute_disclosed_by_chance)
 
 
-def disclosed(pair: AttributePair) -> float:
+def compute_disclosed(pair: AttributePair) -> float:
     """Return `sdid` of an attribute."""
     if pair.of.numbers is None:
-        return float(_near(pair)[pair.original, pair.released].mean())
+        return float(_find_near(pair)[pair.original, pair.released].mean())
     if pair.of.numbers.constant:
         return float(pair.unchanged.mean())
     column = Pair.of(pair.original[:, None], pair.released[:, None])
     width = pair.safety * column.sample_deviation
-    return float(within(np.abs(column.difference), width).mean())
+    return float(is_within(np.abs(column.difference), width).mean())
 
 
-def disclosed_by_chance(pair: AttributePair) -> float:
+def compute_disclosed_by_chance(pair: AttributePair) -> float:
     """Return `sdid_chance` of an attribute."""
     if pair.of.numbers is None:
-        near, known = _near(pair), pair.known
+        near, known = _find_near(pair), pair.known
         if known is None:
             before = np.bincount(pair.original, minlength=len(near))
             after = np.bincount(pair.released, minlength=len(near))
@@ -109,13 +109,13 @@ def disclosed_by_chance(pair: AttributePair) -> float:
     column = Pair.of(pair.original[:, None], pair.released[:, None])
     width = pair.safety * column.sample_deviation
     x, y = column.original[:, 0], column.released[:, 0]
-    return chance_within(x, y, width, pair.known)
+    return compute_chance_within(x, y, width, pair.known)
 
 
-def _near(pair: AttributePair) -> Bool:
+def _find_near(pair: AttributePair) -> Bool:
     """Whether two nodes are within the interval about each other (nodes, nodes)."""
     domain = pair.of.domain
-    return within(domain.steps, pair.safety * domain.widest)
+    return is_within(domain.steps, pair.safety * domain.widest)
 
 
 SDID = TypedMeasure(
@@ -128,7 +128,7 @@ SDID = TypedMeasure(
     source="Domingo-Ferrer and Torra (2001)",
     heading=Heading.RISK,
     label="SDID",
-    each=disclosed,
+    each=compute_disclosed,
 )
 
 CHANCE = TypedMeasure(
@@ -141,5 +141,5 @@ CHANCE = TypedMeasure(
     source="this package, for SDID",
     heading=Heading.RISK,
     label="by chance",
-    each=disclosed_by_chance,
+    each=compute_disclosed_by_chance,
 )

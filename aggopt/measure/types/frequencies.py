@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.types import F64, I64
-from aggopt.measure._statistics import probability
+from aggopt.measure._statistics import compute_probability
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
 from aggopt.measure.registry import Heading, TypedComparison, TypedMeasure
 
@@ -37,7 +37,7 @@ class Contingency:
     @classmethod
     def of(cls, x: I64, y: I64) -> "Contingency":
         """Return the table of codes x and y (n,)."""
-        (a, of_a), (b, of_b) = (_occurring(codes) for codes in (x, y))
+        (a, of_a), (b, of_b) = (_count_occurring(codes) for codes in (x, y))
         cells, count = np.unique(a * len(of_b) + b, return_counts=True)
         row, column = np.divmod(cells, len(of_b))
         return cls(len(x), count, of_a[row], of_b[column], len(of_a), len(of_b))
@@ -63,43 +63,43 @@ class Contingency:
     def information(self) -> float:
         """Mutual information in nats."""
         ratio = self.n * self.count / (self.row * self.column)
-        return max(_per_record(np.log(ratio), self.count, self.n), 0.0)
+        return max(_average_per_record(np.log(ratio), self.count, self.n), 0.0)
 
     @property
     def left(self) -> float:
         """Entropy in nats of the row given the column."""
-        return _per_record(np.log(self.column / self.count), self.count, self.n)
+        return _average_per_record(np.log(self.column / self.count), self.count, self.n)
 
     @property
     def entropy(self) -> float:
         """Entropy of the row in nats."""
-        return _per_record(np.log(self.n / self.row), self.count, self.n)
+        return _average_per_record(np.log(self.n / self.row), self.count, self.n)
 
 
-def frequencies(before: I64, after: I64) -> tuple[I64, I64]:
+def count_frequencies(before: I64, after: I64) -> tuple[I64, I64]:
     """Return the counts of values before and after, for values that occur in either.
 
-    >>> frequencies(np.array([4, 4, 7]), np.array([4, 9, 9]))
+    >>> count_frequencies(np.array([4, 4, 7]), np.array([4, 9, 9]))
     (array([2, 1, 0]), array([1, 0, 2]))
     """
     n = len(before)
-    place, count = _occurring(np.concatenate([before, after]))
+    place, count = _count_occurring(np.concatenate([before, after]))
     first = np.bincount(place[:n], minlength=len(count))
     return first, count - first
 
 
-def mean(figures: list[float]) -> float | None:
+def compute_mean_figure(figures: list[float]) -> float | None:
     """Return the mean of figures; None without figures."""
     return sum(figures) / len(figures) if figures else None
 
 
-def _occurring(codes: I64) -> tuple[I64, I64]:
+def _count_occurring(codes: I64) -> tuple[I64, I64]:
     """Return the index of each code among distinct codes, (n,), and their counts."""
-    found = np.unique(codes, return_inverse=True, return_counts=True)
-    return found[1].ravel(), found[2]
+    distinct = np.unique(codes, return_inverse=True, return_counts=True)
+    return distinct[1].ravel(), distinct[2]
 
 
-def _per_record(values: F64, counts: I64, n: int) -> float:
+def _average_per_record(values: F64, counts: I64, n: int) -> float:
     """Return the mean of values (cells,) over n records, whatever the cells' order."""
     return fsum((values * counts).tolist()) / n
 
@@ -119,7 +119,7 @@ def tv(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]
     >>> tv(sex, pd.DataFrame({"sex": released}))
     {'sex': 0.25}
     """
-    return TypedPair.of(original, released, attributes).each(_tv)
+    return TypedPair.of(original, released, attributes).each(_compute_tv)
 
 
 def pil(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def pil(original: Any, released: Any, attributes: Types = None) -> dict[str, Any
     >>> round(pil(sex, pd.DataFrame({"sex": released}))["sex"], 6)
     0.682689
     """
-    return TypedPair.of(original, released, attributes).each(_pil)
+    return TypedPair.of(original, released, attributes).each(_compute_pil)
 
 
 def two_way(original: Any, released: Any, attributes: Types = None) -> float | None:
@@ -156,7 +156,7 @@ def two_way(original: Any, released: Any, attributes: Types = None) -> float | N
     >>> two_way(one, one.assign(wed=list("yyyn")))
     0.25
     """
-    return _two_way(TypedComparison.of(original, released, attributes))
+    return _compute_two_way(TypedComparison.of(original, released, attributes))
 
 
 def two_way_pil(original: Any, released: Any, attributes: Types = None) -> float | None:
@@ -171,53 +171,57 @@ def two_way_pil(original: Any, released: Any, attributes: Types = None) -> float
     >>> two_way_pil(one, one)
     0.0
     """
-    return cells_moved(TypedComparison.of(original, released, attributes))
+    return compute_cell_moves(TypedComparison.of(original, released, attributes))
 
 
-def _tv(pair: AttributePair) -> float | None:
+def _compute_tv(pair: AttributePair) -> float | None:
     if pair.of.numbers is not None:
         return None
-    return _variation(*frequencies(pair.original, pair.released))
+    return _compute_variation(*count_frequencies(pair.original, pair.released))
 
 
-def _pil(pair: AttributePair) -> float | None:
-    return levels_moved(pair) if pair.of.numbers is None else None
+def _compute_pil(pair: AttributePair) -> float | None:
+    return compute_level_moves(pair) if pair.of.numbers is None else None
 
 
-def levels_moved(pair: AttributePair) -> float:
+def compute_level_moves(pair: AttributePair) -> float:
     """Return `pil` of an attribute that is not numeric."""
-    return _surely(*frequencies(pair.original, pair.released))
+    return _average_certainty(*count_frequencies(pair.original, pair.released))
 
 
-def _two_way(tables: TypedComparison) -> float | None:
-    return mean([_variation(*counts) for counts in tables.once(_cells)])
+def _compute_two_way(tables: TypedComparison) -> float | None:
+    return compute_mean_figure(
+        [_compute_variation(*counts) for counts in tables.once(_count_cells)]
+    )
 
 
-def cells_moved(tables: TypedComparison) -> float | None:
+def compute_cell_moves(tables: TypedComparison) -> float | None:
     """Return `two_way_pil` of tables in comparison."""
-    return mean([_surely(*counts) for counts in tables.once(_cells)])
+    return compute_mean_figure(
+        [_average_certainty(*counts) for counts in tables.once(_count_cells)]
+    )
 
 
-def _cells(tables: TypedComparison) -> list[tuple[I64, I64]]:
+def _count_cells(tables: TypedComparison) -> list[tuple[I64, I64]]:
     """Return the counts of cells before and after, for each two-way table."""
-    found = []
+    tables_of_counts = []
     for a, b in combinations(tables.typed.categories, 2):
         width = len(b.of.nodes)
         before, after = a.original * width + b.original, a.released * width + b.released
-        found.append(frequencies(before, after))
-    return found
+        tables_of_counts.append(count_frequencies(before, after))
+    return tables_of_counts
 
 
-def _variation(before: I64, after: I64) -> float:
+def _compute_variation(before: I64, after: I64) -> float:
     return float(np.abs(after - before).sum() / (2 * before.sum()))
 
 
-def _surely(before: I64, after: I64) -> float:
+def _average_certainty(before: I64, after: I64) -> float:
     """Return the mean chance over cells whose share is neither 0 nor 1; 0 without."""
     n = before.sum()
-    there = (before > 0) & (before < n)
-    p, q = before[there] / n, after[there] / n
-    chances = probability(q - p, np.sqrt(p * (1 - p) / n))
+    is_partial = (before > 0) & (before < n)
+    p, q = before[is_partial] / n, after[is_partial] / n
+    chances = compute_probability(q - p, np.sqrt(p * (1 - p) / n))
     return float(chances.mean()) if len(chances) else 0.0
 
 
@@ -234,7 +238,7 @@ TV = TypedMeasure(
     source=_TABLES,
     heading=Heading.LOSS,
     label="TV",
-    each=_tv,
+    each=_compute_tv,
 )
 
 PIL = TypedMeasure(
@@ -247,7 +251,7 @@ PIL = TypedMeasure(
     source=_SHARES,
     heading=Heading.LOSS,
     label="PIL",
-    each=_pil,
+    each=_compute_pil,
 )
 
 TWO_WAY = TypedMeasure(
@@ -260,7 +264,7 @@ TWO_WAY = TypedMeasure(
     source=_TABLES,
     heading=Heading.PAIRS,
     label="TV of pairs",
-    whole=_two_way,
+    whole=_compute_two_way,
 )
 
 TWO_WAY_PIL = TypedMeasure(
@@ -273,5 +277,5 @@ TWO_WAY_PIL = TypedMeasure(
     source=_SHARES,
     heading=Heading.PAIRS,
     label="PIL of pairs",
-    whole=cells_moved,
+    whole=compute_cell_moves,
 )

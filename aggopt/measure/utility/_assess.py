@@ -8,10 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Progress, require_progress
-from aggopt.core.html import html_lines
+from aggopt.core.html import render_html_lines
 from aggopt.errors import InfeasibleInputError, require_known
 from aggopt.measure.utility._distributions import ks, wasserstein
-from aggopt.measure.utility._frames import both, complete, is_numeric, names_of
+from aggopt.measure.utility._frames import (
+    is_complete,
+    is_numeric,
+    list_names,
+    read_frames,
+)
 from aggopt.measure.utility._propensity import Propensity, pmse, pmse_tree
 from aggopt.measure.utility._regression import RegressionKept, interval_overlap
 from aggopt.measure.utility._tables import Totals, contingency, totals
@@ -52,26 +57,28 @@ class Utility:
         """Return plain values, ready for JSON; of totals how far they moved."""
         from dataclasses import asdict
 
-        tables = {" x ".join(pair): found for pair, found in self.contingency.items()}
+        tables = {
+            " x ".join(pair): distance for pair, distance in self.contingency.items()
+        }
         return {
             "pmse": None if self.propensity is None else asdict(self.propensity),
             "pmse_tree": self.tree,
             "wasserstein": self.wasserstein,
             "ks": self.ks,
             "correlation": self.correlation,
-            "regressions": [asdict(each) for each in self.regressions],
+            "regressions": [asdict(regression) for regression in self.regressions],
             "contingency": tables,
             "totals": None if self.totals is None else self.totals.largest,
         }
 
     def __str__(self) -> str:
         """Return a table in plain text."""
-        found = [f"  {name:<34}{shown:>9}  {says}" for name, shown, says in self._rows]
-        return "\n".join(line.rstrip() for line in ["Utility", *found])
+        lines = [f"  {name:<34}{shown:>9}  {says}" for name, shown, says in self._rows]
+        return "\n".join(line.rstrip() for line in ["Utility", *lines])
 
     def _repr_html_(self) -> str:
         """Return the printed table as HTML for a notebook."""
-        return html_lines(str(self))
+        return render_html_lines(str(self))
 
     @property
     def _rows(self) -> Iterator[tuple[str, str, str]]:
@@ -81,29 +88,29 @@ class Utility:
             ratio = f"{self.propensity.ratio:.3g} of an independent table's"
             yield "pMSE, products of two", f"{self.propensity.pmse:.5f}", ratio
         yield "pMSE, tree", f"{self.tree:.5f}", "0.25: all are told apart"
-        for name, found in self.wasserstein.items():
+        for name, distance in self.wasserstein.items():
             far = self.ks[name]
             beside = "" if far is None else f"; KS {far:.3f}"
-            yield f"distribution of {name}", f"{found:.4f}", f"W1 in sd{beside}"
+            yield f"distribution of {name}", f"{distance:.4f}", f"W1 in sd{beside}"
         if self.correlation is not None:
             yield "correlations", f"{self.correlation:.4f}", "largest change"
-        for each in self.regressions:
-            yield from _of_regression(each)
-        for (one, other), found in self.contingency.items():
-            yield f"{one} x {other}", f"{found:.4f}", "total variation"
+        for regression in self.regressions:
+            yield from _describe_regression(regression)
+        for (one, other), distance in self.contingency.items():
+            yield f"{one} x {other}", f"{distance:.4f}", "total variation"
         if self.totals is not None:
             for name, far in self.totals.largest.items():
                 moved = "standard errors, largest of the strata"
                 yield f"total of {name}", f"{far:.3f}", moved
 
 
-def _of_regression(found: RegressionKept) -> Iterator[tuple[str, str, str]]:
+def _describe_regression(found: RegressionKept) -> Iterator[tuple[str, str, str]]:
     yield found.formula, "", ""
-    for each in found.coefficients:
-        kept = "same sign" if each.sign else "OTHER SIGN"
-        kept += "" if each.significance else ", other significance"
-        shown = "none" if each.overlap is None else f"{each.overlap:.3f}"
-        yield f"  {each.name}", shown, f"interval overlap; {kept}"
+    for coefficient in found.coefficients:
+        sign = "same sign" if coefficient.sign else "OTHER SIGN"
+        sign += "" if coefficient.significance else ", other significance"
+        shown = "none" if coefficient.overlap is None else f"{coefficient.overlap:.3f}"
+        yield f"  {coefficient.name}", shown, f"interval overlap; {sign}"
 
 
 def assess(
@@ -158,55 +165,59 @@ def assess(
     (True, {'0': 0.0, '1': 0.0}, 0.0)
     """
     require_progress(progress)
-    one, other = both(original, released)
+    one, other = read_frames(original, released)
     for name in (*(masked or ()), *beside, *strata):
-        require_known("column", name, names_of(one))
-    kept = {*beside, *strata}
+        require_known("column", name, list_names(one))
+    excluded = {*beside, *strata}
     names = (
-        [n for n in names_of(one) if n not in kept] if masked is None else list(masked)
+        [n for n in list_names(one) if n not in excluded]
+        if masked is None
+        else list(masked)
     )
     before, after = one[names], other[names]
     categories = [name for name in names if not is_numeric(one, name)]
     figures = [name for name in names if name not in categories]
-    given = {"weights": weights, "released_weights": released_weights}
+    arguments = {"weights": weights, "released_weights": released_weights}
     formulas = (model,) if isinstance(model, str) else tuple(model)
-    whole = [n for n in figures if one[n].notna().all() and other[n].notna().all()]
-    of_totals = [*whole, *strata]
+    complete_names = [
+        n for n in figures if one[n].notna().all() and other[n].notna().all()
+    ]
+    of_totals = [*complete_names, *strata]
     measures: dict[str, Callable[[], Any]] = {
         "wasserstein": lambda: wasserstein(before, after),
         "ks": lambda: ks(before, after),
-        "correlation": lambda: _correlation(before, after),
+        "correlation": lambda: _compute_correlation_change(before, after),
         "tree": lambda: pmse_tree(before, after, seed=seed),
         "contingency": lambda: contingency(one, other, categories, [*beside, *strata]),
         "totals": lambda: (
-            totals(one[of_totals], other[of_totals], strata=strata, **given)
-            if whole
+            totals(one[of_totals], other[of_totals], strata=strata, **arguments)
+            if complete_names
             else None
         ),
         "regressions": lambda: tuple(
-            interval_overlap(f, one, other, **given) for f in formulas
+            interval_overlap(f, one, other, **arguments) for f in formulas
         ),
-        "propensity": lambda: _propensity(before, after),  # the longest
+        "propensity": lambda: _compute_propensity(before, after),  # the longest
     }
-    found = {}
+    regressions_kept = {}
     for name, measure in measures.items():
-        found[name] = measure()
+        regressions_kept[name] = measure()
         if progress is not None:
-            progress(len(found) / len(measures))
-    return Utility(**found)
+            progress(len(regressions_kept) / len(measures))
+    return Utility(**regressions_kept)
 
 
-def _propensity(before: Any, after: Any) -> Propensity | None:
+def _compute_propensity(before: Any, after: Any) -> Propensity | None:
     try:
         return pmse(before, after)
     except InfeasibleInputError:
         return None
 
 
-def _correlation(before: Any, after: Any) -> float | None:
+def _compute_correlation_change(before: Any, after: Any) -> float | None:
     """Return the largest change of a correlation of two numbers that vary."""
-    numeric = [name for name in names_of(before) if is_numeric(before, name)]
-    tables = [frame[numeric][complete(frame)] for frame in (before, after)]
+    numeric = [name for name in list_names(before) if is_numeric(before, name)]
+    tables = [frame[numeric][is_complete(frame)] for frame in (before, after)]
     varying = [
         name for name in numeric if all(table[name].nunique() > 1 for table in tables)
     ]

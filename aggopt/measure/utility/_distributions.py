@@ -3,7 +3,12 @@
 from typing import Any
 
 from aggopt.errors import TableError
-from aggopt.measure.utility._frames import both, is_numeric, names_of, numbers
+from aggopt.measure.utility._frames import (
+    get_numbers,
+    is_numeric,
+    list_names,
+    read_frames,
+)
 
 COARSE = 20  # values: of fewer, a mean between two of them moves KS by their share
 
@@ -31,7 +36,7 @@ def wasserstein(original: Any, released: Any) -> dict[str, float]:
 
     return {
         name: float(wasserstein_distance(x, y) / x.std())
-        for name, (x, y) in _varying(original, released).items()
+        for name, (x, y) in _iter_varying(original, released).items()
     }
 
 
@@ -60,21 +65,21 @@ def ks(original: Any, released: Any) -> dict[str, float | None]:
 
     return {
         name: float(ks_2samp(x, y).statistic) if len(set(x.tolist())) > COARSE else None
-        for name, (x, y) in _varying(original, released).items()
+        for name, (x, y) in _iter_varying(original, released).items()
     }
 
 
-def _varying(original: Any, released: Any) -> dict[str, tuple[Any, Any]]:
-    one, other = both(original, released)
-    found = {
-        name: (numbers(one, name), numbers(other, name))
-        for name in names_of(one)
+def _iter_varying(original: Any, released: Any) -> dict[str, tuple[Any, Any]]:
+    one, other = read_frames(original, released)
+    numbers_by_name = {
+        name: (get_numbers(one, name), get_numbers(other, name))
+        for name in list_names(one)
         if is_numeric(one, name)
     }
-    empty = [name for name, pair in found.items() if not all(map(len, pair))]
+    empty = [name for name, pair in numbers_by_name.items() if not all(map(len, pair))]
     if empty:
         raise TableError(
             f"Missing in every record: {', '.join(map(repr, empty))}.",
             fix="leave them out.",
         )
-    return {n: (x, y) for n, (x, y) in found.items() if (x != x[0]).any()}
+    return {n: (x, y) for n, (x, y) in numbers_by_name.items() if (x != x[0]).any()}

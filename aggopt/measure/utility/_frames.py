@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def both(original: Any, released: Any) -> tuple["pd.DataFrame", "pd.DataFrame"]:
+def read_frames(original: Any, released: Any) -> tuple["pd.DataFrame", "pd.DataFrame"]:
     """Return two tables as pandas frames, with the columns of the first.
 
     Raises
@@ -32,7 +32,7 @@ def both(original: Any, released: Any) -> tuple["pd.DataFrame", "pd.DataFrame"]:
         require_records(frame)
     first, second = one.to_pandas(), other.select(one.columns).to_pandas()
     other_type = [
-        n for n in names_of(first) if is_numeric(first, n) != is_numeric(second, n)
+        n for n in list_names(first) if is_numeric(first, n) != is_numeric(second, n)
     ]
     if other_type:
         raise TableError(
@@ -43,7 +43,7 @@ def both(original: Any, released: Any) -> tuple["pd.DataFrame", "pd.DataFrame"]:
     return first, second
 
 
-def names_of(frame: "pd.DataFrame") -> list[str]:
+def list_names(frame: "pd.DataFrame") -> list[str]:
     """Return the names of its columns."""
     return [str(name) for name in frame.columns]
 
@@ -53,13 +53,13 @@ def is_numeric(frame: "pd.DataFrame", name: str) -> bool:
     return frame[name].dtype.kind in "iuf"
 
 
-def numbers(frame: "pd.DataFrame", name: str) -> Floats:
+def get_numbers(frame: "pd.DataFrame", name: str) -> Floats:
     """Return the numbers of a column that are not missing."""
-    found = frame[name].to_numpy(np.float64)
-    return np.asarray(found[~np.isnan(found)])
+    values = frame[name].to_numpy(np.float64)
+    return np.asarray(values[~np.isnan(values)])
 
 
-def complete(frame: "pd.DataFrame") -> Bool:
+def is_complete(frame: "pd.DataFrame") -> Bool:
     """Whether each record has all numbers, (n,); a category may be missing."""
-    names = [name for name in names_of(frame) if is_numeric(frame, name)]
+    names = [name for name in list_names(frame) if is_numeric(frame, name)]
     return np.asarray(frame[names].notna().all(axis=1))

@@ -8,7 +8,12 @@ import numpy as np
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, is_whole, require_seed
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.measure.utility._frames import both, complete, is_numeric, names_of
+from aggopt.measure.utility._frames import (
+    is_complete,
+    is_numeric,
+    list_names,
+    read_frames,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,25 +86,25 @@ def pmse(original: Any, released: Any, *, order: int = 2) -> Propensity:
             fix="leave it out, or pass order=2: of order 1 it is 0 of every release "
             "that keeps the means.",
         )
-    Z, after = _stacked(original, released)
-    least = int(min(after.sum(), (~after).sum()))
-    T = _terms(Z, int(order))
-    few = _least_rank(T, least // EVENTS)
-    if least < EVENTS * few:
-        raise _too_many(f"At least {few}", order, least)
-    F = _base(T)
+    Z, after = _stack_records(original, released)
+    smaller = int(min(after.sum(), (~after).sum()))
+    T = _build_terms(Z, int(order))
+    few = _bound_rank(T, smaller // EVENTS)
+    if smaller < EVENTS * few:
+        raise _explain_too_many(f"At least {few}", order, smaller)
+    F = _compute_base(T)
     N, c = len(F), float(after.mean())
     terms = F.shape[1]
-    if least < EVENTS * terms:
-        raise _too_many(str(terms), order, least)
+    if smaller < EVENTS * terms:
+        raise _explain_too_many(str(terms), order, smaller)
     if not terms:
         return Propensity(0.0, 0.0, 0)
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=1 / PENALTY, solver="newton-cholesky", max_iter=1000)
     p = model.fit(F, after).predict_proba(F)[:, 1]
-    found = float(np.mean((p - c) ** 2))
-    return Propensity(found, found / (terms * (1 - c) ** 2 * c / N), terms)
+    mean_square = float(np.mean((p - c) ** 2))
+    return Propensity(mean_square, mean_square / (terms * (1 - c) ** 2 * c / N), terms)
 
 
 def pmse_tree(original: Any, released: Any, *, leaf: int = 20, seed: int = 0) -> float:
@@ -134,7 +139,7 @@ def pmse_tree(original: Any, released: Any, *, leaf: int = 20, seed: int = 0) ->
     require_seed(seed)
     if not (is_whole(leaf) and leaf >= 1):
         raise JobError("leaf is not a whole number of at least 1.", fix="pass leaf=20.")
-    Z, after = _stacked(original, released)
+    Z, after = _stack_records(original, released)
     order = np.lexsort((after, *Z.T))  # or sums would round otherwise in another one
     Z, after = Z[order], after[order]
     from sklearn.tree import DecisionTreeClassifier
@@ -144,9 +149,9 @@ def pmse_tree(original: Any, released: Any, *, leaf: int = 20, seed: int = 0) ->
     return float(np.mean((p - after.mean()) ** 2))
 
 
-def _stacked(original: Any, released: Any) -> tuple[Floats, Bool]:
+def _stack_records(original: Any, released: Any) -> tuple[Floats, Bool]:
     """Return the records of both, (N, q), and whether each is a released one."""
-    frames = [frame[complete(frame)] for frame in both(original, released)]
+    frames = [frame[is_complete(frame)] for frame in read_frames(original, released)]
     if not all(map(len, frames)):
         raise TableError(
             "Every record of a table misses a number.",
@@ -156,10 +161,12 @@ def _stacked(original: Any, released: Any) -> tuple[Floats, Bool]:
 
     rows = pd.concat(frames)
     after = np.repeat([False, True], [len(frame) for frame in frames])
-    return np.column_stack([_coordinates(rows, name) for name in names_of(rows)]), after
+    return np.column_stack(
+        [_encode_attribute(rows, name) for name in list_names(rows)]
+    ), after
 
 
-def _coordinates(rows: "pd.DataFrame", name: str) -> Floats:
+def _encode_attribute(rows: "pd.DataFrame", name: str) -> Floats:
     """Return an attribute as columns: a number, or all levels but the first."""
     if is_numeric(rows, name):
         return rows[[name]].to_numpy(np.float64)
@@ -169,7 +176,7 @@ def _coordinates(rows: "pd.DataFrame", name: str) -> Floats:
     return np.asarray(codes[:, None] == np.arange(1, len(levels)), np.float64)
 
 
-def _too_many(terms: str, order: int, records: int) -> InfeasibleInputError:
+def _explain_too_many(terms: str, order: int, records: int) -> InfeasibleInputError:
     return InfeasibleInputError(
         f"{terms} terms of order {order} for {records} records: {EVENTS} records per "
         "term are needed.",
@@ -177,7 +184,7 @@ def _too_many(terms: str, order: int, records: int) -> InfeasibleInputError:
     )
 
 
-def _terms(Z: Floats, order: int) -> Floats:
+def _build_terms(Z: Floats, order: int) -> Floats:
     """Return products of columns (N, q), each of mean 0 and variance 1 if it varies."""
     from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
@@ -186,7 +193,7 @@ def _terms(Z: Floats, order: int) -> Floats:
     return np.asarray(StandardScaler().fit_transform(terms))
 
 
-def _least_rank(T: Floats, most: int) -> int:
+def _bound_rank(T: Floats, most: int) -> int:
     """Return a lower bound on the rank of many terms (N, t): that of some records.
 
     It costs a fraction of the rank; 0 where it would save little or show no more than
@@ -202,8 +209,8 @@ def _least_rank(T: Floats, most: int) -> int:
     return int(np.sum(size > largest * max(T.shape) * np.finfo(float).eps))
 
 
-def _base(T: Floats) -> Floats:
+def _compute_base(T: Floats) -> Floats:
     """Return an orthogonal base (N, r), variance 1, of terms (N, t)."""
     U, size, _ = np.linalg.svd(T, full_matrices=False)
-    kept = size > size[:1] * max(T.shape) * np.finfo(float).eps
-    return np.asarray(U[:, kept] * np.sqrt(len(U)))
+    is_independent = size > size[:1] * max(T.shape) * np.finfo(float).eps
+    return np.asarray(U[:, is_independent] * np.sqrt(len(U)))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from aggopt.core.record_weights import weight_of_each
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError, TableError, require_known
-from aggopt.measure.utility._frames import both, names_of
+from aggopt.measure.utility._frames import list_names, read_frames
 
 FUNCTIONS = {"log", "log10", "log2", "exp", "C", "I", "center", "scale", "poly"}
 PLAIN = (
@@ -23,7 +23,7 @@ PLAIN = (
 EXAMPLE = 'write it as "y ~ a + b".'
 
 
-def columns_of(formula: str, known: Collection[str]) -> list[str]:
+def list_columns(formula: str, known: Collection[str]) -> list[str]:
     """Return the columns that a formula needs.
 
     Raises
@@ -32,7 +32,7 @@ def columns_of(formula: str, known: Collection[str]) -> list[str]:
         It cannot be read, has not one response, names no column, or has more in it than
         columns, numbers and functions that are known: code would be run.
     """
-    formulaic = installed("formulaic")
+    formulaic = import_package("formulaic")
     try:
         parsed = formulaic.Formula(formula)
         sides = [parsed.lhs, parsed.rhs]
@@ -64,7 +64,7 @@ def _require_plain(expression: str) -> None:
             )
 
 
-def installed(package: str) -> Any:
+def import_package(package: str) -> Any:
     """Return a package that only regressions need; a refusal names the fix."""
     try:
         return import_module(package)
@@ -112,8 +112,8 @@ class RegressionKept:
     @property
     def smallest(self) -> float | None:
         """The smallest overlap; None if a coefficient cannot be estimated."""
-        found = [each.overlap for each in self.coefficients]
-        return None if None in found else min(found, default=None)  # type: ignore[type-var]
+        overlaps = [coefficient.overlap for coefficient in self.coefficients]
+        return None if None in overlaps else min(overlaps, default=None)  # type: ignore[type-var]
 
 
 def interval_overlap(
@@ -161,36 +161,40 @@ def interval_overlap(
     >>> interval_overlap("y ~ x", table, table).smallest
     1.0
     """
-    one, other = both(original, released)
-    names = columns_of(formula, names_of(one))
+    one, other = read_frames(original, released)
+    names = list_columns(formula, list_names(one))
     w = weight_of_each(weights, len(one))
     same = released_weights is None and len(one) == len(other)
     v = w if same else weight_of_each(released_weights, len(other))
-    before, spec = _fitted(formula, one[names], w)
-    after, _ = _fitted(spec, other[names], v)
-    return RegressionKept(formula, tuple(_compared(before, after)))
+    before, spec = _fit_formula(formula, one[names], w)
+    after, _ = _fit_formula(spec, other[names], v)
+    return RegressionKept(formula, tuple(_compare_coefficients(before, after)))
 
 
-def _fitted(formula: Any, frame: "pd.DataFrame", weights: Floats) -> tuple[Any, Any]:
+def _fit_formula(
+    formula: Any, frame: "pd.DataFrame", weights: Floats
+) -> tuple[Any, Any]:
     """Return the fit of a formula, and its specification for other records."""
-    there = frame.notna().all(axis=1).to_numpy()
-    if not there.any():
+    is_complete = frame.notna().all(axis=1).to_numpy()
+    if not is_complete.any():
         raise TableError(
             "Every record misses a column of the formula.",
             fix="leave out the columns that are missing.",
         )
-    made = installed("formulaic").model_matrix(formula, frame[there], context={})
-    if made.lhs.shape[1] != 1:
+    matrices = import_package("formulaic").model_matrix(
+        formula, frame[is_complete], context={}
+    )
+    if matrices.lhs.shape[1] != 1:
         raise TableError(
             "The response of the formula is no number.",
             fix="name a column of numbers before the ~.",
         )
-    models = installed("statsmodels.regression.linear_model")
-    fit = models.WLS(made.lhs, made.rhs, weights=weights[there]).fit()
-    return fit, made.model_spec
+    models = import_package("statsmodels.regression.linear_model")
+    fit = models.WLS(matrices.lhs, matrices.rhs, weights=weights[is_complete]).fit()
+    return fit, matrices.model_spec
 
 
-def _compared(before: Any, after: Any) -> Iterator[Coefficient]:
+def _compare_coefficients(before: Any, after: Any) -> Iterator[Coefficient]:
     """Yield each coefficient of two fits of the same columns."""
     ends = [fit.conf_int(LEVEL).to_numpy() for fit in (before, after)]
     significant = [fit.pvalues.to_numpy() < LEVEL for fit in (before, after)]
@@ -199,13 +203,13 @@ def _compared(before: Any, after: Any) -> Iterator[Coefficient]:
         if name != "Intercept":
             yield Coefficient(
                 str(name),
-                _overlap(*(both[j] for both in ends)),
+                _compute_overlap(*(both[j] for both in ends)),
                 bool(signs[0][j] == signs[1][j]),
                 bool(significant[0][j] == significant[1][j]),
             )
 
 
-def _overlap(one: Floats, other: Floats) -> float | None:
+def _compute_overlap(one: Floats, other: Floats) -> float | None:
     """Return the share of two intervals (2,) that both have; None without one."""
     lengths = np.array([one[1] - one[0], other[1] - other[0]])
     if not (lengths > 0).all():  # nan, too

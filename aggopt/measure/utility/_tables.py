@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns import groups_of
+from aggopt.core.columns import find_groups
 from aggopt.core.record_weights import weight_of_each
 from aggopt.core.types import Labels
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError, require_known
-from aggopt.measure.utility._frames import both, is_numeric, names_of, numbers
+from aggopt.measure.utility._frames import (
+    get_numbers,
+    is_numeric,
+    list_names,
+    read_frames,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,12 +62,12 @@ def contingency(
     >>> contingency(one, other, ["a"], ["b"])
     {('a', 'b'): 0.5}
     """
-    first, second = both(original, released)
+    first, second = read_frames(original, released)
     for name in (*rows, *columns):
-        require_known("column", name, names_of(first))
-    cut = {name: _levels(first, second, name) for name in {*rows, *columns}}
+        require_known("column", name, list_names(first))
+    cut = {name: _find_levels(first, second, name) for name in {*rows, *columns}}
     pairs = [(a, b) for a, b in product(rows, columns) if a != b]
-    return {pair: _variation(*(cut[name] for name in pair)) for pair in pairs}
+    return {pair: _compute_variation(*(cut[name] for name in pair)) for pair in pairs}
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +100,8 @@ class Totals:
     @property
     def largest(self) -> dict[str, float]:
         """The largest shift of each number, by name, strata of one record left out."""
-        known = np.where(np.isnan(self.errors), 0.0, self.shifts)
-        return dict(zip(self.names, known.max(axis=0).tolist(), strict=True))
+        defined_shifts = np.where(np.isnan(self.errors), 0.0, self.shifts)
+        return dict(zip(self.names, defined_shifts.max(axis=0).tolist(), strict=True))
 
 
 def totals(
@@ -135,36 +140,36 @@ def totals(
     >>> totals(one, other).largest
     {'0': 0.5}
     """
-    first, second = both(original, released)
+    first, second = read_frames(original, released)
     for name in strata:
-        require_known("column", name, names_of(first))
+        require_known("column", name, list_names(first))
     w = weight_of_each(weights, len(first))
     same = released_weights is None and len(first) == len(second)
     v = w if same else weight_of_each(released_weights, len(second))
-    names = [n for n in names_of(first) if is_numeric(first, n) and n not in strata]
+    names = [n for n in list_names(first) if is_numeric(first, n) and n not in strata]
     _require_numbers((first, second), names)
-    here, there = _strata(first, second, strata)
+    original_strata, released_strata = _find_strata(first, second, strata)
     X = first[names].to_numpy(np.float64) * w[:, None]
     Y = second[names].to_numpy(np.float64) * v[:, None]
-    before, after = _sums(X, here), _sums(Y, there)
-    size = np.bincount(here)[:, None]
-    off = X - (before / size)[here]
+    before, after = _sum_by_label(X, original_strata), _sum_by_label(Y, released_strata)
+    size = np.bincount(original_strata)[:, None]
+    off = X - (before / size)[original_strata]
     with np.errstate(invalid="ignore", divide="ignore"):
-        errors = np.sqrt(size / (size - 1) * _sums(off**2, here))
+        errors = np.sqrt(size / (size - 1) * _sum_by_label(off**2, original_strata))
     return Totals(tuple(names), before, after, errors)
 
 
 def _require_numbers(frames: Sequence["pd.DataFrame"], names: Sequence[str]) -> None:
     holed = [n for n in names if any(frame[n].isna().any() for frame in frames)]
     if holed or not names:
-        said = f"Missing values in {', '.join(map(repr, holed))}."
+        problem = f"Missing values in {', '.join(map(repr, holed))}."
         raise TableError(
-            said if holed else "There is no column of numbers.",
+            problem if holed else "There is no column of numbers.",
             fix="pass columns of numbers that are complete.",
         )
 
 
-def _strata(
+def _find_strata(
     first: "pd.DataFrame", second: "pd.DataFrame", names: Sequence[str]
 ) -> tuple[Labels, Labels]:
     """Return the stratum of each record of both tables."""
@@ -172,46 +177,52 @@ def _strata(
         return np.zeros(len(first), np.intp), np.zeros(len(second), np.intp)
     import pandas as pd
 
-    labels = groups_of(pd.concat([first[list(names)], second[list(names)]]))
-    here, there = labels[: len(first)], labels[len(first) :]
-    if set(here.tolist()) != set(there.tolist()):
+    labels = find_groups(pd.concat([first[list(names)], second[list(names)]]))
+    original_labels, released_labels = labels[: len(first)], labels[len(first) :]
+    if set(original_labels.tolist()) != set(released_labels.tolist()):
         raise TableError(
             "The strata of the release are not those of the original.",
             fix="name columns that are published as they are.",
         )
-    return here, there
+    return original_labels, released_labels
 
 
-def _sums(values: Floats, labels: Labels) -> Floats:
+def _sum_by_label(values: Floats, labels: Labels) -> Floats:
     columns = [np.bincount(labels, column) for column in values.T]
     return np.column_stack(columns)
 
 
-def _levels(first: "pd.DataFrame", second: "pd.DataFrame", name: str) -> list[Labels]:
+def _find_levels(
+    first: "pd.DataFrame", second: "pd.DataFrame", name: str
+) -> list[Labels]:
     """Return the level of each record of both tables."""
     import pandas as pd
 
     x, y = first[name], second[name]
     if is_numeric(first, name) and x.nunique() > COARSE:
-        cuts = np.quantile(numbers(first, name), FIFTHS)
+        cuts = np.quantile(get_numbers(first, name), FIFTHS)
         missing = len(cuts) + 1
         return [
-            np.where(each.isna(), missing, np.searchsorted(cuts, each.to_numpy(float)))
-            for each in (x, y)
+            np.where(
+                levels.isna(), missing, np.searchsorted(cuts, levels.to_numpy(float))
+            )
+            for levels in (x, y)
         ]
     codes, _ = pd.factorize(pd.concat([x, y]), use_na_sentinel=False)
     return [codes[: len(x)], codes[len(x) :]]
 
 
-def _variation(one: list[Labels], other: list[Labels]) -> float:
+def _compute_variation(one: list[Labels], other: list[Labels]) -> float:
     """Return the total variation of the table of two attributes' levels."""
     wide = max(codes.max() for codes in other) + 1
     cells = [a * wide + b for a, b in zip(one, other, strict=True)]
-    most = max(each.max() for each in cells) + 1
-    before, after = (np.bincount(each, minlength=most) for each in cells)
-    kept = before >= FEW
+    level_count = max(cell_codes.max() for cell_codes in cells) + 1
+    before, after = (
+        np.bincount(cell_codes, minlength=level_count) for cell_codes in cells
+    )
+    is_frequent = before >= FEW
     shares = [
-        np.append(counts[kept], counts[~kept].sum()) / counts.sum()
+        np.append(counts[is_frequent], counts[~is_frequent].sum()) / counts.sum()
         for counts in (before, after)
     ]
     return float(np.abs(shares[1] - shares[0]).sum() / 2)

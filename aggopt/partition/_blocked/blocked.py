@@ -10,7 +10,7 @@ from pydantic import Field, StrictInt
 
 from aggopt.core.deadline import Deadline, Progress, require_time_limit, throttle
 from aggopt.core.deferred_signals import finish_despite_interrupt
-from aggopt.core.stacklevel import caller_stacklevel
+from aggopt.core.stacklevel import find_caller_stacklevel
 from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import (
     Floats,
@@ -238,7 +238,7 @@ def blocked(
     clock = Deadline(None)
     result = _run_search(X, k, options, progress)
     if result.status is Status.INTERRUPTED:
-        warnings.warn(INTERRUPTED, stacklevel=caller_stacklevel())
+        warnings.warn(INTERRUPTED, stacklevel=find_caller_stacklevel())
     evidence = certify_squares(
         result.records,
         result.labels,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Progress
-from aggopt.core.record_weights import plain_group_means
+from aggopt.core.record_weights import compute_plain_group_means
 from aggopt.core.threads import ThreadPool, ignore_progress
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
@@ -147,7 +147,11 @@ def _cut_regions(where: Map, size: int, threads: ThreadPool, seed: int) -> Cut:
     region_groups = max(1, size * len(heads) // len(rows))
     region = np.empty(len(heads), dtype=np.intp)
     _, ids = sort_in_space(
-        plain_group_means(rows, labels), region_groups, threads, turns=1, seed=seed
+        compute_plain_group_means(rows, labels),
+        region_groups,
+        threads,
+        turns=1,
+        seed=seed,
     )
     for number, part in enumerate(split_in_parts(len(heads), region_groups)):
         region[ids[part]] = number

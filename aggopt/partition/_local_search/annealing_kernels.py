@@ -5,7 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.kernels import below, share
+from aggopt.core.kernels import draw_below, draw_share
 from aggopt.core.unrefcounted import compiled, inlined
 from aggopt.core.validation import Floats
 from aggopt.partition._local_search.constraint_kernels import (
@@ -52,8 +52,8 @@ def anneal(
     changed = 0.0
     n, c = space.near.shape
     for turn in range(STEP * len(temperature)):
-        i = ((done + turn // STEP) * WIDTH + below(trail.random_state, WIDTH)) % n
-        B = groups.label[space.near[i, below(trail.random_state, c)]]
+        i = ((done + turn // STEP) * WIDTH + draw_below(trail.random_state, WIDTH)) % n
+        B = groups.label[space.near[i, draw_below(trail.random_state, c)]]
         if groups.label[i] == B:
             continue
         change = _propose_change(space, groups, trail, i, B)
@@ -69,7 +69,9 @@ def anneal(
 @inlined
 def _is_accepted(more: float, temperature: float, trail: Trail) -> bool:
     """Whether a change that adds `more` to SSE is accepted at a temperature."""
-    return more <= 0.0 or more <= -temperature * np.log(1.0 - share(trail.random_state))
+    return more <= 0.0 or more <= -temperature * np.log(
+        1.0 - draw_share(trail.random_state)
+    )
 
 
 @inlined
@@ -85,16 +87,22 @@ def _propose_change(
     if (
         a > space.k
         and has_room(groups, B)
-        and share(trail.random_state) < choose_move_share(space.promise)
+        and draw_share(trail.random_state) < choose_move_share(space.promise)
     ):
         gain = compute_join_cost(weights, groups, i, B, into) - compute_leave_gain(
             weights, groups, i
         )
         return Change(gain, B, NOBODY, NOBODY)
-    j = groups.ids[groups.start[B] + below(trail.random_state, b)]
+    j = groups.ids[groups.start[B] + draw_below(trail.random_state, b)]
     between = squared_distance(space.Z, i, space.Z, j)
-    if a > space.k and has_chains(space.promise) and share(trail.random_state) < 0.3:
-        D = groups.label[space.near[j, below(trail.random_state, space.near.shape[1])]]
+    if (
+        a > space.k
+        and has_chains(space.promise)
+        and draw_share(trail.random_state) < 0.3
+    ):
+        D = groups.label[
+            space.near[j, draw_below(trail.random_state, space.near.shape[1])]
+        ]
         if D in (A, B) or not has_room(groups, D):
             return Change(0.0, NOBODY, NOBODY, NOBODY)
         gain = compute_pass_cost(weights, space, groups, i, j, B, into, between)

@@ -5,7 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.kernels import below, share
+from aggopt.core.kernels import draw_below, draw_share
 from aggopt.core.unrefcounted import compiled, inner
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._local_search.column_pool_kernels import collect_groups
@@ -52,7 +52,7 @@ SWAPS = 3  # at most, in other perturbations
 @inner
 def perturb_record(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     """Change something near record i; return whether all groups are allowed."""
-    chance = share(trail.random_state)
+    chance = draw_share(trail.random_state)
     if chance < RARE:
         return dissolve_group(space, groups, trail, groups.label[i])
     if chance < 2 * RARE:
@@ -84,7 +84,7 @@ def _update_and_check(space: Space, groups: Groups, trail: Trail) -> bool:
 def _dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     """Move each record of group g to the near group with the least cost."""
     while groups.size[g] > 0:
-        i = groups.ids[groups.start[g] + below(trail.random_state, groups.size[g])]
+        i = groups.ids[groups.start[g] + draw_below(trail.random_state, groups.size[g])]
         to = -1
         lowest = np.inf
         for near in space.near[i]:
@@ -127,9 +127,9 @@ def _create_group(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
 def _exchange_near(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     """Exchange record i, and some of its neighbours, with near groups."""
     near = space.near[i]
-    for turn in range(1 + below(trail.random_state, SWAPS)):
-        one = i if turn == 0 else near[below(trail.random_state, len(near))]
-        other = space.near[one, below(trail.random_state, len(near))]
+    for turn in range(1 + draw_below(trail.random_state, SWAPS)):
+        one = i if turn == 0 else near[draw_below(trail.random_state, len(near))]
+        other = space.near[one, draw_below(trail.random_state, len(near))]
         A = groups.label[one]
         B = groups.label[other]
         if A != B:
@@ -144,11 +144,11 @@ def _exchange_record(
     """Move record i to group B, or swap it with a random record of B, if allowed."""
     A = groups.label[i]
     b = groups.size[B]
-    j = groups.ids[groups.start[B] + below(trail.random_state, b)]
+    j = groups.ids[groups.start[B] + draw_below(trail.random_state, b)]
     if (
         groups.size[A] > space.k
         and has_room(groups, B)
-        and share(trail.random_state) < 0.5
+        and draw_share(trail.random_state) < 0.5
     ):
         if _may_move(space, groups, i, B):
             move_record(groups, trail, i, B)
@@ -216,7 +216,7 @@ def perturb_each(
             empty_queue(trail)
             more = compute_increase(groups, trail)
             done = more <= 0.0 or more < -temperature[c] * np.log(
-                1.0 - share(trail.random_state)
+                1.0 - draw_share(trail.random_state)
             )
         if done:
             changed += more
@@ -232,7 +232,7 @@ def dissolve_random(space: Space, groups: Groups, trail: Trail, turns: int) -> N
     """Dissolve random groups, one per turn if the constraints allow it."""
     for _ in range(turns):
         start_trail(trail)
-        i = below(trail.random_state, len(groups.label))
+        i = draw_below(trail.random_state, len(groups.label))
         if dissolve_group(space, groups, trail, groups.label[i]):
             _update_spare(groups, trail)
         else:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from pydantic import Field, StrictInt
 
 from aggopt.core.deadline import Deadline, Progress, throttle
-from aggopt.core.stacklevel import caller_stacklevel
+from aggopt.core.stacklevel import find_caller_stacklevel
 from aggopt.core.validation import check_group_size, is_number
 from aggopt.errors import JobError
 from aggopt.partition._local_search.effort import Effort, search_groups
@@ -187,7 +187,7 @@ def local_search(
     )
     clock.report(1.0)
     if status is Status.INTERRUPTED:
-        warnings.warn(INTERRUPTED, stacklevel=caller_stacklevel())
+        warnings.warn(INTERRUPTED, stacklevel=find_caller_stacklevel())
     evidence = certify_squares(
         records,
         labels,

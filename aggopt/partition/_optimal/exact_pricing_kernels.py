@@ -21,7 +21,7 @@ Importing this imports numba: do so late.
 import numpy as np
 
 from aggopt.core.compiled import compiled, inner
-from aggopt.core.kernels import copy_into, put_in_order
+from aggopt.core.kernels import copy_into, sort_in_place
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.partition._optimal.distance_kernels import (
@@ -264,7 +264,7 @@ def _record_group(
 ) -> None:
     """Keep P if m is its medoid and room is left; if m has too many, keep the best."""
     rows = tree.ids[tree.part[:size]]
-    put_in_order(rows)
+    sort_in_place(rows)
     if not _is_medoid(pull, rows, m):
         return
     result.counts[WANTED] += 1

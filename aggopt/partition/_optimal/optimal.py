@@ -45,7 +45,7 @@ from aggopt.partition.shared.sse import compute_sse
 from aggopt.solvers import Solver, Status, choose
 from aggopt.solvers.options import require_limited
 from aggopt.solvers.process_pool import NoAnswer
-from aggopt.solvers.separate_process import unanswered
+from aggopt.solvers.separate_process import find_status_without_answer
 
 LARGE = 10_000  # records above which no linear program is solved
 NEIGHBOURS = 20
@@ -230,7 +230,7 @@ def _run_search(
         return Status.INTERRUPTED
     except NoAnswer as error:  # of the linear program
         work.best.by += ", then HiGHS"
-        return unanswered(error)
+        return find_status_without_answer(error)
     if work.best.closed and not work.best.proven:
         return Status.GAP
     if work.best.unanswered:

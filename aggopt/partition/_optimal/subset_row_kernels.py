@@ -7,7 +7,7 @@ Columns (q, w) are groups of a fractional choice, their records numbered 0..r-1,
 import numpy as np
 
 from aggopt.core.compiled import compiled, inner
-from aggopt.core.kernels import copy_into, put_in_order
+from aggopt.core.kernels import copy_into, sort_in_place
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
 
@@ -85,7 +85,7 @@ def find_quintuples(
                     )
                     if left_side > 2 + BROKEN:
                         if count < len(cuts):
-                            put_in_order(five)
+                            sort_in_place(five)
                             copy_into(cuts[count], five)
                             broken[count] = left_side - 2
                         count += 1

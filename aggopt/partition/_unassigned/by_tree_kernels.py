@@ -1,7 +1,7 @@
 """Compiled loops that take groups of k from a tree. Importing this imports numba."""
 
 from aggopt.core.compiled import compiled, inner
-from aggopt.core.kernels import put_in_order
+from aggopt.core.kernels import sort_in_place
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.build_kernels import shrink_boxes, shrink_firsts
 from aggopt.partition._box_tree.farthest_kernels import (
@@ -100,7 +100,7 @@ def _take_nearest(
 ) -> None:
     """Make a group of the records nearest to a point in or removed from `leaf`."""
     find_nearest_from(tree, leaf, point, workspace)
-    put_in_order(workspace.place)
+    sort_in_place(workspace.place)
     for place in workspace.place[::-1]:  # what moves is not of the group
         _remove(pool, tree, place)
     pool.counts[UNASSIGNED] -= len(workspace.place)

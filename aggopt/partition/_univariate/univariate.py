@@ -20,7 +20,7 @@ from aggopt.partition.shared.evidence import Evidence
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.settings import Grouping
 from aggopt.solvers import Certificate, Solver, Status, choose
-from aggopt.solvers.certificate import Answer, closed
+from aggopt.solvers.certificate import Answer, is_gap_closed
 from aggopt.solvers.run_solver import run_solver
 
 BYTES = 48  # for each value, at the peak of sorting
@@ -222,7 +222,7 @@ def _derive_proof(solved: _Solved, objective: float) -> tuple[Status, float | No
     if solved.found.bound is None:
         return _unproven(solved.found), _bound_by_neighbours(solved.data, objective)
     bound = min(max(solved.found.bound, 0.0), objective)  # no cost is below 0
-    if closed(objective, bound):
+    if is_gap_closed(objective, bound):
         return Status.OPTIMAL, bound
     return _unproven(solved.found), bound
 

@@ -5,7 +5,7 @@ from math import exp, log
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns import codes, columns
+from aggopt.core.columns import encode_values, iter_columns
 from aggopt.core.types import F64, I64
 from aggopt.core.validation import Labels, check_matrix, is_whole
 from aggopt.errors import (
@@ -36,7 +36,7 @@ def read_levels(
     JobError
         levels or boundaries cannot be used.
     """
-    attributes = [values for _, values in columns(confidential, WHOSE)]
+    attributes = [values for _, values in iter_columns(confidential, WHOSE)]
     if len(attributes) != 1 or len(attributes[0]) != n:
         shape = attributes[0].shape + (
             () if len(attributes) == 1 else (len(attributes),)
@@ -46,7 +46,7 @@ def read_levels(
             fix=f"pass one value per record, shape ({n},).",
         )
     if boundaries is None and isinstance(levels, str) and levels == "values":
-        return np.asarray(codes(attributes[0]), np.int64)
+        return np.asarray(encode_values(attributes[0]), np.int64)
     numbers = check_matrix(attributes[0][:, None], name=WHOSE)[:, 0]
     if boundaries is not None:
         cuts = _require_ascending(boundaries)

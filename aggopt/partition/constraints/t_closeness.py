@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns import columns
-from aggopt.core.stacklevel import caller_stacklevel
+from aggopt.core.columns import iter_columns
+from aggopt.core.stacklevel import find_caller_stacklevel
 from aggopt.core.types import I64
 from aggopt.core.validation import Labels
 from aggopt.errors import JobError, TableError, naming
@@ -53,7 +53,7 @@ class CloseToTable:
         exact = threshold(t)
         attributes = _require_columns(confidential, n)
         read = [(name, _read(name, column, bins)) for name, column in attributes]
-        warn_of_constant(read, stacklevel=caller_stacklevel() + 1)
+        warn_of_constant(read, stacklevel=find_caller_stacklevel() + 1)
         return cls.to([ordered for _, ordered in read], exact)
 
     @classmethod
@@ -107,7 +107,7 @@ def _require_columns(confidential: Any, n: int) -> list[tuple[str, Any]]:
             fix=f"pass one number per record, shape ({n},), or ({n}, c) of c "
             "attributes.",
         )
-    return list(columns(confidential, "The confidential attribute"))
+    return list(iter_columns(confidential, "The confidential attribute"))
 
 
 def _read(name: str, column: Any, bins: str) -> Ordered:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined, inner
-from aggopt.core.kernels import FIRST, SECOND, STEP, share
+from aggopt.core.kernels import FIRST, SECOND, STEP, draw_share
 from aggopt.core.types import F32, U64, Bool
 from aggopt.core.validation import Floats, Labels
 
@@ -76,7 +76,7 @@ def _choose_axis(rows: Floats, turns: int, random_state: U64) -> Floats:
         sample[:, t] -= sample[:, t].mean()
     weights = np.empty(len(sample))
     for i in range(len(weights)):
-        weights[i] = 2.0 * share(random_state) - 1.0
+        weights[i] = 2.0 * draw_share(random_state) - 1.0
     axis = _sum_rows(sample, weights)
     for _ in range(turns):
         for i in range(len(weights)):

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.equality import are_equal
-from aggopt.core.html import html_section, html_table
+from aggopt.core.html import render_html_section, render_html_table
 from aggopt.core.plural import plural
 from aggopt.core.types import Labels
 from aggopt.core.validation import copy_labels
 from aggopt.errors import JobError
 from aggopt.partition.shared.evidence import Evidence
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers.certificate import HEADER, rows, summed
+from aggopt.solvers.certificate import HEADER, make_certificate_rows, sum_certificates
 
 INTERRUPTED = "The search was interrupted: these are its best groups so far."
 SHOWN = 20_000  # records up to which a notebook computes a bound within a second
@@ -120,7 +120,7 @@ class Partition:
         seconds: the time of the method.  For several blocks, the certificate is the sum
         of theirs.
         """
-        return summed(self.certificates)
+        return sum_certificates(self.certificates)
 
     @property
     def loss(self) -> float:
@@ -234,7 +234,7 @@ class Partition:
         """Return sizes and certificates for a notebook."""
         is_computed = not all(evidence.settled for evidence in self.evidence)
         if is_computed and len(self) > SHOWN:
-            return html_section(
+            return render_html_section(
                 repr(self), "<p>Its bound takes a while: .certificate</p>"
             )
         certificates = self.certificates
@@ -244,7 +244,9 @@ class Partition:
         }
         if self.merging is not None:
             titles["merging"] = self.merging
-        return html_section(repr(self), html_table(HEADER, rows(titles)))
+        return render_html_section(
+            repr(self), render_html_table(HEADER, make_certificate_rows(titles))
+        )
 
 
 def combine_blocks(

@@ -13,7 +13,7 @@ from aggopt.aggregate import (
     Aggregation,
     PublishedCategories,
 )
-from aggopt.aggregate.aggregation import column
+from aggopt.aggregate.aggregation import get_column
 from aggopt.aggregate.categories.registry import CategorySection
 from aggopt.core.plural import plural
 from aggopt.core.randomness import derive_seed
@@ -122,7 +122,7 @@ def _choose_levels(
     encoded = cast(Encoded, given.records)  # as of any table with a category
     own = PresentRows.of(
         None if given.kept is None else given.kept[:, places[0]],
-        column(given.labels, places[0]),
+        get_column(given.labels, places[0]),
     )
     attributes = [encoded.attributes[place].rows(own.rows) for place in places]
     label = own.labels

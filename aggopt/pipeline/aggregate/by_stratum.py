@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.aggregate import Aggregation
-from aggopt.aggregate.aggregation import stacked
+from aggopt.aggregate.aggregation import stack_centroids
 from aggopt.core.deadline import Progress
 from aggopt.core.standardise import Scale
 from aggopt.core.threads import ignore_progress
@@ -20,7 +20,7 @@ from aggopt.partition._in_blocks import call_with_progress
 from aggopt.pipeline.partition.subset_processes import map_in_processes
 from aggopt.pipeline.partition.subsets import report_share, share_time_limit
 from aggopt.solvers import Certificate
-from aggopt.solvers.certificate import summed
+from aggopt.solvers.certificate import sum_certificates
 
 Together = tuple[tuple[int, ...], ...]
 _Part = tuple[Callable[..., Aggregation], Floats, Labels, dict[str, Any]]
@@ -122,7 +122,7 @@ def _settings_of_stratum(
     for key, value in settings.items():
         if isinstance(value, np.ndarray) and key not in SIDES:
             own = [value[groups, j] for j, groups in enumerate(there) if key == "start"]
-            found[key] = stacked(own) if own else value[rows]
+            found[key] = stack_centroids(own) if own else value[rows]
     if "progress" in settings:
         on_progress = settings["progress"]
         found["progress"] = partial(
@@ -155,6 +155,6 @@ def _sum_certificates(
     if len(ways) == 1:
         (columns,) = ways
         each = zip(*(made.certificates for made in found), strict=True)
-        return columns, tuple(map(summed, each))
+        return columns, tuple(map(sum_certificates, each))
     every = [proof for made in found for proof in made.certificates]
-    return (tuple(range(d)),), (summed(every),)
+    return (tuple(range(d)),), (sum_certificates(every),)

@@ -4,8 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from aggopt.aggregate.aggregation import column
-from aggopt.aggregate.secret_margins import ENOUGH, in_spreads, margins, widths
+from aggopt.aggregate.aggregation import get_column
+from aggopt.aggregate.secret_margins import (
+    ENOUGH,
+    compute_margin_widths,
+    draw_margins,
+    find_step_in_deviations,
+)
 from aggopt.aggregate.user_model import ByModel
 from aggopt.core.standardise import to_unweighted_spreads
 from aggopt.core.types import Bool
@@ -65,7 +70,9 @@ def margin_arguments(
         how = how.model_copy(update={"alpha": alpha})
     asked = given.asked["delta"] if delta is None else delta
     steps = _steps(given, how, asked)
-    added = margins(given.labels_of_numbers, asked, how.margin, given.secret, steps)
+    added = draw_margins(
+        given.labels_of_numbers, asked, how.margin, given.secret, steps
+    )
     if not how.two_sided:
         added = np.where(asked > 0, added, 0.0)  # a distance of 0 is no request
     wider = np.minimum(asked + added, np.maximum(asked, FARTHEST))
@@ -127,7 +134,9 @@ def _steps(given: PartitionedTable, how: Shifting, asked: Floats) -> Floats:
     if how.margin is None:
         spread = given.scale.spread
         for j in np.flatnonzero(exact.any(axis=0)):
-            steps[j] = in_spreads(present_values(X[:, j]), float(spread[j]))
+            steps[j] = find_step_in_deviations(
+                present_values(X[:, j]), float(spread[j])
+            )
     return steps
 
 
@@ -139,10 +148,12 @@ def _few(
     for j, name in enumerate(given.names):
         if spread[j] == 0 or not exact[:, j].any():
             continue
-        label = column(given.labels_of_numbers, j)
-        wide = widths(label, asked[:, j], how.margin, float(steps[j]))
+        label = get_column(given.labels_of_numbers, j)
+        wide = compute_margin_widths(label, asked[:, j], how.margin, float(steps[j]))
         narrowest = float(wide[label[exact[:, j]]].min())
-        step = in_spreads(present_values(given.X[:, j]), float(spread[j]), narrowest)
+        step = find_step_in_deviations(
+            present_values(given.X[:, j]), float(spread[j]), narrowest
+        )
         spans = narrowest / step + ROUNDING
         if spans < ENOUGH:
             yield _warned(name, int(spans) + 1)
@@ -167,7 +178,7 @@ def _require_agreement(given: PartitionedTable, asked: Floats, wider: Floats) ->
         if scale.constant[j] or not (insisted == 1).any():
             continue
         rows = np.flatnonzero(~np.isnan(Z[:, j]))
-        own = column(given.labels_of_numbers, j)[rows]
+        own = get_column(given.labels_of_numbers, j)[rows]
         label = np.unique(own, return_inverse=True)[1]
         x, insisted = Z[rows, j], insisted[rows]
         with naming(repr(name)):

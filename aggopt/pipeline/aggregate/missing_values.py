@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt.aggregate import AGGREGATORS, Aggregation, PublishedCategories
-from aggopt.aggregate.aggregation import column
+from aggopt.aggregate.aggregation import get_column
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.strata import RecordStrata
@@ -66,7 +66,7 @@ def aggregate_observed(
     centroids = np.full((int(labels.max()) + 1, X.shape[1]), np.nan)
     certificates = []
     for j, name in enumerate(given.names):
-        own = PresentRows.of(kept[:, j], column(labels, j))
+        own = PresentRows.of(kept[:, j], get_column(labels, j))
         only = {key: _only(value, len(X), own, j) for key, value in settings.items()}
         if given.weights is not None:
             only["weights"] = given.weights[own.rows]
@@ -108,7 +108,7 @@ def published_nodes(
 ) -> Floats:
     """Return the published node of each record (n,); nan if it has none."""
     j = given.job.roles.quasi_identifier.index(name)
-    labels = column(given.labels, j)
+    labels = get_column(given.labels, j)
     if given.kept is None:
         return np.asarray(made.choice[labels], np.float64)
     nodes: Floats = np.full(int(labels.max()) + 1, np.nan)

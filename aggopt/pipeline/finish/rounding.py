@@ -11,14 +11,14 @@ from decimal import ROUND_CEILING, Context
 
 import numpy as np
 
-from aggopt.aggregate.aggregation import column
-from aggopt.aggregate.whole_numbers import whole_numbers
+from aggopt.aggregate.aggregation import get_column
+from aggopt.aggregate.whole_numbers import round_to_whole_numbers
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.data.table import Table
 from aggopt.encoding.clock import Clock
 from aggopt.job import Job, Output
-from aggopt.models.shared.value_bounds import snapped
+from aggopt.models.shared.value_bounds import move_to_bounds
 from aggopt.pipeline.finish.pseudonyms import add_pseudonyms
 from aggopt.pipeline.finish.published_weights import add_weights
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, present_values
@@ -233,11 +233,13 @@ def _on_grid(given: PartitionedTable, j: int, values: Floats, place: int) -> Flo
     asked = place == 0 and is_asked_whole(given.job, given.names[j])
     if not asked or np.ptp(values[rows]) == 0:
         return round_to_grid(values, place)
-    label = column(given.labels_of_numbers, j)[rows]
+    label = get_column(given.labels_of_numbers, j)[rows]
     _, first, group = np.unique(label, return_index=True, return_inverse=True)
     sizes = np.bincount(group, None if given.weights is None else given.weights[rows])
     whole = values.copy()
-    whole[rows] = whole_numbers(values[rows][first], sizes.astype(np.float64))[group]
+    whole[rows] = round_to_whole_numbers(values[rows][first], sizes.astype(np.float64))[
+        group
+    ]
     return whole
 
 
@@ -268,7 +270,7 @@ def move_inside_bounds(
         near = 1.0
     if place is not None:
         near = 10.0**-place
-    return snapped(values, *published_ends(table, job, name, place), near=near)
+    return move_to_bounds(values, *published_ends(table, job, name, place), near=near)
 
 
 def _places(given: PartitionedTable) -> list[int | None]:

@@ -13,10 +13,10 @@ from aggopt.core.validation import Floats, Labels, renumber_groups
 from aggopt.data.context.confidential import Confidential, list_requirements
 from aggopt.data.context.strata import RecordStrata
 from aggopt.encoding import Encoded
-from aggopt.encoding.incomplete import filled
+from aggopt.encoding.incomplete import fill_coordinates
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
-from aggopt.missing._imputed import Observed, by_neighbours
+from aggopt.missing._imputed import Observed, impute_by_neighbours
 from aggopt.partition._in_blocks import partition_blocks
 from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.partition.missing_patterns import (
@@ -52,8 +52,8 @@ CUT = (Status.LIMIT, Status.INTERRUPTED, Status.UNPROVEN)
 
 def impute_from_neighbours(incomplete: Encoded) -> Encoded:
     """Return coordinates with missing ones taken from the nearest records."""
-    found = by_neighbours(incomplete.coordinates, incomplete.owner, SEED)
-    return filled(incomplete, found)
+    found = impute_by_neighbours(incomplete.coordinates, incomplete.owner, SEED)
+    return fill_coordinates(incomplete, found)
 
 
 def partition_incomplete(

@@ -14,10 +14,11 @@ from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded, EncodedAttribute
-from aggopt.encoding.incomplete import filled
+from aggopt.encoding.incomplete import fill_coordinates
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.job import Job
-from aggopt.missing._patterns import Patterns, joined
+from aggopt.missing._patterns import Patterns
+from aggopt.missing._patterns import join_patterns as joined
 from aggopt.partition.registry import PARTITIONERS, ConfidentialUse
 from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.partition.strata import separate_strata, stratum_requirements
@@ -147,7 +148,7 @@ def impute_means(incomplete: Encoded) -> Encoded:
     """Return coordinates with missing values replaced by the attribute's mean."""
     found = incomplete.coordinates
     count = (~np.isnan(found)).sum(axis=0)
-    return filled(incomplete, np.nansum(found, axis=0) / np.maximum(count, 1))
+    return fill_coordinates(incomplete, np.nansum(found, axis=0) / np.maximum(count, 1))
 
 
 def join_patterns(

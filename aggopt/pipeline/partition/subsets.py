@@ -11,7 +11,7 @@ import numpy as np
 from aggopt.core.types import Bool, Labels
 from aggopt.core.validation import renumber_groups
 from aggopt.encoding import Encoded
-from aggopt.encoding.incomplete import in_rows
+from aggopt.encoding.incomplete import select_rows
 from aggopt.partition._in_blocks import partition_blocks
 from aggopt.partition.shared.result import Block, Partition, Proof
 from aggopt.pipeline.partition.subset_processes import map_in_processes
@@ -86,7 +86,7 @@ class _SplitBlock:
         divide, settings, _ = how
         n, held = len(self.parts.labels), self.parts.held[rows[0]]
         own_of = share_time_limit(settings_of_rows(settings, rows, n), len(rows) / n)
-        own = in_rows(self.records, rows, held) if held.any() else None
+        own = select_rows(self.records, rows, held) if held.any() else None
         return _Subset(
             own, len(rows), k, divide, own_of, list(compress(self.names, held))
         )

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from aggopt.aggregate import Aggregation
-from aggopt.aggregate.aggregation import column
+from aggopt.aggregate.aggregation import get_column
 from aggopt.aggregate.shifted_means import FEASIBLE
 from aggopt.aggregate.user_model import ByModel
 from aggopt.core.standardise import Scale
@@ -127,7 +127,7 @@ def _program(given: PartitionedTable, attribute: str, job: Job) -> Program:
             fix="name an attribute that varies.",
         )
     x = scale.standardise(given.X[:, [j]])[:, 0]
-    label = column(given.labels_of_numbers, j)
+    label = get_column(given.labels_of_numbers, j)
     model = find_model(how)
     bounds = read_bounds(given.table, given.job, [attribute])
     sides = bounds.standardised(scale)._asdict()

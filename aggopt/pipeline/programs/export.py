@@ -29,8 +29,8 @@ from aggopt.pipeline.programs.solution_files import (
 )
 from aggopt.release.files.private import write_json
 from aggopt.release.files.staging import Staging, check_places
-from aggopt.solvers._solve import class_of
-from aggopt.solvers.scratch_folder import scratch
+from aggopt.solvers._solve import find_problem_class
+from aggopt.solvers.scratch_folder import make_scratch_folder
 
 FORMATS = ("nl", "lp", "mps")
 PLAIN = {"linear_presolve": False}  # of the writer of NL: it then writes every variable
@@ -262,7 +262,7 @@ def write_problem(problem: Any, to: Path, format: str) -> None:
 def _write_cvxpy(problem: Any, to: Path, format: str) -> None:
     from aggopt.solvers.cvxpy_file import HOLDS, write_program
 
-    kind = class_of(problem)
+    kind = find_problem_class(problem)
     if kind not in HOLDS:
         raise JobError(
             f"The format {format!r} does not hold this program, which is of class "
@@ -270,7 +270,9 @@ def _write_cvxpy(problem: Any, to: Path, format: str) -> None:
             fix="declare one with linear constraints and a linear or quadratic cost "
             f"({', '.join(HOLDS)}); or solve the problem of aggopt.declare.",
         )
-    with scratch() as folder:  # the writer knows the format by the name of the file
+    with (
+        make_scratch_folder() as folder
+    ):  # the writer knows the format by the name of the file
         file = folder / f"program.{format}"
         try:
             write_program(problem, file)
@@ -300,7 +302,7 @@ def _load(problem: Any, solution: Path, format: str, language: str) -> None:
     names, read = None, _read_cvxpy
     if language == "pyomo":
         read = _read_nl if format == "nl" else _read_by_name
-        with scratch() as folder:
+        with make_scratch_folder() as folder:
             names = _write(problem, folder / format, format)
     try:
         with _silence_pyomo():

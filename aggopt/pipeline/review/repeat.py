@@ -9,7 +9,7 @@ from typing import Any
 
 from aggopt.core.plugins.trust import trust_files
 from aggopt.core.randomness import is_secret
-from aggopt.core.regular_files import require_regular, unreadable_error
+from aggopt.core.regular_files import explain_unreadable, require_regular
 from aggopt.data.readers.formats import WRITTEN
 from aggopt.errors import JobError, RepeatError
 from aggopt.job import Job
@@ -49,7 +49,7 @@ class ReleaseRecipe:
         try:
             path.open("rb").close()
         except OSError as error:
-            raise unreadable_error(path, error) from None
+            raise explain_unreadable(path, error) from None
         if not isinstance(read_manifest_or_none(path, "job"), dict):
             raise JobError(
                 f"{path.name} is not the manifest of a written release.",

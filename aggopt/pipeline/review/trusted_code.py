@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from aggopt.core.plugins.trust import CodeFile, trusted_files
+from aggopt.core.plugins.trust import CodeFile, list_trusted_files
 from aggopt.errors import JobError, RepeatError, UntrustedCodeError
 from aggopt.job.user_code import renamed
 
@@ -35,7 +35,7 @@ def attach_trusted_code(job: dict[str, Any], stated: Any) -> dict[str, Any]:
             )
         if each["where"] == "file":
             file = each["file"]
-            path = _of(file, each["sha256"], trusted_files()).path
+            path = _of(file, each["sha256"], list_trusted_files()).path
             found[each["kind"], each["name"]] = (
                 f"{path}{each['name'].removeprefix(file)}"
             )

@@ -6,7 +6,10 @@ import numpy as np
 
 from aggopt.aggregate import CATEGORY_AGGREGATORS
 from aggopt.aggregate.categories.frequencies import Frequencies
-from aggopt.aggregate.categories.kept_combinations import allowed_or_price, require_near
+from aggopt.aggregate.categories.kept_combinations import (
+    read_slack_or_price,
+    require_near,
+)
 from aggopt.aggregate.categories.plurality import Plurality, require_nodes
 from aggopt.aggregate.categories.registry import CategorySection
 from aggopt.aggregate.categories.wish import (
@@ -147,7 +150,7 @@ def require_counts(job: Job, table: Table) -> None:
     if not isinstance(said, Frequencies):
         return
     beside = bool(said.with_)
-    slack, _ = allowed_or_price(said.slack, said.price, many_cells=beside)
+    slack, _ = read_slack_or_price(said.slack, said.price, many_cells=beside)
     sampling = read_sampling_weights(table)
     if slack is None:
         return

@@ -6,11 +6,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from aggopt.aggregate.categories.kept_combinations import values_of
+from aggopt.aggregate.categories.kept_combinations import read_cross_table_values
 from aggopt.data.parsing.categories import find_missing_entries
 from aggopt.data.parsing.entries import Entry, entry_reader, list_entries
 from aggopt.data.table import Table
-from aggopt.encoding.iso_text import dated
+from aggopt.encoding.iso_text import parse_dates
 from aggopt.errors import JobError, TableError, UnknownNameError, naming
 from aggopt.job import Job
 
@@ -43,7 +43,7 @@ def _read(column: nw.Series[Any], entry: Entry) -> nw.Series[Any]:
     pairs = zip(read, spelled, strict=True)
     texts = [None if value is None else text for value, text in pairs]
     try:
-        return dated(_column(column, texts, which))
+        return parse_dates(_column(column, texts, which))
     except TableError:
         return column
 
@@ -89,7 +89,7 @@ def require_cross_table_columns(job: Job, table: Table) -> None:
 
 def _require_shared(column: nw.Series[Any], table: Table) -> None:
     """Refuse a column without levels, among all records or the ones with a category."""
-    values_of(column.to_native(), len(column))
+    read_cross_table_values(column.to_native(), len(column))
     for name in table.kept & table.domains.keys():
         rows = np.flatnonzero(~find_missing_entries(table.frame[name]))
-        values_of(column[rows].to_native(), len(rows))
+        read_cross_table_values(column[rows].to_native(), len(rows))

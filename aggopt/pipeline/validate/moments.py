@@ -14,7 +14,7 @@ from aggopt.data.parsing.entries import Moment, Values, entry_reader
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, TableError, require_known
 from aggopt.job import Job
-from aggopt.models.shared.joint import root
+from aggopt.models.shared.joint import compute_root
 from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.attribute_blocks import Columns
@@ -101,7 +101,7 @@ def _require_kept(what: str, X: Floats, job: Job, who: str) -> None:
     if np.isnan(X).any():
         return  # which is refused by itself
     scale = Scale.of(X)
-    rank = len(root(scale.standardise(X)[:, ~scale.constant]))
+    rank = len(compute_root(scale.standardise(X)[:, ~scale.constant]))
     more, of = TOGETHER[what]
     most = len(X) // job.privacy.k
     if most < rank + more:

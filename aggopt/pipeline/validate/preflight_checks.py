@@ -8,7 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from aggopt.aggregate.user_model import ByModel, solver_for
+from aggopt.aggregate.user_model import ByModel
+from aggopt.aggregate.user_model import choose_solver as solver_for
 from aggopt.core.validation import Floats
 from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
@@ -52,7 +53,7 @@ from aggopt.pipeline.validate.units import require_units, require_units_declared
 from aggopt.pipeline.waves.earlier_groups import require_earlier_groups
 from aggopt.release.audit.risks import require_risk
 from aggopt.solvers import Solver, choose
-from aggopt.solvers.options import native_options
+from aggopt.solvers.options import make_native_options
 
 Check = partial[None]
 
@@ -161,7 +162,7 @@ def _require_varying(table: Table, whole: Floats) -> None:
 
 def _require_solver(method: SolverSection) -> None:
     """Refuse now a solver, or options of it, that a later step could not use."""
-    native_options(choose_solver(method), method.time_limit, method.options)
+    make_native_options(choose_solver(method), method.time_limit, method.options)
 
 
 def _require_two_groups(whole: Floats, job: Job) -> None:

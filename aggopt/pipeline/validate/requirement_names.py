@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from aggopt.core.section import Section, written_keys
+from aggopt.core.section import Section, list_written_keys
 from aggopt.job import Privacy
 from aggopt.privacy.model import OWN_MODELS
 
@@ -32,5 +32,7 @@ def _written(value: Any) -> str:
     """Return a key's value as a job file has it."""
     if not isinstance(value, Section):
         return str(value)
-    inner = (f"{key} = {_written(v)}" for key, v in value if key in written_keys(value))
+    inner = (
+        f"{key} = {_written(v)}" for key, v in value if key in list_written_keys(value)
+    )
     return f"{{ {', '.join(inner)} }}"

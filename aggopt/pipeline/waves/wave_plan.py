@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.record_weights import plain_group_means
+from aggopt.core.record_weights import compute_plain_group_means
 from aggopt.core.types import Bool, Labels
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.models import wave_groups
@@ -152,10 +152,10 @@ def place_records(
     if not data.moving.any():
         return part, None
     clock = Deadline(None)
-    best = wave_groups.merged_by_turns(data)
+    best = wave_groups.merge_by_turns(data)
     if best is None:  # parts that stay were in the way; if all move, none is
         data = replace(data, moving=np.ones(len(data.s), bool))
-        best = cast(Labels, wave_groups.merged_by_turns(data))
+        best = cast(Labels, wave_groups.merge_by_turns(data))
     if data.moving.sum() * len(data.s) > LARGEST:
         loss = float((data.s * ((data.c - data.c[best]) ** 2).sum(axis=1)).sum())
         by, spent = "merging by turns", clock.spent
@@ -209,7 +209,7 @@ def _data(
         there[part[of[kind]], j] = True
         counts[:, j] = _count_ids(part[of[kind]], ids[kind], cell)
     moving = np.asarray((there & (counts < wave.k)).any(axis=1))
-    centroids = plain_group_means(Z, part)
+    centroids = compute_plain_group_means(Z, part)
     sizes = np.bincount(part)
     data = wave_groups.Data(centroids, sizes, counts, wave.k, moving, cell, there)
     return part, data

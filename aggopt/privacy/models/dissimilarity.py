@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from aggopt.core.columns import labels_of
+from aggopt.core.columns import read_labels
 from aggopt.core.section import Section
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError
@@ -105,7 +105,7 @@ def dissimilarity(groups: Any, confidential: Any, epsilon: float) -> float:
     >>> dissimilarity([0, 0, 0, 1, 1], [10, 20, 21, 30, 50], 5)
     0.5
     """
-    labels, reach = labels_of(groups), epsilon_of(epsilon)
+    labels, reach = read_labels(groups), epsilon_of(epsilon)
     asked = [
         Dissimilarity(name, numbers, reach, Fraction(1))
         for name, numbers in numbers_of(confidential, len(labels))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt
 
-from aggopt.core.columns import labels_of, shown
+from aggopt.core.columns import describe_argument, read_labels
 from aggopt.core.section import Section, to_int
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError, JobError
@@ -125,10 +125,10 @@ def epsilon_m(
     """
     if not isinstance(relative, bool | np.bool_):
         raise JobError(
-            f"relative is {shown(relative)}.",
+            f"relative is {describe_argument(relative)}.",
             fix="pass True where epsilon is a share of the value, else False.",
         )
-    labels, reach = labels_of(groups), epsilon_of(epsilon)
+    labels, reach = read_labels(groups), epsilon_of(epsilon)
     asked = [
         Proximity(name, numbers, reach, 1, relative)
         for name, numbers in numbers_of(confidential, len(labels))

@@ -4,7 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from aggopt.core.html import html_lines, html_list, html_seal, html_section
+from aggopt.core.html import (
+    render_html_lines,
+    render_html_list,
+    render_html_seal,
+    render_html_section,
+)
 from aggopt.core.plural import plural
 from aggopt.data.context.rare_categories import PublishedRareCategories
 from aggopt.errors import PrivacyError
@@ -183,8 +188,10 @@ class Audit:
 
     def _repr_html_(self) -> str:
         """Return the verdict and the notes, for a notebook."""
-        seal = html_seal(self.seal.state, self.seal.heading)
-        return html_section("Audit", seal, html_lines(str(self)), html_list(self.notes))
+        seal = render_html_seal(self.seal.state, self.seal.heading)
+        return render_html_section(
+            "Audit", seal, render_html_lines(str(self)), render_html_list(self.notes)
+        )
 
     def __str__(self) -> str:
         """Return verdict and warning."""

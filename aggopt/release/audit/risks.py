@@ -16,7 +16,7 @@ from aggopt.data.table import Table
 from aggopt.errors import TableError, naming
 from aggopt.job import Job
 from aggopt.measure import risk
-from aggopt.measure.risk._suda import checked_size
+from aggopt.measure.risk._suda import check_size
 from aggopt.release.audit.counts import combine_codes, encode_entries
 
 Totals = dict[str, Any]
@@ -103,7 +103,7 @@ def require_risk(table: Table, job: Job) -> None:
     """Refuse now what `measure_risks` would refuse of a table once it is masked."""
     read_weight_column(table, job.risk.by(job.roles).weight, job)
     if job.risk.suda is not None:
-        checked_size(job.risk.suda, len(job.roles.combination))
+        check_size(job.risk.suda, len(job.roles.combination))
 
 
 def _groups(table: Table, names: Sequence[str]) -> Labels:

@@ -9,9 +9,14 @@ from aggopt.core.types import F64, I64
 from aggopt.data.parsing.categories import find_missing_entries, find_nodes
 from aggopt.data.parsing.numbers import read_moments
 from aggopt.data.table import Table
-from aggopt.encoding.clock import SECOND, Clock, nanoseconds
+from aggopt.encoding.clock import SECOND, Clock, count_nanoseconds
 from aggopt.errors import require_known
-from aggopt.measure.safe_figures import Density, Shares, density, shares
+from aggopt.measure.safe_figures import (
+    Density,
+    Shares,
+    compute_level_shares,
+    estimate_density,
+)
 from aggopt.release.figures.calendar import calendar_edges, spelled
 
 LONG = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
@@ -56,7 +61,7 @@ def distribution(original: Table, released: Table, name: str) -> Distribution | 
     if name in original.domains:
         both = (nodes(table, name) for table in (original, released))
         before, after = (codes[codes >= 0] for codes in both)
-        found = shares(before, after, level_names(original, name))
+        found = compute_level_shares(before, after, level_names(original, name))
         return None if found is None else Distribution(name, found, found.levels)
     if name in original.clocks:
         return _of_moments(original, released, name)
@@ -72,7 +77,7 @@ def numbers(table: Table, name: str) -> F64:
         return table.numbers(name)
     clock = table.clocks[name]
     found = read_moments(table.frame, name, table.clocks)
-    seconds = found.counts * (nanoseconds(clock.type) / SECOND)
+    seconds = found.counts * (count_nanoseconds(clock.type) / SECOND)
     return np.where(found.absent, np.nan, seconds)
 
 
@@ -84,7 +89,7 @@ def is_date(clock: Clock) -> bool:
 def _of_numbers(
     name: str, before: F64, after: F64, unit: str = ""
 ) -> Distribution | None:
-    found = density(before, after)
+    found = estimate_density(before, after)
     if found is None:
         return None
     return Distribution(name, found, tuple(f"{e:.12g}" for e in found.edges), unit)
@@ -98,7 +103,7 @@ def _of_moments(original: Table, released: Table, name: str) -> Distribution | N
     if not is_date(original.clocks[name]):
         unit = unit_of(after)
         return _of_numbers(name, before / LONG[unit], after / LONG[unit], unit)
-    found = density(before, after, calendar_edges(after[~np.isnan(after)]))
+    found = estimate_density(before, after, calendar_edges(after[~np.isnan(after)]))
     if found is None:
         return None
     ticks, days = spelled(found.edges), LONG["days"]

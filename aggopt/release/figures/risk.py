@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggopt.measure import Assessment
-from aggopt.measure.safe_figures import in_words, percent
+from aggopt.measure.safe_figures import format_percents, round_percent
 from aggopt.release.figures.figure import GREY, VERMILION, Picture, legend, panels, say
 
 
@@ -26,13 +26,18 @@ class Attack:
 
 def attacks(found: Assessment) -> tuple[Attack, ...]:
     """Return the attacks that were measured on a release."""
-    limit, alone = percent(found.linkage_limit), percent(found.linkage_chance)
+    limit, alone = (
+        round_percent(found.linkage_limit),
+        round_percent(found.linkage_chance),
+    )
     within = f"value within {found.safety:g} standard deviations (SDID)"
     return (
-        Attack("linked one to one", percent(found.linkage), alone, limit),
-        Attack("linked to the nearest (DLD)", percent(found.dld), alone, limit),
-        Attack("re-identified in the smallest group", percent(found.highest_risk)),
-        Attack(within, percent(found.sdid), percent(found.sdid_chance)),
+        Attack("linked one to one", round_percent(found.linkage), alone, limit),
+        Attack("linked to the nearest (DLD)", round_percent(found.dld), alone, limit),
+        Attack(
+            "re-identified in the smallest group", round_percent(found.highest_risk)
+        ),
+        Attack(within, round_percent(found.sdid), round_percent(found.sdid_chance)),
     )
 
 
@@ -54,7 +59,7 @@ def risk(found: Sequence[Attack]) -> Picture:
         linestyles="--",
     )
     for j, each in enumerate(found):
-        text = f" {in_words(each.succeeds)}"
+        text = f" {format_percents(each.succeeds)}"
         panel.text(max(each.succeeds, each.limit or 0), j, text, va="center")
     names = ("attack succeeds", "by chance", "limit that k sets")
     legend(panel, (bars, thin, dashed), names)

@@ -12,8 +12,8 @@ from aggopt.core.plural import plural
 from aggopt.data.parsing.infer_text_type import spell_numbers
 from aggopt.data.parsing.parse_text import count_missing_words
 from aggopt.data.readers.text_encoding import UTF_8
-from aggopt.encoding.clock import nanoseconds
-from aggopt.encoding.iso_text import iso_duration
+from aggopt.encoding.clock import count_nanoseconds
+from aggopt.encoding.iso_text import format_iso_duration
 from aggopt.errors import TableError
 from aggopt.job import Input
 
@@ -123,9 +123,11 @@ def _lengths(table: pa.Table, names: Iterable[str]) -> pa.Table:
     for name in names:
         column = table[name]
         if pa.types.is_duration(column.type):
-            unit = nanoseconds(column.type)
+            unit = count_nanoseconds(column.type)
             counts = column.cast(pa.int64()).to_pylist()
-            spelled = [None if c is None else iso_duration(c * unit) for c in counts]
+            spelled = [
+                None if c is None else format_iso_duration(c * unit) for c in counts
+            ]
             at = table.column_names.index(name)
             table = table.set_column(at, name, pa.array(spelled, pa.string()))
     return table

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 
-from aggopt.core.text_formats import json_text
+from aggopt.core.text_formats import format_json
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition.shared.result import Block
@@ -43,4 +43,4 @@ def write_key(
 
 def write_json(to: Path, stated: dict[str, Any]) -> None:
     """Write a manifest."""
-    to.write_bytes(f"{json_text(stated)}\n".encode())
+    to.write_bytes(f"{format_json(stated)}\n".encode())

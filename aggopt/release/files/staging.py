@@ -16,9 +16,9 @@ from types import TracebackType
 from aggopt.core import guardian
 from aggopt.core.deferred_signals import defer_signals, names_given
 from aggopt.core.regular_files import resolve_path
-from aggopt.core.stale_files import file_prefix, remove_stale
+from aggopt.core.stale_files import make_file_prefix, remove_stale
 from aggopt.errors import PlaceError, TableError
-from aggopt.solvers.scratch_folder import scratch_parent
+from aggopt.solvers.scratch_folder import find_scratch_parent
 
 _BEFORE = ".aggopt.before."
 _aside_now: set[Path] = set()  # of this process
@@ -126,14 +126,14 @@ class Staging:
             for aside in (*self._staged.values(), *self._lost.values()):
                 aside.unlink(missing_ok=True)
                 _aside_now.discard(aside)
-                guardian.tell("removed", aside.absolute())
+                guardian.send_message("removed", aside.absolute())
 
     def write(self, final: Path, writer: Callable[[Path], object]) -> Path:
         """Return where `writer` wrote what will become `final`; same ending."""
         with _naming(final):
             remove_stale(final.parent)
-            remove_stale(scratch_parent())
-            writer(_aside(self._staged, final, file_prefix()))
+            remove_stale(find_scratch_parent())
+            writer(_aside(self._staged, final, make_file_prefix()))
         return self._staged[final]
 
     def commit(
@@ -224,7 +224,7 @@ def _aside(known: dict[Path, Path], final: Path, prefix: str) -> Path:
         os.close(handle)
         known[final] = Path(name)
         _aside_now.add(known[final])
-        guardian.tell("file", known[final].absolute())
+        guardian.send_message("file", known[final].absolute())
     return known[final]
 
 

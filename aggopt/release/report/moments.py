@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.types import F64, Labels
-from aggopt.measure.safe_figures import FEW, rounded
+from aggopt.measure.safe_figures import FEW, round_figure
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.report.column import ReportedColumn
 from aggopt.release.report.facts import Facts
@@ -112,7 +112,7 @@ def _cells(
 
 
 def _figure(number: float) -> str:
-    return "" if np.isnan(number) else figure(rounded(number))
+    return "" if np.isnan(number) else figure(round_figure(number))
 
 
 def _moved(column: ReportedColumn, moments: WeightedMoments) -> list[str]:
@@ -176,13 +176,13 @@ def _rows(
         return
     before, counts = means_within(column.before, strata, weights)
     after, _ = means_within(column.after, strata, weights)
-    width = rounded(WeightedMoments.of(column.before, weights).deviation)
+    width = round_figure(WeightedMoments.of(column.before, weights).deviation)
     for j, entries in enumerate(named):
         cells = [", ".join(map(str, entries)), column.name]
         if counts[j] < FEW or np.isnan(after[j]):
             yield -1.0, [*cells, "", _figure(after[j]), ""]
             continue
-        away = abs(rounded(after[j]) - rounded(before[j])) / (width or 1.0)
-        away = rounded(away, MOVED)
+        away = abs(round_figure(after[j]) - round_figure(before[j])) / (width or 1.0)
+        away = round_figure(away, MOVED)
         shown = [_figure(before[j]), _figure(after[j]), figure(away, MOVED)]
         yield away, [*cells, *shown]

@@ -2,7 +2,7 @@
 
 from math import ceil
 
-from aggopt.measure.safe_figures import in_words, percent
+from aggopt.measure.safe_figures import format_percents, round_percent
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -15,7 +15,7 @@ def share(part: float) -> str:
     >>> share(0.187), share(0.004), share(0.996), share(1.0)
     ('19 %', '< 1 %', '> 99 %', '100 %')
     """
-    return in_words(percent(part)).replace("-", MINUS)
+    return format_percents(round_percent(part)).replace("-", MINUS)
 
 
 def at_most(part: float) -> str:
@@ -36,7 +36,7 @@ def as_share(part: float) -> float:
     >>> as_share(0.1234)
     0.12
     """
-    return percent(part) / 100
+    return round_percent(part) / 100
 
 
 def figure(number: float | None, digits: int = 3) -> str:

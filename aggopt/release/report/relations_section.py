@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggopt.core.types import F64
-from aggopt.measure.safe_figures import FEW, rounded
-from aggopt.measure.safe_figures import correlations as rounded_correlations
+from aggopt.measure.safe_figures import FEW, round_figure
+from aggopt.measure.safe_figures import compute_correlations as rounded_correlations
 from aggopt.release.report.charts import intervals, squares
 from aggopt.release.report.charts.intervals import Interval
 from aggopt.release.report.number_format import MINUS, as_share, figure, share
@@ -119,7 +119,7 @@ def regression(outcome: str, y: F64, pair: Related) -> Figure | None:
         at = tuple(round(v, TENTHS) for v in ((c - b) / s, *ends))
         own = (0.0, -NORMAL, NORMAL)
         rows.append(Interval(name, own, (at[0], at[1], at[2]), as_share(overlap)))
-        moments = (figure(rounded(v)) for v in (b, s, c, u))
+        moments = (figure(round_figure(v)) for v in (b, s, c, u))
         cells.append([name, *moments, share(max(as_share(overlap), 0.0))])
     same = sum((old > 0) == (new > 0))
     said = (

@@ -9,7 +9,7 @@ from tables import job, people
 
 import aggopt
 from aggopt.errors import UnknownNameError
-from aggopt.measure.safe_figures import Shares, density
+from aggopt.measure.safe_figures import Shares, estimate_density
 from aggopt.release.figures.calendar import STEPS, calendar_edges, spelled
 from aggopt.release.figures.distributions import distribution
 
@@ -28,7 +28,7 @@ def test_numbers_are_in_bins_of_the_release() -> None:
     release = aggopt.mask(frame, job())
     original = release.original.value
     found = distribution(original, release.masked, "income")
-    what = density(frame["income"], release.table["income"])
+    what = estimate_density(frame["income"], release.table["income"])
     assert (found.name, found.what, found.unit) == ("income", what, "")
     assert found.ticks == tuple(f"{edge:.12g}" for edge in what.edges)
 

@@ -8,7 +8,7 @@ from stratified import residents, within
 from tables import MDAV
 
 import aggopt
-from aggopt.measure.safe_figures import rounded
+from aggopt.measure.safe_figures import round_figure
 from aggopt.pipeline.review.report_data import read_report_data
 from aggopt.release.report.facts import Facts
 from aggopt.release.report.html import report_html
@@ -87,7 +87,9 @@ def test_moments_of_a_report_equal_a_recount_by_weight(seed, published, unit):
                 expected, rel=1e-9
             )
         assert sides[0][0] == pytest.approx(sides[1][0], rel=1e-9)  # kept by weight
-        shown = [figure(rounded(f)) for pair in zip(*sides, strict=True) for f in pair]
+        shown = [
+            figure(round_figure(f)) for pair in zip(*sides, strict=True) for f in pair
+        ]
         assert rows[name][:6] == shown
     weighted = recount(frame["income"], frame["weight"])[0]
     assert weighted > 1.1 * frame["income"].mean()
@@ -112,7 +114,7 @@ def test_means_by_stratum_equal_a_recount_by_weight(seed):
                 expected = recount(own[name], frame["weight"])[0]
                 assert means[j] == pytest.approx(expected, rel=1e-9)
                 assert counts[j] == len(own)
-                assert found[region, name][side] == figure(rounded(expected))
+                assert found[region, name][side] == figure(round_figure(expected))
 
 
 def test_missing_values_have_no_weight():
@@ -155,7 +157,7 @@ def test_a_report_of_the_file_alone_is_by_its_own_weights(tmp_path):
         ones = pd.Series(1.0, masked.index)
         for row in rows[1:]:
             figures = recount(masked[row[0]], masked.get("weight", ones))
-            assert row[1:] == [figure(rounded(f)) for f in figures[: len(row) - 1]]
+            assert row[1:] == [figure(round_figure(f)) for f in figures[: len(row) - 1]]
 
 
 def test_without_weights_nothing_is_said_of_totals():
