@@ -10,11 +10,11 @@ from aggopt.errors import MemoryLimitError
 LIMITED = """
 import resource
 from pathlib import Path
-from aggopt.core.memory import available_memory
+from aggopt.core.memory import find_available_memory
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 limit = pages * resource.getpagesize() + 2**29
 resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
-print(available_memory())
+print(find_available_memory())
 """
 
 
