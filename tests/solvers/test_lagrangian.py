@@ -252,7 +252,7 @@ def kernels_of_minima():
     """Return what kernels alone call, to be called from here."""
     from aggopt.algorithms.lagrangian import local_minima as kernels
 
-    names = ("local_minima", "lowest", "workspace")
+    names = ("find_local_minima", "find_lowest", "make_workspace")
     return [from_python(getattr(kernels, name)) for name in names]
 
 
