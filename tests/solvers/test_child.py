@@ -21,8 +21,8 @@ import subprocess, sys, time
 from aggopt.core import guardian
 guardian.start()
 program = subprocess.Popen(["sleep", "1000"], start_new_session=True)
-guardian.tell("group", program.pid)
-guardian.tell("file", sys.argv[1])
+guardian.send_message("group", program.pid)
+guardian.send_message("file", sys.argv[1])
 print(program.pid, flush=True)
 time.sleep(1000)
 """
@@ -77,7 +77,7 @@ KILLED = """
 wakeups, woken = os.pipe()
 heard, forward = os.pipe()
 guardian.start(wakeups, forward, grace=0.1)
-guardian.tell("sentence", "Ended.")
+guardian.send_message("sentence", "Ended.")
 os.write(woken, bytes([signal.SIGTERM]))
 signal.pause()
 """
