@@ -31,21 +31,23 @@ SHOWN = ("attribute", "status", "objective", "gap", "linkage", "pil", "error")
 class Experiment(EqualByField, TidyRows):
     """The rows of an experiment; printed, it is a table of the first of them.
 
+    Each row is a dict by column:
+
+    - `table`, `k`, `partition`, `aggregation`, further settings if the grid lists
+      several, such as `aggregation.solver`, and `seed`: the cell
+    - `error`, `message`: the reason of a failure; None without one
+    - `attribute`, and `status`, `objective`, `bound`, `gap`, `violation`, `solver`,
+      `seconds` of its certificate: see `aggopt.solvers.Certificate`
+    - `groups`, their number; `smallest`, as the audit counted; `groups.status` and so
+      on, of the certificate of its partition
+    - the measures of the release, equal in each row of a cell, your own as
+      `measures.NAME`: see `aggopt.measure.Assessment`
+
     Attributes
     ----------
     rows
         One for each cell and attribute, or attributes that were solved together, in
-        the order of the grid; one for each cell that failed.  Each is a dict by column:
-
-        - `table`, `k`, `partition`, `aggregation`, further settings of which the
-          grid lists several, such as `aggregation.solver`, and `seed`: the cell
-        - `error`, `message`: the reason of a failure; None without one
-        - `attribute`, and `status`, `objective`, `bound`, `gap`, `violation`, `solver`,
-          `seconds` of its certificate: see `aggopt.solvers.Certificate`
-        - `groups`, their number; `smallest`, as the audit counted; `groups.status` and
-          so on, of the certificate of its partition
-        - the measures of the release, equal in each row of a cell, your own as
-          `measures.NAME`: see `aggopt.measure.Assessment`
+        the order of the grid; one for each cell that failed.
     """
 
     rows: tuple[Figures, ...] = field(repr=False)
