@@ -91,7 +91,7 @@ def _choose_limit(solver: Solver, limit: float) -> float | None:
     return limit if solver.limited or solver.language else None
 
 
-def make_aggregation_row(
+def _make_aggregation_row(
     partitioned: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     """Return the row of a solver that solved the aggregation."""
@@ -128,7 +128,7 @@ def make_aggregation_row(
     return row if usable else replace(row, holds=None)
 
 
-def make_categories_row(
+def _make_categories_row(
     partitioned: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     """Return a solver's row for the categories of equal groups."""
@@ -158,7 +158,7 @@ def make_categories_row(
     return _add_measures(partitioned, row, masked.values)
 
 
-def make_partition_row(
+def _make_partition_row(
     partitioned: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     """Return the row of a solver that solved the partition."""
@@ -184,7 +184,7 @@ def make_partition_row(
     return _sum_row(solver.name, [b.certificate for b in blocks], seconds)
 
 
-def make_blocks_row(
+def _make_blocks_row(
     partitioned: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     """Return a solver's row for a partition of several attributes together."""
@@ -206,7 +206,7 @@ def make_blocks_row(
     return _evaluate_partition(replace(partitioned, blocks=blocks_partition), solver)
 
 
-def make_repair_row(
+def _make_repair_row(
     partitioned: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     """Return a solver's row for a repair of equal groups."""
@@ -301,12 +301,12 @@ class Step(NamedTuple):
         return able if chosen.name in names else [chosen, *able]
 
 
-def find_solver_step(job: Job) -> Step:
+def _find_solver_step(job: Job) -> Step:
     """Return the last step of a job that a solver runs."""
     categories = job.aggregation.categories
     if isinstance(categories, SolverSection):
         limit = categories.time_limit
-        return Step(find_model(categories), limit, make_categories_row, categories)
+        return Step(find_model(categories), limit, _make_categories_row, categories)
     section = job.aggregation
     if isinstance(section, ByModel):
         program = section.program
@@ -314,7 +314,7 @@ def find_solver_step(job: Job) -> Step:
         return Step(
             program,
             section.time_limit,
-            make_aggregation_row,
+            _make_aggregation_row,
             section,
             kind,
             program.languages,
@@ -331,7 +331,7 @@ def find_solver_step(job: Job) -> Step:
         return Step(
             find_model(section),
             section.time_limit,
-            make_aggregation_row,
+            _make_aggregation_row,
             section,
             within=within,
         )
@@ -339,13 +339,13 @@ def find_solver_step(job: Job) -> Step:
     method = REPAIRS.of(repair) if repair else None
     has_repair_solver = repair is not None and repair.solver is not None
     if repair and method and method.model and (has_repair_solver or method.asks_solver):
-        return Step(MODELS[method.model], repair.time_limit, make_repair_row, repair)
+        return Step(MODELS[method.model], repair.time_limit, _make_repair_row, repair)
     if isinstance(job.partition, SolverSection):
         split = job.partition
-        return Step(find_model(split), split.time_limit, make_partition_row, split)
+        return Step(find_model(split), split.time_limit, _make_partition_row, split)
     if model := PARTITIONERS.of(job.partition).model:
         limit = job.partition.settings["time_limit"]
-        return Step(MODELS[model], limit, make_blocks_row, job.partition)
+        return Step(MODELS[model], limit, _make_blocks_row, job.partition)
     raise JobError(
         f"No solver is asked in {job.partition.method!r} and "
         f"{job.aggregation.method!r}, nor in a repair: they have methods of their own.",
@@ -402,13 +402,13 @@ def compare(
     job = data_job = load_job(job, trust)
     if isinstance(job.partition, Recommended):  # the table decides
         job = data_job = partition_table(data, job, report).job
-    step = find_solver_step(job)
-    if step.row is make_blocks_row:  # each solver repeats it
+    step = _find_solver_step(job)
+    if step.row is _make_blocks_row:  # each solver repeats it
         data_job = _reduce_job(job)
     partitioned = partition_table(
-        data, data_job, report, repair=step.row is not make_repair_row
+        data, data_job, report, repair=step.row is not _make_repair_row
     )
-    if step.row not in (make_aggregation_row, make_categories_row):
+    if step.row not in (_make_aggregation_row, _make_categories_row):
         _require_plain(partitioned)
     if data_job is not job:
         job_of_solver = partitioned.job.model_copy(update={"partition": job.partition})

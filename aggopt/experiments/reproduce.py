@@ -127,7 +127,11 @@ def load_studies() -> dict[str, Study]:
 
 
 def load_study(name: object) -> Study:
-    """Return a study by its name; the refusal of another suggests the nearest."""
+    """Return a study by its name; the refusal of another suggests the nearest.
+
+    >>> load_study("domingo-ferrer2002").name
+    'domingo-ferrer2002'
+    """
     require_known("study", name, load_studies())
     return load_studies()[str(name)]
 
@@ -185,7 +189,7 @@ class StudyRecords:
         return self._groups[k]
 
 
-def compute_figure(method: str, records: StudyRecords, cell: PublishedCell) -> Figure:
+def _compute_figure(method: str, records: StudyRecords, cell: PublishedCell) -> Figure:
     """Return our figure in the place of a published one: a number, or two sizes.
 
     Loss, satisfaction and scores are in %; sizes are smallest/average group.
@@ -235,7 +239,11 @@ def _count_sizes(partition: str, records: StudyRecords, cell: PublishedCell) -> 
 
 
 def draw_matlab_random(shape: tuple[int, ...]) -> F64:
-    """Return the numbers of MATLAB's rand, seeded by 1: column by column."""
+    """Return the numbers of MATLAB's rand, seeded by 1: column by column.
+
+    >>> draw_matlab_random((2, 1)).round(4).tolist()
+    [[0.417], [0.7203]]
+    """
     drawn = np.random.RandomState(1).random_sample(int(np.prod(shape)))
     return drawn.reshape(shape, order="F")
 
@@ -451,7 +459,7 @@ def _reproduce_cells(
             on_progress(f"table {table.number}", done / len(cells))
             if cell.data not in records:
                 records[cell.data] = user_records or _load_reference(cell.data, table)
-            ours = compute_figure(table.method, records[cell.data], cell)
+            ours = _compute_figure(table.method, records[cell.data], cell)
             yield Reproduced(table, cell, ours)
 
 

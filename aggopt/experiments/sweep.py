@@ -37,7 +37,7 @@ from aggopt.pipeline.partition.partition_table import (
     progress_or_noop,
 )
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.validate.preflight_checks import choose_solver
+from aggopt.pipeline.validate.preflight_checks import choose_method_solver
 from aggopt.solvers import Solver
 
 
@@ -90,7 +90,7 @@ class SweepPoint(HtmlFields):
         return setting_columns | values | pil_columns
 
 
-def make_sweep_point(masked: Aggregation, tried: Evaluation, **at: Any) -> SweepPoint:
+def _make_sweep_point(masked: Aggregation, tried: Evaluation, **at: Any) -> SweepPoint:
     """Return the point of these results; `at` are its settings."""
     usable = all(c.status.usable for c in masked.certificates)
     measures = tried.require_measures()
@@ -112,7 +112,7 @@ def make_sweep_point(masked: Aggregation, tried: Evaluation, **at: Any) -> Sweep
     )
 
 
-def list_settings(
+def _list_settings(
     section: UserMethodSection, over: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Return the settings of each point; raises as `OwnSection.contained`.
@@ -139,11 +139,11 @@ def list_settings(
         for combination in product(*over.values())
     ]
     for point in points:
-        replace_settings(section, point)  # which refuses unknown settings
+        _replace_settings(section, point)  # which refuses unknown settings
     return points
 
 
-def replace_settings(section: Any, point: Mapping[str, Any]) -> UserMethodSection:
+def _replace_settings(section: Any, point: Mapping[str, Any]) -> UserMethodSection:
     """Return a section with some settings changed, checked like those of a job."""
     arguments = {**section.arguments, **point}
     changed_section: UserMethodSection = section.model_copy(
@@ -154,7 +154,7 @@ def replace_settings(section: Any, point: Mapping[str, Any]) -> UserMethodSectio
     return changed_section
 
 
-def evaluate_settings(
+def _evaluate_settings(
     partitioned: PartitionedTable,
     chosen: Mapping[str, PublishedCategories],
     point: Mapping[str, Any],
@@ -164,7 +164,7 @@ def evaluate_settings(
     masked = aggregate_observed(partitioned, {**section.settings, **point})
     values = assemble_columns(partitioned, masked, chosen).values
     tried = evaluate(partitioned, values, linked_at_once=AT_ONCE)
-    return [make_sweep_point(masked, tried, keep="", settings=point)]
+    return [_make_sweep_point(masked, tried, keep="", settings=point)]
 
 
 def sweep(
@@ -215,10 +215,10 @@ def sweep(
     require_jobs(jobs)
     job, on_progress = load_job(job, trust), progress_or_noop(progress)
     if isinstance(job.aggregation, UserMethodSection) and not (alpha or delta or keep):
-        grid = list_settings(job.aggregation, over or {})
+        grid = _list_settings(job.aggregation, over or {})
         partitioned = partition_table(data, job, on_progress)
         task = partial(
-            evaluate_settings,
+            _evaluate_settings,
             partitioned,
             aggregate_categories(partitioned, on_progress),
         )
@@ -282,7 +282,7 @@ def _list_statistics(section: Aggregating, keep: Sequence[str]) -> list[Squared]
 
 def _read_solvers(section: Squared) -> list[Solver]:
     programs = (program for program in section.programs if isinstance(program, Squared))
-    return [choose_solver(program) for program in programs]
+    return [choose_method_solver(program) for program in programs]
 
 
 def _list_rows(
@@ -313,7 +313,7 @@ def _solve_row(
         values = assemble_columns(partitioned, masked, chosen).values
         tried = evaluate(partitioned, values, requests=requests, linked_at_once=AT_ONCE)
         at = {"alpha": alpha, "delta": delta, "keep": str(section.keep)}
-        points.append(make_sweep_point(masked, tried, **at))
+        points.append(_make_sweep_point(masked, tried, **at))
         if len(row) > 1:
             start = masked.centroids
     return points

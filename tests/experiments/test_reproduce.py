@@ -141,12 +141,14 @@ def test_own_records_get_the_best_pair_of_the_grid(monkeypatch) -> None:
         for a in (0.2, 0.8)
         for delta in (0.2, 0.8)
     }
-    best = methods.compute_figure("scoring index", records, PublishedCell("P3M", "", 4))
+    best = methods._compute_figure(
+        "scoring index", records, PublishedCell("P3M", "", 4)
+    )
     assert best == pytest.approx(min(scores.values()), abs=1e-9)
     cell = PublishedCell("P3M", "", 4, alpha=0.2, delta=0.8)
-    one = methods.compute_figure("scoring index", records, cell)
+    one = methods._compute_figure("scoring index", records, cell)
     assert one == pytest.approx(scores[0.2, 0.8], abs=1e-9)
-    means = methods.compute_figure(
+    means = methods._compute_figure(
         "scoring index", records, PublishedCell("means", "", 4)
     )
     released = mean(X, groups, keep="variance").values

@@ -124,7 +124,7 @@ def test_a_solver_is_chosen_for_the_program_that_it_is_to_solve(monkeypatch) -> 
     stated = {"program": "capped", "arguments": {"cap": 1}, "solver": "clarabel"}
     for name, value in stated.items():
         monkeypatch.setattr(checks.ByModel, name, value, raising=False)
-    checks.choose_solver(how)
+    checks.choose_method_solver(how)
     assert heard == [("capped", {"cap": 1}, "clarabel")]
 
 

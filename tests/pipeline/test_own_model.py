@@ -12,7 +12,7 @@ from tables import job, people
 import aggopt
 from aggopt import Job
 from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
-from aggopt.experiments.compare_solvers import compare, find_solver_step
+from aggopt.experiments.compare_solvers import _find_solver_step, compare
 from aggopt.experiments.sweep import sweep
 from aggopt.pipeline.partition.partition_table import load_job
 from aggopt.pipeline.validate.preflight_checks import find_model
@@ -151,7 +151,7 @@ HIGHS = "pyomo:appsi_highs"  # of whose classes Pyomo says nothing
 )
 def test_the_solver_of_a_job_is_among_those_compared(solver, first):
     named = {} if solver is None else {"solver": solver}
-    rows = find_solver_step(job(aggregation={"method": "p3m", **named})).able
+    rows = _find_solver_step(job(aggregation={"method": "p3m", **named})).able
     names = [each.name for each in rows]
     assert names[:2] == first
     assert len(set(names)) == len(names)

@@ -31,7 +31,7 @@ def test_a_program_has_one_class_in_both_languages(kind, maximised):
     for language, module in LANGUAGES.items():
         if (language, kind) != ("pyomo", "SDP"):
             problem = declared(language, kind, maximised=maximised)
-            assert module.problem_class(problem) == kind
+            assert module.find_problem_class(problem) == kind
 
 
 @parametrize_with_checks(*SOLVERS.values())

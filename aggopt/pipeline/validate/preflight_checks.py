@@ -8,8 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from aggopt.aggregate.user_model import ByModel
-from aggopt.aggregate.user_model import choose_solver as solver_for
+from aggopt.aggregate.user_model import ByModel, choose_solver
 from aggopt.core.validation import Floats
 from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
@@ -126,10 +125,10 @@ def find_model(how: SolverSection) -> Model:
     return how.program if isinstance(how, ByModel) else MODELS[how.function]
 
 
-def choose_solver(how: SolverSection) -> Solver:
+def choose_method_solver(how: SolverSection) -> Solver:
     """Return the solver that a method will use; raises as `choose`."""
     if isinstance(how, ByModel):
-        return solver_for(how.program, how.arguments, how.solver)
+        return choose_solver(how.program, how.arguments, how.solver)
     return choose(how.solver, *find_model(how).kinds)
 
 
@@ -162,7 +161,7 @@ def _require_varying(table: Table, whole: Floats) -> None:
 
 def _require_solver(method: SolverSection) -> None:
     """Refuse now a solver, or options of it, that a later step could not use."""
-    make_native_options(choose_solver(method), method.time_limit, method.options)
+    make_native_options(choose_method_solver(method), method.time_limit, method.options)
 
 
 def _require_two_groups(whole: Floats, job: Job) -> None:
