@@ -88,6 +88,11 @@ def stop() -> None:
             _state.process = None
 
 
+def find_process() -> int | None:
+    """Return the process of the guardian; None if there is none."""
+    return None if _state.process is None else _state.process.pid
+
+
 def _drop_guardian() -> None:
     """Have no guardian after a fork: it is the parent's."""
     if _state.pipe is not None:

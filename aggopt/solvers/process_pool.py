@@ -253,7 +253,7 @@ class _Worker:
 
     def __init__(self) -> None:
         guardian.start()
-        self.place = _place()
+        self.place, self.guardian = _place(), guardian.find_process()
         try:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "aggopt.core.worker"],
@@ -357,7 +357,12 @@ class _Worker:
 
     @property
     def is_fit(self) -> bool:
-        """Whether it lives, and began in the surroundings that this process has now."""
+        """Whether it lives, and began in the surroundings that this process has now.
+
+        A guardian that stopped has killed its workers, which takes a moment.
+        """
+        if self.guardian != guardian.find_process():
+            return False
         return self.place == _place() and self.process.poll() is None
 
     def kill(self) -> None:

@@ -14,6 +14,7 @@ from aggopt.core import guardian
 from aggopt.errors import AggoptError
 from aggopt.models import univariate
 from aggopt.solvers import SOLVERS
+from aggopt.solvers import process_pool as _pool
 from aggopt.solvers import run_solver as _child
 
 ORPHAN = """
@@ -102,6 +103,16 @@ def test_a_guardian_that_does_not_run_is_killed(own_process, monkeypatch) -> Non
     process.send_signal(signal.SIGSTOP)
     guardian.stop()
     assert process.returncode == -signal.SIGKILL
+
+
+def test_a_worker_is_not_used_after_its_guardian_stopped(own_process) -> None:
+    """The guardian kills it: it may seem to live for a moment, and give no answer."""
+    first = _pool.call(os.getpid, solver="own", limit=9)
+    guardian.send_message("ended", first)  # so that the test is not a race
+    guardian.stop()
+    assert _pool.call(os.getpid, solver="own", limit=9) != first
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)
 
 
 def test_a_fork_has_no_guardian(own_process) -> None:
