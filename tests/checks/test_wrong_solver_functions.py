@@ -192,4 +192,5 @@ def test_one_that_hangs_is_killed_and_not_called_again(tmp_path, monkeypatch):
     endings = {verdict.ending: verdict.why for verdict in report(hanging)}
     assert "it does not answer within its limit" in endings[Ending.BROKEN]
     assert Ending.KEPT not in endings
-    assert (tmp_path / "calls").read_text() == "called\n"
+    calls = tmp_path / "calls"  # on a loaded machine it is killed before the call
+    assert not calls.exists() or calls.read_text() == "called\n"
