@@ -124,7 +124,8 @@ def test_groups_that_need_no_repair_keep_their_bound(policy) -> None:
 
 
 def test_a_group_of_several_patterns_publishes_what_all_its_records_have() -> None:
-    frame = people(24).assign(illness=["flu"] * 6 + ["none"] * 3 + ["flu", "none", "x"] * 5)
+    kinds = ["flu"] * 6 + ["none"] * 3 + ["flu", "none", "x"] * 5
+    frame = people(24).assign(illness=kinds)
     frame.loc[:5, "income"] = np.nan
     release = aggopt.mask(frame, job(privacy=L2, missing={"policy": "patterns"}))
     assert frame.groupby(release.labels)["illness"].nunique().min() == 2
@@ -174,7 +175,8 @@ def test_a_partition_that_ended_at_a_limit_says_so(policy, monkeypatch) -> None:
     if policy:
         frame.loc[::6, "income"] = np.nan
         missing = {"missing": {"policy": policy}}
-    assert aggopt.mask(frame, job(**missing)).blocks[0].certificate.status == Status.LIMIT
+    proof = aggopt.mask(frame, job(**missing)).blocks[0].certificate
+    assert proof.status == Status.LIMIT
 
 
 def test_a_partition_that_failed_ends_whatever_uses_its_groups(monkeypatch) -> None:
@@ -234,9 +236,7 @@ def test_notes_on_distances_are_those_of_the_release() -> None:
 
 def test_no_warning_comes_of_confidential_values_that_are_all_equal() -> None:
     frame = people().assign(illness=1.0)
-    asked = job(
-        privacy={"k": 3, "t": 0.9}, partition={"method": "anonymity_first"}
-    )
+    asked = job(privacy={"k": 3, "t": 0.9}, partition={"method": "anonymity_first"})
     assert aggopt.mask(frame, asked).audit.holds
 
 
