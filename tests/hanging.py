@@ -92,6 +92,15 @@ def aborts(model, data, *, time_limit=None):
     os.abort()
 
 
+def runs_out():
+    raise MemoryError
+
+
+def is_killed(kills, count):
+    kills.write_text(f"oom_kill {count}\n")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 SOLVERS = (
     sleeps,
     keeps_the_lock,

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ def declared() -> list[Requirement]:
     return [Requirement(text) for text in texts]
 
 
+@cache
 def locked(*files: str) -> dict[str, list[str]]:
     versions: dict[str, list[str]] = {}
     for file in files:

@@ -61,10 +61,13 @@ class Hooked:
         return run
 
 
-def runs(here, aggopt, monkeypatch, words, number):
-    """Yield code, words and names that are new, for a signal at each of the steps."""
+def runs(here, aggopt, monkeypatch, words, number, every=1):
+    """Yield code, words and names that are new, for a signal at each of the steps.
+
+    Or at one of some, `every` so many.
+    """
     before = {path.name for path in here.iterdir()}
-    for at in count(1):
+    for at in count(1, every):
         with monkeypatch.context() as patch:
             hooked = Hooked(patch, at, number)
             code, _, err = aggopt(*words)
@@ -83,20 +86,21 @@ def remove(folder, kept):
 
 
 @pytest.mark.parametrize(
-    ("name", "number"),
+    ("name", "number", "every"),
     [
-        *((name, signal.SIGINT) for name in COMMANDS if name != "folder"),
-        *((name, signal.SIGTERM) for name in COMMANDS if name != "folder"),
-        ("folder", signal.SIGTERM),
-        pytest.param("folder", signal.SIGINT, marks=pytest.mark.slow),
+        *((name, signal.SIGINT, 1) for name in COMMANDS if name != "folder"),
+        *((name, signal.SIGTERM, 1) for name in COMMANDS if name != "folder"),
+        ("folder", signal.SIGTERM, 5),
+        pytest.param("folder", signal.SIGTERM, 1, marks=pytest.mark.slow),
+        pytest.param("folder", signal.SIGINT, 1, marks=pytest.mark.slow),
     ],
 )
 def test_at_each_step_a_signal_ends_with_all_files_or_says_that_none_is_there(
-    here, aggopt, monkeypatch, name, number
+    here, aggopt, monkeypatch, name, number, every
 ):
     words, files = COMMANDS[name]
     ended, last = set(), None
-    for code, err, made in runs(here, aggopt, monkeypatch, words, number):
+    for code, err, made in runs(here, aggopt, monkeypatch, words, number, every):
         last = code, err, made
         ended.add(code)
         if code == 0:

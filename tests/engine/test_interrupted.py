@@ -99,11 +99,18 @@ def test_a_run_goes_on_in_the_step_that_was_interrupted(folder, tmp_path, step):
     assert digest(found.path) == digest(again.path)
 
 
-@pytest.mark.parametrize("engine", [two, dask])
-def test_so_it_does_whoever_carries_it_out(folder, tmp_path, engine):
+@pytest.mark.parametrize(
+    ("engine", "steps"),
+    [
+        (two, ["scatter"]),
+        (dask, ["scatter", "recount"]),
+        pytest.param(two, ["scatter", "recount"], marks=pytest.mark.slow),
+    ],
+)
+def test_so_it_does_whoever_carries_it_out(folder, tmp_path, engine, steps):
     whole = masked(folder, job(), tmp_path / "whole")
     with engine() as how:
-        for step in ("scatter", "recount"):
+        for step in steps:
             kept = {"secret": SECRET, "resume": True} | how
             interrupted(folder, tmp_path / "out", step, **kept)
             assert len(left(tmp_path)) == 2

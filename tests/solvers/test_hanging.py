@@ -13,8 +13,10 @@ from hanging import (
     aborts,
     frees_the_lock,
     ignores_its_limit,
+    is_killed,
     keeps_the_lock,
     prints,
+    runs_out,
     sleeps,
 )
 from tables import job, people
@@ -106,18 +108,9 @@ def test_one_that_ends_for_lack_of_memory_says_so_and_what_to_do(monkeypatch):
         mask(people(12), asked)
 
 
-def runs_out():
-    raise MemoryError
-
-
-def is_killed(kills, count):
-    kills.write_text(f"oom_kill {count}\n")
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def is_exhausted(function, *arguments):
     with pytest.raises(_pool.NoAnswer) as none:
-        _pool.call(function, *arguments, solver="own", limit=9, modules=(__name__,))
+        _pool.call(function, *arguments, solver="own", limit=9, modules=("hanging",))
     return none.value.exhausted
 
 

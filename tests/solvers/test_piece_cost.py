@@ -21,7 +21,8 @@ from aggopt.solvers.run_solver import run_here
 
 KINDS = [p3m_onesided_joint, satisfaction_joint]
 kinds = pytest.mark.parametrize("kind", KINDS, ids=["onesided", "satisfaction"])
-seeds = pytest.mark.parametrize("seed", range(4))
+SLOW = [pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3)]
+seeds = pytest.mark.parametrize("seed", [0, 1, *SLOW])
 
 
 def solved(kind, data, **options):

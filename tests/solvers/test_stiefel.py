@@ -34,7 +34,9 @@ from aggopt.solvers.certificate import Answer
 from aggopt.solvers.run_solver import run_here
 
 seeds = pytest.mark.parametrize("seed", range(5))
-few_seeds = pytest.mark.parametrize("seed", range(3))
+few_seeds = pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
+)
 
 
 def solved(data: model.Data, name: str = "stiefel", **options) -> Answer:

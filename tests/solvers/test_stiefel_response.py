@@ -31,7 +31,7 @@ from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers.certificate import Answer
 from aggopt.solvers.run_solver import run_here
 
-seeds = pytest.mark.parametrize("seed", range(2))
+seeds = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 KINDS = [p3m_joint, p3m_onesided_joint, satisfaction_joint]
 
 
