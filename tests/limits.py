@@ -1,16 +1,22 @@
-"""Time limits of tests, as a plugin: `pyproject.toml` loads it and names the seconds.
+"""Limits of tests, as a plugin: `pyproject.toml` loads it and names the seconds.
 
 pytest-timeout ends a test at its limit, in the thread of the test, and the run goes on.
 Compiled code that does not return to Python, and code that catches everything, outlive
 that.  The watchdog of faulthandler, a thread of C that needs no lock of Python, then
 prints the stacks and ends the process.  pytest-xdist reports the test as failed and
 starts another process; a run without it ends.
+
+Linear algebra has one thread: pytest-xdist uses all cores, and threads that wait for
+each other keep one busy.  On a loaded machine that took four times the processor time.
 """
 
 import faulthandler
+import os
 
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is imported
 
 SLOW_FACTOR = 3  # a slow test may take this many times the limit of others
 

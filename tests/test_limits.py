@@ -1,11 +1,13 @@
 """Each test has a limit of time, and no test is judged by the clock."""
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_info
 
 ROOT = Path(__file__).parents[1]
 HANGING = """
@@ -62,3 +64,9 @@ def test_hypothesis_asks_no_clock():
     inherited = settings(max_examples=3)
     assert inherited.deadline is None
     assert HealthCheck.too_slow in inherited.suppress_health_check
+
+
+def test_linear_algebra_has_one_thread_unless_the_caller_names_more():
+    wanted = int(os.environ["OPENBLAS_NUM_THREADS"])
+    pools = [each for each in threadpool_info() if each["internal_api"] == "openblas"]
+    assert {each["num_threads"] for each in pools} <= {wanted}
