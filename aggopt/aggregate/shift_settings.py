@@ -61,6 +61,11 @@ class Shifting(SolverSection, Keeping):
     )
 
     @property
+    def draws_margins(self) -> bool:
+        """Whether each release draws secret margins, which change its objectives."""
+        return self.margin != 0
+
+    @property
     def function(self) -> str:
         """The name of the model that it is solved by."""
         name: str = self.method

@@ -207,7 +207,10 @@ def table(
     In a terminal that is too narrow, columns follow below, after the first `keys` once
     more.
     """
-    cells = [[printable(str(cell)) for cell in row] for row in (header, *rows)]
+    cells = [
+        [printable(cell) if isinstance(cell, str) else cell for cell in row]
+        for row in (header, *rows)
+    ]
     shown = render_text_table(
         cells[0], cells[1:], right=right, width=width(), keys=keys
     )

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 PROOFS = 4  # lines of certificates, beside their header
 NOTES = 3  # lines of notes that are not urgent
 NAME = 40  # characters of the names that a certificate is of
+MARGINS = (
+    "Objectives include the secret margins of this release: compare solvers by aggopt "
+    "compare-solvers, not by two releases."
+)
 HEADER = ("attribute", "solver", "status", "objective", "bound", "gap", "violation")
 
 
@@ -38,6 +42,7 @@ def said(
         *verdict(release.audit),
         *figures(release.measures),
         *certificates(release.proofs, width=width),
+        *margins(release),
         *notes(release, files),
         "; ".join([f"Masked table   {files.table}", *_reports(files)]),
         f"For you alone  {files.manifest} (how it was made, with all figures), "
@@ -47,18 +52,20 @@ def said(
 
 def said_of_folder(release: "FolderRelease", width: int | None = None) -> list[str]:
     """Return the lines of a release that is a folder, as `said` those of a table."""
-    from aggopt.engine.reduce.measure_names import LOSS
+    from aggopt.engine.reduce.measure_names import LOSSES
     from aggopt.engine.storage.manifest_file import MANIFEST
 
     audit, manifest = release.audit, release.private / MANIFEST
     urgent = [note for note in release.notes if note in audit.disclosures]
     others = [note for note in release.notes if note not in audit.disclosures]
+    lost = {n: percent / 100 for n, percent in release.measures.items() if n in LOSSES}
+    loss = _losses(lost[LOSSES[0]], *(lost.get(name) for name in LOSSES[1:]))
     return [
         *verdict(audit),
         f"Risk: {_percent(release.measures['highest risk'])} for the record most at "
         f"risk, {_percent(release.measures['average risk'])} on average (1 / records "
         "of its combination).",
-        f"Loss: {_percent(release.measures[LOSS] / 100)} of the sum of squares (IL).",
+        f"Loss: {loss} (IL).",
         *certificates(release.certificates, width=width),
         *_listed(urgent, others, audit, manifest),
         f"Masked table   {release.path}",
@@ -90,6 +97,8 @@ def amber(audit: "Audit") -> list[str]:
 
 def figures(found: "Assessment | None") -> list[str]:
     """Return a line of what an intruder can do, and one of what is lost."""
+    from aggopt.measure.types import means_by_kind
+
     if found is None:
         return []
     risk = (
@@ -100,12 +109,22 @@ def figures(found: "Assessment | None") -> list[str]:
     )
     own = [f"{name} {value:.6g}" for name, value in found.own]
     loss = [
-        f"{_percent(found.il)} of the sum of squares (IL)",
+        f"{_losses(found.il, *means_by_kind(found.to_dict(), 'il'))} (IL)",
         f"PIL {_percent(found.pil)}",
         f"risk and loss together SI {_percent(found.si)}",
         *own,
     ]
     return [risk, f"Loss: {', '.join(loss)}."]
+
+
+def _losses(of_all: float, numbers: float | None, categories: float | None) -> str:
+    """Return the loss: of numbers and of categories separately, if both vary."""
+    if numbers is None or categories is None:
+        return f"{_percent(of_all)} of the sum of squares"
+    return (
+        f"{_percent(numbers)} of the sum of squares of numbers, "
+        f"{_percent(categories)} of that of categories"
+    )
 
 
 def _percent(share: float) -> str:
@@ -130,6 +149,14 @@ def certificates(
     lines = render_text_table(HEADER, rows, width=width).splitlines() if rows else []
     rest = [proof for name, proof in found.items() if name not in shown]
     return lines + ([_rest(rest)] if rest else [])
+
+
+def margins(release: "Release") -> list[str]:
+    """Return a line on the secret margins that the objectives include, if any."""
+    from aggopt.job import Shifting
+
+    how = release.job.aggregation
+    return [MARGINS] if isinstance(how, Shifting) and how.draws_margins else []
 
 
 def _width(certificate: "Certificate") -> float:

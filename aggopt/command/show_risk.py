@@ -18,15 +18,15 @@ SHOWN = 20  # sets of quasi-identifiers: a screen
 
 
 def risk(found: "Review") -> None:
-    """Print the audit, the risks before and after, and those beside chance."""
+    """Print the audit, the risks before and after, and those compared with chance."""
     show.audit(found.audit)
     if found.warning:
         line(f"WARNING: {found.warning}", style="bold red")
     totals = {} if found.risks is None else found.risks.totals
     both = ("figure", "original", "released")
     _print("Risk of re-identification", both, before_after(totals))
-    own = beside(found.measures, totals)
-    _print("Risk of the release", ("figure", "found", "beside"), own)
+    own = compared(found.measures, totals)
+    _print("Risk of the release", ("figure", "found", "compared with"), own)
     if found.audit.unchanged:
         said = found.audit.unchanged.said(found.audit.records)
         line(said or "No record is published unchanged.")
@@ -110,7 +110,7 @@ def before_after(totals: Mapping[str, Any]) -> Iterator[Row]:
         yield _row(shown, "dis", "a unique match is right (DIS)", _percent)
 
 
-def beside(measures: "Assessment | None", totals: Mapping[str, Any]) -> Iterator[Row]:
+def compared(measures: "Assessment | None", totals: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the risks that are of both tables, and what they are compared with."""
     if measures is not None:
         limit = f"at most {_percent(measures.linkage_limit)}"

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from aggopt.solvers import Solver
 
 
+SAME_MARGINS = (
+    "All solvers have the same secret margins. Each release draws others, so that its "
+    "objectives cannot be compared with these."
+)
+
+
 def solvers(solvers: Sequence["Solver"]) -> None:
     """Print the table of solvers, when to use each, and how to get those not here."""
     rows = [
@@ -59,6 +65,8 @@ def compared(rows: Sequence["Row"]) -> None:
     ]
     header = ("solver", *headings, "promises", "status")
     table(header, shown, title=title, right=range(1, 1 + len(headings)))
+    if any(row.margins for row in rows):
+        line(SAME_MARGINS)
     for row in rows:
         if row.note:
             line(f"{row.solver}: {row.note}")

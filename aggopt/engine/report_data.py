@@ -1,5 +1,6 @@
 """What a report says of a folder that an engine released: its files, read again."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 from aggopt.core.plural import plural
 from aggopt.data.readers.read import read_release_as_text
 from aggopt.data.table import Table
-from aggopt.engine.reduce.measure_names import GROUPS, LOSS
+from aggopt.engine.reduce.measure_names import GROUPS, LOSS, LOSSES
 from aggopt.engine.storage.input_parts import ENDING, InputFolder
 from aggopt.engine.storage.journal import private_folder
 from aggopt.engine.storage.manifest_file import (
@@ -24,7 +25,7 @@ from aggopt.pipeline.review.trusted_code import attach_trusted_code
 from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit, audit_release
-from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts
+from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts, Loss
 from aggopt.release.report.statement import Statement, facts_of_statement
 
 READ = (
@@ -68,8 +69,9 @@ def read_folder_report(
     if asked is not None:
         require_promised(of, job, asked)
     rows = _rows(folder, job)
-    loss, proven = stated.entry("measures", dict).get(LOSS), dict(stated.certificates)
-    if not isinstance(loss, float) or GROUPS not in proven:
+    measures, proven = stated.entry("measures", dict), dict(stated.certificates)
+    are_numbers = all(isinstance(measures.get(name, 0.0), float) for name in LOSSES)
+    if LOSS not in measures or not are_numbers or GROUPS not in proven:
         raise stated.error("measures")
     groups = {", ".join(job.roles.quasi_identifier): proven.pop(GROUPS)}
     there = [name for name in job.dropped if name in rows.column_names]
@@ -87,9 +89,15 @@ def read_folder_report(
         certificates=proven,
         groups=groups,
         promised_by=BY_MANIFEST if asked is None else BY_BOTH,
-        loss=loss / 100,
+        loss=_loss(measures),
         stated=_dominance(stated) if _asks_dominance(job) else (),
     )
+
+
+def _loss(measures: Mapping[str, float]) -> Loss:
+    """Return the losses that the manifest of a folder states, as shares."""
+    shares = {name: measures[name] / 100 for name in LOSSES if name in measures}
+    return Loss(shares[LOSS], *(shares.get(name) for name in LOSSES[1:]))
 
 
 def _recounted(rows: pa.Table, job: Job) -> Audit:

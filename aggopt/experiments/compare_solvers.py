@@ -56,7 +56,8 @@ class Row(HtmlFields):
     `bound` and `gap` are None if nothing is proven.  `holds` is whether the audit of
     these values confirms all requirements of the job.  `sl`, `si` and `holds` are None
     if no values are made: for groups of one attribute at a time.  `note` is the reason
-    why a solver was left out or failed; all its figures are then None.
+    why a solver was left out or failed; all its figures are then None.  `margins` is
+    whether the program includes secret margins: those of all rows of one call.
     """
 
     solver: str
@@ -70,6 +71,7 @@ class Row(HtmlFields):
     seconds: float | None = None
     holds: bool | None = None
     note: str = ""
+    margins: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -125,7 +127,8 @@ def _make_aggregation_row(
         partitioned, row, assemble_columns(partitioned, masked, chosen).values
     )
     usable = all(c.status.usable for c in masked.certificates)
-    return row if usable else replace(row, holds=None)
+    margins = isinstance(section, Shifting) and section.draws_margins
+    return replace(row, holds=row.holds if usable else None, margins=margins)
 
 
 def _make_categories_row(

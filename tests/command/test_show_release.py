@@ -11,6 +11,7 @@ from tables import job, people, promising, salaried, wide, wide_job
 import aggopt
 from aggopt.command.show_release import certificates, figures, said
 from aggopt.job import AttributeSection, Job, Mean
+from aggopt.measure.types import means_by_kind
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.solvers import Certificate, Status
 
@@ -85,6 +86,29 @@ def test_a_release_is_said_in_lines(release) -> None:
     assert said(release, reported)[-2] == shown
     assert "masked.manifest.json (how it was made" in lines[-1]
     assert "masked.private.csv (links records to groups)" in lines[-1]
+
+
+def test_losses_of_numbers_and_of_categories_are_said_separately() -> None:
+    roles = {"quasi-identifier": ["age", "income", "illness"]}
+    asked = Job(roles=roles, privacy={"k": 4})
+    frame = people()[["age", "income", "illness"]]
+    release = aggopt.mask(frame, asked)
+    numbers, categories = means_by_kind(release.measures.to_dict(), "il")
+    (loss,) = [line for line in said(release, FILES) if line.startswith("Loss: ")]
+    assert loss.startswith(
+        f"Loss: {100 * numbers:.2f} % of the sum of squares of numbers, "
+        f"{100 * categories:.2f} % of that of categories (IL), PIL"
+    )
+
+
+@pytest.mark.parametrize(
+    ("how", "drawn"),
+    [({"method": "mean"}, False), ({"method": "p3m"}, True)],
+)
+def test_margins_are_named_after_the_objectives_that_include_them(how, drawn) -> None:
+    lines = said(aggopt.mask(people(), job(aggregation=how)), FILES)
+    last = max(j for j, line in enumerate(lines) if line.startswith("income"))
+    assert lines[last + 1].startswith("Objectives include the secret margins") == drawn
 
 
 def test_notes_that_are_too_many_are_counted(release) -> None:

@@ -325,6 +325,7 @@ def test_compare_solvers_as_a_command(aggopt):
     code, out, _ = aggopt(*words)
     assert code == 0
     assert "cvxpy:uno" in out
+    assert "All solvers have the same secret margins." in out
     code, out, _ = aggopt(*words, "--json")
     assert json.loads(out)["cvxpy:uno"]["status"] == "locally optimal"
 

@@ -11,6 +11,7 @@ import pytest
 from folders import ROLES, SECRET, digest, job, masked, persons, put, read
 
 import aggopt
+from aggopt.command.show_release import said_of_folder
 from aggopt.core.randomness import derive_seed
 from aggopt.core.record_weights import group_sse
 from aggopt.data.parsing.categories import publish_nodes
@@ -18,6 +19,7 @@ from aggopt.encoding import Domain
 from aggopt.engine.steps import category_levels as levels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.measure._typed_pair import TypedPair
+from aggopt.measure.types import assess_types, means_by_kind
 
 NAMES = ["age", "ill", "note", "school"]
 TYPED = {
@@ -152,6 +154,17 @@ def test_one_block_is_the_table(folder, tmp_path):
         assert found.certificates[name].objective == expected
     lost = found.measures["information loss"]
     assert lost == pytest.approx(100 * whole.measures.il, rel=1e-9)
+
+
+def test_numbers_and_categories_have_losses_of_their_own(folder, release):
+    before, after, _ = linked(folder, release)
+    types = {name: job_type(how) for name, how in SCHOOL.items()}
+    found = assess_types(before[NAMES], after[NAMES], types)
+    measured = means_by_kind(found.to_dict(), "il")
+    for name, loss in zip(("numbers", "categories"), measured, strict=True):
+        stated = release.measures[f"information loss of {name}"]
+        assert stated == pytest.approx(100 * loss, rel=1e-5)
+    assert f"{stated:.2f} % of that of categories (IL)." in str(said_of_folder(release))
 
 
 def test_frequencies_are_those_of_one_program(folder, tmp_path):

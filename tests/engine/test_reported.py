@@ -55,7 +55,7 @@ def test_the_page_says_what_the_files_hold(made, tmp_path):
     unique = (alike == 1).sum()  # which it is by the groups, drawn anew each time
     assert f"k = 4 holds, but {unique} of 120 records are unique with 'note'" in text
     assert "If somebody also knew" in text
-    assert "Every combination of the masked attributes stands in" in text
+    assert "Every combination of the masked attributes is shared by" in text
     assert f"What was promised is stated by {BY_MANIFEST}." in text
     lost = made.measures["information loss"]
     assert f"Information lost {round(lost)} %" in text

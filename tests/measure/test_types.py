@@ -361,6 +361,7 @@ def test_plain_values_survive_json() -> None:
     assert plain == FOUND.to_dict()
     assert plain["attributes"]["sex"] == {
         "kind": "nominal",
+        "varies": True,
         **{name: FOUND[name]["sex"] for name in EACH},
     }
     assert {name: plain[name] for name in WHOLE} == {n: FOUND[n] for n in WHOLE}

@@ -518,7 +518,7 @@ def test_the_seed_is_that_of_the_tree(monkeypatch) -> None:
 SHOWN = """\
 Utility
   pMSE, products of two               0.00001  0.5 of an independent table's
-  pMSE, tree                          0.20000  0.25: all are told apart
+  pMSE, tree                          0.20000  0.25: all are recognised
   distribution of age                  0.1000  W1 in sd; KS 0.250
   distribution of sex                  0.0500  W1 in sd
   correlations                         0.0300  largest change
@@ -555,7 +555,7 @@ def test_what_is_printed_is_names_and_figures() -> None:
         "Utility\n"
         "  pMSE                                   none  too many attributes for the "
         "records\n"
-        "  pMSE, tree                          0.00000  0.25: all are told apart"
+        "  pMSE, tree                          0.00000  0.25: all are recognised"
     )
 
 

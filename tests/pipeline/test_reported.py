@@ -235,6 +235,20 @@ def test_measures_that_are_no_numbers_are_refused(here):
         require_refused(here, "measures")
 
 
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        [],
+        {"age": 1},
+        {"age": {"il": 0.1, "sdid": 0.1, "sdid_chance": 0.1}},
+        {"age": {"varies": True, "il": "0", "sdid": 0.1, "sdid_chance": 0.1}},
+    ],
+)
+def test_measures_by_attribute_that_are_none_are_refused(here, attributes):
+    edit(lambda stated: stated["measures"].update(attributes=attributes))
+    require_refused(here, "measures")
+
+
 def test_a_release_of_which_nothing_was_measured_has_a_report(here):
     edit(lambda stated: stated.update(measures=None))
     assert read_report_data(here / "masked.csv").measures is None

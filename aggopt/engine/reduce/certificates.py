@@ -10,6 +10,7 @@ from aggopt.aggregate.joint_aggregation import CONSTANT, VARIANCE
 from aggopt.core.validation import Floats
 from aggopt.engine.reduce.category_certificates import CategoryProofs
 from aggopt.engine.reduce.group_sums import GroupSums, PublishedSums
+from aggopt.engine.reduce.measure_names import LOSS, LOSS_OF_CATEGORIES, LOSS_OF_NUMBERS
 from aggopt.engine.run_state import BlockState
 from aggopt.engine.steps.p3m import ShiftEnd
 from aggopt.solvers import Certificate, Status
@@ -51,16 +52,22 @@ class FolderCertificates:
         return {name: found[name] for name in ordered}
 
     @property
-    def lost(self) -> float:
-        """Share of the variance that is lost, over the values that are present.
+    def losses(self) -> dict[str, float]:
+        """Losses in percent of the variance, over the values that are present, by name.
 
-        Each attribute has equal weight, independent of the job, as in memory.
+        Each attribute has equal weight, independent of the job, as in memory.  Numbers
+        and categories have losses of their own, as far as they vary.
         """
         varying = ~self.config.scale.constant
-        whole = float(varying.sum()) + self.categories.varying()
-        each = self.figures.sse / self.figures.there
-        lost = float(varying @ each) + self.categories.lost()
-        return lost / whole if whole else 0.0
+        numbers = float(varying @ (self.figures.sse / self.figures.there))
+        categories = self.categories.lost()
+        counts = int(varying.sum()), self.categories.varying()
+        lost = {LOSS: 100 * (numbers + categories) / max(sum(counts), 1)}
+        if counts[0]:
+            lost[LOSS_OF_NUMBERS] = 100 * numbers / counts[0]
+        if counts[1]:
+            lost[LOSS_OF_CATEGORIES] = 100 * categories / counts[1]
+        return lost
 
     def _numbers(self) -> dict[str, Certificate]:
         """Return one for each number; of a covariance one of all."""

@@ -8,7 +8,7 @@ from typing import Any
 from aggopt.core.plural import plural
 from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.reduce.certificates import FolderCertificates
-from aggopt.engine.reduce.measure_names import GROUPS, LOSS
+from aggopt.engine.reduce.measure_names import GROUPS
 from aggopt.engine.run_state import BlockState
 from aggopt.engine.steps.weights import note_on_weights
 from aggopt.engine.storage.input_parts import first_records
@@ -29,7 +29,7 @@ def make_folder_release(
 ) -> FolderRelease:
     """Return the release whose `folders`, public and private, are about to appear."""
     measures = {
-        LOSS: 100 * proofs.lost,
+        **proofs.losses,
         "highest risk": 1 / audit.combination,
         "average risk": audit.groups / audit.records,
     }

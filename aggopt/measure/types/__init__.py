@@ -8,9 +8,21 @@ as in `aggopt.encode`.  `assess_types` returns all of them.
 from typing import Any
 
 from aggopt.measure.registry import TYPED, TypedMeasure
-from aggopt.measure.types._assessment import TypedAssessment, assess_types
+from aggopt.measure.types._assessment import (
+    KindMeans,
+    TypedAssessment,
+    assess_types,
+    means_by_kind,
+)
 
-__all__ = ["TYPED", "TypedAssessment", "TypedMeasure", "assess_types"]
+__all__ = [
+    "TYPED",
+    "KindMeans",
+    "TypedAssessment",
+    "TypedMeasure",
+    "assess_types",
+    "means_by_kind",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,11 +1,14 @@
 """Loss and disclosure of a release by attribute, and as a whole."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from math import fsum
+from typing import Any, NamedTuple
 
 from aggopt.core.html import render_html_lines, render_text_table
 from aggopt.core.plural import plural
 from aggopt.core.text_formats import format_json
+from aggopt.encoding.attribute_type import NUMERIC
 from aggopt.errors import require_known
 from aggopt.measure._interval import check_safety
 from aggopt.measure._linkage import WHOLE, check_whole, get_linkage
@@ -22,6 +25,43 @@ from aggopt.measure.registry import (
     TypedComparison,
     TypedMeasure,
 )
+
+
+class KindMeans(NamedTuple):
+    """Means of a figure over the numbers and over the categories that vary.
+
+    A mean is None if no such attribute varies.
+    """
+
+    numbers: float | None
+    categories: float | None
+
+
+def means_by_kind(measures: Mapping[str, Any], name: str) -> KindMeans:
+    """Return the means of a figure over numbers and over categories that vary.
+
+    `measures` are plain, as in `Assessment.to_dict`.  Without a map by attribute, all
+    attributes are numbers, and the figure of all is theirs.
+
+    Examples
+    --------
+    >>> age = {"kind": "numeric", "varies": True, "il": 0.25}
+    >>> sex = {"kind": "nominal", "varies": True, "il": 0.5}
+    >>> means_by_kind({"il": 0.375, "attributes": {"age": age, "sex": sex}}, "il")
+    KindMeans(numbers=0.25, categories=0.5)
+    """
+    if "attributes" not in measures:
+        return KindMeans(float(measures[name]), None)
+    numbers, categories = list[float](), list[float]()
+    for attribute in measures["attributes"].values():
+        if attribute["varies"]:
+            same = numbers if attribute["kind"] in NUMERIC else categories
+            same.append(float(attribute[name]))
+    return KindMeans(*map(_mean_or_none, (numbers, categories)))
+
+
+def _mean_or_none(figures: list[float]) -> float | None:
+    return fsum(figures) / len(figures) if figures else None
 
 
 @dataclass(frozen=True)
@@ -41,8 +81,8 @@ class TypedAssessment:
         Numbers of records, of attributes, and of those that vary in the original.
     safety
         The argument of `assess_types`.
-    kinds
-        Type of each attribute, by name.
+    kinds, varies
+        Type of each attribute, and whether it varies in the original, by name.
     of_attributes, of_table
         Result of each measure, by its name; None if it is not defined.
     """
@@ -57,6 +97,7 @@ class TypedAssessment:
     varying: int
     safety: float
     kinds: dict[str, str] = field(hash=False)
+    varies: dict[str, bool] = field(hash=False, repr=False)
     of_attributes: dict[str, dict[str, Figure]] = field(hash=False, repr=False)
     of_table: dict[str, Figure] = field(hash=False)
 
@@ -75,10 +116,8 @@ class TypedAssessment:
             d=len(pair.attributes),
             varying=len(pair.varying),
             safety=float(tables.safety),
-            kinds={
-                attribute_pair.of.name: attribute_pair.of.kind
-                for attribute_pair in pair.attributes
-            },
+            kinds={one.of.name: one.of.kind for one in pair.attributes},
+            varies={one.of.name: one.varies for one in pair.attributes},
             of_attributes={
                 n: tables.typed_weighed.each(m.each) for n, m in TYPED.items() if m.each
             },
@@ -100,9 +139,14 @@ class TypedAssessment:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON: a map for each attribute."""
         plain = asdict(self)
-        kinds, by_attribute = plain.pop("kinds"), plain.pop("of_attributes")
+        kinds, varies = plain.pop("kinds"), plain.pop("varies")
+        by_attribute = plain.pop("of_attributes")
         figures = {
-            name: {"kind": kind, **{m: by_attribute[m][name] for m in by_attribute}}
+            name: {
+                "kind": kind,
+                "varies": varies[name],
+                **{m: by_attribute[m][name] for m in by_attribute},
+            }
             for name, kind in kinds.items()
         }
         return {**plain.pop("of_table"), **plain, "attributes": figures}

@@ -87,7 +87,7 @@ class Utility:
         else:
             ratio = f"{self.propensity.ratio:.3g} of an independent table's"
             yield "pMSE, products of two", f"{self.propensity.pmse:.5f}", ratio
-        yield "pMSE, tree", f"{self.tree:.5f}", "0.25: all are told apart"
+        yield "pMSE, tree", f"{self.tree:.5f}", "0.25: all are recognised"
         for name, distance in self.wasserstein.items():
             far = self.ks[name]
             beside = "" if far is None else f"; KS {far:.3f}"

@@ -8,6 +8,7 @@ import numpy as np
 
 from aggopt.core.plural import plural
 from aggopt.measure.risk import attribution
+from aggopt.measure.types import means_by_kind
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.report.charts import bars
 from aggopt.release.report.charts.bars import AttackBar
@@ -28,7 +29,7 @@ class Intruder:
     attacks
         How often attacks succeed; None where nothing was measured.
     best
-        The attack that succeeds most often; None where nothing was measured.
+        The attack of the largest gain over chance; None if nothing was measured.
     sizes
         How many published combinations have how many records.
     limits
@@ -46,7 +47,7 @@ def intruder(facts: Facts) -> Intruder:
     rows = [*_linking(facts), *_guessing(facts)]
     return Intruder(
         attacks=_figure(rows) if rows else None,
-        best=max(rows, key=lambda row: row.share, default=None),
+        best=max(rows, key=lambda row: row.gain, default=None),
         sizes=_sizes(facts),
         limits=tuple(_limits(facts, rows)),
     )
@@ -62,9 +63,14 @@ def _linking(facts: Facts) -> Iterator[AttackBar]:
     yield AttackBar("Nearest record", f"{every} one person", nearest, blind, limit)
     linked, all_of = as_share(found["linkage"]), "knows those of all, matches at best"
     yield AttackBar("One-to-one assignment", all_of, linked, blind, limit)
-    near, chance = as_share(found["sdid"]), as_share(found["sdid_chance"])
-    within = f"guesses a value within {found['safety']:g} sd"
-    yield AttackBar("Value interval", within, near, chance)
+    attacks = (
+        ("Value interval", f"guesses a value within {found['safety']:g} sd"),
+        ("Published category", "takes it for the original one"),
+    )
+    near, chances = (means_by_kind(found, name) for name in ("sdid", "sdid_chance"))
+    for attack, success, chance in zip(attacks, near, chances, strict=True):
+        if success is not None and chance is not None:
+            yield AttackBar(*attack, as_share(success), as_share(chance))
 
 
 def _guessing(facts: Facts) -> Iterator[AttackBar]:
@@ -88,7 +94,7 @@ def _figure(rows: list[AttackBar]) -> Figure:
             row.name,
             row.says,
             share(row.share),
-            "" if row.chance is None else share(row.chance),
+            share(row.chance),
             "" if row.limit is None else share(row.limit),
         ]
         for row in rows
@@ -125,12 +131,18 @@ def _limits(facts: Facts, rows: list[AttackBar]) -> Iterator[str]:
     within = " and ".join(facts.job.within)
     all_of = f"records of equal {within}" if within else "the whole table"
     for row in guesses:
-        yield (
-            f"Whoever finds the right group learns what its members have in common: "
-            f"{row.name.removeprefix('Guess of ')} is guessed right in "
-            f"{share(row.share)} of cases from the group, and in "
-            f"{share(row.chance or 0.0)} from {all_of}."
-        )
+        name, rate = row.name.removeprefix("Guess of "), share(row.share)
+        by_chance = f"{share(row.chance)} from {all_of}"
+        if row.gain > 0:
+            yield (
+                f"An intruder who finds the right group guesses {name} better: "
+                f"{rate} of the guesses from the group are right, {by_chance}."
+            )
+        else:
+            yield (
+                f"The right group does not help an intruder to guess {name}: {rate} "
+                f"of the guesses from the group are right, {by_chance}."
+            )
     if facts.job.roles.confidential and not audit.promises:
         yield "No l-diversity and no t-closeness was promised of confidential values."
     if facts.what == "unit":

@@ -13,6 +13,7 @@ from aggopt.data.parsing.entries import Values, entry_reader
 from aggopt.data.table import Table
 from aggopt.job import Job
 from aggopt.measure.safe_figures import FEW
+from aggopt.measure.types import means_by_kind
 from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counts import combine_codes, encode_entries
@@ -22,6 +23,23 @@ from aggopt.solvers import Certificate
 BY_JOB = "the job that made the file"
 BY_MANIFEST = "its manifest alone, which was compared with no job"
 BY_BOTH = "its manifest, and by the job that this was compared with"
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Shares of the sums of squares that are lost.
+
+    Attributes
+    ----------
+    whole
+        Share of all masked attributes, which have equal weights.
+    numbers, categories
+        Shares of the numbers and of the categories alone; None if none of them varies.
+    """
+
+    whole: float
+    numbers: float | None
+    categories: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +84,7 @@ class Facts:
     made
         When, in ISO 8601, and the version of the package: (day, version).
     loss
-        The information that was lost, a share, where it alone was measured.
+        The information that was lost, where it alone was measured.
     unchanged
         How many records have all masked values as in the originals; None where that was
         not counted.
@@ -93,7 +111,7 @@ class Facts:
     made: tuple[str, str]
     promised_by: str = BY_JOB
     sha256: str | None = None
-    loss: float | None = None
+    loss: Loss | None = None
     unchanged: int | None = None
     filled: Mapping[str, int] = field(default_factory=dict)
     suppressed: Mapping[str, int] = field(default_factory=dict)
@@ -112,6 +130,14 @@ class Facts:
         if not self.few:
             return self
         return replace(self, original=None, measures=None, loss=None, unchanged=None)
+
+    @property
+    def information_loss(self) -> Loss | None:
+        """The information that was lost; None where nothing was measured."""
+        found = self.measures
+        if found is None:
+            return self.loss
+        return Loss(found["il"], *means_by_kind(found, "il"))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from aggopt.release.report.parts import DataTable
 from aggopt.release.report.provenance_section import public_count
 
 SHOWN = 20  # rows that are seen at once; the others are folded
-KNOWN = "published as it is; others may know it of a person"
-SECRET = "published as it is; assumed unknown to others"
+KNOWN = "published unchanged; others may know it of a person"
+SECRET = "published unchanged; assumed unknown to others"
 PSEUDONYM = "a random number for each unit"
 
 
@@ -27,7 +27,7 @@ def file_columns(facts: Facts) -> tuple[DataTable, DataTable | None]:
 
 
 def _table(rows: list[list[str]]) -> DataTable:
-    return DataTable("Columns of the file", ["column", "role", "what was done"], rows)
+    return DataTable("Role of each column", ["column", "role", "what was done"], rows)
 
 
 def _treatment(facts: Facts, name: str, role: str) -> str:
@@ -35,11 +35,11 @@ def _treatment(facts: Facts, name: str, role: str) -> str:
         return _masking(facts, name)
     if role == "stratum":
         merged = facts.job.strata.small == "merge"
-        how = "small strata merged" if merged else "published as it is"
+        how = "small strata merged" if merged else "published unchanged"
         return f"{how}; no group straddles its values"
     if role == "weight":
         as_is = facts.job.weights.published == "as is"
-        return "published as it is" if as_is else "replaced by the mean of its group"
+        return "published unchanged" if as_is else "replaced by the mean of its group"
     return {"confidential": SECRET, "other": KNOWN, "unit": PSEUDONYM}[role]
 
 

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from aggopt.release.report.number_format import figure, share, whole
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -59,7 +60,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"share": share, "figure": figure, "whole": whole}
+    made.filters["unbroken"] = _unbroken
     return made
+
+
+def _unbroken(text: str) -> str:
+    """Return text whose lines never break before a percent sign."""
+    return text.replace(" %", NO_BREAK + "%")
 
 
 def _digest(text: str) -> str:

@@ -45,7 +45,7 @@ def office(facts: Facts, private: Private) -> Office:
         points=tuple(_points(columns[:PANELS])),
         worst=_worst(columns, facts, private),
         notes=private.notes,
-        made=DataTable("How the release was made", ["what", "as it was"], made),
+        made=DataTable("How the release was made", ["item", "value"], made),
     )
 
 

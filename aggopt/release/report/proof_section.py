@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from aggopt.job import Shifting
 from aggopt.release.report.facts import Facts
 from aggopt.release.report.number_format import MINUS, at_most, figure
 from aggopt.release.report.parts import DataTable
@@ -21,11 +22,14 @@ class Proof:
     ----------
     groups
         What is known of the groups, in sentences.
+    margins
+        Whether objectives include secret margins, which each release draws.
     values, more
         Certificates of published values: those seen, and those folded.
     """
 
     groups: tuple[str, ...]
+    margins: bool
     values: DataTable
     more: DataTable | None
 
@@ -42,7 +46,9 @@ def proof(facts: Facts) -> Proof:
         _row(name, found, few=facts.few) for name, found in facts.certificates.items()
     ]
     more = _table(rows[SHOWN:]) if rows[SHOWN:] else None
-    return Proof(tuple(groups), _table(rows[:SHOWN]), more)
+    how = facts.job.aggregation
+    margins = isinstance(how, Shifting) and how.draws_margins
+    return Proof(tuple(groups), margins, _table(rows[:SHOWN]), more)
 
 
 def is_proven(found: Certificate) -> bool:

@@ -7,6 +7,7 @@ from aggopt.core.plural import plural
 from aggopt.job import Job
 from aggopt.measure.safe_figures import FEW
 from aggopt.release.report.facts import Facts
+from aggopt.release.report.number_format import share
 
 PUBLIC = (
     *("roles", "attributes", "missing", "privacy", "strata", "weights"),
@@ -46,10 +47,7 @@ FILLED = (
     "They were missing in the originals, and have what their group publishes: means, "
     "variances and relations of these columns are not those of observed values."
 )
-SMALLER = (
-    "variances of masked numbers: they are smaller than in the originals, by the "
-    "information lost."
-)
+SMALLER = "variances of masked numbers: they are smaller than in the originals"
 MERGED = (
     "small strata were merged, so that records of a small stratum may be published "
     "under another; no group straddles the strata of the file."
@@ -151,4 +149,12 @@ def _of_moments(facts: Facts, weighted: str) -> Iterator[tuple[str, str]]:
         yield "Safe:", f"{weighted}{kept} {UNCHANGED}{but}"
     elif "mean" in keeps:
         yield "Safe:", f"{weighted}means {MEANS}{but}"
-        yield "Biased:", SMALLER
+        yield "Biased:", _shrinkage(facts)
+
+
+def _shrinkage(facts: Facts) -> str:
+    """Say how much smaller variances are: of group means by the information lost."""
+    loss = facts.information_loss
+    if loss is None or loss.numbers is None:
+        return f"{SMALLER}."
+    return f"{SMALLER}, on average by {share(loss.numbers)} (the information lost)."

@@ -22,6 +22,7 @@ MEASURED = (
     *("n", "il", "safety", "sdid", "sdid_chance"),
     *("dld", "linkage", "linkage_limit", "linkage_chance"),
 )  # parts of the report on measures
+MEASURED_BY_ATTRIBUTE = ("il", "sdid", "sdid_chance")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +120,13 @@ class Statement:
             return None
         measures: dict[str, Any] = self.entry("measures", dict)
         figures: list[Any] = [measures.get(name) for name in MEASURED]
+        attributes = measures.get("attributes", {})
+        if not isinstance(attributes, dict):
+            raise self.error("measures")
+        for each in attributes.values():
+            if not isinstance(each, dict) or type(each.get("varies")) is not bool:
+                raise self.error("measures")
+            figures += [each.get(name) for name in MEASURED_BY_ATTRIBUTE]
         if not all(is_number(each) and isfinite(each) for each in figures):
             raise self.error("measures")
         return measures

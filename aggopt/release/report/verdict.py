@@ -60,7 +60,7 @@ class Headline:
 
 
 def verdict(facts: Facts, best: AttackBar | None) -> Headline:
-    """Return what a report says first; `best` is the attack of most success."""
+    """Return the head of a report; `best` is the attack of the largest gain."""
     audit, seal = facts.audit, facts.audit.seal
     return Headline(
         state=seal.state,
@@ -68,13 +68,13 @@ def verdict(facts: Facts, best: AttackBar | None) -> Headline:
         heading=seal.heading,
         risks=seal.risks,
         says=(*_says(facts), seal.advice),
-        checks=(*map(_told, audit.checks), *map(_stated, facts.stated)),
+        checks=(*map(_describe, audit.checks), *map(_describe_stated, facts.stated)),
         cards=(_attack(facts, best), _unchanged(facts), _loss(facts), _groups(facts)),
         sentences=tuple(_sentences(facts)),
     )
 
 
-def _told(check: Check | BoundsCheck | RiskLimit) -> str:
+def _describe(check: Check | BoundsCheck | RiskLimit) -> str:
     """Say what was found: of weights, which are not published, in whole percent.
 
     Of a linkage it says whether the promise holds: the figure is a measure.
@@ -86,10 +86,10 @@ def _told(check: Check | BoundsCheck | RiskLimit) -> str:
     return str(check)
 
 
-def _stated(check: Check) -> str:
+def _describe_stated(check: Check) -> str:
     """Say what the manifest has of it, and why it was not counted again."""
     return (
-        f"{_told(check)} So its manifest says: it is of the weights that originals "
+        f"{_describe(check)} So its manifest says: it is of the weights that originals "
         "had, which no release has, and was not counted again."
     )
 
@@ -100,7 +100,7 @@ def _says(facts: Facts) -> Iterator[str]:
     scope = "each block of the masked attributes"
     of = "the masked attributes" if audit.scope == "combination" else scope
     strata = audit.strata and f" and {', '.join(audit.strata)}"
-    yield f"Every combination of {of}{strata or ''} stands in at least {rarest}."
+    yield f"Every combination of {of}{strata or ''} is shared by at least {rarest}."
     if facts.sha256 is not None:
         yield (
             "It was counted on the bytes of the file, by code that knows nothing of "
@@ -114,14 +114,16 @@ def _says(facts: Facts) -> Iterator[str]:
 
 
 def _attack(facts: Facts, best: AttackBar | None) -> Card:
-    """Return the tile of the attack that succeeds most often, by its name."""
+    """Return the tile of the attack of the largest gain over chance, by its name."""
     name = "Best attack"
     if best is None:
         why = TOO_FEW if facts.few else "no attack was measured"
         return name, "none", why
     if facts.measures is None:
         name = "Best attack measured"
-    chance = "" if best.chance is None else f"; {share(best.chance)} by chance"
+    if best.gain <= 0:
+        return name, "none", "no attack succeeds more often than by chance"
+    chance = f"; {share(best.chance)} by chance, the largest gain"
     limit = "" if best.limit is None else f"; groups allow {share(best.limit)} at most"
     return name, share(best.share), f"{best.name}{chance}{limit}"
 
@@ -135,11 +137,14 @@ def _unchanged(facts: Facts) -> Card:
 
 
 def _loss(facts: Facts) -> Card:
-    name, of = "Information lost", "of the sum of squares; lower is better"
-    loss = facts.loss if facts.measures is None else facts.measures["il"]
+    name, of = "Information lost", "of the sum of squares"
+    loss = facts.information_loss
     if loss is None:
         return name, "none", TOO_FEW if facts.few else "nothing was measured"
-    return name, share(loss), of
+    if loss.numbers is None or loss.categories is None:
+        return name, share(loss.whole), f"{of}; lower is better"
+    both = f"{of} of numbers; {share(loss.categories)} of that of categories"
+    return name, share(loss.numbers), f"{both}; lower is better"
 
 
 def _groups(facts: Facts) -> Card:

@@ -1,5 +1,6 @@
 """The head of a report: the seal, tiles, columns of the file, filled values."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -11,7 +12,9 @@ from tables import MDAV
 
 import aggopt
 from aggopt.release.audit.unchanged import Unchanged
+from aggopt.release.report.charts.bars import AttackBar
 from aggopt.release.report.html import report_html
+from aggopt.release.report.number_format import share
 from aggopt.release.report.release_report import facts_of
 from aggopt.release.report.verdict import saving, verdict
 from aggopt.solvers import Certificate, Status
@@ -103,14 +106,96 @@ def test_blocks_whose_combination_tells_records_apart_are_amber():
     assert audit.warning in audit.seal.risks
 
 
-def test_the_tile_of_the_best_attack_is_the_longest_bar_of_the_chart():
-    page = page_of(masked(confidential=["debt"]))
-    rows = table(page, "Attacks")[1:]
-    share = {row[0]: int(re.sub(r"\D", "", row[2])) for row in rows}
-    name, most = max(share.items(), key=lambda item: item[1])
-    said = re.search(r"Best attack (\d+) % ([^;]+); ", Reader(page).text)
-    assert said is not None
-    assert (int(said[1]), said[2]) == (most, name)
+def percents(cell: str) -> int:
+    return int(re.sub(r"\D", "", cell))
+
+
+@pytest.mark.parametrize(
+    "table_of", [lambda: masked(confidential=["debt"]), lambda: with_categories()]
+)
+def test_the_tile_names_the_attack_of_the_largest_gain_over_chance(table_of):
+    page = page_of(table_of())
+    rows = {row[0]: row[2:] for row in table(page, "Attacks")[1:]}
+    gains = {name: percents(row[0]) - percents(row[1]) for name, row in rows.items()}
+    name = max(gains, key=gains.get)
+    success, chance, limit = rows[name]
+    allowed = f"; groups allow {limit} at most" if limit else ""
+    shown = f"Best attack {success} {name}; {chance} by chance, the largest gain"
+    assert shown + allowed in Reader(page).text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_attacks_that_reach_no_more_than_chance_are_no_best_attack():
+    facts = facts_of(masked(), "masked.csv")
+    (card, *_) = verdict(facts, AttackBar("Guess of x", "guesses", 0.5, 0.6)).cards
+    assert card == (
+        "Best attack",
+        "none",
+        "no attack succeeds more often than by chance",
+    )
+
+
+@pytest.mark.parametrize(
+    ("illness", "says"),
+    [
+        (["flu", "none", "none"] * 20, "does not help an intruder to guess illness"),
+        (["flu"] * 30 + ["none"] * 30, "guesses illness better"),
+    ],
+)
+def test_a_guess_is_called_better_only_if_it_beats_chance(illness, says):
+    frame = survey()[["income", "wealth"]].sort_values("income", ignore_index=True)
+    roles = {"quasi-identifier": ["income", "wealth"], "confidential": ["illness"]}
+    asked = aggopt.Job(roles=roles, privacy={"k": 4}, partition=MDAV)
+    page = page_of(aggopt.mask(frame.assign(illness=illness), asked))
+    (row,) = [row for row in table(page, "Attacks") if row[0] == "Guess of illness"]
+    assert (percents(row[2]) > percents(row[3])) == ("better" in says)
+    assert says in Reader(page).text
+
+
+def with_categories() -> aggopt.Release:
+    """Return a release of two numbers, and a category that nearly all records keep."""
+    frame = survey()[["income", "wealth"]].assign(
+        sex=np.where(survey()["income"] > 4000, "f", "m"), all="x"
+    )
+    roles = {"quasi-identifier": list(frame)}
+    return aggopt.mask(frame, aggopt.Job(roles=roles, privacy={"k": 4}))
+
+
+def test_numbers_and_categories_have_losses_and_attacks_of_their_own(tmp_path):
+    release = with_categories()
+    release.write(tmp_path / "masked.csv", report=tmp_path / "report.html")
+    stated = json.loads((tmp_path / "masked.manifest.json").read_text())["measures"]
+    one = stated["attributes"]
+    assert not one["all"]["varies"]
+    lost = np.mean([one[name]["il"] for name in ("income", "wealth")])
+    page = (tmp_path / "report.html").read_text()
+    said = Reader(page).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert share(lost) != share(stated["il"])
+    assert (
+        f"Information lost {share(lost)} of the sum of squares of numbers; "
+        f"{share(one['sex']['il'])} of that of categories" in said
+    )
+    assert f"on average by {share(lost)} (the information lost)" in said
+    rows = {row[0]: row[2:4] for row in table(page, "Attacks")[1:]}
+    assert rows["Published category"] == [
+        share(one["sex"]["sdid"]),
+        share(one["sex"]["sdid_chance"]),
+    ]
+    near = np.mean([one[name]["sdid"] for name in ("income", "wealth")])
+    assert rows["Value interval"][0] == share(near)
+
+
+@pytest.mark.parametrize(("margin", "drawn"), [(None, True), (0, False)])
+def test_margins_are_named_next_to_the_objectives_that_include_them(margin, drawn):
+    how = {"method": "p3m", **({} if margin is None else {"margin": margin})}
+    roles = {"quasi-identifier": ["income", "wealth"]}
+    asked = aggopt.Job(roles=roles, privacy={"k": 4}, aggregation=how)
+    page = page_of(aggopt.mask(survey()[["income", "wealth"]], asked))
+    proven = page[page.index('id="proof"') : page.index('id="choice"')]
+    assert ("draws its own secret margins" in proven) == drawn
+
+
+def test_no_heading_of_the_columns_is_said_twice():
+    assert page_of(masked()).count(">Columns of the file<") == 1
 
 
 @pytest.mark.parametrize(
@@ -144,7 +229,7 @@ def test_a_tile_says_how_much_less_other_groups_could_lose():
 def test_every_column_of_the_file_is_listed_with_its_role():
     roles = {"other": ["house"], "confidential": ["debt"], "stratum": ["region"]}
     release = masked(**roles)
-    rows = table(page_of(release), "Columns of the file")[1:]
+    rows = table(page_of(release), "Role of each column")[1:]
     assert [row[0] for row in rows] == list(release.table.columns)
     said = {row[0]: row[1:] for row in rows}
     assert said["income"] == [
@@ -153,10 +238,10 @@ def test_every_column_of_the_file_is_listed_with_its_role():
     ]
     assert said["house"] == [
         "other",
-        "published as it is; others may know it of a person",
+        "published unchanged; others may know it of a person",
     ]
     assert said["debt"][0] == "confidential"
-    assert said["region"][1] == "published as it is; no group straddles its values"
+    assert said["region"][1] == "published unchanged; no group straddles its values"
     assert "name" not in said
 
 
@@ -176,7 +261,7 @@ def test_values_that_were_filled_in_are_told_and_their_means_are_not_called_safe
     assert "values were filled in: income 12, wealth fewer than 10." in text
     assert "means of masked numbers, as in the originals but for rounding." in text
     assert "Not of income, wealth: see below." in text
-    rows = {row[0]: row[2] for row in table(page, "Columns of the file")[1:]}
+    rows = {row[0]: row[2] for row in table(page, "Role of each column")[1:]}
     assert rows["income"].endswith("12 missing values filled in")
     assert rows["debt"].startswith("masked: one value for each group; at most 9000")
     assert 'policy = "fill"' in text

@@ -54,7 +54,7 @@ def says(page):
 
 def test_a_reader_learns_whether_the_file_may_be_published(says):
     assert "k = 5 holds" in says
-    assert "stands in at least 5 records." in says
+    assert "is shared by at least 5 records." in says
     assert "As far as these requirements go, the file may be published." not in says
     assert "Publish this file only if nobody can know these columns" in says
     assert "No l-diversity and no t-closeness was promised" in says
@@ -163,7 +163,8 @@ def test_strata_are_said_and_compared_within(says):
     found = text(aggopt.mask(residents(), within()))
     assert "each within one region and sex" in found
     assert "Safe: comparisons between strata (region, sex)" in found
-    assert "Every combination of the masked attributes and region, sex stands" in found
+    shared = "Every combination of the masked attributes and region, sex is shared"
+    assert shared in found
     assert "k = 5 would lose" in found
     assert "k = 10" not in found  # no stratum has so many
     assert "strata" not in says
@@ -224,7 +225,7 @@ def test_numbers_that_a_file_spells_are_numbers():
 def test_units_are_what_k_counts():
     release = aggopt.mask(members(), of(OF_RECORDS))
     found = text(release)
-    assert f"stands in at least {release.audit.smallest} units." in found
+    assert f"is shared by at least {release.audit.smallest} units." in found
     assert "k counts units (household)" in found
     assert "Where k counts units, no other k is tried here." in found
 

@@ -19,8 +19,13 @@ class AttackBar:
     name: str
     says: str
     share: float
-    chance: float | None = None
+    chance: float
     limit: float | None = None
+
+    @property
+    def gain(self) -> float:
+        """Share of success above chance; negative if a blind guess succeeds more."""
+        return self.share - self.chance
 
 
 def attacks(rows: Sequence[AttackBar]) -> Markup:
@@ -69,9 +74,8 @@ def _attacks(rows: Sequence[AttackBar], at: _Layout) -> Markup:
         if attack.limit is not None:
             limit = x(attack.limit)
             body.append(svg.line(limit, y - 6, limit, y + 28, "limit"))
-        if attack.chance is not None:
-            wide = max(x(attack.chance) - x(0), 1.5)
-            body.append(svg.rect(x(0), y + 25, wide, 6, "base"))
+        wide = max(x(attack.chance) - x(0), 1.5)
+        body.append(svg.rect(x(0), y + 25, wide, 6, "base"))
         beside = x(max(attack.share, attack.limit or 0)) + 7
         body.append(svg.text(beside, y + 16, share(attack.share), "value"))
     return svg.canvas(at.width, height, label, body, only=at.only)
