@@ -11,7 +11,7 @@ from aggopt.core.plural import plural
 if TYPE_CHECKING:
     from aggopt.experiments.choose import ChoicePoint, Choices
 
-HEADINGS = ("group gap", "value gap", "IL", "PIL", "linked", "limit", "SI", "s")
+HEADINGS = ("group\ngap", "value\ngap", "IL", "PIL", "linked", "limit", "SI", "s")
 TITLE = (
     "In %: gaps of groups and of values, losses, linkage with its limit\n"
     "* no other point has less linkage and less loss"

@@ -35,6 +35,17 @@ def test_the_page_opens_alone_and_axe_finds_no_violation(looked_at, path, way):
         assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == []
 
 
+def test_points_of_the_map_say_k_and_no_column_is_hidden(looked_at, path):
+    with looked_at(path, "light") as (page, _, _):
+        labels = page.locator("#map svg.broad a").all_text_contents()
+        assert all("k = 3" in label or "k = 6" in label for label in labels)
+        head = page.locator("#points thead th", has_text="linked")
+        box = page.locator("#points .scroll")
+        assert head.is_visible()
+        sizes = box.evaluate("e => [e.scrollWidth, e.clientWidth]")
+        assert sizes[0] <= sizes[1]
+
+
 def test_a_point_leads_to_its_job_by_keyboard(looked_at, path):
     with looked_at(path, "light") as (page, _, _):
         points = page.locator("#map svg.broad a")

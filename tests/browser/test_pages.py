@@ -48,8 +48,21 @@ def pages(tmp_path_factory):
         "public": release.report(folder / "public.html"),
         "private": release.report(folder / "private.html", private=True),
         "numbers": numbers.report(folder / "numbers.html"),
+        "names": named(table).report(folder / "names.html"),
         "notebook": notebook(folder / "notebook.html"),
     }
+
+
+def named(table: pd.DataFrame) -> aggopt.Release:
+    """Return a release of columns whose names are one word each."""
+    short = dict(zip(list(table)[:3], ("income", "comment_code", "age"), strict=True))
+    job = aggopt.Job(
+        roles={"quasi-identifier": list(short.values())},
+        privacy={"k": 5},
+        partition=MDAV,
+        aggregation={"method": "p3m"},
+    )
+    return aggopt.mask(table.rename(columns=short)[list(short.values())], job)
 
 
 def notebook(to: Path) -> Path:
@@ -115,6 +128,50 @@ def test_nothing_is_hidden_to_the_right_on_a_phone(opened):
     assert page.evaluate(wider) == []
     assert page.locator("svg.broad:visible").count() == 0
     assert page.locator("svg.narrow:visible").count() > 0
+
+
+printed = pytest.mark.parametrize(
+    "opened",
+    [(name, "printed") for name in ("public", "private", "numbers", "names")],
+    indirect=True,
+    ids=lambda both: both[0],
+)
+PAPER = {"width": 794, "height": 1123}  # pixels of A4
+BETWEEN = "document.body.style.width = '718px'"  # of its margins
+
+
+@printed
+def test_paper_has_the_colours_of_the_seal_and_the_keys(opened):
+    page, _, _ = opened
+    kept = "getComputedStyle(e).printColorAdjust === 'exact'"
+    for part in (".verdict", ".seal", ".key", "svg.broad"):
+        found = page.evaluate(
+            f"[...document.querySelectorAll('{part}')].map(e => {kept})"
+        )
+        assert found, part
+        assert all(found), part
+
+
+@printed
+def test_paper_cuts_no_table_and_breaks_no_short_name(opened):
+    page, _, _ = opened
+    page.set_viewport_size(PAPER)
+    page.evaluate(BETWEEN)
+    wider = "[...document.querySelectorAll('main :not(svg, svg *)')]"
+    wider += ".filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1)"
+    wider += ".map(e => e.outerHTML.slice(0, 80))"
+    assert page.evaluate(wider) == []
+    broken = "[...document.querySelectorAll('tbody th bdi')]"
+    broken += ".filter(e => e.textContent.length < 13 && e.getClientRects().length > 1)"
+    broken += ".map(e => e.textContent)"
+    assert page.evaluate(broken) == []
+
+
+@printed
+def test_paper_has_the_glossary_and_no_folded_copies_of_charts(opened):
+    page, _, _ = opened
+    assert page.locator("dt").first.is_visible()
+    assert page.locator("figure summary:visible").count() == 0
 
 
 @pytest.mark.parametrize("opened", [("notebook", "phone")], indirect=True, ids=[""])
