@@ -5,7 +5,7 @@ known of a release is in its manifest, which `--json` prints, too; and `aggopt a
 measures it again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,8 +104,7 @@ def figures(found: "Assessment | None") -> list[str]:
     risk = (
         f"Risk: {_percent(found.linkage)} of records linked one to one (at most "
         f"{_percent(found.linkage_limit)}), {_percent(found.dld)} to the nearest "
-        f"(DLD); {_percent(found.sdid)} of values within {found.safety:g} standard "
-        f"deviations (SDID; {_percent(found.sdid_chance)} by chance)."
+        f"(DLD); {', '.join(_disclosed_values(found))}."
     )
     own = [f"{name} {value:.6g}" for name, value in found.own]
     loss = [
@@ -115,6 +114,27 @@ def figures(found: "Assessment | None") -> list[str]:
         *own,
     ]
     return [risk, f"Loss: {', '.join(loss)}."]
+
+
+def _disclosed_values(found: "Assessment") -> Iterator[str]:
+    """Yield SDID of numbers, and of categories, if they vary, each with its chance."""
+    for what, (success, chance) in sdid_by_kind(found):
+        yield f"{_percent(success)} of {what} (SDID; {_percent(chance)} by chance)"
+
+
+def sdid_by_kind(found: "Assessment") -> Iterator[tuple[str, tuple[float, float]]]:
+    """Yield the values that SDID counts, in words, with its share and its chance."""
+    from aggopt.measure.types import means_by_kind
+
+    measures = found.to_dict()
+    both = (means_by_kind(measures, name) for name in ("sdid", "sdid_chance"))
+    kinds = (
+        f"values within {found.safety:g} standard deviations",
+        "categories published as the original",
+    )
+    for what, success, chance in zip(kinds, *both, strict=True):
+        if success is not None and chance is not None:
+            yield what, (success, chance)
 
 
 def _losses(of_all: float, numbers: float | None, categories: float | None) -> str:
@@ -164,14 +184,21 @@ def _width(certificate: "Certificate") -> float:
 
 
 def _row(name: str, c: "Certificate") -> tuple[str, ...]:
-    line = " ".join(name.split())
-    named = line if len(line) <= NAME else f"{line[: NAME - 1]}…"
+    named = _short_name(" ".join(name.split()))
     bound = "none" if c.bound is None else f"{c.bound:.6g}"
     gap = "none" if c.gap is None else f"{c.gap:.1e}"
     return (
         *(named, c.solver, c.status.value),
         *(f"{c.objective:.6g}", bound, gap, f"{c.violation:.1e}"),
     )
+
+
+def _short_name(line: str) -> str:
+    """Return a name of at most `NAME` characters; a list of names ends after one."""
+    if len(line) <= NAME:
+        return line
+    names = line[: NAME - 1].rpartition(", ")[0]
+    return f"{names}, …" if names else f"{line[: NAME - 1]}…"
 
 
 def _rest(certificates: list["Certificate"]) -> str:

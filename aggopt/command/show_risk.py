@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from aggopt.command import show
 from aggopt.command.console import line, table
+from aggopt.command.show_release import sdid_by_kind
 from aggopt.core.plural import plural
 
 if TYPE_CHECKING:
@@ -115,9 +116,8 @@ def compared(measures: "Assessment | None", totals: Mapping[str, Any]) -> Iterat
     if measures is not None:
         limit = f"at most {_percent(measures.linkage_limit)}"
         yield "linked one to one", _percent(measures.linkage), limit
-        chance = f"by chance {_percent(measures.sdid_chance)}"
-        near = f"values within {measures.safety:g} standard deviations"
-        yield near, _percent(measures.sdid), chance
+        for what, (success, by_chance) in sdid_by_kind(measures):
+            yield what, _percent(success), f"by chance {_percent(by_chance)}"
     for name, found in totals.get("attribution", {}).items():
         without = found["undefined"]
         more = f", {without} without a guess" if without else ""

@@ -51,6 +51,8 @@ def test_of_many_certificates_the_widest_gaps_are_shown() -> None:
 
 
 def test_long_names_and_lines_in_names_stay_in_their_line() -> None:
+    names = {"groups of age, income, hours, sex, smoker, region": proof(1.0, 1.0)}
+    assert certificates(names)[1].startswith("groups of age, income, hours, sex, …  ")
     header, row = certificates({"a\nb" + "x" * 200: proof(1.0, 1.0)})
     assert row.startswith("a bxxx")
     assert row.split("  ")[0].endswith("…")
@@ -99,6 +101,9 @@ def test_losses_of_numbers_and_of_categories_are_said_separately() -> None:
         f"Loss: {100 * numbers:.2f} % of the sum of squares of numbers, "
         f"{100 * categories:.2f} % of that of categories (IL), PIL"
     )
+    (risk,) = [line for line in said(release, FILES) if line.startswith("Risk: ")]
+    share = release.measures.types["sdid"]["illness"]
+    assert f"{100 * share:.2f} % of categories published as the original" in risk
 
 
 @pytest.mark.parametrize(
