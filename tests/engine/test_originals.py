@@ -17,7 +17,7 @@ def survey(n: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
-            "age": 10.0 * rng.integers(2, 7, n),
+            "age": 10.0 * rng.integers(2, 12, n),
             "children": rng.integers(0, 3, n).astype(float),
             "sex": rng.choice(["f", "m"], n),
             "region": rng.choice(["north", "south"], n),
@@ -62,9 +62,15 @@ def test_values_unchanged_or_filled_in_equal_a_recount_by_the_key(seed, tmp_path
     found = release.audit.unchanged
     assert found.records == ((near | gone).all(axis=1) & some).sum()
     assert found.identical == ((alike | gone).all(axis=1) & some).sum()
-    assert found.cells == (alike & near).sum().to_dict()
+    assert found.cells == near.sum().to_dict()
     assert found.identical_cells == (alike & after.notna()).sum().to_dict()
+    assert found.moved == (alike & after.notna() & ~near).sum().to_dict()
     assert found.records > 0
+    in_each_column = ", ".join(f"{n!r} {c}" for n, c in near.sum().items() if c)
+    assert (
+        f"Values published unchanged, of {len(before)} in each column: "
+        f"{in_each_column}." in release.audit.disclosures
+    )
     made = (gone & after.notna()).sum()
     holes = release.audit.missing
     assert (holes.imputed_in if holes else {}) == made[made > 0].to_dict()

@@ -62,16 +62,18 @@ def test_cells_and_records_of_identical_groups_are_unchanged():
         "4 of 6 records are published unchanged; 4 of 6 records are in identical "
         "groups, whose originals are equal in every quasi-identifier."
     )
-    assert (
-        "Values published unchanged, of 6 in each column: 'a' 4, 'b' 6. All records of "
-        "their group have the same original."
-    ) in found.notes
+    assert found.disclosures == (
+        "Values published unchanged, of 6 in each column: 'a' 4, 'b' 6.",
+        "Values in identical groups, whose records have the same original, of 6 in "
+        "each column: 'a' 4, 'b' 6.",
+    )
     stated = json.loads(json.dumps(found.to_dict()))["unchanged"]
     assert stated == {
         "records": 4,
         "cells": {"a": 4, "b": 6},
         "identical": 4,
         "identical_cells": {"a": 4, "b": 6},
+        "moved": {"a": 0, "b": 0},
         "differing": {"a": 1, "b": 0},
         "own": {"a": 0, "b": 0},
     }
@@ -95,8 +97,10 @@ def test_one_record_is_said_as_one():
 
 def test_a_mean_that_meets_a_members_value_is_no_identical_group():
     found = audited(column(1, 2, 3, 8, 9), column(2, 2, 2, 8.5, 8.5))
-    assert found.unchanged.cells == {"a": 0}
-    assert not any("unchanged" in note for note in found.notes)
+    assert found.unchanged.cells == {"a": 1}
+    assert found.disclosures == (
+        "Values published unchanged, of 5 in each column: 'a' 1.",
+    )
     assert found.unchanged.identical == 0
     assert found.verdict.endswith("1 of 5 records is published unchanged.")
 
@@ -188,25 +192,24 @@ def test_records_of_identical_groups_are_counted_however_moved(after, unchanged)
     found = audited(column(1, 1, 4, 6, 9, 9), column(*after))
     assert found.unchanged.identical == 4
     assert found.unchanged.identical_cells == {"a": 4}
-    assert found.unchanged.records == unchanged
+    assert (found.unchanged.records, found.unchanged.cells["a"]) == (unchanged,) * 2
+    assert found.unchanged.moved == {"a": 4 - unchanged}
     assert found.verdict.endswith(
         f"{unchanged} of 6 records are published unchanged; 4 of 6 records are in "
         "identical groups, whose originals are equal in every quasi-identifier."
     )
-    (note,) = [note for note in found.notes if note.startswith("Values that moved")]
-    assert note == (
-        "Values that moved although all records of their group have the same original, "
-        f"of 6 in each column: 'a' {4 - unchanged}. The possible value nearest to what "
-        "is published may be the original."
-    )
+    assert (
+        "Values in identical groups, whose records have the same original, of 6 in "
+        f"each column: 'a' 4. Published with another value: 'a' {4 - unchanged}; the "
+        "possible value nearest to it may be the original."
+    ) in found.disclosures
 
 
 def test_a_group_that_publishes_nothing_gives_no_identical_values_away():
     found = audited(column(1, 1, None, 6, 9, 9), column(None, None, None, 6, 8, 8))
     assert found.unchanged.identical_cells == {"a": 3}
     assert found.unchanged.cells == {"a": 1}
-    (note,) = [note for note in found.notes if note.startswith("Values that moved")]
-    assert "of 6 in each column: 'a' 2. The possible value" in note
+    assert any("with another value: 'a' 2; the" in note for note in found.disclosures)
 
 
 def test_a_record_of_which_all_is_missing_is_not_among_the_unchanged():
@@ -266,7 +269,7 @@ def test_groups_that_publish_a_members_own_value_are_counted():
     found = audited(before, after)
     assert found.unchanged.differing == {"a": 2}
     assert found.unchanged.own == {"a": 2}
-    assert found.notes[1] == (
+    assert found.notes[2] == (
         "'a': in 2 of 2 groups of differing originals the published value is a "
         "member's own: medians are, and whole or rounded numbers can be by chance."
     )

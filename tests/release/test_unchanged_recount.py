@@ -47,8 +47,8 @@ def job(seed: int) -> aggopt.Job:
     )
 
 
-def unchanged_by_join(original, masked, key, strata) -> tuple[int, int]:
-    """Return the records with all their own values, and those of identical groups.
+def unchanged_by_join(original, masked, key, strata):
+    """Return the records unchanged and of identical groups, and both for each value.
 
     Groups are records that are published alike, in the same stratum.
     """
@@ -63,15 +63,18 @@ def unchanged_by_join(original, masked, key, strata) -> tuple[int, int]:
             suffixes=("", " released"),
         )
     )
-    some = both[NAMES].notna().any(axis=1)
-    alike = [
-        both[name].isna() | (both[name] == both[f"{name} released"]) for name in NAMES
-    ]
-    published = [*(f"{name} released" for name in NAMES), *strata]
-    groups = both.groupby(published, dropna=False)[NAMES]
-    same = (groups.transform("nunique") == 1) | both[NAMES].isna()
-    return int((np.logical_and.reduce(alike) & some).sum()), int(
-        (same.all(axis=1) & some).sum()
+    missing, some = both[NAMES].isna(), both[NAMES].notna().any(axis=1)
+    released = both[[f"{name} released" for name in NAMES]].set_axis(NAMES, axis=1)
+    equal = both[NAMES] == released
+    groups = both.groupby(
+        [*(f"{name} released" for name in NAMES), *strata], dropna=False
+    )[NAMES]
+    same = (groups.transform("nunique") == 1) & ~missing
+    return (
+        int(((equal | missing).all(axis=1) & some).sum()),
+        int(((same | missing).all(axis=1) & some).sum()),
+        equal.sum().to_dict(),
+        (same & released.notna()).sum().to_dict(),
     )
 
 
@@ -88,14 +91,24 @@ def test_records_published_unchanged_equal_a_recount_by_a_join(seed, tmp_path):
         asked.roles.stratum,
     )
     in_memory = release.audit.unchanged
-    assert (in_memory.records, in_memory.identical) == recount
+    records, identical, cells, identical_cells = recount
+    assert (in_memory.records, in_memory.identical) == (records, identical)
+    assert in_memory.cells == cells
+    assert in_memory.identical_cells == identical_cells
     of_files = review_release(tmp_path / "people.csv", written, asked).audit
     assert of_files.unchanged == in_memory
-    assert facts_of_file(written).unchanged == recount[0]
-    said = f"{recount[0]} of {len(source)} records "
+    assert facts_of_file(written).unchanged == records
+    said = f"{records} of {len(source)} records "
     assert any(risk.startswith(said) for risk in of_files.seal.risks)
+    listed = ", ".join(f"{name!r} {count}" for name, count in cells.items() if count)
+    assert (
+        f"Values published unchanged, of {len(source)} in each column: {listed}."
+        in of_files.disclosures
+    )
 
 
 def test_the_tables_have_records_that_differ_from_their_group_and_are_unchanged():
     found = [aggopt.mask(survey(seed), job(seed)).audit.unchanged for seed in range(20)]
     assert sum(each.records > each.identical for each in found) >= 10
+    assert any(each.cells["age"] > each.identical_cells["age"] for each in found)
+    assert any(each.cells["sex"] > each.identical_cells["sex"] for each in found)

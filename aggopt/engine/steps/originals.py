@@ -52,6 +52,7 @@ def count_unchanged(
         "cells": list(found.cells.values()),
         "identical": found.identical,
         "identical_cells": list(found.identical_cells.values()),
+        "moved": list(found.moved.values()),
     }
 
 
@@ -87,6 +88,7 @@ def _with_unchanged(found: Audit, config: BlockState) -> Audit:
         cells=_by_name(sums["cells"], config),
         identical=int(sums["identical"]),
         identical_cells=_by_name(sums["identical_cells"], config),
+        moved=_by_name(sums["moved"], config),
     )
     more = *found.disclosures, *same.disclosures(found.records)
     rest = [note for note in found.notes if note not in found.disclosures]

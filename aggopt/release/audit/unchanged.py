@@ -23,14 +23,16 @@ class Unchanged:
         Number of records with their original value, up to rounding, in every
         quasi-identifier that is not missing, whatever the rest of their group has.
     cells
-        Number of values of each quasi-identifier that are unchanged because their group
-        is identical in it.
+        Number of records with their original value, up to rounding, in each
+        quasi-identifier, whatever the rest of their group has.
     identical
         Number of records of groups that are identical in all quasi-identifiers, for any
         published value.
     identical_cells
         Number of values of each quasi-identifier in groups that are identical in it,
         and publish a value.
+    moved
+        Number of these that are published with another value.
     differing
         Number of groups that differ, in each quasi-identifier of more than two values.
     own
@@ -41,6 +43,7 @@ class Unchanged:
     cells: Counts = field(hash=False)
     identical: int = 0
     identical_cells: Counts = field(hash=False, default_factory=dict)
+    moved: Counts = field(hash=False, default_factory=dict)
     differing: Counts = field(hash=False, default_factory=dict)
     own: Counts = field(hash=False, default_factory=dict)
 
@@ -72,19 +75,19 @@ class Unchanged:
         if any(self.cells.values()):
             yield (
                 f"Values published unchanged, of {records} in each column: "
-                f"{_listed(self.cells)}. All records of their group have the same "
-                "original."
+                f"{_listed(self.cells)}."
             )
-        moved = {
-            name: count - self.cells[name]
-            for name, count in self.identical_cells.items()
-        }
-        if any(moved.values()):
-            yield (
-                "Values that moved although all records of their group have the same "
-                f"original, of {records} in each column: {_listed(moved)}. The "
-                "possible value nearest to what is published may be the original."
+        if any(self.identical_cells.values()):
+            said = (
+                "Values in identical groups, whose records have the same original, of "
+                f"{records} in each column: {_listed(self.identical_cells)}."
             )
+            if any(self.moved.values()):
+                said += (
+                    f" Published with another value: {_listed(self.moved)}; the "
+                    "possible value nearest to it may be the original."
+                )
+            yield said
 
     def notes(self) -> Iterator[str]:
         """Yield in how many groups of each attribute a value is a member's own."""
@@ -115,9 +118,9 @@ def count_unchanged_values(
     """Return the values of X (n, d) published unchanged, or nearly so, in Y (n, d).
 
     A record is unchanged when each of its values is published unchanged, up to the
-    effect of rounding: `step` (d,).  A cell counts when its group also has one original
-    there.  `groups` are the groups of each block.  A missing value, nan, is not
-    counted: a group has one original if its present values are equal.
+    effect of rounding: `step` (d,).  `groups` are the groups of each block.  A missing
+    value, nan, is not counted: a group has one original if its present values are
+    equal.
     """
     near: Bool = np.abs(Y - X) <= step
     same = np.empty_like(near)
@@ -130,13 +133,14 @@ def count_unchanged_values(
             differs = ~same[:, j] & ~np.isnan(X[:, j])
             differing[names[j]] = _groups(labels, differs)
             own[names[j]] = _groups(labels, near[:, j] & differs)
-    missing, both = np.isnan(X), same & near
+    missing, published = np.isnan(X), ~np.isnan(Y)
     some = ~missing.all(axis=1)
     return Unchanged(
         records=int((some & (near | missing).all(axis=1)).sum()),
-        cells=_counts(names, both),
+        cells=_counts(names, near),
         identical=int((some & (same | missing).all(axis=1)).sum()),
-        identical_cells=_counts(names, same & ~np.isnan(Y)),
+        identical_cells=_counts(names, same & published),
+        moved=_counts(names, same & published & ~near),
         differing=differing,
         own=own,
     )
