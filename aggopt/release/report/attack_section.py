@@ -29,7 +29,10 @@ class Intruder:
     attacks
         How often attacks succeed; None where nothing was measured.
     best
-        The attack of the largest gain over chance; None if nothing was measured.
+        The attack that links most records to their own; None if none was measured.
+    values
+        The attack on masked values, and the guess of a confidential value, of the
+        largest gain over chance; none that a blind guess equals.
     sizes
         How many published combinations have how many records.
     limits
@@ -38,22 +41,28 @@ class Intruder:
 
     attacks: Figure | None
     best: AttackBar | None
+    values: tuple[AttackBar, ...]
     sizes: Figure
     limits: tuple[str, ...]
 
 
 def intruder(facts: Facts) -> Intruder:
     """Return what an intruder can do who has the release."""
-    rows = [*_linking(facts), *_guessing(facts)]
+    links, guesses = list(_linking(facts)), list(_guessing(facts))
+    masked = list(_disclosing(facts))
+    rows = [*links, *masked, *guesses]
+    both = [max(bars, key=lambda bar: bar.gain) for bars in (masked, guesses) if bars]
     return Intruder(
         attacks=_figure(rows) if rows else None,
-        best=max(rows, key=lambda row: row.gain, default=None),
+        best=max(links, key=lambda bar: bar.share, default=None),
+        values=tuple(bar for bar in both if bar.gain > 0),
         sizes=_sizes(facts),
-        limits=tuple(_limits(facts, rows)),
+        limits=tuple(_limits(facts, guesses)),
     )
 
 
 def _linking(facts: Facts) -> Iterator[AttackBar]:
+    """Yield the attacks that link records to their own."""
     found = facts.measures
     if found is None:
         return
@@ -63,6 +72,13 @@ def _linking(facts: Facts) -> Iterator[AttackBar]:
     yield AttackBar("Nearest record", f"{every} one person", nearest, blind, limit)
     linked, all_of = as_share(found["linkage"]), "knows those of all, matches at best"
     yield AttackBar("One-to-one assignment", all_of, linked, blind, limit)
+
+
+def _disclosing(facts: Facts) -> Iterator[AttackBar]:
+    """Yield the attacks that take a released value for the original one."""
+    found = facts.measures
+    if found is None:
+        return
     attacks = (
         ("Value interval", f"guesses a value within {found['safety']:g} sd"),
         ("Published category", "takes it for the original one"),
@@ -125,9 +141,8 @@ def _sizes(facts: Facts) -> Figure:
     return Figure(chart, caption, DataTable(caption, head, cells, (1,)))
 
 
-def _limits(facts: Facts, rows: list[AttackBar]) -> Iterator[str]:
+def _limits(facts: Facts, guesses: list[AttackBar]) -> Iterator[str]:
     audit = facts.audit
-    guesses = [row for row in rows if row.name.startswith("Guess of ")]
     within = " and ".join(facts.job.within)
     all_of = f"records of equal {within}" if within else "the whole table"
     for row in guesses:

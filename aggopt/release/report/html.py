@@ -21,7 +21,7 @@ def report_html(facts: Facts) -> str:
         "report.html",
         title=facts.title,
         facts=facts,
-        verdict=verdict(facts, attacks.best),
+        verdict=verdict(facts, attacks),
         intruder=attacks,
         columns=file_columns(facts),
         use=usefulness(facts),

@@ -14,7 +14,7 @@ from aggopt.privacy.requirement import Check
 from aggopt.release.audit.bounds import BoundsCheck
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.audit.risk_limits import LINKAGE, RiskLimit
-from aggopt.release.report.charts.bars import AttackBar
+from aggopt.release.report.attack_section import Intruder
 from aggopt.release.report.facts import Facts
 from aggopt.release.report.number_format import at_most, share
 from aggopt.release.report.proof_section import worst_gap
@@ -59,8 +59,8 @@ class Headline:
     sentences: tuple[str, ...]
 
 
-def verdict(facts: Facts, best: AttackBar | None) -> Headline:
-    """Return the head of a report; `best` is the attack of the largest gain."""
+def verdict(facts: Facts, attacks: Intruder) -> Headline:
+    """Return the head of a report, with the best of the attacks."""
     audit, seal = facts.audit, facts.audit.seal
     return Headline(
         state=seal.state,
@@ -69,7 +69,7 @@ def verdict(facts: Facts, best: AttackBar | None) -> Headline:
         risks=seal.risks,
         says=(*_says(facts), seal.advice),
         checks=(*map(_describe, audit.checks), *map(_describe_stated, facts.stated)),
-        cards=(_attack(facts, best), _unchanged(facts), _loss(facts), _groups(facts)),
+        cards=(_links(facts, attacks), _unchanged(facts), _loss(facts), _groups(facts)),
         sentences=tuple(_sentences(facts)),
     )
 
@@ -113,19 +113,24 @@ def _says(facts: Facts) -> Iterator[str]:
         yield f"Columns that must not be there: {', '.join(audit.identifiers)}."
 
 
-def _attack(facts: Facts, best: AttackBar | None) -> Card:
-    """Return the tile of the attack of the largest gain over chance, by its name."""
-    name = "Best attack"
+def _links(facts: Facts, attacks: Intruder) -> Card:
+    """Return the tile of the attack that links most records, and of the best guesses.
+
+    Values that are guessed better than by chance follow by name: masked ones, and then
+    confidential ones.
+    """
+    name, best = "Correct matches", attacks.best
+    guesses = [
+        f"{bar.name} {share(bar.share)} ({share(bar.chance)} by chance)"
+        for bar in attacks.values
+    ]
+    values = f" Values: {'; '.join(guesses)}." if guesses else ""
     if best is None:
-        why = TOO_FEW if facts.few else "no attack was measured"
-        return name, "none", why
-    if facts.measures is None:
-        name = "Best attack measured"
-    if best.gain <= 0:
-        return name, "none", "no attack succeeds more often than by chance"
-    chance = f"; {share(best.chance)} by chance, the largest gain"
+        why = TOO_FEW if facts.few else "no attack that links records was measured"
+        return name, "none", f"{why}.{values}" if values else why
     limit = "" if best.limit is None else f"; groups allow {share(best.limit)} at most"
-    return name, share(best.share), f"{best.name}{chance}{limit}"
+    says = f"by {best.name}, the best attack; {share(best.chance)} by chance{limit}."
+    return name, share(best.share), says + values
 
 
 def _unchanged(facts: Facts) -> Card:

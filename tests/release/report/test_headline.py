@@ -12,7 +12,7 @@ from tables import MDAV
 
 import aggopt
 from aggopt.release.audit.unchanged import Unchanged
-from aggopt.release.report.charts.bars import AttackBar
+from aggopt.release.report.attack_section import intruder
 from aggopt.release.report.html import report_html
 from aggopt.release.report.number_format import share
 from aggopt.release.report.release_report import facts_of
@@ -110,28 +110,43 @@ def percents(cell: str) -> int:
     return int(re.sub(r"\D", "", cell))
 
 
+LINKS = ("Nearest record", "One-to-one assignment")
+
+
 @pytest.mark.parametrize(
     "table_of", [lambda: masked(confidential=["debt"]), lambda: with_categories()]
 )
-def test_the_tile_names_the_attack_of_the_largest_gain_over_chance(table_of):
+def test_the_tile_names_the_best_link_and_the_best_guesses(table_of):
     page = page_of(table_of())
     rows = {row[0]: row[2:] for row in table(page, "Attacks")[1:]}
-    gains = {name: percents(row[0]) - percents(row[1]) for name, row in rows.items()}
-    name = max(gains, key=gains.get)
+    name = max(LINKS, key=lambda link: percents(rows[link][0]))
     success, chance, limit = rows[name]
-    allowed = f"; groups allow {limit} at most" if limit else ""
-    shown = f"Best attack {success} {name}; {chance} by chance, the largest gain"
-    assert shown + allowed in Reader(page).text.replace("\N{NO-BREAK SPACE}", " ")
-
-
-def test_attacks_that_reach_no_more_than_chance_are_no_best_attack():
-    facts = facts_of(masked(), "masked.csv")
-    (card, *_) = verdict(facts, AttackBar("Guess of x", "guesses", 0.5, 0.6)).cards
-    assert card == (
-        "Best attack",
-        "none",
-        "no attack succeeds more often than by chance",
+    shown = (
+        f"Correct matches {success} by {name}, the best attack; {chance} by chance; "
+        f"groups allow {limit} at most. Values: "
     )
+    gains = {
+        other: percents(row[0]) - percents(row[1])
+        for other, row in rows.items()
+        if other not in LINKS
+    }
+    masked_values = max(gains.keys() - {"Guess of debt"}, key=gains.get)
+    best = [masked_values, *(["Guess of debt"] if "Guess of debt" in gains else [])]
+    shown += "; ".join(
+        f"{name} {rows[name][0]} ({rows[name][1]} by chance)"
+        for name in best
+        if gains[name] > 0
+    )
+    assert shown + "." in Reader(page).text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_a_guess_that_is_no_better_than_chance_is_in_no_tile():
+    frame = survey()[["income", "wealth"]].sort_values("income", ignore_index=True)
+    roles = {"quasi-identifier": ["income", "wealth"], "confidential": ["illness"]}
+    asked = aggopt.Job(roles=roles, privacy={"k": 4}, partition=MDAV)
+    illness = ["flu", "none", "none"] * 20
+    facts = facts_of(aggopt.mask(frame.assign(illness=illness), asked), "masked.csv")
+    assert "Guess of illness" not in verdict(facts, intruder(facts)).cards[0][2]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +236,8 @@ def test_a_tile_says_how_much_less_other_groups_could_lose():
         ({"a": proven}, "no"),
         ({"a": loose, "b": unknown}, "unknown"),
     ):
-        card = verdict(replace(facts, groups=found), None).cards[-1]
+        of_groups = replace(facts, groups=found)
+        card = verdict(of_groups, intruder(of_groups)).cards[-1]
         assert card[:2] == ("Could better groups exist?", figure)
         assert "for these groups the values are proven best" in card[2]
 
