@@ -34,27 +34,6 @@ Manifests = Annotated[
 ]
 ORDER = "aggopt report TABLE MASKED JOB --out NAME.html"
 
-
-def _require_no_table(table: Path | None) -> None:
-    """Refuse the options that named tables and jobs before all commands had one order.
-
-    Raises
-    ------
-    JobError
-        Such an option is given.
-    """
-    if table is not None:
-        raise JobError(
-            "report takes the table and the job as its first and third file, as all "
-            "commands do, and an option names one.",
-            fix=f"write {ORDER}, with --private for what the office alone may see.",
-        )
-
-
-Former = Annotated[
-    Path | None,
-    typer.Option("--original", "--job", hidden=True, callback=_require_no_table),
-]
 OptionalMasked = Annotated[
     Path | None,
     typer.Argument(metavar="MASKED", help="The released table, or an engine's folder."),
@@ -69,7 +48,6 @@ def report(
     job: JobBehind = None,
     private: ForTheOffice = False,
     manifests: Manifests = None,
-    former: Former = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -96,6 +74,7 @@ def report(
             fix=f"write {ORDER}.",
         )
     require_html(out)
+    _require_order(table, masked, manifests)
     check_places(out, overwrite=overwrite, inputs=[masked, table, job])
     with console.progress(quiet=as_json), trust_files(trust):
         if masked.is_dir():
@@ -108,6 +87,32 @@ def report(
         with interrupts.result(f"{out.name} is written"):
             written(facts, out, overwrite=overwrite)
     _told(out, facts, as_json=as_json)
+
+
+def _require_order(table: Path, masked: Path, manifests: Path | None) -> None:
+    """Refuse two files of which the first is the release.
+
+    Raises
+    ------
+    JobError
+        Only the first has a manifest.
+    """
+    if _has_manifest(table, manifests) and not _has_manifest(masked, manifests):
+        raise JobError(
+            f"{table.name} is a release by its manifest, and {masked.name} has none: "
+            "the release is named in the place of the table.",
+            fix=f"write the table first: aggopt report {masked} {table} JOB.",
+        )
+
+
+def _has_manifest(path: Path, manifests: Path | None) -> bool:
+    from aggopt.engine.storage.journal import private_folder
+    from aggopt.engine.storage.manifest_file import MANIFEST
+    from aggopt.release.files.output_paths import ReleaseFiles
+
+    if path.is_dir():
+        return ((manifests or private_folder(path)) / MANIFEST).exists()
+    return ReleaseFiles.beside(path, manifests).manifest.exists()
 
 
 def _require_public(private: bool) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from aggopt.release.audit.counts import Count
 
 Row = tuple[str, str, str]
+DIS_COUNTS = "  estimated of unique records, records in pairs"
 SHOWN = 20  # sets of quasi-identifiers: a screen
 
 
@@ -83,6 +84,7 @@ def of_original(found: "OriginalRisk") -> Iterator[tuple[str, str]]:
         yield "largest score", str(own["largest"])
     if "dis" in found.totals:
         yield "a unique match is right (DIS)", _percent(found.totals["dis"])
+        yield DIS_COUNTS, _unique_and_paired(found.totals["dis_counts"])
 
 
 def _counted(count: "Count") -> tuple[str, ...]:
@@ -109,6 +111,13 @@ def before_after(totals: Mapping[str, Any]) -> Iterator[Row]:
     if "dis" in totals:
         shown = {side: {"dis": found} for side, found in totals["dis"].items()}
         yield _row(shown, "dis", "a unique match is right (DIS)", _percent)
+        counts = totals["dis_counts"].items()
+        shown = {side: {"counts": _unique_and_paired(of)} for side, of in counts}
+        yield _row(shown, "counts", DIS_COUNTS, str)
+
+
+def _unique_and_paired(counts: Mapping[str, int]) -> str:
+    return f"{counts['unique']}, {counts['paired']}"
 
 
 def compared(measures: "Assessment | None", totals: Mapping[str, Any]) -> Iterator[Row]:

@@ -127,23 +127,22 @@ def test_what_does_not_fit_together_writes_nothing(here, aggopt):
     assert names(here) == before
 
 
-@pytest.mark.parametrize(
-    "former",
-    [
-        ("masked.csv",),
-        ("masked.csv", "--private", "people.csv"),
-        ("masked.csv", "--original", "people.csv"),
-        ("masked.csv", "--job", "job.toml"),
-    ],
-    ids=["alone", "private", "original", "job"],
-)
-def test_the_former_order_of_files_is_refused_with_that_of_all_commands(
-    here, aggopt, former
-):
+@pytest.mark.parametrize("named", [("masked.csv",), ("people.csv", "masked.csv")])
+def test_files_that_are_not_named_are_asked_for_in_their_order(here, aggopt, named):
     aggopt(*MASK)
-    code, out, err = aggopt("report", *former, "--out", "report.html")
+    code, out, err = aggopt("report", *named, "--out", "report.html")
     assert (code, out) == (2, "")
     assert "write aggopt report TABLE MASKED JOB --out NAME.html" in err
+    assert not (here / "report.html").exists()
+
+
+def test_a_release_in_the_place_of_its_table_is_recognised(here, aggopt):
+    aggopt(*MASK)
+    words = ("report", "masked.csv", "people.csv", "job.toml", "--out", "report.html")
+    code, out, err = aggopt(*words)
+    assert (code, out) == (2, "")
+    assert "masked.csv is a release by its manifest, and people.csv has none" in err
+    assert "write the table first: aggopt report people.csv masked.csv JOB." in err
     assert not (here / "report.html").exists()
 
 

@@ -14,6 +14,7 @@ from aggopt.engine.report_data import read_folder_report
 from aggopt.errors import JobError, TableError
 from aggopt.privacy.requirement import Check
 from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.report.attack_section import intruder
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST
 from aggopt.release.report.number_format import share
 from aggopt.release.report.verdict import verdict
@@ -166,7 +167,8 @@ def weigh(*checks):
 
 def test_dominance_of_weights_is_what_the_manifest_says_and_the_page_says_so(copied):
     edit(copied, weigh(KEPT))
-    says = verdict(read_folder_report(copied), None).checks
+    facts = read_folder_report(copied)
+    says = verdict(facts, intruder(facts)).checks
     assert says == (
         "dominance <= 0.6 holds for 'note': the worst group, of 4 records, has 0.55. "
         "So its manifest says: it is of the weights that originals had, which no "
@@ -198,3 +200,7 @@ def test_the_command_takes_a_folder_and_counts_its_originals(made, tmp_path, agg
     code, _, errors = aggopt("report", str(others), *rest, "--overwrite")
     assert code == 2
     assert "others has 90 records, and the release was made of 120" in errors
+    order = "report", rest[0], originals, *rest[1:], "--overwrite"
+    code, _, errors = aggopt(*order)
+    assert code == 2
+    assert f"write the table first: aggopt report {originals} {made.path} JOB" in errors

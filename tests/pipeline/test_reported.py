@@ -295,7 +295,7 @@ def test_units_are_counted_with_the_originals_alone(tmp_path):
     assert found.audit.whole == release.audit.whole
     with refused(
         "k counts units (household), which no release has.",
-        "name the table that was masked: --original TABLE, or --private TABLE.",
+        "name the table that was masked: aggopt report TABLE MASKED JOB.",
         TableError,
     ):
         read_report_data(tmp_path / "masked.csv")
@@ -318,7 +318,7 @@ def test_dominance_is_counted_with_the_originals_alone(tmp_path):
     assert found.audit.promises == release.audit.promises != ()
     with refused(
         "dominance is of the sampling weights of the originals, which no release has.",
-        "name the table that was masked: --original TABLE, or --private TABLE.",
+        "name the table that was masked: aggopt report TABLE MASKED JOB.",
         TableError,
     ):
         read_report_data(tmp_path / "masked.csv")
@@ -375,7 +375,7 @@ def test_what_the_file_alone_does_not_tell_is_refused(unit, weight, dominance, s
     asked = SimpleNamespace(roles=roles, weights=SimpleNamespace(dominance=dominance))
     if says is None:
         return _require_countable(asked)
-    fix = "name the table that was masked: --original TABLE, or --private TABLE."
+    fix = "name the table that was masked: aggopt report TABLE MASKED JOB."
     with refused(f"{says}which no release has.", fix, TableError):
         _require_countable(asked)
 

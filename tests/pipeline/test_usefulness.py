@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tables import people
+from tables import MDAV, people
 
 import aggopt
 from aggopt.data.table import Table
@@ -47,6 +47,21 @@ def test_what_is_no_number_everywhere_is_text() -> None:
     assert (type(one), none, type(three)) == (str, None, str)
     assert _as_it_is(table, "b", job).dtype == np.float64
     assert _text([None, 1, "a"]).tolist() == [None, "1", "a"]
+
+
+def test_dates_have_no_totals_and_durations_have(tmp_path) -> None:
+    frame = people(30)[["age"]].assign(
+        born=pd.Timestamp("1960-01-01") + pd.to_timedelta(np.arange(30) * 300, "D"),
+        stay=pd.to_timedelta(np.arange(30) + 1, "h"),
+    )
+    frame.to_parquet(tmp_path / "people.parquet")
+    job = aggopt.Job(
+        roles={"quasi-identifier": list(frame)}, privacy={"k": 3}, partition=MDAV
+    )
+    release = aggopt.mask(tmp_path / "people.parquet", job)
+    release.write(tmp_path / "masked.parquet")
+    files = tmp_path / "people.parquet", tmp_path / "masked.parquet"
+    assert measure_utility(*files, job).totals.names == ("age", "stay")
 
 
 def found(folder, **how):

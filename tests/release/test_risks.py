@@ -80,6 +80,9 @@ def test_totals_are_of_the_original_and_of_the_release(release) -> None:
             "total": special.total,
         }
         assert found["dis"][side] == risk.dis(columns, 24 / 120)
+        sizes = columns.groupby(keys).size()
+        counts = {"unique": (sizes == 1).sum(), "paired": 2 * (sizes == 2).sum()}
+        assert found["dis_counts"][side] == counts
     assert found["household"]["units"] == 8
     assert found["suda"]["attributes"] == 2
     assert found["suda"]["original"]["records"] > found["suda"]["released"]["records"]

@@ -134,11 +134,24 @@ def dis(keys: Any, fraction: float) -> float:
             "fraction is no number above 0 and up to 1.",
             fix="pass records / persons of the population, such as 0.01.",
         )
-    sizes = np.bincount(find_groups(keys))
-    alone, paired = (sizes == 1).sum(), 2 * (sizes == 2).sum()
-    if not alone:
+    unique, paired = count_unique_and_paired(keys)
+    if not unique:
         return 0.0
-    return float(alone * fraction / (alone * fraction + paired * (1 - fraction)))
+    return float(unique * fraction / (unique * fraction + paired * (1 - fraction)))
+
+
+def count_unique_and_paired(keys: Any) -> tuple[int, int]:
+    """Return how many records are unique, and how many share keys with one other.
+
+    `dis` is an estimate from these two numbers: it varies much if one of them is small.
+
+    Examples
+    --------
+    >>> count_unique_and_paired([["a"], ["b"], ["b"]])
+    (1, 2)
+    """
+    sizes = np.bincount(find_groups(keys))
+    return int((sizes == 1).sum()), 2 * int((sizes == 2).sum())
 
 
 def check_size(size: object, d: int) -> int:

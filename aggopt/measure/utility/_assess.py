@@ -121,6 +121,7 @@ def assess(
     masked: Sequence[str] | None = None,
     beside: Sequence[str] = (),
     strata: Sequence[str] = (),
+    dates: Sequence[str] = (),
     weights: npt.ArrayLike | None = None,
     released_weights: npt.ArrayLike | None = None,
     seed: int = 0,
@@ -141,6 +142,8 @@ def assess(
         Columns that are paired with masked categories in two-way tables.
     strata
         Columns whose combinations are the strata of totals.
+    dates
+        Columns of numbers that are dates or times of day, which have no total.
     weights, released_weights : (n,), (m,)
         Sampling weights, for regressions and totals; see `totals`.
     seed
@@ -166,7 +169,7 @@ def assess(
     """
     require_progress(progress)
     one, other = read_frames(original, released)
-    for name in (*(masked or ()), *beside, *strata):
+    for name in (*(masked or ()), *beside, *strata, *dates):
         require_known("column", name, list_names(one))
     excluded = {*beside, *strata}
     names = (
@@ -182,7 +185,8 @@ def assess(
     complete_names = [
         n for n in figures if one[n].notna().all() and other[n].notna().all()
     ]
-    of_totals = [*complete_names, *strata]
+    summed_names = [name for name in complete_names if name not in dates]
+    of_totals = [*summed_names, *strata]
     measures: dict[str, Callable[[], Any]] = {
         "wasserstein": lambda: wasserstein(before, after),
         "ks": lambda: ks(before, after),
@@ -191,7 +195,7 @@ def assess(
         "contingency": lambda: contingency(one, other, categories, [*beside, *strata]),
         "totals": lambda: (
             totals(one[of_totals], other[of_totals], strata=strata, **arguments)
-            if complete_names
+            if summed_names
             else None
         ),
         "regressions": lambda: tuple(

@@ -38,7 +38,8 @@ class OriginalRisk:
     whole
         The combinations of all quasi-identifiers and strata.
     totals
-        By name: `individual`, and `household`, `suda` and `dis` if requested.
+        By name: `individual`, and if requested `household`, `suda`, `dis` and
+        `dis_counts`.
     sets
         The combinations of fewer attributes, first the ones with most records in groups
         smaller than k.
@@ -92,6 +93,8 @@ def original_risk(original: Any, job: Job) -> OriginalRisk:
     population = float(len(each) if weights is None else weights.sum())
     if weights is not None:
         totals["dis"] = risk.dis(groups, min(1.0, len(each) / population))
+        unique, paired = risk.count_unique_and_paired(groups)
+        totals["dis_counts"] = {"unique": unique, "paired": paired}
     return OriginalRisk(
         k, population, Count.of(names, groups, k, units), totals, _sets(codes, k, units)
     )

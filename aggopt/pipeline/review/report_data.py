@@ -158,7 +158,7 @@ def types_of_release(job: Job) -> dict[str, AttributeSection]:
 
 def _require_countable(job: Job) -> None:
     """Refuse requirements that cannot be counted in the file without the original."""
-    fix = "name the table that was masked: --original TABLE, or --private TABLE."
+    fix = "name the table that was masked: aggopt report TABLE MASKED JOB."
     if job.roles.unit:
         units = ", ".join(job.roles.unit)
         raise TableError(f"k counts units ({units}), which no release has.", fix=fix)

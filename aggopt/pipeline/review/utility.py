@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from aggopt.core.validation import Floats
 from aggopt.data.table import Table
+from aggopt.encoding.clock import Clock
 from aggopt.errors import TableError, require_known
 from aggopt.job import Job
 from aggopt.measure.utility import Utility, assess
@@ -79,10 +81,16 @@ def measure_utility_of(
         masked=roles.quasi_identifier,
         beside=[name for name in roles.confidential if name not in strata],
         strata=strata,
+        dates=[name for name, clock in first.clocks.items() if not _is_length(clock)],
         weights=weights,
         released_weights=after,
         progress=partial(progress, "measure"),
     )
+
+
+def _is_length(clock: Clock) -> bool:
+    """Whether these are durations, which have a total; dates have none."""
+    return bool(pa.types.is_duration(clock.type))
 
 
 def _as_released(weights: Floats | None, source: ReleaseSource) -> Floats | None:

@@ -229,7 +229,7 @@ def _require_every_release(keys: Sequence[Path], statements: Sequence[Any]) -> N
             listed = ", ".join(f'"{name}"' for name in (*unnamed, *map(str, keys)))
             raise JobError(
                 f"The release of {key.name} keeps groups of {' and '.join(unnamed)}, "
-                "which the job does not name: all three releases together can show "
+                "which the job does not name: all releases together can show "
                 "values of fewer than k.",
                 fix=f"name every earlier release, the oldest first: keep_groups = "
                 f"[{listed}], and in earlier the table of each, under [partition].",

@@ -93,6 +93,9 @@ def measure_risks(original: Table, released: Table, job: Job) -> RiskMeasures | 
         totals["suda"], records["suda"] = _special(tables, asked.suda)
     if weights is not None:
         totals["dis"] = _by_chance(tables, totals["population"])
+        totals["dis_counts"] = {
+            side: _count_for_dis(groups) for side, groups in tables.groups.items()
+        }
         totals["dominance"], records["weight_share"] = _dominance(tables, weights)
     if asked.target:
         totals["attribution"] = {name: _guessed(tables, name) for name in asked.target}
@@ -169,6 +172,11 @@ def _special(tables: _Both, size: int) -> tuple[Totals, npt.NDArray[Any]]:
 def _by_chance(tables: _Both, population: float) -> Totals:
     share = min(1.0, tables.n / population)
     return {side: risk.dis(each, share) for side, each in tables.groups.items()}
+
+
+def _count_for_dis(groups: Labels) -> dict[str, int]:
+    unique, paired = risk.count_unique_and_paired(groups)
+    return {"unique": unique, "paired": paired}
 
 
 def _dominance(tables: _Both, weights: Floats) -> tuple[Totals, Floats]:
