@@ -1,5 +1,7 @@
 """The page of a choice in a real browser: filters, links, keyboard, axe."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,6 +46,26 @@ def test_points_of_the_map_say_k_and_no_column_is_hidden(looked_at, path):
         assert head.is_visible()
         sizes = box.evaluate("e => [e.scrollWidth, e.clientWidth]")
         assert sizes[0] <= sizes[1]
+
+
+LEADING = 4  # pixels above and below the letters of a line
+RECTANGLES = "all => all.map(e => e.getBoundingClientRect().toJSON())"
+
+
+@pytest.mark.parametrize(("way", "kind"), [("light", "broad"), ("phone", "narrow")])
+def test_texts_of_the_map_overlap_no_other_and_are_inside(looked_at, path, way, kind):
+    with looked_at(path, way) as (page, _, _):
+        chart = page.locator(f"#map svg.{kind}")
+        texts = chart.locator("text")
+        boxes = texts.evaluate_all(RECTANGLES)
+        assert chart.locator("a text").count() >= 3
+        whole = chart.bounding_box()
+        for box in boxes:
+            assert box["right"] <= whole["x"] + whole["width"]
+        for one, other in combinations(boxes, 2):
+            across = min(one["right"], other["right"]) - max(one["left"], other["left"])
+            up = min(one["bottom"], other["bottom"]) - max(one["top"], other["top"])
+            assert across <= LEADING or up <= LEADING, texts.all_text_contents()
 
 
 def test_a_point_leads_to_its_job_by_keyboard(looked_at, path):

@@ -196,6 +196,19 @@ def test_the_stamp_covers_no_part_of_a_line_and_not_the_end(opened):
     assert main["y"] + main["height"] <= stamp["y"]
 
 
+@pytest.mark.parametrize("opened", [("private", "printed")], indirect=True, ids=[""])
+def test_the_stamp_has_room_of_its_own_on_each_printed_page(opened):
+    page, _, _ = opened
+    style = page.locator(".stamp").evaluate(
+        "e => [getComputedStyle(e).display, getComputedStyle(e).position]"
+    )
+    assert style == ["table-footer-group", "static"]  # which paper repeats
+    stamp = page.locator(".stamp").bounding_box()
+    for section in page.locator("main > section").all():
+        box = section.bounding_box()
+        assert box["y"] + box["height"] <= stamp["y"]
+
+
 @once
 def test_headings_are_in_order_and_charts_have_words(opened):
     page, _, _ = opened

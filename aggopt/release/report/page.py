@@ -65,8 +65,10 @@ def _environment() -> Environment:
 
 
 def _unbroken(text: str) -> str:
-    """Return text whose lines never break before a percent sign."""
-    return text.replace(" %", NO_BREAK + "%")
+    """Return text whose lines never break before a percent sign, nor after < or >."""
+    for sign in (" %", "< ", "> "):
+        text = text.replace(sign, sign.replace(" ", NO_BREAK))
+    return text
 
 
 def _digest(text: str) -> str:

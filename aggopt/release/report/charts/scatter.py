@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -11,8 +12,8 @@ from aggopt.release.report.number_format import whole
 TOP, BOTTOM = 18, 48
 ROW = 22  # height of a row of the key
 MARKS = 6  # series of different looks
-LETTER, LINE = 7, 14  # width of a letter of a label, and its height
-FEW = 8  # points that all have their labels, whatever the room
+LETTER, BOLD, LINE = 7, 8, 14  # width of a letter of a label, in bold, and its height
+MARK = 6  # half the width of a mark
 
 
 @dataclass(frozen=True)
@@ -91,15 +92,17 @@ def scatter(
             body += [svg.path(mine, f"path s{number % MARKS}")] if line else []
         body += _front(axes, [points[j] for j in front])
         body += _limit(axes, limit)
+        ring = list[_Box]()
         if chosen is not None:
             across, up = axes.of(points[chosen])
+            half = BOLD * len(mark) / 2
+            ring.append(_Box(across - half, up + 30 - LINE, across + half, up + 32))
             body.append(svg.circle(across, up, 12, "ring"))
             body.append(svg.text(across, up + 28, mark, "value", anchor="middle"))
-        labelled = _labelled(points, axes, front)
+        labels = _labels(points, axes, front, ring)
         for j, point in enumerate(points):
-            label = point.label if j in labelled else ""
             look = series.index(point.series)
-            body += _linked(point, label, axes.of(point), look)
+            body += _linked(point, labels.get(j), axes.of(point), look)
         return svg.canvas(
             layout.width, axes.height, title, body, linked=True, only=layout.only
         )
@@ -107,19 +110,70 @@ def scatter(
     return map_of(BROAD) + map_of(SLIM)
 
 
-def _labelled(points: Sequence[Point], axes: "_Axes", front: Sequence[int]) -> set[int]:
-    """Return which points have room for their labels, those of `front` first."""
-    placed: dict[int, tuple[float, float, float]] = {}
+class _Box(NamedTuple):
+    """The room of a text or a mark."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlaps(self, other: "_Box") -> bool:
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
+
+
+class _Label(NamedTuple):
+    """A label beside a point: where its text starts or ends, and its room."""
+
+    x: float
+    y: float
+    anchor: str
+    box: _Box
+
+
+def _labels(
+    points: Sequence[Point], axes: "_Axes", front: Sequence[int], ring: Sequence[_Box]
+) -> dict[int, _Label]:
+    """Return the labels that have room, by point; those of `front` come first.
+
+    A label overlaps no other one and no text in `ring`.  It is on the side of its point
+    where it covers no other point, if there is one.
+    """
+    marks = [_box_of_mark(*axes.of(point)) for point in points]
+    placed = dict[int, _Label]()
     rest = [j for j in range(len(points)) if j not in front]
     for j in (*front, *rest):
-        x, y = axes.of(points[j])
-        end = x + LETTER * len(points[j].label) + 9
-        if len(points) <= FEW or not any(
-            x < right and left < end and abs(y - up) < LINE
-            for left, right, up in placed.values()
-        ):
-            placed[j] = x, end, y
-    return set(placed)
+        texts = [*ring, *(label.box for label in placed.values())]
+        others = [mark for i, mark in enumerate(marks) if i != j]
+        free = [
+            label
+            for label in _sides(points[j], axes)
+            if label.box.left >= axes.layout.left
+            and label.box.right <= axes.layout.width
+            and not any(map(label.box.overlaps, texts))
+        ]
+        clear = [each for each in free if not any(map(each.box.overlaps, others))]
+        for label in (*clear, *free)[:1]:
+            placed[j] = label
+    return placed
+
+
+def _box_of_mark(x: float, y: float) -> _Box:
+    return _Box(x - MARK, y - MARK, x + MARK, y + MARK)
+
+
+def _sides(point: Point, axes: "_Axes") -> Iterator[_Label]:
+    """Yield the places of a label: to the right and to the left, above and below."""
+    (x, y), wide = axes.of(point), LETTER * len(point.label)
+    for base in (y - 8, y + 18):
+        up, down = base - LINE + 3, base + 3
+        yield _Label(x + 9, base, "start", _Box(x + 9, up, x + 9 + wide, down))
+        yield _Label(x - 9, base, "end", _Box(x - 9 - wide, up, x - 9, down))
 
 
 @dataclass(frozen=True)
@@ -208,12 +262,11 @@ def _key(series: Sequence[str], layout: _MapLayout) -> Iterator[Markup]:
 
 
 def _linked(
-    point: Point, label: str, at: tuple[float, float], series: int
+    point: Point, label: _Label | None, at: tuple[float, float], series: int
 ) -> Iterator[Markup]:
-    x, y = at
-    body = _mark(x, y, series % MARKS)
-    if label:
-        body += svg.text(x + 9, y - 8, label, "tick")
+    body = _mark(*at, series % MARKS)
+    if label is not None and point.label:
+        body += svg.text(label.x, label.y, point.label, "tick", anchor=label.anchor)
     yield Markup('<a href="{}" aria-label="{}"><title>{}</title>{}</a>').format(
         point.href, point.says, point.says, body
     )
