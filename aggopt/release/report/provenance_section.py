@@ -116,19 +116,19 @@ def advice(facts: Facts) -> Iterator[tuple[str, str]]:
 
 def _of_missing(facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield what empty entries, or filled ones, are."""
-    yield from _of_filled(facts)
+    measured = COMPLETE if facts.measures else ""
+    yield from _of_filled(facts, measured)
     holes = facts.audit.missing
     if holes is not None and holes.cells:
-        measured = COMPLETE if facts.measures else ""
         many_are = plural(holes.cells, "value")
         yield "Missing:", f"{many_are} of quasi-identifiers. {EMPTY}{measured}"
 
 
-def _of_filled(facts: Facts) -> Iterator[tuple[str, str]]:
+def _of_filled(facts: Facts, measured: str) -> Iterator[tuple[str, str]]:
     """Yield which columns have values that were filled in, and how many."""
     if facts.filled:
         counts = ", ".join(f"{n} {public_count(c)}" for n, c in facts.filled.items())
-        yield "Filled:", f"values were filled in: {counts}. {FILLED}"
+        yield "Filled:", f"values were filled in: {counts}. {FILLED}{measured}"
 
 
 def public_count(filled: int) -> str:

@@ -23,7 +23,9 @@ from aggopt.solvers.certificate import PROVEN
 
 STATISTICS = ("mean", "variance", "covariance")
 SIGNS = {"green": "\N{CHECK MARK}", "amber": "!", "red": "\N{BALLOT X}"}
-TOO_FEW = "not said of fewer than 10 records"
+NO_FIGURE = "not measured"
+NOTHING = "nothing that was masked varies, or too few records are complete"
+TOO_FEW = "nothing is said of fewer than 10 records"
 Card = tuple[str, str, str]
 
 
@@ -127,7 +129,7 @@ def _links(facts: Facts, attacks: Intruder) -> Card:
     values = f" Values: {'; '.join(guesses)}." if guesses else ""
     if best is None:
         why = TOO_FEW if facts.few else "no attack that links records was measured"
-        return name, "none", f"{why}.{values}" if values else why
+        return name, NO_FIGURE, f"{why}.{values}" if values else why
     limit = "" if best.limit is None else f"; groups allow {share(best.limit)} at most"
     says = f"by {best.name}, the best attack; {share(best.chance)} by chance{limit}."
     return name, share(best.share), says + values
@@ -136,7 +138,8 @@ def _links(facts: Facts, attacks: Intruder) -> Card:
 def _unchanged(facts: Facts) -> Card:
     name = "Published unchanged"
     if facts.unchanged is None:
-        return name, "none", TOO_FEW if facts.few else "not counted"
+        why = TOO_FEW if facts.few else "the originals were not compared"
+        return name, "not counted", why
     of = "of records have every masked value as in the originals"
     return name, share(facts.unchanged / facts.audit.records), of
 
@@ -145,7 +148,7 @@ def _loss(facts: Facts) -> Card:
     name, of = "Information lost", "of the sum of squares"
     loss = facts.information_loss
     if loss is None:
-        return name, "none", TOO_FEW if facts.few else "nothing was measured"
+        return name, NO_FIGURE, TOO_FEW if facts.few else NOTHING
     if loss.numbers is None or loss.categories is None:
         return name, share(loss.whole), f"{of}; lower is better"
     both = f"{of} of numbers; {share(loss.categories)} of that of categories"
@@ -157,7 +160,7 @@ def _groups(facts: Facts) -> Card:
     name = "Could better groups exist?"
     values = _of_values(facts)
     if facts.few:
-        return name, "none", TOO_FEW
+        return name, "unknown", TOO_FEW
     less = saving(facts.groups.values())
     if less is None:
         return name, "unknown", f"no bound on other groups is proven; {values}"

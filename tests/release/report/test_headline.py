@@ -215,7 +215,12 @@ def test_no_heading_of_the_columns_is_said_twice():
 
 @pytest.mark.parametrize(
     ("records", "shown"),
-    [(None, "none not counted"), (0, "0 % of"), (1, "2 % of"), (60, "100 % of")],
+    [
+        (None, "not counted the originals were not compared"),
+        (0, "0 % of"),
+        (1, "2 % of"),
+        (60, "100 % of"),
+    ],
 )
 def test_a_tile_says_how_many_records_are_published_unchanged(records, shown):
     release = masked()
@@ -277,6 +282,7 @@ def test_values_that_were_filled_in_are_told_and_their_means_are_not_called_safe
     assert "values were filled in: income 12, wealth fewer than 10." in text
     assert "means of masked numbers, as in the originals but for rounding." in text
     assert "Not of income, wealth: see below." in text
+    assert "Attacks and losses are of the records without any missing." in text
     rows = {row[0]: row[2] for row in table(page, "Role of each column")[1:]}
     assert rows["income"].endswith("12 missing values filled in")
     assert rows["debt"].startswith("masked: one value for each group; at most 9000")

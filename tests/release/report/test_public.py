@@ -278,7 +278,7 @@ def test_of_a_table_with_few_records_no_figure_of_originals_is_shown(n):
     few = n < 10
     caption = "Certificates of published values"
     assert [bool(cell) for cell in table(page, caption)[1][2:4]] == [not few] * 2
-    assert ("not said of fewer than 10" in text) == few
+    assert ("nothing is said of fewer than 10" in text) == few
     assert ("nothing is said of their originals" in text) == few
     for shown in ("Before, ", "of the sum of squares", "squared error could be saved"):
         assert (shown in text) != few

@@ -13,6 +13,7 @@ TOP, BOTTOM = 18, 48
 ROW = 22  # height of a row of the key
 MARKS = 6  # series of different looks
 LETTER, BOLD, LINE = 7, 8, 14  # width of a letter of a label, in bold, and its height
+FEW = 8  # points whose labels may be on any side, and cover another point
 MARK = 6  # half the width of a mark
 
 
@@ -141,24 +142,27 @@ def _labels(
 ) -> dict[int, _Label]:
     """Return the labels that have room, by point; those of `front` come first.
 
-    A label overlaps no other one and no text in `ring`.  It is on the side of its point
-    where it covers no other point, if there is one.
+    A label overlaps no other one and no text in `ring`.  One of the `front`, or of few
+    points, is on the side of its point where it covers no other point, if there is one.
+    Another label is to the right and covers no point, or is left out.
     """
     marks = [_box_of_mark(*axes.of(point)) for point in points]
     placed = dict[int, _Label]()
     rest = [j for j in range(len(points)) if j not in front]
     for j in (*front, *rest):
+        important = j in front or len(points) <= FEW
         texts = [*ring, *(label.box for label in placed.values())]
         others = [mark for i, mark in enumerate(marks) if i != j]
         free = [
             label
-            for label in _sides(points[j], axes)
+            for label in list(_sides(points[j], axes))[: None if important else 1]
             if label.box.left >= axes.layout.left
             and label.box.right <= axes.layout.width
             and not any(map(label.box.overlaps, texts))
         ]
         clear = [each for each in free if not any(map(each.box.overlaps, others))]
-        for label in (*clear, *free)[:1]:
+        sides = (*clear, *free) if important else clear
+        for label in sides[:1]:
             placed[j] = label
     return placed
 
