@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from aggopt.release.audit.counts import Count
 
 Row = tuple[str, str, str]
-DIS_COUNTS = "  estimated of unique records, records in pairs"
+DIS_COUNTS = "  by records that are unique, in pairs"
 SHOWN = 20  # sets of quasi-identifiers: a screen
 
 

@@ -63,7 +63,7 @@ def test_risk_is_printed_before_and_after(printed) -> None:
         "units re-identified, expected",
         "records special by up to 3 attributes (SUDA)",
         "a unique match is right (DIS)",
-        "  estimated of unique records, records in pairs",
+        "  by records that are unique, in pairs",
         "linked one to one",
         "values within 0.05 standard deviations",
         "'illness' guessed from the group",
