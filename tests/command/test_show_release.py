@@ -150,7 +150,7 @@ def test_what_persons_may_lose_is_noted_first() -> None:
         partition={"method": "mdav"},
     )
     release = aggopt.mask(frame, asked)
-    telling, dominance = release.notes[: release.urgent]
+    telling, dominance, _ = release.notes[: release.urgent]
     assert telling == "'id' (other) differs in every record: is it an identifier?"
     assert dominance.startswith("'amount': in 1 of ")
 
