@@ -7,7 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from aggopt.command.collect_errors import Obstacle, hides_names, obstacles, role_of
+from aggopt.command.collect_errors import (
+    Obstacle,
+    all_obstacles,
+    hides_names,
+    refused,
+    role_of,
+)
 from aggopt.command.column_words import Words
 from aggopt.command.missing_policies import policies
 from aggopt.command.proposal import said_of_formats
@@ -54,6 +60,8 @@ class Checked:
         What each looks like, with its role, None where it has none.
     needs
         What a run of an engine needs; None of a table in memory.
+    code
+        The exit code with which `mask` would end; 0 if it would begin.
     """
 
     records: int | None
@@ -61,6 +69,7 @@ class Checked:
     obstacles: tuple[Obstacle, ...]
     notes: tuple[str, ...]
     needs: RunNeeds | None = None
+    code: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -106,15 +115,17 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
     if table is None or how is None:
-        return Checked(None, (), tuple(wrong), ())
+        return Checked(None, (), tuple(wrong), (), code=wrong[0].code)
     if job is not None:
         require_memory_to_read(len(table), job)
     seen = tuple(profile_columns(table, how if is_csv(path) else None))
     roles = stated.roles if stated else stated_roles(file)
     columns = with_roles(seen, roles, table.column_names)
     if job is None:
-        return Checked(len(table), columns, tuple(wrong), ())
-    found = obstacles(path, table, job)
+        return Checked(len(table), columns, tuple(wrong), (), code=wrong[0].code)
+    first = refused(path, table, job)
+    found = () if first is None else all_obstacles(path, table, job, first)
+    codes = [each.code for each in wrong] + ([] if first is None else [first.exit_code])
     notes = tuple(notes_on_columns(columns, job, found, len(table)))
     published = table.select(
         [look.name for look, _ in columns if look.name not in job.dropped]
@@ -124,7 +135,8 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     notes += tuple(policies(path, table, job, found, seen))
     if not is_csv(path):
         notes += tuple(_lost_in_csv(table, columns))
-    return Checked(len(table), columns, (*wrong, *found), notes)
+    every = (*wrong, *found)
+    return Checked(len(table), columns, every, notes, code=codes[0] if codes else 0)
 
 
 def notes_on_columns(

@@ -78,7 +78,7 @@ def checked_parts(
         wrong += [] if named and job.engine.name != "memory" else [NO_ENGINE]
         wrong += obstacles_of_engine(job)
     if parts is None:
-        return Checked(None, (), tuple(wrong), ())
+        return Checked(None, (), tuple(wrong), (), code=wrong[0].code)
     missing = missing_counts_of_footers(parts)
     levels: dict[str, Levels] = {}
     if job is not None:
@@ -108,9 +108,8 @@ def checked_parts(
         if job.engine.name != "memory":
             needs = estimate_needs(parts, in_blocks, levels)
             wrong += _caught(partial(require_fitting_memory, parts, in_blocks, levels))
-    return Checked(
-        parts.records, columns, tuple(dict.fromkeys(wrong)), tuple(notes), needs
-    )
+    every, code = tuple(dict.fromkeys(wrong)), wrong[0].code if wrong else 0
+    return Checked(parts.records, columns, every, tuple(notes), needs, code)
 
 
 def _profile(

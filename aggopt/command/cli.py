@@ -121,9 +121,10 @@ def check(
     """Say whether `aggopt mask TABLE JOB` would begin, and all that stands in the way.
 
     A line for each column, every obstacle with what to do about it, and notes.  Writes
-    nothing.  Exit code 0 if it would begin, 2 if not.  Of a folder or a pattern of
-    Parquet files, which --engine or an engine in the job masks, only categories are
-    read; the last lines say what a run needs of memory, disk and processor time.
+    nothing.  Exit code 0 if it would begin, else the one of aggopt mask.  Of a folder
+    or a pattern of Parquet files, which --engine or an engine in the job masks, only
+    categories are read; the last lines say what a run needs of memory, disk and
+    processor time.
 
     Or `aggopt check FILE.py[:NAME]`: whether models, partitioners, measures, ... of
     your own obey the laws of their kinds.  Naming the file runs it.  Exit code 0 if no
@@ -146,8 +147,8 @@ def check(
         console.as_json(found.to_dict())
     else:
         show_check.checked(found)
-    if found.obstacles:
-        raise typer.Exit(JobError.exit_code)
+    if found.code:
+        raise typer.Exit(found.code)
 
 
 def _check_code(name: str, job: Path | None, *, as_json: bool) -> None:

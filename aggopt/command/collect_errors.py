@@ -2,7 +2,8 @@
 
 Every check is one that `mask` makes: of the whole job first and, where that is refused,
 of its roles, of each column by itself and of its sections.  What depends on the groups
-is not seen: it takes the work to find them.
+is not seen: it takes the work to find them.  Groups of an earlier release are read,
+not found, so what they show together with it is seen, unless groups are to be merged.
 """
 
 from collections.abc import Callable, Container, Iterator, Mapping
@@ -25,8 +26,9 @@ from aggopt.data.readers.formats import is_csv
 from aggopt.data.readers.read import apply_roles as columns_as_read
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
-from aggopt.errors import AggoptError
+from aggopt.errors import AggoptError, JobError
 from aggopt.job import Correlation, Job, Shifting, settled
+from aggopt.job.earlier_section import EarlierGroups
 from aggopt.job.roles import Roles
 from aggopt.pipeline.aggregate.units_and_records import require_plain, split_job
 from aggopt.pipeline.partition.missing_patterns import impute_means
@@ -47,20 +49,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Why a job is refused, what to do, and which column it is about, if one alone."""
+    """Why a job is refused, what to do, and which column it is about, if one alone.
+
+    `code` is the exit code of a command that ends by it.
+    """
 
     problem: str
     fix: str
     column: str | None = None
+    code: int = JobError.exit_code
 
     @classmethod
     def of(cls, error: AggoptError, column: str | None = None) -> "Obstacle":
         """Return what an error says."""
-        return cls(error.problem, error.fix, column)
+        return cls(error.problem, error.fix, column, error.exit_code)
 
 
 class _Begun(Exception):
-    """Nothing was refused: groups are about to be made."""
+    """Nothing was refused: the work is about to begin."""
 
 
 def refused(path: Path, table: pa.Table, job: Job) -> AggoptError | None:
@@ -68,9 +74,12 @@ def refused(path: Path, table: pa.Table, job: Job) -> AggoptError | None:
 
     `table` are the records of the file at `path`, or some of them, as they are written.
     """
+    how = job.partition
+    is_read = isinstance(how, EarlierGroups) and how.changes != "merge"
+    before_work = ("read", "group", "repair") if is_read else ("read",)
 
     def on_progress(step: str, share: float) -> None:
-        if step != "read":
+        if step not in before_work:
             raise _Begun
 
     try:
@@ -99,8 +108,13 @@ def obstacles(path: Path, table: pa.Table, job: Job) -> tuple[Obstacle, ...]:
     and all sections are looked at as if a column that cannot be read were mended.
     """
     first = refused(path, table, job)
-    if first is None:
-        return ()
+    return () if first is None else all_obstacles(path, table, job, first)
+
+
+def all_obstacles(
+    path: Path, table: pa.Table, job: Job, first: AggoptError
+) -> tuple[Obstacle, ...]:
+    """Return the same of a job that `mask` refuses for the error `first`."""
     if not len(table):
         return (Obstacle.of(first),)
     known, columns = role_of(job.roles), {}

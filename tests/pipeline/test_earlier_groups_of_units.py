@@ -42,6 +42,7 @@ def test_units_that_are_new_join_the_nearest_group(of_units, tmp_path):
     more = {"earlier": str(tmp_path / "first.csv"), "person": "id"}
     frame = members().assign(id=np.arange(len(members())))
     frame.to_csv(tmp_path / "first.csv", index=False)
+    (tmp_path / "made.manifest.json").write_text('{"job": {"privacy": {"k": 3}}}')
     wave = pd.concat([frame, frame.assign(id=-1 - frame["id"]).head(4)])
     wave = wave.assign(household=[*frame["household"], 900, 900, 901, 902])
     wave.loc[wave["household"] >= 900, OF_UNITS] = [2e4, 4]

@@ -10,6 +10,7 @@ from pipeline.two_files import groups_in_common
 from tables import people
 
 import aggopt
+from aggopt.command.check import checked
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.pipeline.review.compare_with_keys import compare_releases
 from aggopt.pipeline.review.repeat import repeat
@@ -222,6 +223,7 @@ def test_units_are_counted_in_units(tmp_path) -> None:
     )
     assert release.wave.changes.holds
     frame.drop(columns="household").to_csv(tmp_path / "one.csv", index=False)
+    (tmp_path / "a.manifest.json").unlink()  # which knows the table
     with pytest.raises(AggoptError, match="has no column 'household', and k counts"):
         aggopt.mask(frame, asked)
 
@@ -333,3 +335,54 @@ def test_a_comparison_counts_weights_that_are_not_published(tmp_path):
     manifests = [to.with_suffix(".manifest.json") for to in releases]
     (pair,) = compare_releases(releases, tables, manifests, person="name").changes
     assert "'w'" in str(pair.changes)
+
+
+WAVES = {
+    "one value of a few": lambda: later(0, 0, 1),
+    "gone": lambda: later(1, 0, 0),
+    "new": lambda: later(0, 1, 0),
+    "all three": lambda: later(4, 13, 3),
+    "of the same": lambda: later(0, 0, 0),
+}
+
+
+@pytest.mark.parametrize("changes", ["refuse", "hold back", "merge"])
+@pytest.mark.parametrize("what", WAVES)
+def test_check_refuses_a_wave_as_mask_does(folder, what, changes) -> None:
+    WAVES[what]().to_csv(folder / "two.csv", index=False)
+    asked = job(kept(folder, changes))
+    (folder / "two.toml").write_text(asked.to_toml())
+    found = checked(folder / "two.csv", folder / "two.toml")
+    if changes != "refuse" or what == "of the same":
+        aggopt.mask(folder / "two.csv", asked)
+        assert (found.code, found.obstacles) == (0, ())
+        return
+    with pytest.raises(PrivacyError) as refused:
+        aggopt.mask(folder / "two.csv", asked)
+    (only,) = found.obstacles
+    assert (only.problem, only.fix) == (refused.value.problem, refused.value.fix)
+    assert found.code == refused.value.exit_code == 1
+
+
+def test_the_refusal_of_a_wave_counts_who_came_went_and_changed(folder) -> None:
+    with pytest.raises(PrivacyError) as refused:
+        aggopt.mask(later(4, 13, 3), job(kept(folder)))
+    said = refused.value.problem
+    assert "56 records stayed, 4 went, 13 came and 3 have another 'income'. " in said
+    for few in ("went from a group", "came to a group", "have another 'income'"):
+        assert f"Fewer than k = 5 {few}" in said
+
+
+def test_a_way_out_of_a_wave_is_offered_only_if_it_holds(folder) -> None:
+    first = pd.read_csv(folder / "a.private.csv")["group"].drop_duplicates().index
+    table = people(60).drop(index=first)  # one of each group is gone
+    with pytest.raises(PrivacyError) as refused:
+        aggopt.mask(table, job(kept(folder)))
+    assert "changes =" not in refused.value.fix
+    assert "leave keep_groups out" in refused.value.fix
+    aggopt.mask(table, job())
+    how = kept(folder)
+    del how["person"]
+    with pytest.raises(PrivacyError) as refused:
+        aggopt.mask(later(0, 0, 1).sort_index(), job(how))
+    assert 'person = "NAME" under [partition]' in refused.value.fix

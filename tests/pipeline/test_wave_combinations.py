@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import aggopt
-from aggopt.errors import JobError, PrivacyError
+from aggopt.errors import AggoptError, JobError, PrivacyError
 from aggopt.pipeline.review.compare_with_keys import compare_releases
 
 K = 3
@@ -419,7 +419,36 @@ def test_earlier_releases_that_show_few_together_are_noted(tmp_path) -> None:
         table, job("plain", in_all(tmp_path, ["one", "two"], "hold back"))
     )
     assert list(release.wave.changes.others) == ["one_masked"]
-    assert any("show values of fewer than k already" in n for n in release.notes)
+    said = "releases one_masked and two_masked together show values of fewer than k"
+    assert any(said in note for note in release.notes)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (
+            {"keep_groups": [1, 0], "earlier": [1, 0]},
+            r"names one_masked\.private\.csv after",
+        ),
+        (
+            {"earlier": [1, 0]},
+            "two.csv is not the table that the release of one_masked",
+        ),
+    ],
+)
+def test_earlier_releases_in_another_order_are_refused(tmp_path, changed, says) -> None:
+    one = people(40, 0, "plain")
+    two = later(one, 0, "plain", gone=3, new=3)
+    two.to_csv(tmp_path / "two.csv", index=False)
+    one.to_csv(tmp_path / "one.csv", index=False)
+    aggopt.mask(tmp_path / "one.csv", job("plain")).write(tmp_path / "one_masked.csv")
+    second = job("plain", in_all(tmp_path, ["one"], "hold back"))
+    aggopt.mask(tmp_path / "two.csv", second).write(tmp_path / "two_masked.csv")
+    how = in_all(tmp_path, ["one", "two"], "hold back")
+    for key, places in changed.items():
+        how[key] = [how[key][place] for place in places]
+    with pytest.raises(AggoptError, match=says):
+        aggopt.mask(tmp_path / "two.csv", job("plain", how))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -93,8 +93,8 @@ def partition_table(
     own = make_secret() if known is None else require_secret(known)
     on_progress("read", 0.0)
     table, source = read_table(data, job)
-    table, wave = read_later_wave(table, job)
-    given = prepare_table(table, job)
+    records, wave = read_later_wave(table, job)
+    given = prepare_table(records, job)
     columns = find_blocks(job, given.records)
     job, reasons = with_defaults(job, given, columns)
     require_memory_to_group(len(given.whole), job)
@@ -113,7 +113,7 @@ def partition_table(
         made = _make_groups(given, columns, job, held, on_progress, repair=repair)
     blocks, kept = made
     if wave is not None:
-        require_wave(wave, blocks, job, strata, units)
+        require_wave(wave, blocks, job, records, strata, units)
     require_variance(job, held, blocks)
     on_progress("bound", 0.0)
     require_solved(partition_certificates(blocks, job))

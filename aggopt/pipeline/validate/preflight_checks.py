@@ -5,6 +5,7 @@ Masking makes them in turn; a check of a job makes all of them.
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -49,12 +50,12 @@ from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 from aggopt.pipeline.validate.rare_categories import require_rare
 from aggopt.pipeline.validate.sampling_weights import require_weighed
 from aggopt.pipeline.validate.units import require_units, require_units_declared
-from aggopt.pipeline.waves.earlier_groups import require_earlier_groups
+from aggopt.pipeline.waves.earlier_groups import add_earlier_groups
 from aggopt.release.audit.risks import require_risk
 from aggopt.solvers import Solver, choose
 from aggopt.solvers.options import make_native_options
 
-Check = partial[None]
+Check = partial[Any]
 
 
 def preflight_checks(
@@ -99,7 +100,7 @@ def preflight_checks(
     yield partial(require_guarantees, job)
     yield partial(require_risk, table, job)
     yield partial(_require_limits, whole, job)
-    yield partial(require_earlier_groups, table, job, strata, units)
+    yield partial(add_earlier_groups, job, table, strata, units)
     yield _of_covariance(table, whole, job, columns, strata)
 
 

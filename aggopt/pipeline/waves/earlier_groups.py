@@ -35,8 +35,8 @@ from aggopt.pipeline.waves.wave import (
     read_entries,
     read_statement,
 )
-from aggopt.pipeline.waves.wave_plan import choose_kept_records
-from aggopt.release.audit.changes import NOT_THERE, Changes
+from aggopt.release.audit.changes import NOT_THERE
+from aggopt.release.files.staging import sha256_of_file
 from aggopt.release.manifest import find_entry
 
 NEW, LEFT_OUT = NOT_THERE, -2  # of records without an earlier group
@@ -99,32 +99,6 @@ def add_earlier_groups(
     return job.model_copy(update={"partition": how.of_records(found)})
 
 
-def require_earlier_groups(
-    table: Table,
-    job: Job,
-    strata: RecordStrata | None,
-    units: RecordUnits | None = None,
-) -> None:
-    """Refuse now a key that is not of these records; as `add_earlier_groups`.
-
-    Raises
-    ------
-    PrivacyError
-        Fewer than k came, went or changed, whatever becomes of the groups.
-    """
-    add_earlier_groups(job, table, strata, units)
-    how = job.partition
-    if not isinstance(how, EarlierGroups) or how.changes != "refuse":
-        return
-    by_order = how.person is None and strata is not None and strata.kept is not None
-    if not by_order:  # of the order of records that are left nothing is known yet
-        records = units.records if units is not None and units.records else table
-        wave = read_wave(job, records)
-        if wave is not None:
-            one = wave.changes(np.zeros(len(wave.row), np.intp))
-            require_changes(one, wave, job)
-
-
 def read_wave(job: Job, table: Table) -> Wave | None:
     """Return the table compared to the earlier releases that the job names.
 
@@ -151,6 +125,7 @@ def read_wave(job: Job, table: Table) -> Wave | None:
         named = _people(how, nw.from_native(before))
         at = np.array([index.setdefault(name, len(index)) for name in named])
         files.append(_EarlierFiles(key, path, stated, groups, before, rows, at))
+        _require_its_table(files[-1])
     if how.person is not None:
         _require_shared(how.tables[-1], how.person, files[-1].rows)
     row = np.array([index.get(name, NEW) for name in _people(how, table.frame)])
@@ -216,15 +191,16 @@ def _compare_release(
 
 
 def _require_every_release(keys: Sequence[Path], statements: Sequence[Any]) -> None:
-    """Refuse keys if one of them keeps groups of a release that is not among them.
+    """Refuse keys if one keeps groups of a release that is not among those before it.
 
     `statements` are what the manifests of the keys state.
     """
-    names = {key.name for key in keys}
-    for key, stated in zip(keys, statements, strict=True):
+    names = [key.name for key in keys]
+    for i, (key, stated) in enumerate(zip(keys, statements, strict=True)):
         own = find_entry(stated, "job", "partition", "keep_groups")
-        earlier = own if isinstance(own, list) else [own] if own else []
-        unnamed = [Path(name).name for name in earlier if Path(name).name not in names]
+        paths = own if isinstance(own, list) else [own] if own else []
+        earlier = [Path(path).name for path in paths]
+        unnamed = [name for name in earlier if name not in names]
         if unnamed:
             listed = ", ".join(f'"{name}"' for name in (*unnamed, *map(str, keys)))
             raise JobError(
@@ -234,6 +210,25 @@ def _require_every_release(keys: Sequence[Path], statements: Sequence[Any]) -> N
                 fix=f"name every earlier release, the oldest first: keep_groups = "
                 f"[{listed}], and in earlier the table of each, under [partition].",
             )
+        later = [name for name in earlier if name in names[i + 1 :]]
+        if later:
+            raise JobError(
+                f"[partition] keep_groups names {later[0]} after {key.name}, whose "
+                "release keeps its groups: it is the older one.",
+                fix="name the oldest release first, in keep_groups and in earlier.",
+            )
+
+
+def _require_its_table(files: "_EarlierFiles") -> None:
+    """Refuse another table than the one that an earlier release was made from."""
+    known = find_entry(files.stated, "input", "sha256")
+    if known is not None and known != sha256_of_file(files.path):
+        raise TableError(
+            f"{files.path.name} is not the table that the release of {files.key.name} "
+            "was made from, by its manifest.",
+            fix="name this table as it was, in earlier under [partition], in the order "
+            "of keep_groups.",
+        )
 
 
 def _add_units(wave: Wave, files: Sequence[_EarlierFiles], table: Table) -> Wave:
@@ -260,34 +255,6 @@ def _add_units(wave: Wave, files: Sequence[_EarlierFiles], table: Table) -> Wave
         of_persons[each.at] = last[each.at] = units
         releases.append(replace(release, units=of_persons))
     return Wave(tuple(releases), wave.row, np.concatenate([last, own]))
-
-
-def require_changes(changes: Changes, wave: Wave, job: Job) -> None:
-    """Refuse a wave that shows values of fewer than k, and say which job holds.
-
-    Raises
-    ------
-    PrivacyError
-        The message has counts alone.
-    """
-    changes.require(_fix(changes, wave, job) if not changes.holds else "")
-
-
-def _fix(changes: Changes, wave: Wave, job: Job) -> str:
-    """Return what can be done of a wave that does not hold."""
-    hold_back = 'changes = "hold back" under [partition], which'
-    merge = 'changes = "merge" under [partition], which'
-    joins = "lets new ones join by k and merges groups of few changes"
-    if job.within or job.missing.policy == "patterns":
-        return f"set {merge} {joins}; or {hold_back} merges no groups."
-    n = len(wave.row)
-    held = {
-        how: n - int(choose_kept_records(wave, how).sum())
-        for how in ("merge", "hold back")
-    }
-    back = f"{hold_back} holds back {held['hold back']} of {n} records"
-    back += " and merges no groups"
-    return f"set {merge} holds back {held['merge']} of {n} records, {joins}; or {back}."
 
 
 def _of_units(path: Path, found: Labels, units: RecordUnits) -> Labels:

@@ -24,11 +24,25 @@ from aggopt.pipeline.partition.missing_patterns import (
 )
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.prepared_table import PreparedTable, prepare_table
-from aggopt.pipeline.waves.earlier_groups import read_wave, require_changes
-from aggopt.pipeline.waves.wave import LaterWave
+from aggopt.pipeline.waves.earlier_groups import read_wave
+from aggopt.pipeline.waves.wave import LaterWave, Wave
 from aggopt.pipeline.waves.wave_plan import choose_kept_records, place_records
 from aggopt.release.audit.changes import NOT_THERE, WaveChanges
 from aggopt.release.audit.counts import combine_codes, encode_entries
+
+EFFECTS = {  # of each way to hold records back, on the others
+    "merge": "lets new ones join by k and merges groups of few changes",
+    "hold back": "merges no groups",
+}
+NO_REMEDY = (
+    "publish a wave of which more persons are in the earlier release; or leave "
+    "keep_groups out: then values of fewer than k may be shown, and aggopt compare "
+    "counts them."
+)
+SAME_VALUES = (
+    "the values of a group differ as written, so they show smaller groups: let each "
+    "group publish one value per attribute, with another method under [aggregation]."
+)
 
 
 def read_later_wave(table: Table, job: Job) -> tuple[Table, LaterWave | None]:
@@ -49,21 +63,59 @@ def read_later_wave(table: Table, job: Job) -> tuple[Table, LaterWave | None]:
     changes = job.partition.changes
     if changes == "refuse":
         return table, LaterWave(wave)
+    part, later = _hold_back_records(table, job, wave, changes)
+    if part is None:
+        left = 0 if later.kept is None else int(later.kept.sum())
+        raise PrivacyError(
+            f"All but {left} of {len(wave.row)} records would be held back.",
+            fix=_remedy(table, job, wave),
+        )
+    return part, later
+
+
+def _hold_back_records(
+    table: Table, job: Job, wave: Wave, changes: str
+) -> tuple[Table | None, LaterWave]:
+    """Return the records that are not held back, and the wave that they are.
+
+    None in place of the records if these are too few, or if their counts do not hold.
+    """
     part, of = table, wave
     kept = np.ones(len(wave.row), bool)
     while not (stay := choose_kept_records(of, changes, _cells(part, job))).all():
         kept[np.flatnonzero(kept)[~stay]] = False
         known = kept & (wave.row != NOT_THERE)
         if kept.sum() < max(wave.k, job.privacy.k) or not known.any():
-            raise PrivacyError(
-                f"All but {int(kept.sum())} of {len(kept)} records would be held back.",
-                fix="publish this wave in groups of its own, and see `aggopt compare` "
-                "before; or make the earlier release with larger groups.",
-            )
+            return None, LaterWave(wave, kept)
         part, of = select_records(part, stay, job), of.of_rows(stay)
     second = of.parts if changes == "hold back" else np.zeros(len(of.row), np.intp)
-    require_changes(of.changes(second), wave, job)  # whatever becomes of the groups
-    return part, LaterWave(of, None if kept.all() else kept)
+    later = LaterWave(of, None if kept.all() else kept)
+    return (part if of.changes(second).holds else None), later
+
+
+def _remedy(table: Table, job: Job, wave: Wave) -> str:
+    """Return which other jobs hold for a wave that is refused; each was tried."""
+    how = job.partition
+    assert isinstance(how, EarlierGroups)
+    if how.person is None:
+        return (
+            "name the identifier that both tables have, person = "
+            '"NAME" under [partition]: aggopt can then hold records back.'
+        )
+    offers = []
+    for changes, effect in EFFECTS.items():
+        if changes == how.changes:
+            continue
+        part, later = _hold_back_records(table, job, wave, changes)
+        if part is not None:
+            held = 0 if later.kept is None else int((~later.kept).sum())
+            offers.append(
+                f'set changes = "{changes}" under [partition], which holds back {held} '
+                f"of {len(wave.row)} records and {effect}"
+            )
+    if not offers:
+        return NO_REMEDY
+    return f"{'; or '.join(offers)}."
 
 
 def _cells(table: Table, job: Job) -> Labels | None:
@@ -117,32 +169,43 @@ def require_wave(
     wave: LaterWave,
     blocks: Sequence[Block],
     job: Job,
+    table: Table,
     strata: RecordStrata | None,
     units: RecordUnits | None,
 ) -> None:
-    """Refuse groups that show few beside the earlier release; as `require_changes`."""
+    """Refuse groups that show values of few together with the earlier release.
+
+    `table` has the records of the wave, also those of small strata that are dropped.
+
+    Raises
+    ------
+    PrivacyError
+        The message has counts alone, and which jobs hold.
+    """
     labels = blocks[0].labels
     if units is not None and units.records is not None:
         labels = labels[units.of]
-    _counted(wave, labels, job, strata)
+    changes = wave.counted(labels, strata).changes
+    if not changes.holds:
+        changes.require(_remedy(table, job, wave.wave))
 
 
 def count_changes_as_written(
     given: PartitionedTable, released: Table
 ) -> WaveChanges | None:
-    """Return what the values that will be written show; raises as `require_changes`."""
+    """Return what the values that will be written show.
+
+    Raises
+    ------
+    PrivacyError
+        They show values of fewer than k, though their groups do not.
+    """
     if given.wave is None:
         return None
     names = given.job.combination
     labels = combine_codes(encode_entries(released.frame[name]) for name in names)
-    return _counted(given.wave, labels, given.job, given.strata)
-
-
-def _counted(
-    wave: LaterWave, labels: Labels, job: Job, strata: RecordStrata | None
-) -> WaveChanges:
-    found = wave.counted(labels, strata)
-    require_changes(found.changes, wave.wave, job)
+    found = given.wave.counted(labels, given.strata)
+    found.changes.require(SAME_VALUES)
     return found
 
 

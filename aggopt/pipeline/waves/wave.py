@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -140,21 +141,30 @@ class Wave:
         None if there is one release, or if fewer than the smallest k of them share a
         common group already: no later wave mends this.
         """
-        if len(self.releases) == 1:
+        if len(self.releases) == 1 or self._show_few(self.releases):
             return None
         joint = join_groups([release.first for release in self.releases])
         k = min(release.k for release in self.releases)
         none = np.zeros((len(self.row), 0), bool)
-        there = joint != NOT_THERE
         units = None if self.units is None else self.units[: len(joint)]
-        if Few.of(joint[there], k, None if units is None else units[there]).few:
-            return None
         return EarlierRelease(ALL, joint, none, (), k, units=units)
 
     @property
-    def is_broken_before(self) -> bool:
-        """Whether common groups of the earlier releases have fewer than k."""
-        return len(self.releases) > 1 and self.together is None
+    def broken_before(self) -> tuple[str, ...]:
+        """The earlier releases whose common groups have fewer than k: two, or all."""
+        pairs = combinations(self.releases, 2)
+        broken = next(filter(self._show_few, (*pairs, self.releases)), ())
+        return tuple(release.name for release in broken)
+
+    def _show_few(self, releases: Sequence[EarlierRelease]) -> bool:
+        """Whether fewer than the smallest k of some releases share a common group."""
+        if len(releases) == 1:
+            return False
+        joint = join_groups([release.first for release in releases])
+        k = min(release.k for release in releases)
+        there = joint != NOT_THERE
+        units = None if self.units is None else self.units[: len(joint)][there]
+        return Few.of(joint[there], k, units).few > 0
 
     @property
     def views(self) -> list[View]:
@@ -274,7 +284,7 @@ class LaterWave:
             second = np.full(len(strata.kept), NOT_THERE)
             second[strata.kept] = labels
         held = 0 if self.kept is None else int((~self.kept).sum())
-        changes, before = self.wave.changes(second), self.wave.is_broken_before
+        changes, before = self.wave.changes(second), self.wave.broken_before
         return WaveChanges(changes, held, self.kept, self.certificate, before)
 
 

@@ -16,10 +16,6 @@ from aggopt.core.types import Bool, Labels
 from aggopt.errors import PrivacyError
 from aggopt.solvers import Certificate
 
-BROKEN_BEFORE = (
-    " The earlier releases together show values of fewer than k already, and no later "
-    "wave mends this: aggopt compare counts them."
-)
 NOT_THERE = -1  # the group of a record that a release does not have
 
 
@@ -111,18 +107,30 @@ class Changes:
             yield f"have another {name!r} in a group", few
 
     @property
+    def _totals(self) -> str:
+        """Return how many stayed, went and came, and how many changed each value."""
+        changed = [
+            f"{few.total} {'has' if few.total == 1 else 'have'} another {name!r}"
+            for name, few in self.changed.items()
+            if few.total
+        ]
+        *others, last = (
+            f"{plural(self.common.total, self.what)} stayed",
+            f"{self.gone.total} went",
+            f"{self.new.total} came",
+            *changed,
+        )
+        return f"{', '.join(others)} and {last}"
+
+    @property
     def verdict(self) -> str:
         """Say what was counted, and what does not hold."""
-        counted = (
-            f"{plural(self.common.total, self.what)} stayed, {self.gone.total} "
-            f"went and {self.new.total} came"
-        )
         if self.holds:
             return (
-                f"{counted}: none or at least k = {self.k} of each in every group, and "
-                f"of those whose values changed.{''.join(self._held_elsewhere)}"
+                f"{self._totals}: none or at least k = {self.k} of each in every "
+                f"group.{''.join(self._held_elsewhere)}"
             )
-        return f"{counted}. {' '.join(self.broken)}"
+        return f"{self._totals}. {' '.join(self.broken)}"
 
     @property
     def broken(self) -> Iterator[str]:
@@ -156,8 +164,7 @@ class Changes:
         if not self.holds:
             raise PrivacyError(
                 "Together with the earlier release this one would show values of fewer "
-                f"than k = {self.k}. "
-                f"{' '.join(self.broken)}",
+                f"than k = {self.k}. {self._totals}. {' '.join(self.broken)}",
                 fix=fix,
             )
 
@@ -182,14 +189,14 @@ class WaveChanges:
         How good the places of new records and of groups with few changes are; None
         where none was to be placed.
     broken_before
-        Whether the earlier releases show values of fewer than k without this one.
+        The names of earlier releases that show values of fewer than k without this one.
     """
 
     changes: Changes
     held: int
     kept: Bool | None = field(default=None, repr=False)
     certificate: Certificate | None = None
-    broken_before: bool = False
+    broken_before: tuple[str, ...] = ()
 
     @property
     def note(self) -> str:
@@ -197,7 +204,13 @@ class WaveChanges:
         held = plural(self.held, "record")
         are = "is" if self.held == 1 else "are"
         left = f" {held} {are} held back, and not in the release." if self.held else ""
-        before = BROKEN_BEFORE if self.broken_before else ""
+        before = ""
+        if self.broken_before:
+            before = (
+                f" The earlier releases {' and '.join(self.broken_before)} together "
+                "show values of fewer than k already, and no later wave mends this: "
+                "aggopt compare counts them."
+            )
         return f"Compared to the earlier release: {self.changes.verdict}{left}{before}"
 
     def to_dict(self) -> dict[str, Any]:
