@@ -30,7 +30,7 @@ from aggopt.data.readers.formats import is_csv
 from aggopt.data.readers.sample import Sample
 from aggopt.data.readers.text_encoding import UTF_8
 from aggopt.engine.storage.input_parts import InputFolder, is_folder_or_pattern
-from aggopt.errors import TableError
+from aggopt.errors import TableError, toml_key
 from aggopt.job import Input, Job
 from aggopt.job.engine_section import Engine
 
@@ -110,7 +110,11 @@ def draft(
     seen = profile_columns(table, how if is_csv(path) else None)
     proposed = proposals(seen, Structure.of(table))
     questions = tuple(
-        Obstacle(f"{each.look.name!r}: {each.reason}.", each.question, each.look.name)
+        Obstacle(
+            f"{each.look.name!r}: {each.reason}.",
+            each.question.replace(".NAME]", f".{toml_key(each.look.name)}]"),
+            each.look.name,
+        )
         for each in proposed
         if each.question
     )

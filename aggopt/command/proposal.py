@@ -27,51 +27,63 @@ from aggopt.data.readers.column_profile import (
     WHOLE,
     ColumnProfile,
 )
+from aggopt.errors import toml_key
 
 WIDTH, COLUMN = 88, 27  # of a line; where explanations begin
 LEVELS = 3  # entries that differ: two are an answer, yes or no
 UNITS = 20  # entries that may be units though nothing but a name says so
 DATED = (DATES, SPELLED_DATES, OTHER_DATES)
 DROP_OR_MASK = (
-    "identifier, if it numbers persons or things: it is dropped; quasi-identifier, if "
-    "it measures something."
+    "list it as identifier, if it numbers persons or things: it is dropped; or as "
+    "quasi-identifier, if it measures something: it is masked."
 )
 WEIGHT_OR_MASK = (
-    "weight, if it says how many of the population a record stands for; "
-    "quasi-identifier, if it measures something; drop, if another column is the weight."
+    "list it as weight, if it says how many of the population a record stands for; as "
+    "quasi-identifier, if it measures something; or as drop, if another column is the "
+    "weight."
 )
-WHICH_WEIGHT = "one column is the weight; drop the others, which identify persons."
+WHICH_WEIGHT = (
+    "list one of these columns as weight, and the others as drop: weights identify "
+    "persons."
+)
 UNIT_OR_MASK = (
-    "unit, if it numbers what records are of, as households: k then counts these; "
-    "identifier, which drops it; quasi-identifier, if it measures something."
+    "list it as unit, if it numbers what records belong to, as households: k then "
+    "counts these; as identifier, which drops it; or as quasi-identifier, if it "
+    "measures something."
+)
+WORDS_OF_UNITS = (
+    "list it as identifier, which drops it; or as unit, if each entry is the name of "
+    "what records belong to, as a firm: k then counts these."
 )
 POSTAL = (
-    'quasi-identifier, with kind = "nominal" and rare = "avoid" or a tree of regions '
-    "under [attributes.NAME]; identifier, which drops it."
+    'list it as quasi-identifier, with kind = "nominal" and rare = "avoid" or a tree '
+    "of regions under [attributes.NAME]; or as identifier, which drops it."
 )
 CONFIDENTIAL_OR_MASK = (
-    "confidential, if others do not know it: it is published unchanged, and l or t "
-    "under [privacy] protects it; quasi-identifier, if others may know it: masked."
+    "list it as quasi-identifier, if others may know it: it is masked; or as "
+    "confidential, if others do not know it: it is published unmasked, and only l or t "
+    "under [privacy] keeps a group from giving it away."
 )
-WHICH_UNIT = "one column is the unit that k counts; drop the others."
+WHICH_UNIT = "list one of these columns as unit, which k counts; the others as drop."
 SPELL_DATES = (
-    "list it as quasi-identifier, and {how} under [attributes.NAME]; or identifier, "
+    "list it as quasi-identifier, and {how} under [attributes.NAME]; or as identifier, "
     "which drops it."
 )
 DROP_OR_NAMES = (
-    "identifier, if anybody wrote it of a person: it is dropped; quasi-identifier, if "
-    'it names what many share, with rare = "avoid" under [attributes.NAME].'
+    "list it as identifier, if somebody wrote it of a person: it is dropped; or as "
+    "quasi-identifier, if many records share each entry, with "
+    'rare = "avoid" under [attributes.NAME].'
 )
 ROLES = {
-    "identifier": "names a record by itself; dropped from the release",
-    "quasi-identifier": "known to others, together telling; masked",
-    "confidential": "what must not be given away; published as it is",
-    "other": "neither; published as it is: what others know undoes k",
-    "stratum": "what groups lie within; published as it is, and part of what k is of",
-    "unit": "what records are of, as households: k counts them; dropped",
-    "weight": "how many each record stands for; published as its group's mean",
+    "identifier": "the name or number of one person; dropped from the release",
+    "quasi-identifier": "what others may know of a person; masked",
+    "confidential": "what others do not know; published unmasked",
+    "other": "neither; published unmasked: if others know it, k does not hold",
+    "stratum": "groups lie within each of its values; published unmasked",
+    "unit": "what several records belong to, as a household; k counts these; dropped",
+    "weight": "how many persons a record stands for; published as its group's mean",
     "wish": "how far a record asks to be moved; dropped from the release",
-    "drop": "of no use in a release, as empty columns; dropped from it",
+    "drop": "of no use in a release; dropped from it",
 }
 
 
@@ -136,7 +148,9 @@ def _proposal(look: ColumnProfile, words: Words, structure: Structure) -> Propos
         empty = look.type == NOTHING
         return Proposal(look, "drop", "it is empty" if empty else "no table has it")
     if look.constant and words.sampling_weight:
-        return _asked(look, "its name is that of weights, of one value", WEIGHT_OR_MASK)
+        return _asked(
+            look, "its name is that of weights, and it has one value", WEIGHT_OR_MASK
+        )
     if look.constant:
         return Proposal(look, "other", "one value tells nothing of a record")
     for rule in RULES:
@@ -163,7 +177,11 @@ def _number_of_a_record(
         return Proposal(look, "identifier", "its name is that of personal data")
     called = words.numbers_records or (words.may_number and not words.quantity)
     if apart and called and look.type not in DATED:
-        return Proposal(look, "identifier", "its name, and each entry is of one record")
+        return Proposal(
+            look,
+            "identifier",
+            "it numbers something by its name, and each entry is of one record",
+        )
     if look.numbered:
         return _asked(look, "it counts the records, or the years", DROP_OR_MASK)
     return None
@@ -192,9 +210,13 @@ def _weight(look: ColumnProfile, words: Words, structure: Structure) -> Proposal
     usable = numbers.least > 0 and not look.missing
     to_one = abs(numbers.mean - 1) < 1e-3
     if words.sampling_weight and usable and not words.quantity:
-        return Proposal(look, "weight", "its name, and all are above 0")
+        return Proposal(
+            look, "weight", "its name is that of weights, and all are above 0"
+        )
     if words.weight and to_one and usable:
-        return Proposal(look, "weight", "its name, and their mean is 1")
+        return Proposal(
+            look, "weight", "its name is that of weights, and their mean is 1"
+        )
     if words.sampling_weight or words.weight:
         return _asked(look, "its name may be that of weights", WEIGHT_OR_MASK)
     if look.whole or not usable or words.quantity or words.time:
@@ -219,33 +241,35 @@ def _unit(look: ColumnProfile, words: Words, structure: Structure) -> Proposal |
         return None
     shared = there - different
     if words.numbers_records and shared:
-        says = "its name, and entries stand in several records"
+        says = "it numbers something by its name, and records share entries"
         if different >= UNITS or constant or panel:
             return _of_units(look, says)
         return _asked(look, says, UNIT_OR_MASK)
     if called and constant:
-        return _of_units(look, f"its name, and {_others(constant)} constant in it")
+        says = f"it numbers something by its name, and {_others(constant)}"
+        return _of_units(look, says)
     if panel and called:
-        return _of_units(look, "its name, and each has each time once")
+        says = "it numbers something by its name, and each entry has each time once"
+        return _of_units(look, says)
     if words.names_unit and different >= UNITS:
         return _asked(look, "its name may be that of units", UNIT_OR_MASK)
     if constant and look.whole:
-        return _asked(look, f"{_others(constant)} constant in it", UNIT_OR_MASK)
+        return _asked(look, _others(constant), UNIT_OR_MASK)
     if panel:
         return _asked(look, "with another column it names each record", UNIT_OR_MASK)
     return None
 
 
 def _others(names: Sequence[str]) -> str:
-    return f"{plural(len(names), 'column')} {'is' if len(names) == 1 else 'are'}"
+    return f"records that share an entry agree in {plural(len(names), 'other column')}"
 
 
 def _of_units(look: ColumnProfile, reason: str) -> Proposal:
     """Return the role of units; or a question, of words or if records have none."""
     if not look.codes:
-        return _asked(look, f"{reason}; it has words, not numbers", UNIT_OR_MASK)
+        return _asked(look, f"{reason}; it has words, not numbers", WORDS_OF_UNITS)
     if look.missing:
-        return _asked(look, f"{reason}; records without it", UNIT_OR_MASK)
+        return _asked(look, f"{reason}; some records lack it", UNIT_OR_MASK)
     return Proposal(look, "unit", reason)
 
 
@@ -297,7 +321,7 @@ def _doubtful(
     """Return a question of whole numbers that may name something."""
     if not look.looks_as_numbering or words.quantity:
         return None
-    return _asked(look, "nearly each is of one record", DROP_OR_MASK)
+    return _asked(look, "nearly each entry is of one record", DROP_OR_MASK)
 
 
 RULES = (
@@ -314,24 +338,33 @@ RULES = (
 
 def _masked(look: ColumnProfile, words: Words) -> Proposal:
     """Return a quasi-identifier, as numbers, dates or categories."""
-    reason, kind = "numeric", None
+    reason, kind = "masked as numbers", None
     if look.type in (DATES, SPELLED_DATES):
-        reason = "date"
+        reason = "masked as dates"
         kind = "date" if look.type == SPELLED_DATES else None
     elif look.type in NAMES:
-        reason = "ordinal" if look.type == RANKED else "nominal"
+        ranked = look.type == RANKED
+        reason = "masked as ordered names" if ranked else "masked as names"
     elif look.may_be_codes and (look.different == 2 or not words.quantity):
-        reason = "nominal: few whole numbers may be codes"
+        reason = "masked as codes"
         if look.different != 2:
-            reason += '; if they count something, write kind = "numeric" below'
+            reason += (
+                ', since they are few; if they count something, write kind = "numeric"'
+            )
         kind = "nominal"
     if look.thousands:
         reason += "; each comma stands before three digits: thousands?"
-    category = kind == "nominal" or reason[:7] in ("nominal", "ordinal")
+    dated = look.type in (DATES, SPELLED_DATES)
+    category = kind == "nominal" or (look.type in NAMES and not dated)
     rare = int((look.counts < FEW_SHARE).sum()) if look.counts is not None else 0
     if category and rare:
-        reason += f"; {rare} of {look.different} are rare, and not published"
-    from_zero = reason[:7] == "numeric" and look.numbers and look.numbers.least >= 0
+        reason += (
+            f"; {rare} of {plural(look.different or 0, 'value')} "
+            f"{'is' if rare == 1 else 'are'} of fewer than {FEW_SHARE} records, and "
+            "not published"
+        )
+    is_number = not category and not dated
+    from_zero = is_number and look.numbers and look.numbers.least >= 0
     return Proposal(
         look,
         "quasi-identifier",
@@ -387,9 +420,10 @@ def type_lines(
         elif each.kind:
             yield from commented(f'kind = "{each.kind}"', says[each.kind])
         if each.avoids:
-            yield from commented('rare = "avoid"', "no category of few is published")
+            says_rare = "categories of fewer than k records are not published"
+            yield from commented('rare = "avoid"', says_rare)
         if each.from_zero:
-            yield from commented("lower = 0", "no original is negative")
+            yield from commented("lower = 0", "publish nothing below 0: no original is")
 
 
 def _decisions(undecided: Sequence[Obstacle], seen: Mapping[str, str]) -> Iterator[str]:
@@ -397,15 +431,23 @@ def _decisions(undecided: Sequence[Obstacle], seen: Mapping[str, str]) -> Iterat
     by_fix: dict[str, list[str]] = {}
     for each in undecided:
         name = str(each.column)
-        by_fix.setdefault(each.fix, []).append(f"{toml_text(name)}: {seen[name]}")
-    for fix, columns in by_fix.items():
-        yield f"# DECIDE on {plural(len(columns), 'column')}, to put into a list:"
-        for column in columns:
+        fix = each.fix.replace(f".{toml_key(name)}]", ".NAME]")
+        by_fix.setdefault(fix, []).append(name)
+    for fix, names in by_fix.items():
+        yield f"# DECIDE on {plural(len(names), 'column')}:"
+        for name in names:
             whole = wrap(
-                column, WIDTH - 6, break_long_words=False, break_on_hyphens=False
+                f"{toml_text(name)}: {seen[name]}",
+                WIDTH - 6,
+                break_long_words=False,
+                break_on_hyphens=False,
             )
             yield from (f"#     {line}" for line in whole)
-        yield from (f"# {line}" for line in wrap(f"To mask: {fix}", WIDTH - 2))
+        last = f".{toml_key(names[-1])}]"
+        if len(names) > 1:
+            last += ", and so for each"
+        what_to_do = fix.replace(".NAME]", last)
+        yield from (f"# {line}" for line in wrap(f"To do: {what_to_do}", WIDTH - 2))
 
 
 def toml_text(name: str) -> str:

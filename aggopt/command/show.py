@@ -146,9 +146,16 @@ def written(table: Path, job: Path, made: "Draft", *, as_json: bool) -> None:
     console.table(("column", "role", "reason"), _proposed(made))
     if made.sample:
         line(made.sample)
-    points = len(made.undecided)
-    if points:
-        line(f"Wrote {job}. Decide on {plural(points, 'point')} said there, then run")
+    columns = len({each.column for each in made.undecided if each.column is not None})
+    others = sum(each.column is None for each in made.undecided)
+    if columns:
+        count = plural(columns, "column")
+        line(f"Wrote {job}. Decide on {count}, marked ? above and DECIDE in {job}.")
+    if others:
+        first = "Decide" if columns else f"Wrote {job}. Decide"
+        line(f"{first} on {plural(others, 'point')} at the head of {job}.")
+    if columns or others:
+        line("Then run")
     else:
         line(f"Wrote {job}. Look at the roles that are proposed in it, then run")
     ending = "" if is_folder_or_pattern(table) else release_ending(table)

@@ -24,9 +24,9 @@ _TEXT = """\
 {state}
 
 [roles]
-# Every column stands in exactly one list; a column left over is refused. Behind each is
-# what was found among {records} records. What may identify a person is masked: move
-# to confidential what must not be given away, and to other what none can know.
+# List each column once: aggopt refuses a column in no list. The comments say what it
+# found in {records} records. It proposes to mask whatever others may know of a person.
+# Move to confidential what others do not know; l or t under [privacy] protects it.
 {roles}
 {types}
 # [attributes.NAME]        # what the type of a quasi-identifier does not say

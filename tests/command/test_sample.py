@@ -66,7 +66,7 @@ def test_the_job_and_the_command_say_that_it_is_a_sample(tmp_path, aggopt):
     said = "Of 400 records a sample was looked at: the first 10 of each 100."
     made = draft(path, job)
     assert f"# {said}\n" in made.text
-    assert "among 40 records." in made.text
+    assert "found in 40 records." in made.text
     code, out, errors = aggopt("init", path, "--out", job)
     assert code == 0, errors
     assert said in out
