@@ -118,13 +118,13 @@ def risk(
 ) -> None:
     """Measure the disclosure risk of MASKED, and of TABLE before it was masked.
 
-    Individual and household risk, special records (SUDA), what groups give away,
-    linkage and intervals beside chance.  What JOB says under risk is taken where the
-    options say nothing; of targets, all that is confidential where it says nothing.
+    It prints individual and household risk, special records (SUDA), what groups give
+    away, and linkage and intervals, compared with chance.  Options come before what JOB
+    says under risk.  If neither names a target, all confidential columns are targets.
 
-    Without MASKED, that of TABLE as it is, before anything is masked: which records are
-    unique, or in groups smaller than k, by which quasi-identifiers.  Folders are read
-    whole, if memory suffices.
+    Without MASKED, it prints the risk of TABLE before masking: how many records are
+    unique, or in groups smaller than k, and by which quasi-identifiers.  Folders are
+    read whole, if memory suffices.
     """
     from aggopt.command import show_risk
     from aggopt.engine.folder_review import find_release, read_original
@@ -225,10 +225,11 @@ def compare(
 ) -> None:
     """Put releases of the same people side by side, and count what they say together.
 
-    Who knows the group of a person in each release knows that the person is in all of
-    these groups: their intersection counts.  Exit code 1 where fewer than the smaller
-    k are in one: then the releases must not be published both.  Of waves, name the
-    table of each and a person.  Without private keys it may not be known: exit code 1.
+    An intruder who knows the group of a person in each release knows that the person is
+    in their intersection.  Exit code 1 if an intersection has fewer records than the
+    smaller k: then do not publish all of these releases; or if this is not known, since
+    private keys are missing.  For releases of several tables of the same people, name
+    each table (--original) and an identifier (--person).
     """
     from aggopt.command import show_utility
     from aggopt.release.files.output_paths import ReleaseFiles

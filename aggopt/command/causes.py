@@ -42,7 +42,7 @@ CAUSES = {
     ),
     BY_SIGNAL + signal.SIGINT: Cause("Ctrl-C", "you interrupted it"),
     BY_SIGNAL + signal.SIGTERM: Cause("SIGTERM", "the system or a queue ended it"),
-    BY_SIGNAL + 9: Cause("killed", "its guardian killed it: code did not let it end"),
+    BY_SIGNAL + 9: Cause("killed", "aggopt killed it: code that it runs did not end"),
 }
 
 

@@ -94,8 +94,8 @@ def init(
 ) -> None:
     """Look at TABLE and write a commented job for it, to be edited.
 
-    Separator, decimal point and roles are proposed with their reasons; what the table
-    does not decide is said.
+    aggopt proposes separator, decimal point, and a role for each column with its
+    reason.  It asks you about what the table does not decide.
     """
     from aggopt.command.draft import draft
     from aggopt.release.files.staging import Staging, check_places
@@ -282,7 +282,9 @@ def _explained(error: Exception) -> tuple[str, str]:
     if isinstance(error, AggoptError):
         return error.problem, error.fix
     if hasattr(error, "format_message"):
-        return error.format_message(), "see aggopt COMMAND --help."
+        context = getattr(error, "ctx", None)
+        named = "aggopt" if context is None else context.command_path
+        return error.format_message(), f"see {named} --help."
     if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
         return (

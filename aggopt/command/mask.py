@@ -54,11 +54,12 @@ def mask(
 ) -> None:
     """Mask TABLE as JOB says and write the audited release to OUT.
 
-    OUT alone is for the public.  Beside it, or in --private DIR, come, for you,
-    NAME.manifest.json, which says how it was made, and NAME.private.csv, which links
-    records to groups.  --report HTML writes a page about the release, for the public
-    as well.  With --engine, TABLE is a folder of Parquet files, or a pattern such as
-    "in/*.parquet", OUT the folder that is to appear, and OUT.private is yours.
+    Publish OUT alone.  aggopt writes two more files next to it, or into --private DIR,
+    which are for you alone: NAME.manifest.json says how the release was made, and
+    NAME.private.csv links each record to its group.  --report HTML writes a page about
+    the release, which you may publish.  With --engine, TABLE is a folder of Parquet
+    files, or a pattern such as "in/*.parquet"; OUT is a new folder, which you may
+    publish, and the folder OUT.private is for you alone.
     """
     from aggopt.engine.mask import override_engine
     from aggopt.engine.storage.input_parts import require_one_file

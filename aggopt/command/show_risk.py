@@ -42,15 +42,15 @@ def original(found: "OriginalRisk") -> None:
     columns = ("combinations", "rarest", "unique", f"smaller than {found.k}")
     telling = _telling(found.sets)
     shown = telling[:SHOWN]
-    title = f"Who knows less ({found.whole.what}s)"
+    title = f"If others know fewer attributes ({found.whole.what}s)"
     _print(title, ("known", *columns), map(_counted, shown))
     more = len(telling) - len(shown)
     if more:
-        line(f"{plural(more, 'set')} of quasi-identifiers more: --json has them.")
+        line(f"--json has {plural(more, 'more set')} of quasi-identifiers.")
     same = len(found.sets) - len(telling)
     if same:
         line(
-            f"{plural(same, 'set')} with the figures of a smaller one: --json has them."
+            f"--json has {plural(same, 'more set')} with the figures of a smaller set."
         )
 
 
@@ -81,7 +81,7 @@ def of_original(found: "OriginalRisk") -> Iterator[tuple[str, str]]:
         own = found.totals["suda"]
         of = f"by up to {own['attributes']} attributes (SUDA)"
         yield f"records special {of}", str(own["records"])
-        yield "largest score", str(own["largest"])
+        yield "largest SUDA score", str(own["largest"])
     if "dis" in found.totals:
         yield "a unique match is right (DIS)", _percent(found.totals["dis"])
         yield DIS_COUNTS, _unique_and_paired(found.totals["dis_counts"])
@@ -106,8 +106,8 @@ def before_after(totals: Mapping[str, Any]) -> Iterator[Row]:
     if "suda" in totals:
         of = f"by up to {totals['suda']['attributes']} attributes (SUDA)"
         yield _row(totals["suda"], "records", f"records special {of}", str)
-        yield _row(totals["suda"], "largest", "largest score", str)
-        yield _row(totals["suda"], "total", "sum of scores", str)
+        yield _row(totals["suda"], "largest", "largest SUDA score", str)
+        yield _row(totals["suda"], "total", "sum of SUDA scores", str)
     if "dis" in totals:
         shown = {side: {"dis": found} for side, found in totals["dis"].items()}
         yield _row(shown, "dis", "a unique match is right (DIS)", _percent)

@@ -133,10 +133,10 @@ def test_sets_that_tell_no_more_than_a_smaller_one_are_left_out(
     (folder / "alone.toml").write_text(roles + "[privacy]\nk = 4\n")
     code, out = printed("risk", "alone.csv", "alone.toml")
     assert code == 0
-    known = out.split("Who knows less")[1]
+    known = out.split("If others know fewer")[1]
     assert re.search(r"^\W*alone ", known, re.M)
     assert "age, alone" not in known
-    assert "with the figures of a smaller one: --json has them." in known
+    assert "with the figures of a smaller set." in known
     sets = json.loads(printed("risk", "alone.csv", "alone.toml", "--json")[1])["sets"]
     assert ["age", "alone"] in [each["attributes"] for each in sets]
 

@@ -527,7 +527,7 @@ Utility
     sex                                  none  interval overlap; OTHER SIGN, \
 other significance
   region x cost                        0.0200  total variation
-  total of age                          1.500  standard errors, largest of the strata"""
+  total of age                          1.500  standard errors"""
 
 
 def test_what_is_printed_is_names_and_figures() -> None:

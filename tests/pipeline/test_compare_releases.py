@@ -230,7 +230,7 @@ def test_what_is_no_manifest_is_refused(copied, text) -> None:
     assert error.value.problem == (
         f"{path} is not the manifest of a release, or cannot be read."
     )
-    assert error.value.fix == "name the NAME.manifest.json that aggopt mask wrote."
+    assert "the NAME.manifest.json that aggopt mask wrote beside" in error.value.fix
     path.unlink()
     with pytest.raises(AggoptError, match="is not the manifest of a release"):
         together(copied, "a", "b")

@@ -211,11 +211,11 @@ def test_times_of_day_stay_within_the_day_and_that_is_said() -> None:
 def test_dates_have_no_size_and_are_no_codes() -> None:
     days = [dt.date(2020, 1, 1), dt.date(2020, 2, 1), dt.date(2021, 9, 1)] * 20
     notes = " ".join(one(days, privacy={"k": 4, "dominance": 0.5}).notes)
-    assert "one record makes up more than" not in notes
+    assert "One record makes up more than" not in notes
     assert "codes" not in notes
     spans = [pd.Timedelta(i % 3, "D") for i in range(N - 1)] + [pd.Timedelta(900, "D")]
     notes = " ".join(one(spans).notes)
-    assert "one record makes up more than" in notes
+    assert "One record makes up more than" in notes
     assert "codes" not in notes
 
 

@@ -59,7 +59,7 @@ def test_the_note_has_the_largest_move_of_any_attribute() -> None:
     assert notes == [
         "Published values are rounded (decimals = 1): means moved by at most 0.02 "
         "standard deviations, variances by at most 0.09 of themselves; certificates "
-        "are of the values before."
+        "are of the values before rounding."
     ]
 
 

@@ -328,10 +328,10 @@ def test_the_note_names_the_attribute_and_counts_groups():
     before = column(7.1, 2.9, 3, 4, 5, 6)
     after = column(5, 5, 3.5, 3.5, 5.5, 5.5)
     assert audited(before, after).notes == (
-        "'a': in 1 of 3 groups one record makes up more than 70 % of the sum of "
-        "absolute values, and what is published there tells nearly what that record "
-        "has: cap the largest values before masking, drop those records, or promise a "
-        "larger k.",
+        "One record makes up more than 70 % of the sum of absolute values of a group, "
+        "and the published value nearly gives away that of the record: 'a' in 1 of 3 "
+        "groups. Cap the largest values before masking, drop those records, or promise "
+        "a larger k.",
     )
     assert audited(before, after, dominance=0.71).notes == ()
 
@@ -341,10 +341,11 @@ def test_one_note_names_all_attributes_that_are_dominated():
     after = column(5, 5, 3.5, 3.5, 5.5, 5.5)
     twice = audited(np.hstack([before, 2 * before]), np.hstack([after, 2 * after]))
     (note,) = twice.notes
-    assert note.startswith("'a' in 1, 'b' in 1 of 3 groups one record makes up more")
+    assert "of the record: 'a' in 1, 'b' in 1 of 3 groups. " in note
     assert audited(before, after, dominance=1).notes == ()
     (note,) = audited(before, after, dominance=0.545).notes
-    assert note.startswith("'a': in 3 of 3 groups one record makes up more than 54.5 %")
+    assert note.startswith("One record makes up more than 54.5 %")
+    assert "'a' in 3 of 3 groups" in note
 
 
 def test_a_share_of_ones_has_no_size_to_give_away():
@@ -359,7 +360,7 @@ def test_a_firm_far_above_the_rest_is_noted():
     incomes[7] = 5e6
     frame = pd.DataFrame({"age": np.arange(400) % 60 + 18, "income": incomes})
     notes = masked(frame).notes
-    assert any(note.startswith("'income': in 1 of 80 groups one") for note in notes)
+    assert any("of the record: 'income' in 1 of 80 groups." in note for note in notes)
     quiet = masked(frame, privacy={"k": 5, "dominance": 1.0}).notes
     assert not any("makes up more" in note for note in quiet)
 
@@ -380,7 +381,7 @@ def test_published_values_that_are_no_original_are_counted():
     assert notes[-1] == (
         "'a': 5 of 7 published values (71%) are none of its 3 different whole numbers. "
         'If these are codes, their means say nothing: write kind = "nominal" under '
-        "[attributes.NAME], and codes are published; or an order or a tree of them. If "
+        "[attributes.a], and codes are published; or an order or a tree of them. If "
         "they count something, round_integers = true under [output] publishes whole "
         "numbers."
     )

@@ -99,8 +99,9 @@ class Utility:
         for (one, other), distance in self.contingency.items():
             yield f"{one} x {other}", f"{distance:.4f}", "total variation"
         if self.totals is not None:
+            several = len(self.totals.before) > 1
+            moved = "standard errors" + (", largest of the strata" if several else "")
             for name, far in self.totals.largest.items():
-                moved = "standard errors, largest of the strata"
                 yield f"total of {name}", f"{far:.3f}", moved
 
 

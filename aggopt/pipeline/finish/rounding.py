@@ -114,7 +114,8 @@ def notes(
         said.append(
             f"Published values are rounded ({_asked(given)}): means moved "
             f"by at most {_up(largest[0])} standard deviations, variances by at most "
-            f"{_up(largest[1])} of themselves; certificates are of the values before."
+            f"{_up(largest[1])} of themselves; certificates are of the values before "
+            "rounding."
         )
     numbers = given.of_numbers(before), given.of_numbers(after)
     said += [*_typed(given, *numbers), *_few(given, *numbers)]

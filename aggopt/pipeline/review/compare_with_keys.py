@@ -199,7 +199,8 @@ def _manifest(path: Path) -> dict[str, Any]:
     if not whole:
         raise TableError(
             f"{path} is not the manifest of a release, or cannot be read.",
-            fix="name the NAME.manifest.json that aggopt mask wrote.",
+            fix="name releases, with the NAME.manifest.json that aggopt mask wrote "
+            "beside each; aggopt assess compares a release with its original.",
         )
     return dict(found)
 

@@ -13,6 +13,7 @@ from aggopt.data.context.rare_categories import (
     find_published_rare,
 )
 from aggopt.encoding import Domain
+from aggopt.errors import toml_key
 from aggopt.release.audit.unchanged import Grouped, Unchanged, count_unchanged_values
 
 GRID = 1e-5  # of a standard deviation: rounding to six digits of it moves half of it
@@ -100,7 +101,7 @@ class Originals:
                 timed = j in self.dates or j in self.durations
                 whole = not timed and (x == np.rint(x)).all()
                 if whole and len(values) <= max_distinct(len(x)):
-                    impossible += _impossible(name, values, y, GRID * spread[j])
+                    impossible += _impossible(names[j], values, y, GRID * spread[j])
             disclosures += _dominated(counts, labels.max() + 1, dominance)
         return disclosures, impossible
 
@@ -142,13 +143,12 @@ def count_dominated(
 def _dominated(counts: Mapping[str, int], groups: int, share: float) -> Iterator[str]:
     """Return a note on the number of groups that disclose a value, by attribute."""
     found = {name: count for name, count in counts.items() if count}
-    colon = ":" if len(found) == 1 else ""
-    where = ", ".join(f"{name}{colon} in {count}" for name, count in found.items())
+    where = ", ".join(f"{name} in {count}" for name, count in found.items())
     if found:
         yield (
-            f"{where} of {groups} groups one record makes up more than "
-            f"{100 * share:g} % of the sum of absolute values, and what is published "
-            "there tells nearly what that record has: cap the largest values before "
+            f"One record makes up more than {100 * share:g} % of the sum of absolute "
+            f"values of a group, and the published value nearly gives away that of the "
+            f"record: {where} of {groups} groups. Cap the largest values before "
             "masking, drop those records, or promise a larger k."
         )
 
@@ -161,7 +161,7 @@ def _impossible(name: str, values: Floats, y: Floats, step: float) -> Iterator[s
     count = int((nearest > step).sum())
     if not count:
         return
-    said = f"{name}: {count} of {len(y)} published values ({count / len(y):.0%})"
+    said = f"{name!r}: {count} of {len(y)} published values ({count / len(y):.0%})"
     whole = "round_integers = true under [output] publishes"
     if len(values) == 2:
         yield f"{said} are neither of its two values: read them as shares; {whole} one."
@@ -169,6 +169,6 @@ def _impossible(name: str, values: Floats, y: Floats, step: float) -> Iterator[s
     yield (
         f"{said} are none of its {len(values)} different whole numbers. If these are "
         'codes, their means say nothing: write kind = "nominal" under '
-        "[attributes.NAME], and codes are published; or an order or a tree of them. "
-        f"If they count something, {whole} whole numbers."
+        f"[attributes.{toml_key(name)}], and codes are published; or an order or a "
+        f"tree of them. If they count something, {whole} whole numbers."
     )
