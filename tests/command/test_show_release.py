@@ -152,7 +152,7 @@ def test_what_persons_may_lose_is_noted_first() -> None:
     release = aggopt.mask(frame, asked)
     telling, dominance, _ = release.notes[: release.urgent]
     assert telling == "'id' (other) differs in every record: is it an identifier?"
-    assert dominance.startswith("'amount': in 1 of ")
+    assert dominance.startswith("One record makes up more than ")
 
 
 @pytest.mark.parametrize("policy", ["patterns", "fill"])

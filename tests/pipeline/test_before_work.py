@@ -111,7 +111,6 @@ def test_all_checks_are_made_in_turn_of_what_they_look_at(monkeypatch) -> None:
         ("require_weights", (job, table, columns)),
         ("require_guarantees", (job,)),
         ("require_risk", (table, job)),
-        ("require_earlier_groups", (table, job, strata, units)),
         ("require_covariance", (table, seen, places, job, strata)),
     ):
         assert check in made
@@ -373,15 +372,15 @@ def test_categories_with_holes_are_chosen_by_themselves() -> None:
     look(holed(s=5), categories={"method": "plurality"})
     look(holed(a=5), **both)
     look(holed(s=5), columns=((0, 1), (2, 3)), **both)
-    for frame, columns, chosen, lacking in (
-        (holed(s=5), ((0, 1, 2, 3),), "'s', 'code', 't'", "'s'"),
-        (holed(s=5, t=6), ((0, 1, 2, 3),), "'s', 'code', 't'", "'s', 't'"),
-        (holed(s=5, t=6), ((0, 1), (2, 3)), "'code', 't'", "'t'"),
+    s, t = "[attributes.s]", "[attributes.t]"
+    for frame, columns, chosen, lacking, sections in (
+        (holed(s=5), ((0, 1, 2, 3),), "'s', 'code', 't'", "'s'", s),
+        (holed(s=5, t=6), ((0, 1, 2, 3),), "'s', 'code', 't'", "'s', 't'", f"{s}, {t}"),
+        (holed(s=5, t=6), ((0, 1), (2, 3)), "'code', 't'", "'t'", t),
     ):
         with refused(
             f"{chosen} are chosen together, and values of {lacking} are missing.",
-            'choose each by itself, or write missing = "own value" under '
-            "[attributes.NAME].",
+            f'choose each by itself, or write missing = "own value" under {sections}.',
             JobError,
         ):
             look(frame, columns, **both)

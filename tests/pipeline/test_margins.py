@@ -244,6 +244,6 @@ def test_what_is_disclosed_is_said_before_methods() -> None:
     notes = aggopt.mask(frame, asked).notes
     places = [
         next(i for i, note in enumerate(notes) if words in note)
-        for words in ("one record makes up", "margin", "was chosen")
+        for words in ("One record makes up", "margin", "was chosen")
     ]
     assert places == sorted(places)
