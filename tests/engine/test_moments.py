@@ -48,3 +48,13 @@ def test_attributes_too_wide_for_squares_are_refused_by_name(tmp_path, split):
         TableError,
     ):
         masked(put(tmp_path / "in", *tables), job(), tmp_path / "out")
+
+
+def test_numbers_whose_sums_no_float_holds_are_refused_by_name(tmp_path):
+    table = persons(30).assign(age=1e308)
+    with refused(
+        "in-0.parquet: Columns have numbers beyond 1e+300 ('age': 30).",
+        "correct these entries, or divide the column.",
+        TableError,
+    ):
+        masked(put(tmp_path / "in", table), job(), tmp_path / "out")

@@ -472,3 +472,8 @@ def test_a_search_that_won_in_some_strata_does_not_say_that_it_kept_its_input():
     parts = {part.status for part in searched.partition.certificates}
     assert Status.KEPT in parts
     assert searched.certificate.status is Status.LOCAL
+
+
+def test_fewer_records_than_one_group_are_not_merged_without_end():
+    with pytest.raises(InfeasibleInputError, match="k = 3, but there are only 2"):
+        aggopt.mask(residents()[:2], within(strata=MERGE))

@@ -13,6 +13,8 @@ from aggopt.encoding.clock import Clock, Moments
 from aggopt.encoding.iso_text import parse_dates
 from aggopt.errors import TableError, naming
 
+LARGEST = 1e300  # sums of up to 1e8 such numbers fit a float
+
 
 def read_numbers(
     frame: nw.DataFrame[Any], name: str, clocks: Mapping[str, Clock]
@@ -40,7 +42,7 @@ def check_numbers(
     *,
     part: bool = False,
 ) -> None:
-    """Refuse columns that are not numbers, have holes, or exceed the digits of floats.
+    """Refuse columns that are not numbers, have holes, or exceed what floats hold.
 
     Of the columns with `clocks`, holes alone: how they are counted refuses the others.
     Those that are `kept` may have holes, and one value at least, but in a `part` of a
@@ -55,6 +57,26 @@ def check_numbers(
     _check_types(frame, plain)
     _check_complete(frame, names, clocks, kept, 0 if part else 1)
     _check_digits(frame, plain)
+    if not part:
+        check_magnitudes(frame, plain)
+
+
+def check_magnitudes(frame: nw.DataFrame[Any], names: Iterable[str]) -> None:
+    """Refuse numbers whose sums would not fit a float.
+
+    Raises
+    ------
+    TableError
+        The message has the columns, and how many such numbers each has.
+    """
+    sizes = {name: np.abs(to_floats(frame[name].drop_nulls())) for name in names}
+    counts = {name: int((size > LARGEST).sum()) for name, size in sizes.items()}
+    large = "; ".join(f"{name!r}: {count}" for name, count in counts.items() if count)
+    if large:
+        raise TableError(
+            f"Columns have numbers beyond {LARGEST:g} ({large}).",
+            fix="correct these entries, or divide the column.",
+        )
 
 
 def _check_types(frame: nw.DataFrame[Any], names: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.data.context.confidential import read_confidential_attributes
+from aggopt.data.parsing.numbers import check_magnitudes
 from aggopt.data.table import Table
 from aggopt.engine.reduce.moments import PartMoments, finite_range, require_width
 from aggopt.engine.run_state import LeafState, RunState
@@ -43,6 +44,9 @@ def describe_part(number: int, config: RunState) -> int:
             table.frame, job.roles, job.privacy, job.input.decimal
         )
         require_weights(table, job)
+        names = (*table.numeric, *table.roles.numbers)
+        plain = [name for name in names if name not in table.clocks]
+        check_magnitudes(table.frame, plain)
     rows, kept = read_published_rows(rows, 0, config)
     count_confidential_values(rows, "described", number, config)
     X, each = table.matrix()[kept], read_weights(table)
