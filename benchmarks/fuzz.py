@@ -213,24 +213,24 @@ def job(r: random.Random, frame: pd.DataFrame) -> str:
         sections["missing"] = {
             "policy": r.choice(["patterns", "fill", "fill", "refuse"])
         }
-    if maybe() < 0.3:
+    if maybe() < 0.7 and "stratum" in roles:
         sections["strata"] = {"small": r.choice(["merge", "drop", "refuse"])}
     if maybe() < 0.2:
         sections["output"] = r.choice(
             [{"digits": "full"}, {"decimals": 0}, {"decimals": 2}]
         )
     if maybe() < 0.1:
-        sections["risk"] = r.choice([{"target": 0.5}, {"suda": True}])
+        sections["risk"] = r.choice([{"target": ["ill"]}, {"suda": 2}])
     if maybe() < 0.25:
         name = r.choice(masked)
         how = r.choice(
             [
-                {"type": "nominal"},
-                {"type": "date"},
+                {"kind": "nominal"},
+                {"kind": "date"},
                 {"lower": 0},
                 {"integer": True},
-                {"type": "nominal", "rare": "avoid"},
-                {"type": "nominal", "rare": "publish"},
+                {"kind": "nominal", "rare": "avoid"},
+                {"kind": "nominal", "rare": "publish"},
                 {"missing": "own value"},
             ]
         )
@@ -450,6 +450,7 @@ def main() -> None:
     """Run the cases, and print those that break a rule."""
     asked = argparse.ArgumentParser()
     asked.add_argument("--cases", type=int, default=300)
+    asked.add_argument("--first", type=int, default=0, help="number of the first case")
     asked.add_argument("--seed", type=int, default=1)
     asked.add_argument("--only", type=int, default=None, help="number of one case")
     words = asked.parse_args()
@@ -459,7 +460,8 @@ def main() -> None:
     bad = 0
     with tempfile.TemporaryDirectory() as name:
         os.chdir(name)
-        for number in range(words.cases) if words.only is None else [words.only]:
+        numbers = range(words.first, words.first + words.cases)
+        for number in numbers if words.only is None else [words.only]:
             r = random.Random(f"{words.seed}-{number}")
             command, code, rules, why = broken(r, Path(name))
             counts[command, code] += 1

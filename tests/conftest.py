@@ -21,7 +21,7 @@ from aggopt.checks import (
     _solver_functions,
     _solvers,
 )
-from aggopt.command import cli, console, log, progress
+from aggopt.command import console, log, progress, start
 from aggopt.core import guardian
 from aggopt.core.worker import inside
 from aggopt.release import manifest
@@ -191,7 +191,7 @@ def aggopt(handlers_of_signals, monkeypatch, capsys):
             signal.signal(number, handler)
         monkeypatch.setattr(sys, "argv", ["aggopt", *map(str, words)])
         with pytest.raises(SystemExit) as ended:
-            cli.main()
+            start.main()
         out, err = capsys.readouterr()
         return ended.value.code or 0, out, err
 

@@ -584,7 +584,7 @@ CASES: dict[str, Case] = {
     ),
     "values about 1e-12": with_column("income", frame["income"] * 1e-12),
     "values about 1e12": with_column("income", frame["income"] * 1e12),
-    "numbers whose sums no float holds": with_column(
+    "numbers beyond 1e150, whose squares no float can add up": with_column(
         "income", np.where(np.arange(40) % 2, 1.7e308, -1.7e308)
     ),
     "a file that does not exist": with_file("none.csv", None),

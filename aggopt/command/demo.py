@@ -13,7 +13,7 @@ from aggopt.measure import Assessment, assess
 from aggopt.pipeline.mask import mask
 from aggopt.pipeline.partition.partition_table import Progress
 from aggopt.release.files.output_paths import ReleaseFiles
-from aggopt.release.files.staging import Staging, check_places, make_folder
+from aggopt.release.files.staging import Staging, check_places, made_folder
 from aggopt.release.release import Release
 
 JOB = Job(
@@ -59,7 +59,11 @@ def run(
     folder: Path, progress: Progress | None = None, *, overwrite: bool = False
 ) -> Shown:
     """Mask the patients into `folder`; compare with the originals and plain means."""
-    make_folder(folder)
+    with made_folder(folder):
+        return _run(folder, progress, overwrite=overwrite)
+
+
+def _run(folder: Path, progress: Progress | None, *, overwrite: bool) -> Shown:
     picture = folder / "original-against-masked.png"
     check_places(picture, overwrite=overwrite)
     table = patients()

@@ -118,7 +118,8 @@ def sweep(
             with interrupts.result(done, is_last=False):
                 kept.add(point)
             report("sweep", len(kept.points) / total)
-    interrupts.is_done = True
+        with interrupts.result(done):
+            kept.draw()
     if as_json:
         console.as_json(kept.to_dict())
     else:

@@ -99,7 +99,10 @@ class Log:
         }
         text = json.dumps(line | more) + "\n"
         with suppress(OSError):  # a disk that is full by now: the work goes on
-            os.write(self._file, text.encode())
+            written = os.write(self._file, text.encode())
+            if written < len(text):  # no line is there in part
+                size = os.fstat(self._file).st_size
+                os.ftruncate(self._file, size - written)
 
     def _tell_guardian(self, path: Path) -> None:
         """Let the guardian write the last line, should it have to kill the command."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from aggopt.errors import TableError
+from aggopt.errors import PlaceError, TableError
 from aggopt.experiments.sweep import SweepPoint, select_pareto_points
 from aggopt.release.files.staging import Staging, check_places
 
@@ -23,14 +23,25 @@ class SweepFiles:
     table: Path
     picture: Path
     points: list[SweepPoint] = field(default_factory=list)
+    is_drawn: bool = False
 
     def add(self, point: SweepPoint) -> None:
         """Keep one more point: the table is written aside and renamed."""
         self.points.append(point)
         frame = pd.DataFrame([p.to_dict() for p in self.points])
-        with Staging() as staging:
-            staging.write(self.table, lambda to: frame.to_csv(to, index=False))
-            staging.commit(self.table, overwrite=True)
+        try:
+            with Staging() as staging:
+                staging.write(self.table, lambda to: frame.to_csv(to, index=False))
+                staging.commit(self.table, overwrite=True)
+        except PlaceError:
+            self.points.pop()
+            raise
+
+    def draw(self) -> None:
+        """Draw the points, once."""
+        if self.points and not self.is_drawn:
+            draw(self.points, self.picture)
+            self.is_drawn = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON: the files, and each point."""
@@ -53,6 +64,8 @@ def keep(
     ------
     TableError
         The folder does not exist, or a file is there and `overwrite` is not set.
+    PlaceError
+        Table or picture cannot be written; the message says what is kept.
     """
     if not out.name:
         raise TableError(f"{out} is no name for files.", fix="pass --out NAME.")
@@ -62,10 +75,18 @@ def keep(
     )
     check_places(*kept.files, overwrite=overwrite, inputs=inputs)
     try:
-        yield kept
-    finally:
-        if kept.points:
-            draw(kept.points, kept.picture)
+        try:
+            yield kept
+        finally:
+            kept.draw()
+    except PlaceError as error:
+        if not kept.points:
+            raise
+        raise PlaceError(
+            error.problem,
+            fix="make room, or choose a folder that may be written to; points that "
+            f"are done are kept in {kept.table.name}.",
+        ) from None
 
 
 def draw(points: Sequence[SweepPoint], to: Path) -> None:

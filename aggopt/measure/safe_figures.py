@@ -13,6 +13,7 @@ from math import ceil, floor
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.standardise import Scale
 from aggopt.core.types import F64, I64, Bool
 
 FEW = 10  # records that a published figure of originals is of, at least
@@ -120,7 +121,9 @@ def _compute_correlation(x: F64, y: F64) -> float:
     x, y = x[both], y[both]
     if len(x) < FEW or x.min() == x.max() or y.min() == y.max():
         return float("nan")
-    return float(np.round(np.corrcoef(x, y)[0, 1], DECIMALS))
+    pair = np.column_stack([x, y])
+    pair = Scale.of(pair).standardise(pair)  # squares of tiny numbers would vanish
+    return float(np.round(np.corrcoef(pair.T)[0, 1], DECIMALS))
 
 
 BINS = 16  # at most, or one more if they do not begin at a round number

@@ -277,3 +277,10 @@ def test_none_is_missing_too() -> None:
     assert drop_missing([1, None, 3]).tolist() == [1.0, 3.0]
     rows = [[j, -j] for j in range(FEW)]
     assert compute_correlations([*rows, [99, None]])[0].tolist() == [1.0, -1.0]
+
+
+@pytest.mark.parametrize("unit", [1e-310, 1e150])
+def test_correlations_do_not_depend_on_the_unit(unit):
+    table = np.random.default_rng(0).normal(size=(40, 2))
+    in_unit = compute_correlations(table * [[unit, 1.0]])
+    assert (in_unit == compute_correlations(table)).all()

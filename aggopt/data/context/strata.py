@@ -11,7 +11,7 @@ from aggopt.core.equality import EqualByField
 from aggopt.core.plural import plural
 from aggopt.core.record_weights import compute_plain_group_means
 from aggopt.core.types import I64, Bool, Labels
-from aggopt.core.validation import Floats
+from aggopt.core.validation import Floats, check_group_size
 from aggopt.data.context.merged_strata import merge_small_strata
 from aggopt.data.context.weights import read_sampling_weights, require_shared
 from aggopt.data.parsing.categories import (
@@ -114,7 +114,8 @@ def stratify(table: Table, job: Job) -> tuple[Table, RecordStrata | None]:
     Raises
     ------
     InfeasibleInputError
-        Strata have fewer than k records, and are to be refused; or all have.
+        Strata have fewer than k records, and are to be refused; or all have; or the
+        table has fewer than k.
     TableError, JobError
         A value is missing, or not in the job's order or tree.
     """
@@ -155,6 +156,7 @@ def stratify(table: Table, job: Job) -> tuple[Table, RecordStrata | None]:
         return select_records(table, kept, job), RecordStrata(
             left, small, records, kept=kept
         )
+    check_group_size(job.privacy.k, len(labels))
     made = merge_small_strata(keys, sizes, _centres(table, job, labels), domains, job)[
         labels
     ]

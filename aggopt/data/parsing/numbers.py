@@ -13,7 +13,7 @@ from aggopt.encoding.clock import Clock, Moments
 from aggopt.encoding.iso_text import parse_dates
 from aggopt.errors import TableError, naming
 
-LARGEST = 1e300  # sums of up to 1e8 such numbers fit a float
+LARGEST = 1e150  # a float can hold the sum of squares of 1e8 such numbers
 
 
 def read_numbers(
@@ -62,7 +62,7 @@ def check_numbers(
 
 
 def check_magnitudes(frame: nw.DataFrame[Any], names: Iterable[str]) -> None:
-    """Refuse numbers whose sums would not fit a float.
+    """Refuse numbers whose squares, summed, would not fit a float.
 
     Raises
     ------

@@ -12,7 +12,6 @@ import numpy as np
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
-from aggopt.errors import TableError
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ class PartMoments:
     def of(cls, X: Floats, weights: Floats | None = None) -> "PartMoments":
         """Return the moments of records X (n, d), weighted by (n,) if weights exist.
 
-        Missing values are nan.  `require_width` reports attributes that have any.
+        Missing values are nan; no number is beyond what `check_magnitudes` permits.
         """
         there = ~np.isnan(X)
         n = multiply_by_weights(there.astype(np.float64), weights).sum(axis=0)
@@ -93,22 +92,3 @@ def finite_range(X: Floats) -> tuple[Floats, Floats]:
     """Return least and largest value (d,) of records X (n, d); infinite if absent."""
     low = np.where(np.isnan(X), np.inf, X).min(axis=0, initial=np.inf)
     return low, np.where(np.isnan(X), -np.inf, X).max(axis=0, initial=-np.inf)
-
-
-def require_width(low: Floats, high: Floats, names: Sequence[str]) -> None:
-    """Refuse attributes whose squares would not fit a float.
-
-    Raises
-    ------
-    TableError
-        The message has their names.
-    """
-    with np.errstate(over="ignore"):
-        wide = (high >= low) & ~np.isfinite((high - low) ** 2)
-    if wide.any():
-        wide_names = ", ".join(repr(names[j]) for j in np.flatnonzero(wide).tolist())
-        raise TableError(
-            f"{wide_names}: values lie so far apart that their squares, summed "
-            "piece by piece, fit no float.",
-            fix="divide them by a constant first.",
-        )

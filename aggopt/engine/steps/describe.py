@@ -13,7 +13,7 @@ from aggopt.core.validation import Floats
 from aggopt.data.context.confidential import read_confidential_attributes
 from aggopt.data.parsing.numbers import check_magnitudes
 from aggopt.data.table import Table
-from aggopt.engine.reduce.moments import PartMoments, finite_range, require_width
+from aggopt.engine.reduce.moments import PartMoments
 from aggopt.engine.run_state import LeafState, RunState
 from aggopt.engine.steps.category_levels import count_coordinates
 from aggopt.engine.steps.coordinates import block_coordinates
@@ -54,7 +54,6 @@ def describe_part(number: int, config: RunState) -> int:
     numbers = X[:, config.places]
     with naming(piece.path.name):
         require_originals_inside(X, table, config)
-        require_width(*finite_range(numbers), config.numbers)
     draws = np.random.default_rng([config.job.partition.settings["seed"], number])
     drawn = np.flatnonzero(draws.random(len(X)) < config.rate)
     by_weight = {} if each is None else vars(PartMoments.of(numbers, each))
@@ -77,13 +76,7 @@ def check_table(rows: pa.Table, config: RunState) -> Table:
 
 
 def read_summary(config: RunState) -> tuple[PartMoments, Floats]:
-    """Return the moments of all numbers, and the sample (s, d), in the files' order.
-
-    Raises
-    ------
-    TableError
-        As `require_width`.
-    """
+    """Return the moments of all numbers, and the sample (s, d), in the files' order."""
     found = [load_arrays(path) for path in read_descriptions(config)]
     what = "" if config.mean_weight is None else " by weight"
     names = [each.name for each in fields(PartMoments)]
@@ -91,8 +84,6 @@ def read_summary(config: RunState) -> tuple[PartMoments, Floats]:
         PartMoments(**{name: held[name + what] for name in names}) for held in found
     ]
     samples = [held["sample"] for held in found]
-    low = np.min([each.low for each in moments], axis=0)
-    require_width(low, np.max([each.high for each in moments], axis=0), config.numbers)
     return PartMoments.together(moments), np.vstack(samples)
 
 

@@ -40,9 +40,8 @@ def write_atomically(
     same disk, or else in the file's own folder.
     """
     aside = (beside or to.parent) / f".{to.name}.{secrets.token_hex(8)}{to.suffix}"
-    handle = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
-        os.close(handle)
+        os.close(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         writer(aside)
         with aside.open("rb") as written:
             os.fsync(written.fileno())
@@ -51,7 +50,7 @@ def write_atomically(
         if error.errno not in FULL:
             raise
         raise EngineError(
-            f"There is no room left in {to.parent.parent}: {error.strerror}.",
+            f"There is no room left in {to.parent.parent}: {os.strerror(error.errno)}.",
             fix="make room; or name another folder, for files in between under "
             "[engine] work; nothing is left behind.",
         ) from None

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from aggopt.core.deadline import Progress, require_progress
 from aggopt.core.html import render_html_lines
+from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError, require_known
 from aggopt.measure.utility._distributions import ks, wasserstein
 from aggopt.measure.utility._frames import (
@@ -228,5 +229,7 @@ def _compute_correlation_change(before: Any, after: Any) -> float | None:
     ]
     if len(varying) < 2:
         return None
-    one, other = (np.corrcoef(table[varying].to_numpy().T) for table in tables)
+    matrices = [table[varying].to_numpy(np.float64) for table in tables]
+    scaled = (Scale.of(matrix).standardise(matrix) for matrix in matrices)
+    one, other = (np.corrcoef(matrix.T) for matrix in scaled)
     return float(np.abs(other - one).max())

@@ -51,9 +51,9 @@ def prepare_table(table: Table, job: Job) -> PreparedTable:
         or the table has fewer than k records.
     """
     table, units = collapse_units(table, job)
-    check_group_size(job.privacy.k, len(table.frame))
     table, strata = stratify(table, job)
     whole = table.matrix()
+    check_group_size(job.privacy.k, len(whole))
     sampling = read_sampling_weights(table)
     weights = sampling.known if sampling else None
     encoded = table.encoded(job.partition.weights, weights)

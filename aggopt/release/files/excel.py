@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -41,8 +42,9 @@ def write_excel(to: Path, table: pa.Table) -> None:
 
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("release")
-    for row in _rows(table):
-        sheet.append([_cell(sheet, value) for value in row])
+    with closing(sheet):  # even if the disk is full: an open sheet complains later
+        for row in _rows(table):
+            sheet.append([_cell(sheet, value) for value in row])
     book.save(to)
     _forget_time(to)
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import file_digest
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +34,26 @@ def sha256_of_file(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, in hexadecimal."""
     with path.open("rb") as stream:
         return file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Make a folder, unless it exists; remove it if the block fails and it is empty.
+
+    Raises
+    ------
+    PlaceError
+        It cannot be made.
+    """
+    is_new = not folder.exists()
+    make_folder(folder)
+    try:
+        yield
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # it is not empty
+                folder.rmdir()
+        raise
 
 
 def make_folder(folder: Path) -> None:

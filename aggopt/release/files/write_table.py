@@ -1,5 +1,6 @@
 """File of a release: written by its ending, and read back for comparison."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from aggopt.release.files.csv import write_csv
 from aggopt.release.files.excel import write_excel
 from aggopt.release.files.statistical import write_statistical
 
+ROOM = 2**16  # bytes that fit, unless the disk is full
 _TRUTH = ((0.0, "False"), (1.0, "True"))  # as text spells them elsewhere
 
 
@@ -46,8 +48,12 @@ def write_table(
     else:
         table, books = _without_booleans(table, books)
         _require_names(table.select(masked), ending)
-        write_statistical(to, table, books)
-        _require_same(to, table, job)
+        try:
+            write_statistical(to, table, books)
+            _require_same(to, table, job)
+        except TableError:
+            _require_room(to)
+            raise
 
 
 def _without_booleans(
@@ -113,6 +119,14 @@ def _require_same(to: Path, table: pa.Table, job: Job) -> None:
             fix="write a .parquet file; or, before masking, shorten long text, remove "
             "blanks at its ends, and round times to milliseconds.",
         )
+
+
+def _require_room(to: Path) -> None:
+    """Raise the system's error if the disk is full: pyreadstat may ignore it."""
+    with to.open("ab") as stream:
+        stream.write(bytes(ROOM))
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def _differing(written: pa.ChunkedArray, again: pa.ChunkedArray) -> int:
