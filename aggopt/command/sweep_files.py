@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from aggopt.core.deferred_signals import defer_signals
 from aggopt.errors import PlaceError, TableError
 from aggopt.experiments.sweep import SweepPoint, select_pareto_points
 from aggopt.release.files.staging import Staging, check_places
@@ -27,15 +28,12 @@ class SweepFiles:
 
     def add(self, point: SweepPoint) -> None:
         """Keep one more point: the table is written aside and renamed."""
-        self.points.append(point)
-        frame = pd.DataFrame([p.to_dict() for p in self.points])
-        try:
+        frame = pd.DataFrame([p.to_dict() for p in (*self.points, point)])
+        with defer_signals():  # the points are those of the table
             with Staging() as staging:
                 staging.write(self.table, lambda to: frame.to_csv(to, index=False))
                 staging.commit(self.table, overwrite=True)
-        except PlaceError:
-            self.points.pop()
-            raise
+            self.points.append(point)
 
     def draw(self) -> None:
         """Draw the points, once."""

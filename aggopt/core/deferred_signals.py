@@ -46,7 +46,8 @@ def reraise_interrupts() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is note:  # else all is done: they are ignored
+                signal.signal(number, handler)
         if sys.exception() not in [raised for _, _, raised in came]:
             for handler, number, _ in came:
                 handler(number, None)

@@ -9,7 +9,7 @@ from folders import digest, job, masked, persons, put
 from refusals import refused
 
 from aggopt.engine.executors import dask_cluster as dask_engine
-from aggopt.engine.executors.dask_cluster import _require_secure, connect
+from aggopt.engine.executors.dask_cluster import DaskExecutor, _require_secure, connect
 from aggopt.errors import EngineError, JobError
 from aggopt.job.engine_section import Engine
 
@@ -159,3 +159,21 @@ def test_a_worker_says_which_folder_it_does_not_see(tmp_path, monkeypatch):
     assert error.value.fix.startswith("mount them under the same names on the machines")
     assert set(steps) == {"find workers", "footers"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_lost_all_workers_is_not_waited_for_without_end(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(dask_engine, "WORKERLESS", 0.2)
+    monkeypatch.setattr(dask_engine, "EVERY", 0.1)
+    with (
+        dask_engine._start_cluster(0) as client,
+        refused(
+            "The scheduler has had no worker for 0.2 seconds.",
+            "start workers, and run it again; or let workers be started here: workers "
+            "= 2 under [engine].",
+            EngineError,
+        ),
+    ):
+        DaskExecutor(client).each("hash", 2, tmp_path, lambda share: None)

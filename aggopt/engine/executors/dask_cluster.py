@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from time import sleep, time_ns
+from time import monotonic, sleep, time_ns
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +24,9 @@ from aggopt.job.engine_section import Engine
 
 HERE = frozenset({"127.0.0.1", "localhost", "::1"})
 PATIENCE = "10s"  # until a scheduler has to have answered
+WORKERLESS = 600.0  # seconds without a worker until a run ends: a queue may start them
+EVERY = 5.0  # seconds until workers are counted again
+SOON = 0.05  # seconds until finished tasks are looked for again
 UNMANAGED = {  # workers hold no data of Dask's: it has nothing to spill or to pause for
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
@@ -79,7 +82,7 @@ class DaskExecutor:
             for n in range(count)
         ]
         try:
-            for done, future in enumerate(as_completed(asked), start=1):
+            for done, future in enumerate(self._done(as_completed(asked)), start=1):
                 future.result()
                 on_progress(done / count)
             return [future.result() for future in asked]
@@ -94,6 +97,38 @@ class DaskExecutor:
             fix="look whether the system ends them for want of memory; choose a "
             "smaller block under [engine], or workers with more memory.",
         )
+
+    def _done(self, left: Any) -> Iterator[Any]:
+        """Yield futures as they are done.
+
+        Raises
+        ------
+        EngineError
+            The scheduler has had no worker for `WORKERLESS` seconds.
+        """
+        seen = looked = monotonic()
+        while left.count():
+            ready = left.next_batch(block=False)
+            yield from ready
+            now = monotonic()
+            if ready or now < looked + EVERY:
+                sleep(0.0 if ready else SOON)
+                continue
+            looked = now
+            if self._has_workers():
+                seen = now
+            elif now >= seen + WORKERLESS:
+                raise EngineError(
+                    f"The scheduler has had no worker for {WORKERLESS:g} seconds.",
+                    fix="start workers, and run it again; or let workers be started "
+                    "here: workers = 2 under [engine].",
+                )
+
+    def _has_workers(self) -> bool:
+        try:
+            return bool(self._client.scheduler_info()["workers"])
+        except OSError:  # the scheduler does not answer
+            return False
 
 
 @contextmanager
