@@ -236,7 +236,9 @@ LACKING = "The system refuses a resource that aggopt needs, such as memory"
 
 def main() -> None:
     """Run the command; turn what went wrong into a message and an exit code."""
-    sys.exit(_ended(_run))
+    code = _ended(_run)
+    interrupts.ignore_if_done()
+    sys.exit(code)
 
 
 def _run() -> int:
@@ -251,6 +253,8 @@ def _run() -> int:
 
 def _called() -> int:
     code: int = app(standalone_mode=False) or 0
+    if interrupts.ending:  # what its handler raised was lost
+        sys.exit(BY_SIGNAL + interrupts.ending)
     if code == EXIT or interrupts.count:
         code = EXIT
         _refuse(code, "Interrupted.", _advice())

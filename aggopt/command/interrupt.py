@@ -36,6 +36,8 @@ class Interrupts:
     ----------
     count
         How often it came.
+    ending
+        The number of another signal that came and ends the command; 0 before.
     is_done
         Whether the last files of the command have their names.
     advice
@@ -45,7 +47,7 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        self.count, self._outcome = 0, NO_RELEASE
+        self.count, self.ending, self._outcome = 0, 0, NO_RELEASE
         self.is_done = False
         self.advice = ""
         self.heard: dict[int, float] = {}
@@ -68,7 +70,8 @@ class Interrupts:
         Not what is ignored, as nohup does, nor Ctrl-C that is handled elsewhere.
         """
         self.is_done = False
-        self.count, self.outcome, self.advice = 0, NO_RELEASE, ""
+        self.count, self.ending = 0, 0
+        self.outcome, self.advice = NO_RELEASE, ""
         self.heard = {}
         if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, self._came):
             self._heed(signal.SIGINT, self._came)
@@ -85,12 +88,22 @@ class Interrupts:
         log.end(BY_SIGNAL + number, f"Ended by {name}: {self.outcome}.")
         os._exit(BY_SIGNAL + number)
 
+    def ignore_if_done(self) -> None:
+        """Ignore signals while the interpreter ends, which would undo their handlers.
+
+        All files of the command have their names, so that its exit code must say so.
+        """
+        if self.is_done:
+            for number in self.heard:
+                signal.signal(number, signal.SIG_IGN)
+
     def _heed(self, number: int, handler: Callable[..., None]) -> None:
         self.heard[number] = -inf
         signal.signal(number, handler)
 
     def _told(self, number: int, frame: FrameType | None) -> None:
         self.heard[number] = time.monotonic()
+        self.ending = number
         sys.exit(BY_SIGNAL + number)
 
     def require_none(self) -> None:
@@ -100,7 +113,11 @@ class Interrupts:
         ------
         KeyboardInterrupt
             Ctrl-C came.
+        SystemExit
+            Another signal that ends the command came.
         """
+        if self.ending:
+            sys.exit(BY_SIGNAL + self.ending)
         if self.count:
             raise KeyboardInterrupt
 

@@ -123,7 +123,7 @@ def _compute_correlation(x: F64, y: F64) -> float:
         return float("nan")
     pair = np.column_stack([x, y])
     pair = Scale.of(pair).standardise(pair)  # squares of tiny numbers would vanish
-    return float(np.round(np.corrcoef(pair.T)[0, 1], DECIMALS))
+    return float(np.round(np.asarray(np.corrcoef(pair.T))[0, 1], DECIMALS))
 
 
 BINS = 16  # at most, or one more if they do not begin at a round number

@@ -2,12 +2,12 @@
 
 import os
 import signal
+from contextlib import suppress
 from itertools import count
 
 import pytest
 from tables import GRID, MEANS, ROLES_AND_K, people
 
-from aggopt.command.interrupt import interrupts
 from aggopt.core import guardian
 
 STEPS = ("link", "replace", "rename", "unlink", "chmod", "fsync", "rmdir")
@@ -153,20 +153,30 @@ def test_at_each_step_a_signal_leaves_the_old_files_or_all_new_ones(
     assert {path.name for path in here.iterdir()} == names
 
 
-def test_a_signal_that_was_lost_before_the_names_is_heard(here, aggopt, monkeypatch):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_was_lost_before_the_names_is_heard(
+    here, aggopt, monkeypatch, number
+):
     real, forgotten = os.fsync, []
 
     def lost(*args):
         if not forgotten:
-            interrupts.count += 1  # as a handler does whose exception is forgotten
             forgotten.append(True)
+            with suppress(KeyboardInterrupt, SystemExit):
+                signal.raise_signal(number)
         return real(*args)
 
     monkeypatch.setattr(os, "fsync", lost)
     code, _, err = aggopt(*MASK)
-    assert code == 130
+    assert code == 128 + number
     assert "no release was written" in err
     assert not TABLE & {path.name for path in here.iterdir()}
+
+
+def test_a_signal_while_the_interpreter_ends_does_not_deny_the_files(here, aggopt):
+    assert aggopt(*MASK)[0] == 0
+    handlers = {signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+    assert handlers == {signal.SIG_IGN}  # the interpreter resets all others
 
 
 def test_the_guardian_would_say_what_is_true(here, aggopt, monkeypatch):
