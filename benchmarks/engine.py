@@ -4,6 +4,7 @@ Run:  python benchmarks/engine.py            all of it
       python benchmarks/engine.py bytes      60,000 records by every engine: same bytes
       python benchmarks/engine.py 1e6        a million records x 10, k = 5
       python benchmarks/engine.py 1e7        ten million, by two processes: not in "all"
+      python benchmarks/engine.py needs      what `aggopt check` estimates, and peaks
 
 Ten attributes, a mixture of twelve normals.  Each run is in processes of its own.
 Processor seconds are those of all of them, "elsewhere" those of each record but for
@@ -39,6 +40,15 @@ ENGINES: dict[str, dict[str, Any]] = {
 }
 IN_MEMORY = "blocked, in memory"
 BOTH = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+NEEDS = [  # records, block, numbers, then the levels of each category
+    [20_000, 10_000, 3, 50],
+    [20_000, 10_000, 3, 500],
+    [40_000, 40_000, 3, 500],
+    [40_000, 20_000, 3, 50, 200],
+    [40_000, 20_000, 0, 1000],
+    [60_000, 600, 3, 500],
+    [100_000, 50_000, 10],
+]
 SECRET = "00112233445566778899aabbccddeeff"
 
 
@@ -165,6 +175,67 @@ def table(n: int, block: int, ways: list[str]) -> Table:
     return shown
 
 
+def put_levels(folder: Path, n: int, d: int, levels: list[int]) -> list[str]:
+    """Write n records of d numbers and a category of each number of levels."""
+    rng = np.random.default_rng(0)
+    for part in range(4):
+        middle = rng.integers(0, 12, n // 4)
+        columns = {f"x{j}": middle + rng.normal(size=n // 4) for j in range(d)}
+        for place, count in enumerate(levels):
+            share = np.arange(1, count + 1) ** -0.5
+            names = rng.choice(count, n // 4, p=share / share.sum())
+            columns[f"c{place}"] = np.char.add("L", names.astype(str))
+        pd.DataFrame(columns).to_parquet(folder / f"{part}.parquet", index=False)
+    return list(columns)
+
+
+def run_levels(case: list[int]) -> dict[str, Any]:
+    """Return the estimate and the peak of a run, in this process alone."""
+    from aggopt.engine.resource_check import estimate_needs
+    from aggopt.engine.run import set_block_partition
+    from aggopt.engine.steps.count_levels import levels_of_folder
+    from aggopt.engine.storage.input_parts import InputFolder
+
+    n, block, d, *levels = case
+    with TemporaryDirectory() as folder:
+        at = Path(folder) / "in"
+        at.mkdir()
+        asked = aggopt.Job(
+            roles={"quasi-identifier": put_levels(at, n, d, levels)},
+            privacy={"k": K},
+            partition={"method": "blocked", "effort": "fast"},
+            engine={"name": "local", "block": block},
+        )
+        before, parts = seconds(), InputFolder.of(at)
+        known = dict(levels_of_folder(parts, asked))
+        needs = estimate_needs(parts, set_block_partition(asked), known)  # type: ignore[arg-type]
+        aggopt.mask(at, asked, out=Path(folder) / "out")
+    return {
+        "estimate": needs.process / 2**20,
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "seconds": needs.seconds,
+        "cpu": seconds() - before,
+    }
+
+
+def table_of_needs() -> Table:
+    """Return what runs were estimated to take, and what they took."""
+    shown = Table(title="Estimated and measured, one process")
+    headings = ["records", "block", "numbers", "levels", "MiB", "peak", "CPU s", "took"]
+    for heading in headings:
+        shown.add_column(heading, justify="right")
+    for case in NEEDS:
+        words = [sys.executable, __file__, "levels", *map(str, case)]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        found = json.loads(done.stdout.splitlines()[-1])
+        n, block, d, *levels = case
+        sizes = f"{found['estimate']:.0f}", f"{found['peak']:.0f}"
+        times = f"{found['seconds']:.1f}", f"{found['cpu']:.1f}"
+        named = ", ".join(map(str, levels))
+        shown.add_row(str(n), str(block), str(d), named, *sizes, *times)
+    return shown
+
+
 def main(asked: list[str]) -> None:
     out = Console(width=130)
     if "bytes" in asked or not asked:
@@ -172,13 +243,17 @@ def main(asked: list[str]) -> None:
     if "1e6" in asked or not asked:
         ways = [IN_MEMORY, "local", "local, 2 processes"]
         out.print(table(1_000_000, BLOCK, ways))
+    if "needs" in asked or not asked:
+        out.print(table_of_needs())
     if "1e7" in asked:
         out.print(table(10_000_000, BLOCK, ["local, 2 processes"]))
 
 
 if __name__ == "__main__":
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    if sys.argv[1:2] == ["one"]:
+    if sys.argv[1:2] == ["levels"]:
+        print(json.dumps(run_levels([int(word) for word in sys.argv[2:]])))
+    elif sys.argv[1:2] == ["one"]:
         print(json.dumps(run(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))))
     else:
         main(sys.argv[1:])

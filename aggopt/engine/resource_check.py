@@ -40,6 +40,7 @@ NUMBERED = 8  # bytes beside each record in files in between
 STARTED = 3.0  # of a process: imports, and kernels read from their cache
 RECORD = 1.2e-4  # of a record, all passes
 COORDINATE = 1.1e-6  # of each coordinate of a record
+CUT = 2.6e-9  # of a node of the tree of blocks, times the cube of coordinates: its axes
 SEARCHED = {"fast": 1.0, "default": 1.5, "best": 4.0}  # times, by the effort
 
 UNKNOWN: Mapping[str, Levels] = MappingProxyType({})
@@ -87,11 +88,14 @@ def estimate_needs(
     processes = engine.jobs if engine.name == "local" else engine.workers
     effort = str(job.partition.settings.get("effort", "default"))
     each = (RECORD + COORDINATE * width) * SEARCHED[effort]
+    nodes = (1 << count_tree_levels(parts.records, engine.block)) - 1
     return RunNeeds(
         processes,
         process=PROCESS + task_bytes(parts, job, levels),
         disk=_disk_bytes(parts, job),
-        seconds=STARTED * (processes or 1) + parts.records * each,
+        seconds=STARTED * (processes or 1)
+        + parts.records * each
+        + nodes * CUT * width**3,
     )
 
 

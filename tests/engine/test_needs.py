@@ -145,7 +145,10 @@ def test_a_disk_that_gets_full_leaves_nothing(folder, tmp_path, monkeypatch, fil
 MEASURED_LEVELS = [  # records, block, numbers, levels; MiB of the process
     (20_000, 10_000, 3, [50], 360),
     (20_000, 10_000, 3, [500], 772),
-    (40_000, 40_000, 3, [500], 1564),
+    (40_000, 40_000, 3, [500], 1575),
+    (40_000, 20_000, 3, [50, 200], 691),
+    (40_000, 20_000, 0, [1000], 1547),
+    (60_000, 600, 3, [500], 1116),
 ]
 
 
