@@ -41,13 +41,16 @@ from aggopt.job.engine_section import Engine
 from aggopt.job.release_job import job_of_release, stated_roles
 from aggopt.job.roles import Roles
 from aggopt.pipeline.partition.partition_table import load_job
-from aggopt.pipeline.prepare.memory_check import require_memory_to_read
+from aggopt.pipeline.prepare.memory_check import (
+    ENCODED,
+    NUMBER,
+    require_memory_to_read,
+)
 from aggopt.release.audit.risk_limits import unsure_limits
 from aggopt.release.files.csv import note_on_formulas
 
 PUBLISHED = ("confidential", "other")  # as they are
 COSTLY = 500  # names of a column: fewer take no time that a person would notice
-COORDINATE = 16  # bytes: a number, and its copy
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +129,7 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     first = refused(path, table, job)
     found = () if first is None else all_obstacles(path, table, job, first)
     codes = [each.code for each in wrong] + ([] if first is None else [first.exit_code])
-    notes = tuple(notes_on_columns(columns, job, found, len(table)))
+    notes = tuple(notes_on_columns(columns, job, found, ENCODED * NUMBER * len(table)))
     published = table.select(
         [look.name for look, _ in columns if look.name not in job.dropped]
     )
@@ -143,17 +146,18 @@ def notes_on_columns(
     columns: Iterable[tuple[ColumnProfile, str | None]],
     job: Job,
     found: Iterable[Obstacle],
-    together: int,
+    coordinate: int,
 ) -> Iterator[str]:
     """Yield what a data steward should look at, column by column, and of their names.
 
-    `found` are the obstacles, and `together` is how many records are grouped at once.
+    `found` are the obstacles, and `coordinate` is how many bytes each coordinate of
+    the records takes.
     """
     refused = {each.column for each in found}
     kinds = {name: how.type.kind for name, how in job.attributes.items()}
     shown = tuple(columns)
     for look, role in shown:
-        yield from _notes(look, role, job.privacy.k, kinds.get(look.name), together)
+        yield from _notes(look, role, job.privacy.k, kinds.get(look.name), coordinate)
         yield from _of_dates(look, role, job.attributes.get(look.name), refused)
         yield from _of_no_role(look, role, job.missing.policy)
         yield from _repeated(look, role, job)
@@ -197,7 +201,7 @@ def _lost_in_csv(
 
 
 def _notes(
-    look: ColumnProfile, role: str | None, k: int, kind: str | None, together: int
+    look: ColumnProfile, role: str | None, k: int, kind: str | None, coordinate: int
 ) -> Iterator[str]:
     """Yield what a data steward should look at, though it is no obstacle."""
     name, different, rare = repr(look.name), look.different, look.rare(k)
@@ -213,10 +217,11 @@ def _notes(
         )
     named = kind == "nominal" or (kind is None and look.type in NAMES)
     if role == "quasi-identifier" and named and (different or 0) > COSTLY:
-        size = format_size(COORDINATE * together * (different or 0))
+        size = format_size(coordinate * (different or 0))
         yield (
             f"{name}: each of {different} values is a coordinate of every record, "
-            f"which takes about {size}; a tree, an order or fewer values take less."
+            f"which takes about {size} of memory; a tree, an order or fewer values "
+            "take less."
         )
     if role == "quasi-identifier" and rare and kind != "date":
         yield (

@@ -37,6 +37,7 @@ from aggopt.errors import AggoptError
 from aggopt.job import Job
 from aggopt.job.release_job import job_of_release, names_engine, stated_roles
 from aggopt.pipeline.partition.partition_table import load_job
+from aggopt.pipeline.prepare.memory_check import GROUPED, NUMBER
 from aggopt.pipeline.validate.rare_categories import require_frequent
 
 NO_ENGINE = Obstacle(
@@ -104,7 +105,8 @@ def checked_parts(
     if job is not None:
         in_blocks = set_block_partition(job)
         block = largest_block(parts.records, job.engine.block)
-        notes = [*notes_on_columns(columns, job, wrong, block), *notes]
+        each = GROUPED * NUMBER * block
+        notes = [*notes_on_columns(columns, job, wrong, each), *notes]
         if job.engine.name != "memory":
             needs = estimate_needs(parts, in_blocks, levels)
             wrong += _caught(partial(require_fitting_memory, parts, in_blocks, levels))

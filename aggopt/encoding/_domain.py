@@ -160,9 +160,27 @@ class Domain:
 
     def apart(self, there: I64) -> F64:
         """Return only the coordinates (nodes, q) that differ between nodes `there`."""
-        points = self.points
-        selected = points[there]
-        return np.asarray(points[:, (selected != selected[0]).any(axis=0)])
+        return np.asarray(self.points[:, self._differing(there)])
+
+    def count_coordinates(self, there: I64) -> int:
+        """Return how many coordinates differ between nodes `there`.
+
+        >>> Domain.nominal("abc").count_coordinates(np.array([0, 2]))
+        2
+        """
+        return int(self._differing(there).sum())
+
+    def _differing(self, there: I64) -> Bool:
+        """Whether an edge is above some of the nodes `there`, but not all, (edges,)."""
+        size, nodes = len(self.nodes), np.unique(there)
+        reached = np.bincount(nodes, minlength=size).tolist()
+        parent_is_later = (self.parent > np.arange(size)).any()
+        parents = self.parent.tolist()
+        for node in range(size) if parent_is_later else reversed(range(size)):
+            if parents[node] >= 0:
+                reached[parents[node]] += reached[node]
+        below = np.array(reached)[self.rise > 0]
+        return (below > 0) & (below < len(nodes))
 
     @cached_property
     def steps(self) -> F64:

@@ -66,7 +66,7 @@ def test_names_that_cost_memory_are_noted_before_the_work(
     codes = [f"c{i % different}" for i in range(n)]
     people(n).assign(age=codes).to_csv("people.csv", index=False)
     _, out, _ = aggopt(*CHECK)
-    size = format_size(16 * n * different)
+    size = format_size(104 * n * different)
     note = f"each of {different} values is a coordinate of every record"
     assert (note in " ".join(out.split())) == noted
     assert (f"takes about {size}" in " ".join(out.split())) == noted

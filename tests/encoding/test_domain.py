@@ -104,3 +104,18 @@ def test_levels_have_an_order_that_only_they_decide() -> None:
 
 def test_no_name_is_shown() -> None:
     assert repr(Domain.nominal(["secret"])) == "Domain(kind='nominal', m=1)"
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [Domain.nominal("abcdef"), Domain.ordinal("abcdef"), Domain.hierarchical(UNEVEN)],
+    ids=["star", "path", "tree"],
+)
+def test_coordinates_are_those_that_differ_between_nodes(domain: Domain) -> None:
+    rng = np.random.default_rng(0)
+    for size in range(1, domain.m + 1):
+        there = rng.choice(domain.m, size)
+        points = domain.points[there]
+        differing = (points != points[0]).any(axis=0)
+        assert domain.count_coordinates(there) == differing.sum()
+        assert (domain.apart(there) == domain.points[:, differing]).all()

@@ -1,13 +1,20 @@
 """What a table in memory needs, before any work: about, and at least."""
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from aggopt.core.memory import require_memory
 from aggopt.core.plural import plural
+from aggopt.core.validation import Floats
 from aggopt.data.readers.parquet import IN_BLOCKS
+from aggopt.data.table import Table
 from aggopt.job import Job
 
 NUMBER = 8  # bytes
 READ = 7  # times the numbers of a record: measured of 1e6 to 6e6 records of 2 and of 10
-GROUPED = 10  # times the numbers of a record: what `blocked` needs of it
+GROUPED = 10  # times the coordinates of a record: what `blocked` needs of it
+ENCODED = 13  # times the coordinates of a record: measured of 200 to 1900 of them
 NEAR = 580  # bytes of a record beside: its neighbours, and what a search knows of it
 
 
@@ -22,13 +29,52 @@ def require_memory_to_read(n: int, job: Job) -> None:
     _require(n, job, n * READ * _numbers(job))
 
 
-def require_memory_to_group(n: int, job: Job) -> None:
+def require_memory_to_encode(table: Table, whole: Floats, job: Job) -> None:
+    """Refuse a table whose records, as coordinates, no method can hold.
+
+    `whole` (n, d) are its quasi-identifiers, as `Table.matrix` returns them.
+
+    Raises
+    ------
+    MemoryLimitError
+        The fix names the column with the most coordinates.
+    """
+    width = count_coordinates(table, whole, job)
+    widest = max(width, key=width.__getitem__)
+    if width[widest] > 1:
+        require_memory(
+            len(whole) * ENCODED * NUMBER * sum(width.values()),
+            f"A table of {plural(len(whole), 'record')} with {sum(width.values())} "
+            "coordinates each",
+            f"publish less detail of {widest!r}, of which each record has "
+            f"{width[widest]} coordinates, or give its values a tree; or use a machine "
+            "with more.",
+        )
+
+
+def count_coordinates(table: Table, whole: Floats, job: Job) -> Mapping[str, int]:
+    """Return how many coordinates a record has of each quasi-identifier.
+
+    A number has one; by its range, one between each value and the next.
+    """
+    width = {}
+    for name, column in zip(table.roles.quasi_identifier, whole.T, strict=True):
+        there = np.unique(column[~np.isnan(column)])
+        if name in table.domains:
+            width[name] = table.domains[name].count_coordinates(there.astype(np.int64))
+        else:
+            by_range = job.partition.weights == "range"
+            width[name] = len(there) - 1 if by_range else 1
+    return width
+
+
+def require_memory_to_group(n: int, coordinates: int, job: Job) -> None:
     """Refuse a table of n records whose groups the job's method cannot hold; as above.
 
     Only of `blocked`, which takes the largest tables, is it known.
     """
     if job.partition.method == "blocked":
-        _require(n, job, n * (GROUPED * _numbers(job) + NEAR))
+        _require(n, job, n * (GROUPED * NUMBER * coordinates + NEAR))
 
 
 def _numbers(job: Job) -> int:

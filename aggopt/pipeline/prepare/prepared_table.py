@@ -12,6 +12,7 @@ from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.job import Job
 from aggopt.pipeline.partition.missing_patterns import impute_means
+from aggopt.pipeline.prepare.memory_check import require_memory_to_encode
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +49,13 @@ def prepare_table(table: Table, job: Job) -> PreparedTable:
     ------
     TableError, JobError, InfeasibleInputError
         As `collapse_units`, `stratify`, `read_sampling_weights` and `Table.encoded`;
-        or the table has fewer than k records.
+        or the table has fewer than k records, or more coordinates than fit memory.
     """
     table, units = collapse_units(table, job)
     table, strata = stratify(table, job)
     whole = table.matrix()
     check_group_size(job.privacy.k, len(whole))
+    require_memory_to_encode(table, whole, job)
     sampling = read_sampling_weights(table)
     weights = sampling.known if sampling else None
     encoded = table.encoded(job.partition.weights, weights)
