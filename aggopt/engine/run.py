@@ -16,7 +16,6 @@ from aggopt.engine.reduce.category_certificates import CategoryProofs
 from aggopt.engine.reduce.certificates import FolderCertificates
 from aggopt.engine.reduce.folder_manifest import make_folder_release
 from aggopt.engine.reduce.group_sums import GroupSums, PublishedSums
-from aggopt.engine.reduce.partial_audit import merge_audits
 from aggopt.engine.resource_check import require_fitting_memory, require_resources
 from aggopt.engine.run_state import BlockState, LeafState, RunState
 from aggopt.engine.steps.block import part_shuffle
@@ -70,6 +69,7 @@ from aggopt.engine.supported_settings import (
 )
 from aggopt.job import Job, Recommended
 from aggopt.release.audit.audit import Audit
+from aggopt.release.audit.partial_audit import merge_audits
 
 Progress = Callable[[str, float], None]
 
@@ -254,7 +254,9 @@ def _recounted(
         config, whole=collect_global_values("sorted", config.parts, config)
     )
     found = [each for each in run.each("recount", config.parts, config) if each]
-    audit = add_originals(merge_audits(found, config.job), config)
+    job = config.job
+    audit = merge_audits(found, job.roles, job.privacy, job.dropped)
+    audit = add_originals(audit, config)
     files = [
         {"file": config.part(number).name, "records": records, "sha256": digest}
         for number, (records, digest) in enumerate(written)

@@ -1,15 +1,12 @@
 """Published numbers of a folder are within bounds, and whole, where a job says so."""
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pytest
 from folders import QUASI, job, linked, masked, persons, put, read
 
 import aggopt
-from aggopt.engine.reduce.partial_audit import _both
 from aggopt.errors import JobError, TableError
-from aggopt.release.audit.bounds import check_bounds
 
 LIMITS = {"income": {"lower": 0}, "age": {"lower": 18, "upper": 90, "integer": True}}
 
@@ -86,20 +83,3 @@ def test_bounds_without_values_of_so_few_digits_are_refused(tmp_path):
     asked = job(attributes={"age": {"lower": 0, "upper": 0.95}}, output={"decimals": 0})
     with pytest.raises(JobError, match="no two values of the digits"):
         masked(put(tmp_path / "in", table), asked, tmp_path / "out")
-
-
-def test_what_is_found_in_parts_adds_up():
-    limits = aggopt.Job(
-        roles={"quasi-identifier": ["x"]},
-        privacy={"k": 2},
-        attributes={"x": {"lower": 0, "integer": True}},
-    ).attributes
-    parts = [
-        check_bounds(
-            nw.from_native(pd.DataFrame({"x": x}), eager_only=True), limits, "."
-        )
-        for x in ([-1.0, 0.5], [1.0, -2.5])
-    ]
-    found = _both([part for (part,) in parts])
-    assert (found.beyond, found.broken) == (2, 2)
-    assert not found.holds

@@ -11,6 +11,7 @@ import pytest
 from tables import ROLES, job, people
 
 import aggopt
+from aggopt.data.context.confidential import read_confidential_attributes
 from aggopt.errors import JobError, PrivacyError
 from aggopt.job import AttributeSection, Privacy
 from aggopt.job.roles import Roles
@@ -19,6 +20,7 @@ from aggopt.release.audit.audit import audit_release
 from aggopt.release.audit.counts import Count
 from aggopt.release.audit.missing import MissingValues
 from aggopt.release.audit.originals import max_distinct
+from aggopt.release.audit.partial_audit import Combinations, audit_part, merge_audits
 from aggopt.release.audit.unchanged import Unchanged
 
 AGE = Roles(**{"quasi-identifier": ["age"]})
@@ -579,3 +581,66 @@ def test_no_record_has_most_of_the_weight_of_its_combination():
     assert (found.promise, found.attribute, found.found) == ("dominance", "w", 1.0)
     assert (found.groups, found.broken) == (3, 1)
     assert asked(ROLE).promises == ()
+
+
+# --- parts of a release
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_parts_together_have_the_audit_of_the_whole(seed):
+    rng = np.random.default_rng(seed)
+    n = 60
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(0, 5, n) + rng.choice([0.0, 0.5], n),
+            "pay": np.where(rng.random(n) < 0.2, np.nan, rng.integers(0, 2, n)),
+            "region": rng.choice(["north", "south"], n),
+            "ill": rng.choice(["flu", "none", "gout"], n),
+            "note": rng.choice(["a", "b"], n),
+        }
+    )
+    roles = Roles(
+        **{
+            "identifier": ["name"],
+            "quasi-identifier": ["age", "pay"],
+            "stratum": ["region"],
+            "confidential": ["ill"],
+            "other": ["note"],
+        }
+    )
+    privacy = Privacy(k=3, l=2, risk=0.25, average_risk=0.4, repair="merge")
+    bounds = {"age": AttributeSection(lower=1, upper=4, integer=True)}
+    weights = rng.gamma(1.0, 5.0, n)
+    group = table.groupby(["age", "pay", "region"], dropna=False).ngroup().to_numpy()
+    place = rng.integers(0, 3, group.max() + 1)[group]  # equal records in one part
+
+    def audited(rows):
+        frame = nw.from_native(table[rows], eager_only=True)
+        return audit_part(
+            frame,
+            Combinations.of(frame, roles, [roles.quasi_identifier]),
+            roles,
+            privacy.k,
+            read_confidential_attributes(frame, roles, privacy, "."),
+            decimal=".",
+            bounds=bounds,
+            dominance=[Dominance(weights[rows], 0.7, "w")],
+        )
+
+    parts = [audited(place == number) for number in np.unique(place)]
+    merged = merge_audits(parts, roles, privacy, roles.dropped)
+    whole = audit_release(
+        table,
+        roles,
+        privacy,
+        bounds=bounds,
+        dominance=[Dominance(weights, 0.7, "w")],
+    )
+    beside = tuple(replace(each, sufficient=()) for each in whole.beside)
+    assert merged.beside == beside
+    assert merged.missing == whole.missing
+    assert merged.promises == whole.promises
+    for name in ("records", "whole", "blocks", "within", "limits", "verdict"):
+        assert getattr(merged, name) == getattr(whole, name), name
+    assert merged.whole.total == n
+    assert not merged.holds

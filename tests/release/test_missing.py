@@ -6,10 +6,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from aggopt.job import Privacy
+from aggopt.job.roles import Roles
+from aggopt.release.audit.audit import audit_release
 from aggopt.release.audit.missing import (
     MissingValues,
     compare_missing,
-    count_missing_values,
     find_missing_in,
     least_compatible,
 )
@@ -69,13 +71,12 @@ def test_holes_are_null_or_nan_and_empty_text_is_none():
 
 
 def test_patterns_are_sets_of_attributes_and_none_is_no_pattern():
-    frame = nw.from_native(
-        pd.DataFrame({"a": [1.0, np.nan, np.nan], "b": [1.0, 2.0, np.nan]})
-    )
-    codes = {"a": np.array([0, 1, 1]), "b": np.array([0, 1, 2])}
-    assert count_missing_values(frame, codes, compatible=False) == MissingValues(3, 2)
-    assert count_missing_values(frame, codes, compatible=True).compatible == 2
-    assert count_missing_values(frame[[0]], codes, compatible=True) is None
+    frame = pd.DataFrame({"a": [1.0, np.nan, np.nan], "b": [1.0, 2.0, np.nan]})
+    roles, privacy = Roles(**{"quasi-identifier": ["a", "b"]}), Privacy(k=2)
+    assert audit_release(frame, roles, privacy).missing == MissingValues(3, 2)
+    found = audit_release(frame, roles, privacy, compatible=True).missing
+    assert found == MissingValues(3, 2, compatible=2)
+    assert audit_release(frame[:1], roles, privacy, compatible=True).missing is None
 
 
 def test_records_agree_where_both_have_a_value():

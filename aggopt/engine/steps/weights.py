@@ -25,10 +25,9 @@ from aggopt.pipeline.validate.sampling_weights import (
     require_done,
 )
 from aggopt.privacy.dominance import ROUNDING
-from aggopt.privacy.requirement import Check, Requirement
+from aggopt.privacy.requirement import Requirement
 from aggopt.release.audit.dominance import (
     dominance_requirement,
-    find_most_dominated,
     weights_of_values,
 )
 
@@ -123,17 +122,6 @@ def requirements_of_all_weights(table: Table, job: Job) -> tuple[Requirement, ..
         there = ~np.isnan(table.matrix())
         asked += dominance_requirement(job, weights_of_values(each, there))
     return asked
-
-
-def check_weights_of_groups(
-    job: Job, each: Floats | None, groups: Labels
-) -> list[Check]:
-    """Return what groups (n,) of records have of it, by weights (n, w) of `without`."""
-    if each is None:
-        return []
-    return find_most_dominated(
-        dominance_requirement(job, each), [(range(each.shape[1]), groups)]
-    )
 
 
 def append_weights(

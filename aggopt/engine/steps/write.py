@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -14,11 +15,13 @@ import pyarrow.parquet as pq
 from aggopt.core.plural import plural
 from aggopt.core.types import I64
 from aggopt.data.readers.read import read_release_as_text
-from aggopt.engine.reduce.partial_audit import PartialAudit, audit_part
 from aggopt.engine.run_state import BlockState, RunState
 from aggopt.engine.steps import weights
 from aggopt.engine.steps.block import part_shuffle
-from aggopt.engine.steps.global_confidential import count_confidential_values
+from aggopt.engine.steps.global_confidential import (
+    confidential_attributes,
+    count_confidential_values,
+)
 from aggopt.engine.storage.bucket_refs import read_sources
 from aggopt.engine.storage.input_parts import first_records
 from aggopt.engine.storage.scratch_files import (
@@ -31,6 +34,12 @@ from aggopt.engine.storage.scratch_files import (
 )
 from aggopt.engine.storage.shuffle import Shuffle
 from aggopt.errors import EngineError, PrivacyError
+from aggopt.release.audit.dominance import dominance_requirement
+from aggopt.release.audit.partial_audit import (
+    Combinations,
+    PartialAudit,
+    audit_part,
+)
 from aggopt.release.files.staging import current_umask, sha256_of_file
 from aggopt.release.files.write_table import write_table
 
@@ -125,7 +134,18 @@ def recount_place(number: int, config: RunState) -> PartialAudit | None:
     rows = read_sources(place_shuffle(config).sources([number], config), config.at)
     if not len(rows):
         return None
-    return audit_part(*weights.remove_weights(rows, config), config)
+    job, (rows, each) = config.job, weights.remove_weights(rows, config)
+    frame = nw.from_native(rows, eager_only=True)
+    return audit_part(
+        frame,
+        Combinations.of(frame, job.roles, [job.roles.quasi_identifier]),
+        job.roles,
+        job.privacy.k,
+        confidential_attributes(frame, config),
+        decimal=job.input.decimal,
+        bounds=job.attributes,
+        dominance=dominance_requirement(job, each),
+    )
 
 
 def require_all(found: int, records: int) -> None:

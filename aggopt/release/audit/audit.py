@@ -1,28 +1,23 @@
 """Recount a release from its values, trusting nothing that made them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Labels
-from aggopt.data.context.confidential import (
-    check_requirements,
-    read_confidential_attributes,
-)
+from aggopt.data.context.confidential import read_confidential_attributes
 from aggopt.job import AttributeSection, Privacy
 from aggopt.job.roles import Roles
 from aggopt.partition._in_blocks import require_cover
 from aggopt.privacy.dominance import Dominance
-from aggopt.release.audit.bounds import check_bounds
-from aggopt.release.audit.counts import Count, combine_codes, encode_entries
-from aggopt.release.audit.dominance import find_most_dominated
-from aggopt.release.audit.missing import compare_missing, count_missing_values
+from aggopt.release.audit.counts import Count, encode_entries
+from aggopt.release.audit.missing import compare_missing, count_compatible
 from aggopt.release.audit.originals import Originals
+from aggopt.release.audit.partial_audit import Combinations, audit_part, merge_audits
 from aggopt.release.audit.result import Audit as Audit
-from aggopt.release.audit.risk_limits import counted_limits
 from aggopt.release.audit.unchanged import Grouped
 from aggopt.release.audit.unit_compositions import count_linked_units, together_known
 from aggopt.release.audit.unprotected_columns import (
@@ -78,15 +73,37 @@ def audit_release(
     require_cover(parts, names, "quasi-identifier")
     gone = roles.dropped if dropped is None else dropped
     shared = Combinations.of(frame, roles, parts)
-    found = _counted(frame, roles, privacy, shared, decimal, units, pseudonym)
-    found = replace(found, notes=(*found.disclosures, *found.notes))
+    confidential = read_confidential_attributes(frame, roles, privacy, decimal)
+    part = audit_part(
+        frame,
+        shared,
+        roles,
+        privacy.k,
+        confidential,
+        decimal=decimal,
+        bounds=bounds or {},
+        dominance=dominance,
+        units=units,
+    )
+    own = next(
+        (encode_entries(frame[n]) for n in frame.columns if n == pseudonym), None
+    )
+    linked = None
+    if own is not None:
+        linked = count_linked_units(roles.combination, shared.whole, own, privacy.k)
+    found = merge_audits([part], roles, privacy, gone, linked)
+    disclosures = identifying_columns(frame, shared.known)
+    if units is not None and own is None:
+        disclosures += together_known(shared.whole, units, privacy.k)
+    missing = found.missing
+    if missing and compatible:
+        missing = replace(missing, compatible=count_compatible(frame, shared.coded))
     found = replace(
         found,
-        identifiers=tuple(n for n in gone if n in frame.columns),
-        within=check_bounds(frame, bounds or {}, decimal),
-        promises=(*found.promises, *find_most_dominated(dominance, shared.grouped)),
-        limits=tuple(counted_limits(privacy, found.whole, found.linked)),
-        missing=count_missing_values(frame, shared.coded, compatible=compatible),
+        beside=(*_beside(found.beside, roles, shared, own, privacy.k),),
+        missing=missing,
+        disclosures=tuple(disclosures),
+        notes=(*disclosures, *(note for each in confidential for note in each.notes)),
     )
     if found.warning:
         first = found.warning, *found.disclosures
@@ -97,121 +114,30 @@ def audit_release(
     return found.with_rare(originals.rare(names, privacy.k, units))
 
 
-@dataclass(frozen=True, eq=False)
-class Combinations:
-    """Records by their published combination: values of quasi-identifiers and strata.
-
-    Attributes
-    ----------
-    coded
-        The codes (n,) of each quasi-identifier, by name.
-    parts
-        The quasi-identifiers of each block.
-    groups, whole
-        The combination (n,) of each record: of each part of them, and of all.
-    weight
-        The sampling weight that is published, and counted among the strata.
-    """
-
-    coded: dict[str, AnyInt]
-    parts: Sequence[Sequence[str]]
-    groups: list[Labels]
-    whole: Labels
-    weight: str | None
-
-    @classmethod
-    def of(
-        cls, frame: nw.DataFrame[Any], roles: Roles, parts: Sequence[Sequence[str]]
-    ) -> "Combinations":
-        """Return the combinations of a released table."""
-        coded = {name: encode_entries(frame[name]) for name in roles.quasi_identifier}
-        weight = next((n for n in roles.weight if n in frame.columns), None)
-        columns = [*roles.stratum, *([weight] if weight else [])]
-        within = [encode_entries(frame[name]) for name in columns]
-        groups = [combine_codes([*(coded[n] for n in part), *within]) for part in parts]
-        whole = (
-            groups[0] if len(parts) == 1 else combine_codes([*coded.values(), *within])
-        )
-        return cls(coded, parts, groups, whole, weight)
-
-    def counts(
-        self, strata: Sequence[str], k: int, units: Labels | None
-    ) -> tuple[Count, ...]:
-        """Return the number of records, or units, in each combination of a block.
-
-        Combinations include the strata.
-        """
-        pairs = zip(self.parts, self.groups, strict=True)
-        return tuple(Count.of((*p, *strata), labels, k, units) for p, labels in pairs)
-
-    @property
-    def grouped(self) -> list[Grouped]:
-        """Positions of each block's columns, and the combination of each record."""
-        names = list(self.coded)
-        places = [[names.index(name) for name in part] for part in self.parts]
-        return [*zip(places, self.groups, strict=True)]
-
-
-def _counted(
-    frame: nw.DataFrame[Any],
-    roles: Roles,
-    privacy: Privacy,
-    shared: Combinations,
-    decimal: str,
-    units: Labels | None,
-    pseudonym: str | None,
-) -> Audit:
-    """Return the audit of combinations, confidential attributes and units alone."""
-    k, whole = privacy.k, shared.whole
-    confidential = read_confidential_attributes(frame, roles, privacy, decimal)
-    equal = (*roles.combination, *([shared.weight] if shared.weight else []))
-    known = {name: encode_entries(frame[name]) for name in roles.other}
-    unknown = {name: encode_entries(frame[name]) for name in roles.confidential}
-    own = next(
-        (encode_entries(frame[n]) for n in frame.columns if n == pseudonym), None
-    )
-    return Audit(
-        records=len(frame),
-        k=k,
-        scope=privacy.scope,
-        whole=Count.of(roles.combination, whole, k, units),
-        blocks=shared.counts(roles.stratum, k, units),
-        identifiers=(),
-        promises=check_requirements(frame, equal, confidential),
-        beside=(*_beside(roles, whole, known, unknown, own, k),),
-        disclosures=(
-            *identifying_columns(frame, known),
-            *(
-                together_known(whole, units, k)
-                if units is not None and own is None
-                else ()
-            ),
-        ),
-        notes=tuple(note for each in confidential for note in each.notes),
-        strata=roles.stratum,
-        weight=shared.weight,
-        linked=None
-        if own is None
-        else count_linked_units(roles.combination, whole, own, k),
-    )
-
-
 def _beside(
+    beside: Sequence[UnprotectedColumns],
     roles: Roles,
-    whole: Labels,
-    known: Mapping[str, AnyInt],
-    unknown: Mapping[str, AnyInt],
+    shared: Combinations,
     pseudonyms: AnyInt | None,
     k: int,
 ) -> Iterator[UnprotectedColumns]:
-    """Yield counts of columns without protection, over records and published units."""
+    """Yield the counts of records `beside`, and then those of published units.
+
+    Of columns that others may know, add those that suffice.
+    """
     counts: list[Counting] = [lambda names, labels: Count.of(names, labels, k)]
+    found, (whole, known) = [beside], (shared.whole, shared.known)
     if pseudonyms is not None:
         counts.append(
             lambda names, labels: count_linked_units(names, labels, pseudonyms, k)
         )
-    for count in counts:
-        for each in count_unprotected(roles.combination, whole, known, unknown, count):
+        found.append(
+            count_unprotected(
+                roles.combination, whole, known, shared.unknown, counts[-1]
+            )
+        )
+    for count, columns in zip(counts, found, strict=True):
+        for each in columns:
             exposed = each.known and each.count.rare
             yield add_sufficient_columns(each, whole, known, count) if exposed else each
 

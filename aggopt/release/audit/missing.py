@@ -96,20 +96,13 @@ def find_missing_in(column: nw.Series[Any]) -> Bool:
     return np.asarray(absent.to_numpy(), dtype=bool)
 
 
-def count_missing_values(
-    frame: nw.DataFrame[Any], coded: Mapping[str, AnyInt], *, compatible: bool
-) -> MissingValues | None:
-    """Return the missing values in the columns of these codes (n,), None if none is."""
+def count_compatible(frame: nw.DataFrame[Any], coded: Mapping[str, AnyInt]) -> int:
+    """Return how many records share the rarest of compatible combinations.
+
+    `coded` are the codes (n,) of the quasi-identifiers, by name.
+    """
     holes = np.stack([find_missing_in(frame[name]) for name in coded], axis=1)
-    if not holes.any():
-        return None
-    patterns = np.unique(holes, axis=0)
-    least = None
-    if compatible:
-        least = least_compatible(np.stack(list(coded.values()), axis=1), holes)
-    return MissingValues(
-        int(holes.sum()), int(patterns.any(axis=1).sum()), compatible=least
-    )
+    return least_compatible(np.stack(list(coded.values()), axis=1), holes)
 
 
 def least_compatible(codes: AnyInt, holes: Bool) -> int:
