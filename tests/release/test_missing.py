@@ -10,8 +10,8 @@ from aggopt.job import Privacy
 from aggopt.job.roles import Roles
 from aggopt.release.audit.audit import audit_release
 from aggopt.release.audit.missing import (
+    MissingChanges,
     MissingValues,
-    compare_missing,
     find_missing_in,
     least_compatible,
 )
@@ -90,10 +90,15 @@ def test_the_originals_say_what_was_lost_made_and_stands_behind():
     before = np.array([[1.0, 1.0], [2.0, np.nan], [3.0, 3.0], [np.nan, 4.0]])
     after = np.array([[1.5, np.nan], [1.5, np.nan], [3.0, 3.5], [3.0, 3.5]])
     groups = [((0, 1), np.array([0, 0, 1, 1]))]
-    found = compare_missing(MissingValues(2, 1), ("a", "b"), before, after, groups)
+    changes = MissingChanges.of(before, after, groups)
+    found = changes.add_to(MissingValues(2, 1), ("a", "b"))
     known = {"suppressed_in": {"b": 1}, "imputed_in": {"a": 1}}
     assert found == MissingValues(2, 1, suppressed=1, imputed=1, least=1, **known)
     assert any("group publishes, 'a' 1; each" in note for note in found.notes)
-    assert (
-        compare_missing(None, ("a", "b"), before[:1], after[:1, [0, 0]], groups) is None
-    )
+    none = MissingChanges.of(before[:1], after[:1, [0, 0]], [((0, 1), np.array([0]))])
+    assert none.add_to(None, ("a", "b")) is None
+    parts = [
+        MissingChanges.of(before[:2], after[:2], [((0, 1), np.array([0, 0]))]),
+        MissingChanges.of(before[2:], after[2:], [((0, 1), np.array([0, 0]))]),
+    ]
+    assert MissingChanges.merge(parts).add_to(MissingValues(2, 1), "ab") == found

@@ -29,7 +29,7 @@ from aggopt.engine.steps.missing_groups import (
     observed_sizes,
     partition_by_policy,
 )
-from aggopt.engine.steps.originals import count_missing, count_unchanged
+from aggopt.engine.steps.originals import compare_block
 from aggopt.engine.steps.value_bounds import bounds_of_numbers, round_centroids
 from aggopt.engine.steps.weights import (
     append_weights,
@@ -105,10 +105,7 @@ def publish_block(number: int, config: BlockState) -> list[int]:
     values = _values(number, table, c, held, weights, config)
     masked = _masked(table, values[labels], config)
     released = masked.matrix()
-    holes = count_missing(X, released, observed_sizes(held["kept"], labels, None))
-    save_arrays(config.at("holes", number), **holes)
-    same = count_unchanged(X, released, labels, config)
-    save_arrays(config.at("unchanged", number), **same)
+    compare_block(number, X, released, labels, config)
     Z = standardised_numbers(np.where(held["kept"], X, np.nan), config)
     both = c[labels], standardised_numbers(released, config)
     save_arrays(config.at("figures", number), **_figures(Z, *both, weights))

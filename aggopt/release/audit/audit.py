@@ -14,11 +14,10 @@ from aggopt.job.roles import Roles
 from aggopt.partition._in_blocks import require_cover
 from aggopt.privacy.dominance import Dominance
 from aggopt.release.audit.counts import Count, encode_entries
-from aggopt.release.audit.missing import compare_missing, count_compatible
+from aggopt.release.audit.missing import MissingChanges, count_compatible
 from aggopt.release.audit.originals import Originals
 from aggopt.release.audit.partial_audit import Combinations, audit_part, merge_audits
 from aggopt.release.audit.result import Audit as Audit
-from aggopt.release.audit.unchanged import Grouped
 from aggopt.release.audit.unit_compositions import count_linked_units, together_known
 from aggopt.release.audit.unprotected_columns import (
     Counting,
@@ -109,8 +108,14 @@ def audit_release(
         first = found.warning, *found.disclosures
         found = replace(found, disclosures=first, notes=(found.warning, *found.notes))
     if originals is None:
-        return found._with_missing
-    found = _compared(found, names, originals, shared.grouped, privacy.dominance, units)
+        return found.with_missing
+    groups = shared.grouped
+    found = found.with_originals(
+        names,
+        MissingChanges.of(originals.before, originals.after, groups, units),
+        originals.unchanged(names, groups),
+        *originals.notes(names, groups, privacy.dominance),
+    )
     return found.with_rare(originals.rare(names, privacy.k, units))
 
 
@@ -140,23 +145,3 @@ def _beside(
         for each in columns:
             exposed = each.known and each.count.rare
             yield add_sufficient_columns(each, whole, known, count) if exposed else each
-
-
-def _compared(
-    found: Audit,
-    names: Sequence[str],
-    originals: Originals,
-    groups: Sequence[Grouped],
-    dominance: float,
-    units: Labels | None,
-) -> Audit:
-    """Return an audit with the comparison to originals of the named columns."""
-    same = originals.unchanged(names, groups)
-    dominated, impossible = originals.notes(names, groups, dominance)
-    values = originals.before, originals.after
-    missing = compare_missing(found.missing, names, *values, groups, units)
-    found = replace(found, missing=missing)._with_missing
-    more = *found.disclosures, *dominated, *same.disclosures(found.records)
-    rest = [note for note in found.notes if note not in found.disclosures]
-    notes = (*more, *rest, *same.notes(), *impossible)
-    return replace(found, unchanged=same, disclosures=more, notes=notes)

@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from aggopt.core.plural import plural
-from aggopt.core.types import AnyInt, Bool, Labels
+from aggopt.core.types import I64, AnyInt, Bool, Labels
 from aggopt.core.validation import Floats
 from aggopt.release.audit.counts import combine_codes
 from aggopt.release.audit.unchanged import Grouped
@@ -126,38 +126,81 @@ def _agreeing(codes: AnyInt, which: Labels, a: int, b: int, both: Bool) -> AnyIn
     return np.bincount(theirs, minlength=int(found.max()) + 1)[own]
 
 
-def compare_missing(
-    found: MissingValues | None,
-    names: Sequence[str],
-    before: Floats,
-    after: Floats,
-    groups: Sequence[Grouped],
-    units: Labels | None = None,
-) -> MissingValues | None:
-    """Return the missing values compared with the originals; None if none is missing.
+@dataclass(frozen=True, eq=False)
+class MissingChanges:
+    """Values that only the originals have, or only the release, of some groups.
 
-    `before` and `after` (n, d) are the values of the quasi-identifiers of these names.
-    With the `units` (n,) of these records, those that have a value are counted by them.
+    Attributes
+    ----------
+    suppressed, imputed : (d,)
+        Number of values of each quasi-identifier that only the original has, and only
+        the release.
+    lacking
+        Number of values that the original or the release lacks.
+    least
+        Minimum number of records with a value of their own, over groups that publish
+        one; None if no group does.
     """
-    lost, made = np.isnan(after), np.isnan(before)
-    if not (lost.any() or made.any()):
-        return found
-    behind = [
-        int(counts[shown].min())
-        for columns, labels in groups
-        for j in columns
-        for counts in [_behind(labels, ~made[:, j], units)]
-        for shown in [np.bincount(labels, ~lost[:, j]) > 0]
-        if shown.any()
-    ]
-    return replace(
-        found or MissingValues(0, 0),
-        suppressed=int((lost & ~made).sum()),
-        imputed=int((made & ~lost).sum()),
-        least=min(behind, default=None),
-        suppressed_in=_counts(names, lost & ~made),
-        imputed_in=_counts(names, made & ~lost),
-    )
+
+    suppressed: I64
+    imputed: I64
+    lacking: int
+    least: int | None
+
+    @classmethod
+    def of(
+        cls,
+        before: Floats,
+        after: Floats,
+        groups: Sequence[Grouped],
+        units: Labels | None = None,
+    ) -> "MissingChanges":
+        """Return the changes from `before` to `after` (n, d).
+
+        With the `units` (n,) of these records, those that have a value are counted by
+        them.
+        """
+        lost, made = np.isnan(after), np.isnan(before)
+        behind = [
+            int(counts[shown].min())
+            for columns, labels in groups
+            for j in columns
+            for counts in [_behind(labels, ~made[:, j], units)]
+            for shown in [np.bincount(labels, ~lost[:, j]) > 0]
+            if shown.any()
+        ]
+        suppressed, imputed = (lost & ~made).sum(axis=0), (made & ~lost).sum(axis=0)
+        lacking = int((lost | made).sum())
+        return cls(suppressed, imputed, lacking, min(behind, default=None))
+
+    @classmethod
+    def merge(cls, parts: Sequence["MissingChanges"]) -> "MissingChanges":
+        """Return the changes of parts of a table, no group of which is in two."""
+        least = [part.least for part in parts if part.least is not None]
+        return cls(
+            np.sum([part.suppressed for part in parts], axis=0),
+            np.sum([part.imputed for part in parts], axis=0),
+            sum(part.lacking for part in parts),
+            min(least, default=None),
+        )
+
+    def add_to(
+        self, found: MissingValues | None, names: Sequence[str]
+    ) -> MissingValues | None:
+        """Return the missing values of a release with the changes; None without any.
+
+        `names` (d,) are the quasi-identifiers.
+        """
+        if not self.lacking:
+            return found
+        return replace(
+            found or MissingValues(0, 0),
+            suppressed=int(self.suppressed.sum()),
+            imputed=int(self.imputed.sum()),
+            least=self.least,
+            suppressed_in=_name_counts(names, self.suppressed),
+            imputed_in=_name_counts(names, self.imputed),
+        )
 
 
 def _behind(labels: Labels, there: Bool, units: Labels | None) -> AnyInt:
@@ -169,7 +212,7 @@ def _behind(labels: Labels, there: Bool, units: Labels | None) -> AnyInt:
     return np.bincount(own, minlength=size)
 
 
-def _counts(names: Sequence[str], which: Bool) -> dict[str, int]:
-    """Return the number of marked values of each attribute that has some."""
-    counts = zip(names, which.sum(axis=0).tolist(), strict=True)
-    return {name: count for name, count in counts if count}
+def _name_counts(names: Sequence[str], counts: I64) -> dict[str, int]:
+    """Return the count of each attribute that has some."""
+    pairs = zip(names, counts.tolist(), strict=True)
+    return {name: count for name, count in pairs if count}

@@ -1,6 +1,6 @@
 """Result of the audit of a release: whether it meets its requirements, and counts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from aggopt.release.audit.errors import (
     rare_combination_error,
     requirement_error,
 )
-from aggopt.release.audit.missing import MissingValues
+from aggopt.release.audit.missing import MissingChanges, MissingValues
 from aggopt.release.audit.risk_limits import RiskLimit, linkage_limit
 from aggopt.release.audit.seal import Seal, amber_reason, make_seal, open_risks
 from aggopt.release.audit.unchanged import Unchanged
@@ -211,10 +211,30 @@ class Audit:
         )
 
     @property
-    def _with_missing(self) -> "Audit":
+    def with_missing(self) -> "Audit":
         """The audit with notes on missing values."""
         said = self.missing.notes if self.missing else []
         return replace(self, notes=(*self.notes, *said))
+
+    def with_originals(
+        self,
+        names: Sequence[str],
+        changes: MissingChanges,
+        unchanged: Unchanged,
+        dominated: Sequence[str] = (),
+        impossible: Sequence[str] = (),
+    ) -> "Audit":
+        """Return it with what a comparison to the originals counts, and notes on it.
+
+        `names` are the quasi-identifiers; `dominated` and `impossible` are notes of
+        `Originals.notes`.
+        """
+        missing = changes.add_to(self.missing, names)
+        found = replace(self, missing=missing).with_missing
+        more = *self.disclosures, *dominated, *unchanged.disclosures(self.records)
+        rest = [note for note in found.notes if note not in self.disclosures]
+        notes = (*more, *rest, *unchanged.notes(), *impossible)
+        return replace(found, unchanged=unchanged, disclosures=more, notes=notes)
 
     def with_rare(self, rare: Mapping[str, PublishedRareCategories]) -> "Audit":
         """Return it with rare categories that are published, and a note on each."""

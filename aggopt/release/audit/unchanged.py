@@ -1,7 +1,8 @@
 """Values published unchanged, or nearly so: identical groups, and own values."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +59,15 @@ class Unchanged:
         )
         return replace(self, differing=differing, own=own)
 
+    @classmethod
+    def merge(cls, parts: Sequence["Unchanged"]) -> "Unchanged":
+        """Return the counts of parts of a table, no group of which is in two."""
+        sums = {
+            each.name: _sum([getattr(part, each.name) for part in parts])
+            for each in fields(cls)
+        }
+        return cls(**sums)
+
     def said(self, records: int) -> str | None:
         """Say how many records are unchanged, or of identical groups, if any is."""
         if not (self.records or self.identical):
@@ -98,6 +108,13 @@ class Unchanged:
                     "differing originals the published value is a member's own: "
                     "medians are, and whole or rounded numbers can be by chance."
                 )
+
+
+def _sum(counts: Sequence[Any]) -> Any:
+    """Return the sum of counts, or of the counts by name, over parts."""
+    if not isinstance(counts[0], dict):
+        return sum(counts)
+    return {name: sum(each[name] for each in counts) for name in counts[0]}
 
 
 def _counted(count: int, records: int) -> str:
