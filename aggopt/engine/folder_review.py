@@ -33,8 +33,10 @@ from aggopt.job.roles import Roles
 from aggopt.pipeline.review.review_release import ReleaseSource, TwoFiles, read_pair
 from aggopt.release.manifest import SHUFFLED, read_manifest_or_none
 
-COPIES = 4  # times the tables: read, joined, as numbers, and compared
-PROCESS = 400 << 20  # bytes of the process itself, beside the tables
+# Measured: processes that reviewed 2e3 to 6e5 records of 4 and of 10 numbers.
+PROCESS = 250 << 20  # bytes of the process itself, beside the tables
+COPIES = 10  # times an original and its release: read, joined, as numbers, compared
+RISK_COPIES = 15  # times an original alone, of which risks are counted
 KEY = ("input_file", "input_record", "released_record")
 WITHOUT_READING = (
     "use a machine with more. The manifest.json of the release's private folder has "
@@ -75,12 +77,14 @@ def read_original(path: Path, job: Job) -> pa.Table | Path:
     """Return all records of a folder; the path of a file, which is read later."""
     if not is_folder_or_pattern(path):
         return path
-    require_fitting(path)
+    require_fitting(path, copies=RISK_COPIES)
     return read_whole(path, job.roles, job.input, job.attributes)
 
 
-def require_fitting(*paths: Path) -> None:
+def require_fitting(*paths: Path, copies: int = COPIES) -> None:
     """Refuse folders whose records, as one table each, exceed the memory that is left.
+
+    A review needs so many `copies` of the tables.
 
     Raises
     ------
@@ -93,7 +97,7 @@ def require_fitting(*paths: Path) -> None:
             with pq.ParquetFile(file) as opened:
                 size += check_parquet(file, opened)
     what = " and ".join(str(path) for path in paths)
-    require_memory(PROCESS + COPIES * size, f"Reading {what} whole", WITHOUT_READING)
+    require_memory(PROCESS + copies * size, f"Reading {what} whole", WITHOUT_READING)
 
 
 @dataclass(frozen=True)

@@ -154,10 +154,12 @@ def test_folders_that_do_not_fit_are_refused_before_they_are_read(
     tmp_path, monkeypatch
 ):
     source = source_of(tmp_path)
-    monkeypatch.setattr(memory, "find_available_memory", lambda: 100 << 20)
-    with pytest.raises(InfeasibleInputError, match="100 MiB are left") as caught:
+    monkeypatch.setattr(memory, "find_available_memory", lambda: 250 << 20)
+    with pytest.raises(InfeasibleInputError, match="250 MiB are left") as caught:
         review_source(source, job())
     assert "manifest.json" in caught.value.fix
+    monkeypatch.setattr(memory, "find_available_memory", lambda: 251 << 20)
+    assert review_source(source, job()).audit.holds
 
 
 def test_a_release_in_the_place_of_its_original_is_refused(tmp_path):
