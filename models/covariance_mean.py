@@ -28,7 +28,7 @@ distributions, which multipliers of the covariance prove.
 Source: Schönemann, Psychometrika 31 (1966), for the closed form; the rest is ours.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -39,11 +39,15 @@ from aggopt.errors import UnknownNameError
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import labelled
 from aggopt.models.shared.joint import (
+    MOMENT_NOISE,
+    Free,
     Records,
     keep_in_pyomo,
     kept_in_cvxpy,
+    map_to_nearest,
     measure_moment_errors,
     read,
+    root_of_moments,
 )
 
 LANGUAGES = ("cvxpy", "pyomo")
@@ -65,6 +69,52 @@ class Point(NamedTuple):
     """A value of every variable: c (m, d)."""
 
     c: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums that the closed form and its bound need, for groups that no one has at once.
+
+    Attributes
+    ----------
+    covariance : (d, d)
+        S, n times the covariance of the records.
+    between : (d, d)
+        G = sum_j n_j C_j C_j'.
+    """
+
+    covariance: Floats = field(repr=False)
+    between: Floats = field(repr=False)
+
+    @cached_property
+    def root(self) -> Floats:
+        """R (d, d) with R'R = S."""
+        return root_of_moments(self.covariance)
+
+    @cached_property
+    def target(self) -> Floats:
+        """B (d, d) with B'B = G."""
+        return root_of_moments(self.between)
+
+    @cached_property
+    def free(self) -> Free:
+        """All is free: without a response nothing is fixed."""
+        return Free(
+            np.zeros_like(self.target), self.root, np.empty((len(self.root), 0))
+        )
+
+    def find_map(self) -> Floats | None:
+        """Return M (d, d), by which the centroids nearest to the means are c_j = M C_j.
+
+        None if some direction of the records is lost in the means: no M keeps S then.
+        """
+        root = root_of_moments(self.covariance, MOMENT_NOISE)
+        return map_to_nearest(self.target @ root.T, root)
+
+    def prove(self) -> float:
+        """Return a bound of sum_j n_j |c_j - C_j|^2 over all centroids that keep S."""
+        _, size, p = np.linalg.svd(self.target @ self.root.T)
+        return proven(self, (p.T * size) @ p)
 
 
 def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
@@ -143,7 +193,7 @@ def multipliers(problem: Any, data: Data) -> Floats | None:
     return None if c is None else compute_multipliers(data, c)
 
 
-def proven(data: Data, multipliers: Floats) -> float:
+def proven(data: Data | Moments, multipliers: Floats) -> float:
     """Return the bound that multipliers (r, r) of the covariance prove.
 
     For any positive N, with K = R G R' and G = sum_j n_j C_j C_j',

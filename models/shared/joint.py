@@ -14,6 +14,7 @@ from aggopt.models.shared.shift_data import require_mean_one
 
 ROWS = 1 << 16  # records whose triangle is found at once: megabytes
 NOISE = 1e-10  # of the largest singular value: rounding of a singular value of 0
+MOMENT_NOISE = 1e-10  # of the largest eigenvalue: what rounding of sums leaves of 0
 SINGULAR = 1e-14  # of the largest singular value: smaller ones are rounding
 
 
@@ -49,6 +50,32 @@ def align_columns(image: Floats, apart: Floats) -> Floats:
         taken = np.column_stack([apart, U[:, :rank]])
         U[:, rank:] = _extend_orthonormal(taken, len(size) - rank)
     return np.asarray(U @ Vt)
+
+
+def root_of_moments(S: Floats, noise: float = 0.0) -> Floats:
+    """Return R (r, d) with R'R = S (d, d), without directions of eigenvalues of noise.
+
+    S is a sum over records that no one has at once; `compute_root` is more accurate.
+    """
+    values, vectors = np.linalg.eigh(S)
+    values = np.maximum(values, 0.0)
+    there = values >= noise * values.max(initial=0.0)
+    return np.asarray((vectors[:, there] * np.sqrt(values[there])).T)
+
+
+def map_to_nearest(image: Floats, root: Floats) -> Floats | None:
+    """Return the M (d, d) with A M = Q R, where Q is `align_columns` of A R'.
+
+    `image` is A R' for any A (m, d) with this A'A, and `root` is R (r, d).  With
+    A R' = U s V', Q = U V' and so M = R' V s^-1 V' R: the optimal transport of one
+    normal distribution to another.  None if the image leaves directions open, which no
+    M restores.
+    """
+    _, size, Vt = np.linalg.svd(image, full_matrices=False)
+    if len(size) < len(root) or (size**2 <= MOMENT_NOISE * size.max() ** 2).any():
+        return None
+    half = Vt @ root
+    return np.asarray((half.T / size) @ half)
 
 
 def _orthonormalise(Q: Floats) -> Floats:

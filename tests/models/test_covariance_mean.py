@@ -181,3 +181,32 @@ def test_a_problem_starts_at_the_means_and_is_read_back():
     problem.c[0, 0].value = None
     assert model.centroids(problem, data) is None
     assert model.multipliers(problem, data) is None
+
+
+@seeds
+def test_sums_have_the_map_and_the_bound_of_all_records(seed):
+    data = instance(seed)
+    c, bound = solved(data)
+    between = data.means.T @ (data.sizes[:, None] * data.means)
+    moments = model.Moments(data.covariance, between)
+    assert data.means @ moments.find_map() == pytest.approx(c, abs=1e-12)
+    assert moments.prove() == pytest.approx(bound, rel=1e-9)
+    cost = model.objective(data, model.point(data, c))
+    assert moments.prove() <= cost
+
+
+def test_sums_of_attributes_that_others_determine_have_a_map_too():
+    Z = instance(1).Z
+    twice = standardised(np.column_stack([Z, Z[:, 0] + 2 * Z[:, 1]]))
+    data = model.Data(twice, instance(1).labels)
+    c, bound = solved(data)
+    between = data.means.T @ (data.sizes[:, None] * data.means)
+    moments = model.Moments(twice.T @ twice, between)
+    assert data.means @ moments.find_map() == pytest.approx(c, abs=1e-9)
+    assert moments.prove() == pytest.approx(bound, rel=1e-9)
+
+
+def test_means_that_lose_a_direction_have_no_map():
+    moments = model.Moments(np.diag([4.0, 4.0]), np.diag([3.0, 0.0]))
+    assert moments.find_map() is None
+    assert moments.prove() == pytest.approx(8 + 3 - 2 * np.sqrt(12))

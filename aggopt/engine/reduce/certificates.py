@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from aggopt.aggregate.joint_aggregation import CONSTANT, VARIANCE
 from aggopt.core.validation import Floats
 from aggopt.engine.reduce.category_certificates import CategoryProofs
@@ -15,8 +13,6 @@ from aggopt.engine.run_state import BlockState
 from aggopt.engine.steps.p3m import ShiftEnd
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import choose_gap_size, is_gap_closed
-
-ROUNDINGS = 1e-13  # of a sum of squares: more than its terms lose by rounding
 
 
 @dataclass(frozen=True)
@@ -106,23 +102,9 @@ class FolderCertificates:
         return found
 
     def _covariance(self, missed: float) -> Certificate:
-        """Return that of centroids that keep the covariance.
-
-        No centroids with covariance T have a squared error below
-        within + n (tr B + tr T - 2 tr (B^1/2 T B^1/2)^1/2), the distance of Bures and
-        Wasserstein of two normal distributions.
-        """
-        found, n = self.groups, self.groups.n
-        values, vectors = np.linalg.eigh(found.total)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        inner = np.linalg.eigvalsh(root.T @ found.between @ root)
-        nearest = np.sqrt(np.maximum(inner, 0.0)).sum()
-        spreads = np.trace(found.between) + np.trace(found.total)
-        within = float(found.sse.sum())
-        bound = within + n * float(spreads - 2 * nearest)
-        bound -= ROUNDINGS * (within + n * float(spreads))
+        """Return that of centroids that keep the covariance."""
         sse = float(self.figures.exact.sum())
-        bound = min(bound, sse)
+        bound = min(self.groups.prove_covariance(), sse)
         size = choose_gap_size(sse, VARIANCE)
         status = Status.OPTIMAL if is_gap_closed(sse, bound, size) else Status.UNPROVEN
         return Certificate(status, sse, bound, missed, "closed form", 0.0, size=size)

@@ -11,11 +11,12 @@ from aggopt.engine.run_state import BlockState, Shift
 from aggopt.engine.steps.dates import date_steps
 from aggopt.engine.storage.scratch_files import sum_arrays
 from aggopt.errors import InfeasibleInputError
+from aggopt.models.covariance_mean import Moments
 from aggopt.pipeline.finish.rounding import choose_decimals
 from aggopt.release.drift import Drift
 
 COINCIDE = 1e-9  # standard deviations: group means that lie no farther apart
-NOISE = 1e-10  # of the largest eigenvalue: what rounding leaves of none
+ROUNDINGS = 1e-13  # of a sum of squares: more than its terms lose by rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,26 +82,24 @@ class GroupSums:
         return None
 
     def _to_covariance(self, varying: Bool) -> Floats:
-        """Return the map M (d, d) nearest to the identity with M'BM = T.
-
-        B is the covariance of the centroids and T that of the records:
-        M = T^1/2 (T^1/2 B T^1/2)^-1/2 T^1/2, the optimal transport of one normal
-        distribution to the other.
-        """
-        rows = np.flatnonzero(varying)
-        if not rows.size:
-            return np.zeros_like(self.total)
-        T = self.total[np.ix_(rows, rows)]
-        B = self.between[np.ix_(rows, rows)]
-        values, vectors = np.linalg.eigh(T)
-        there = values > NOISE * values.max()
-        root = vectors[:, there] * np.sqrt(values[there])  # T = root root'
-        inner, axes = np.linalg.eigh(root.T @ B @ root)
-        _require_apart(int((inner <= NOISE * inner.max()).sum()))
-        half = root @ axes
-        found = np.zeros_like(self.total)
-        found[np.ix_(rows, rows)] = (half / np.sqrt(inner)) @ half.T
+        """Return the map M (d, d) nearest to the identity that restores the total."""
+        at = np.ix_(*2 * [np.flatnonzero(varying)])
+        found, own = (
+            np.zeros_like(self.total),
+            Moments(self.total[at], self.between[at]),
+        )
+        if varying.any():
+            nearest = own.find_map()
+            _require_apart(int(nearest is None))
+            found[at] = nearest
         return found
+
+    def prove_covariance(self) -> float:
+        """Return a bound of the squared error of centroids that keep the covariance."""
+        spreads = np.trace(self.between) + np.trace(self.total)
+        within = float(self.sse.sum())
+        least = Moments(self.n * self.total, self.n * self.between).prove()
+        return within + least - ROUNDINGS * (within + self.n * float(spreads))
 
 
 def _require_apart(coinciding: int) -> None:
