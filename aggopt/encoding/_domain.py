@@ -160,7 +160,7 @@ class Domain:
 
     def apart(self, there: I64) -> F64:
         """Return only the coordinates (nodes, q) that differ between nodes `there`."""
-        return np.asarray(self.points[:, self._differing(there)])
+        return np.asarray(self.points[:, self.find_differing(there)])
 
     def count_coordinates(self, there: I64) -> int:
         """Return how many coordinates differ between nodes `there`.
@@ -168,10 +168,13 @@ class Domain:
         >>> Domain.nominal("abc").count_coordinates(np.array([0, 2]))
         2
         """
-        return int(self._differing(there).sum())
+        return int(self.find_differing(there).sum())
 
-    def _differing(self, there: I64) -> Bool:
-        """Whether an edge is above some of the nodes `there`, but not all, (edges,)."""
+    def find_differing(self, there: I64) -> Bool:
+        """Return which coordinates differ between nodes `there`, (edges,).
+
+        Their edges are above some of these nodes, but not above all.
+        """
         size, nodes = len(self.nodes), np.unique(there)
         reached = np.bincount(nodes, minlength=size).tolist()
         parent_is_later = (self.parent > np.arange(size)).any()

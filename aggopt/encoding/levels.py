@@ -10,7 +10,7 @@ import numpy as np
 
 from aggopt.core.columns import OWN
 from aggopt.core.plural import plural
-from aggopt.core.types import F64, I64
+from aggopt.core.types import F64, I64, Bool
 from aggopt.core.validation import is_number
 from aggopt.encoding._categories import Categories
 from aggopt.encoding._domain import Domain, sort_distinct
@@ -67,6 +67,11 @@ class TableOfDistances(Domain):
         return np.asarray(
             vectors[:, is_positive] * np.sqrt(values[is_positive]), np.float64
         )
+
+    def find_differing(self, there: I64) -> Bool:
+        """Return which coordinates differ between nodes `there`, (q,)."""
+        selected = self.points[there]
+        return np.asarray((selected != selected[0]).any(axis=0))
 
     @property
     def steps(self) -> F64:

@@ -7,6 +7,7 @@ import pytest
 from encoding.walked import path_length
 
 from aggopt.encoding._domain import Domain, sort_distinct
+from aggopt.encoding.levels import TableOfDistances
 from aggopt.errors import JobError
 from aggopt.privacy.nested import parents
 
@@ -108,8 +109,13 @@ def test_no_name_is_shown() -> None:
 
 @pytest.mark.parametrize(
     "domain",
-    [Domain.nominal("abcdef"), Domain.ordinal("abcdef"), Domain.hierarchical(UNEVEN)],
-    ids=["star", "path", "tree"],
+    [
+        Domain.nominal("abcdef"),
+        Domain.ordinal("abcdef"),
+        Domain.hierarchical(UNEVEN),
+        TableOfDistances.of({"p": {"q": 1.0, "r": 2.0}, "q": {"r": 1.5}}),
+    ],
+    ids=["star", "path", "tree", "distances"],
 )
 def test_coordinates_are_those_that_differ_between_nodes(domain: Domain) -> None:
     rng = np.random.default_rng(0)

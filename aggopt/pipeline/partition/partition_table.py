@@ -97,7 +97,8 @@ def partition_table(
     given = prepare_table(records, job)
     columns = find_blocks(job, given.records)
     job, reasons = with_defaults(job, given, columns)
-    require_memory_to_group(*given.records.shape, job)
+    n, coordinates = given.records.shape
+    require_memory_to_group(n, coordinates, job)
     table, whole, strata, units = given.table, given.whole, given.strata, given.units
     for check in preflight_checks(table, whole, job, columns, strata, units):
         check()
