@@ -72,7 +72,7 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class MomentSums:
     """Sums that the closed form and its bound need, for groups that no one has at once.
 
     Attributes
@@ -193,7 +193,7 @@ def multipliers(problem: Any, data: Data) -> Floats | None:
     return None if c is None else compute_multipliers(data, c)
 
 
-def proven(data: Data | Moments, multipliers: Floats) -> float:
+def proven(data: Data | MomentSums, multipliers: Floats) -> float:
     """Return the bound that multipliers (r, r) of the covariance prove.
 
     For any positive N, with K = R G R' and G = sum_j n_j C_j C_j',

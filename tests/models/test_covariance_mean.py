@@ -188,7 +188,7 @@ def test_sums_have_the_map_and_the_bound_of_all_records(seed):
     data = instance(seed)
     c, bound = solved(data)
     between = data.means.T @ (data.sizes[:, None] * data.means)
-    moments = model.Moments(data.covariance, between)
+    moments = model.MomentSums(data.covariance, between)
     assert data.means @ moments.find_map() == pytest.approx(c, abs=1e-12)
     assert moments.prove() == pytest.approx(bound, rel=1e-9)
     cost = model.objective(data, model.point(data, c))
@@ -201,12 +201,12 @@ def test_sums_of_attributes_that_others_determine_have_a_map_too():
     data = model.Data(twice, instance(1).labels)
     c, bound = solved(data)
     between = data.means.T @ (data.sizes[:, None] * data.means)
-    moments = model.Moments(twice.T @ twice, between)
+    moments = model.MomentSums(twice.T @ twice, between)
     assert data.means @ moments.find_map() == pytest.approx(c, abs=1e-9)
     assert moments.prove() == pytest.approx(bound, rel=1e-9)
 
 
 def test_means_that_lose_a_direction_have_no_map():
-    moments = model.Moments(np.diag([4.0, 4.0]), np.diag([3.0, 0.0]))
+    moments = model.MomentSums(np.diag([4.0, 4.0]), np.diag([3.0, 0.0]))
     assert moments.find_map() is None
     assert moments.prove() == pytest.approx(8 + 3 - 2 * np.sqrt(12))

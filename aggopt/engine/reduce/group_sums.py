@@ -11,7 +11,7 @@ from aggopt.engine.run_state import BlockState, Shift
 from aggopt.engine.steps.dates import date_steps
 from aggopt.engine.storage.scratch_files import sum_arrays
 from aggopt.errors import InfeasibleInputError
-from aggopt.models.covariance_mean import Moments
+from aggopt.models.covariance_mean import MomentSums
 from aggopt.pipeline.finish.rounding import choose_decimals
 from aggopt.release.drift import Drift
 
@@ -86,7 +86,7 @@ class GroupSums:
         at = np.ix_(*2 * [np.flatnonzero(varying)])
         found, own = (
             np.zeros_like(self.total),
-            Moments(self.total[at], self.between[at]),
+            MomentSums(self.total[at], self.between[at]),
         )
         if varying.any():
             nearest = own.find_map()
@@ -98,7 +98,7 @@ class GroupSums:
         """Return a bound of the squared error of centroids that keep the covariance."""
         spreads = np.trace(self.between) + np.trace(self.total)
         within = float(self.sse.sum())
-        least = Moments(self.n * self.total, self.n * self.between).prove()
+        least = MomentSums(self.n * self.total, self.n * self.between).prove()
         return within + least - ROUNDINGS * (within + self.n * float(spreads))
 
 
