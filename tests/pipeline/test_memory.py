@@ -77,7 +77,7 @@ def test_check_says_what_levels_cost(coded, tmp_path, monkeypatch, aggopt):
     monkeypatch.setattr(memory, "find_available_memory", lambda: NEEDED - 1)
     code, out, _ = aggopt("check", *asked, "--json")
     (obstacle,) = json.loads(out)["obstacles"]
-    assert code == 2
+    assert code == 3
     assert "with 601 coordinates each needs about 358 MiB" in obstacle["problem"]
     assert "'code'" in obstacle["fix"]
 
