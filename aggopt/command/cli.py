@@ -237,7 +237,7 @@ LACKING = "The system refuses a resource that aggopt needs, such as memory"
 def main() -> None:
     """Run the command; turn what went wrong into a message and an exit code."""
     code = _ended(_run)
-    interrupts.ignore_if_done()
+    interrupts.end()
     sys.exit(code)
 
 

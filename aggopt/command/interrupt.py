@@ -88,11 +88,13 @@ class Interrupts:
         log.end(BY_SIGNAL + number, f"Ended by {name}: {self.outcome}.")
         os._exit(BY_SIGNAL + number)
 
-    def ignore_if_done(self) -> None:
-        """Ignore signals while the interpreter ends, which would undo their handlers.
+    def end(self) -> None:
+        """Forget the signals of this command, and ignore others if it is done.
 
-        All files of the command have their names, so that its exit code must say so.
+        The interpreter undoes all other handlers when it ends.  If all files of the
+        command have their names, its exit code must say so.
         """
+        self.count, self.ending = 0, 0
         if self.is_done:
             for number in self.heard:
                 signal.signal(number, signal.SIG_IGN)

@@ -589,11 +589,6 @@ def test_an_interrupt_of_what_is_written_does_not_say_that_it_is_not(
     signal.raise_signal(number)  # as it might while the interpreter shuts down
 
 
-def test_a_release_leaves_no_signal_ignored_for_what_starts_later(here, aggopt):
-    assert aggopt(*MASK)[0] == 0
-    assert signal.SIG_IGN not in map(signal.getsignal, SIGNALS)
-
-
 @pytest.mark.parametrize("number", SIGNALS)
 def test_signals_that_the_caller_ignores_stay_ignored(
     here, aggopt, monkeypatch, number

@@ -311,5 +311,5 @@ def test_a_run_that_does_not_fit_is_an_obstacle_with_a_way_out(
     assert aggopt("check", "in", "job.toml")[0] == 0
     (here / "job.toml").write_text(f"{CATEGORY}jobs = 2\n")
     code, told, _ = aggopt("check", "in", "job.toml")
-    assert code == 2
+    assert code == 3
     assert "To fix: set jobs = 1 under [engine], which fits." in told

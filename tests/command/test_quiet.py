@@ -64,7 +64,8 @@ def test_init_as_json(here, aggopt) -> None:
     said = json.loads(out)
     assert (code, err) == (0, "")
     assert said["job"] == "new.toml"
-    assert all({"problem", "fix", "column"} == set(each) for each in said["undecided"])
+    keys = {"problem", "fix", "column", "code"}
+    assert all(keys == set(each) for each in said["undecided"])
     undecided = {each["column"] for each in said["undecided"]}
     assert undecided == {"note", "illness", "income"}
 

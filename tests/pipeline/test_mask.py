@@ -698,7 +698,7 @@ def test_only_values_beyond_the_range_of_their_own_attribute_are_noted():
     assert noted(5.0, 9.5) == [f"{said} 'age' 1, 'income' 1."]
     assert noted(3.0, 20.5) == [f"{said} 'income' 1."]
     assert noted(3.0, 11.0) == []
-    below = "Below 0, where no original is: 'age'; lower = 0 under [attributes.NAME]"
+    below = "Below 0, where no original is: 'age'; lower = 0 under [attributes.age]"
     assert below in noted(-1.0, 11.0)[0]
     assert "'income'; lower" not in noted(-1.0, 9.5)[0]
     given.table.clocks["age"] = None  # below its origin a date is a date

@@ -45,7 +45,7 @@ def made_folder(folder: Path) -> Iterator[None]:
     PlaceError
         It cannot be made.
     """
-    is_new = not folder.exists()
+    is_new = not os.path.exists(folder)  # of Path, it raises if the name is too long
     make_folder(folder)
     try:
         yield
