@@ -14,8 +14,8 @@ from aggopt.job import Job
 NUMBER = 8  # bytes
 READ = 7  # times the numbers of a record: measured of 1e6 to 6e6 records of 2 and of 10
 GROUPED = 10  # times the coordinates of a record: what `blocked` needs of it
-ENCODED = 13  # times the coordinates of a record: measured of 200 to 1900 of them
-NEAR = 580  # bytes of a record beside: its neighbours, and what a search knows of it
+ENCODED = 13  # times the coordinates of a record: measured of 200 to 1000 of them
+NEAR = 580  # further bytes of a record: its neighbours, and the state of a search
 
 
 def require_memory_to_read(n: int, job: Job) -> None:
