@@ -157,8 +157,16 @@ def naming(where: str, column: str = "NAME") -> Iterator[None]:
         yield
     except AggoptError as error:
         problem = f"{where}: {error.problem}"
-        fix = error.fix.replace(".NAME]", f".{toml_key(column)}]")
-        raise _rebuild(type(error), problem, fix) from None
+        raise _rebuild(type(error), problem, name_sections(error.fix, column)) from None
+
+
+def name_sections(fix: str, column: str) -> str:
+    """Return a remedy whose sections of a job called NAME have the name of a column.
+
+    >>> print(name_sections("say so under [attributes.NAME].", "first name"))
+    say so under [attributes."first name"].
+    """
+    return fix.replace(".NAME]", f".{toml_key(column)}]")
 
 
 def toml_key(name: str) -> str:
@@ -170,6 +178,15 @@ def toml_key(name: str) -> str:
     if re.fullmatch(r"[A-Za-z0-9_-]+", name):
         return name
     return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def attribute_sections(names: Iterable[str]) -> str:
+    """Return the sections of a job that are about these attributes.
+
+    >>> print(attribute_sections(["age", "first name"]))
+    [attributes.age], [attributes."first name"]
+    """
+    return ", ".join(f"[attributes.{toml_key(name)}]" for name in names)
 
 
 def _rebuild(kind: type[AggoptError], problem: str, fix: str) -> AggoptError:

@@ -30,7 +30,7 @@ from aggopt.data.readers.formats import is_csv
 from aggopt.data.readers.sample import Sample
 from aggopt.data.readers.text_encoding import UTF_8
 from aggopt.engine.storage.input_parts import InputFolder, is_folder_or_pattern
-from aggopt.errors import TableError, toml_key
+from aggopt.errors import TableError, name_sections
 from aggopt.job import Input, Job
 from aggopt.job.engine_section import Engine
 
@@ -112,7 +112,7 @@ def draft(
     questions = tuple(
         Obstacle(
             f"{each.look.name!r}: {each.reason}.",
-            each.question.replace(".NAME]", f".{toml_key(each.look.name)}]"),
+            name_sections(each.question, each.look.name),
             each.look.name,
         )
         for each in proposed

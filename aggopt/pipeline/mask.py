@@ -16,7 +16,7 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.data.context.units import find_repeated_identifiers
 from aggopt.data.table import Table
-from aggopt.errors import toml_key
+from aggopt.errors import attribute_sections
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.pipeline.aggregate import by_stratum, margins
@@ -309,9 +309,8 @@ def _beyond(given: PartitionedTable, Y: Floats) -> list[str]:
         if name not in clocks and lowest[j] >= 0 and (Y[:, j] < 0).any()
     ]
     if negative:
-        sections = ", ".join(f"[attributes.{toml_key(name)}]" for name in negative)
         said += (
             f" Below 0, where no original is: {', '.join(map(repr, negative))}; "
-            f"lower = 0 under {sections} keeps values from 0 up."
+            f"lower = 0 under {attribute_sections(negative)} keeps values from 0 up."
         )
     return [said]

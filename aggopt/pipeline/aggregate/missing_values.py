@@ -11,7 +11,7 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.table import Table
-from aggopt.errors import JobError, naming, toml_key
+from aggopt.errors import JobError, attribute_sections, naming
 from aggopt.job import Job
 from aggopt.partition._in_blocks import call_with_progress
 from aggopt.pipeline.aggregate.by_stratum import (
@@ -131,10 +131,9 @@ def require_alone(job: Job, table: Table, whole: Floats, columns: Columns) -> No
     for chosen in how.together(categories_by_block(job, table, columns)):
         lacking = [name for name in chosen if name in holes]
         if len(chosen) > 1 and lacking:
-            sections = ", ".join(f"[attributes.{toml_key(name)}]" for name in lacking)
             raise JobError(
                 f"{', '.join(map(repr, chosen))} are chosen together, and values of "
                 f"{', '.join(map(repr, lacking))} are missing.",
                 fix='choose each by itself, or write missing = "own value" under '
-                f"{sections}.",
+                f"{attribute_sections(lacking)}.",
             )
