@@ -16,7 +16,11 @@ from aggopt.job import Job
 from aggopt.measure import risk
 from aggopt.pipeline.partition.partition_table import read_table
 from aggopt.release.audit.counts import Count, combine_codes, encode_entries
-from aggopt.release.audit.risks import read_weight_column, require_risk
+from aggopt.release.audit.risks import (
+    count_for_dis,
+    read_weight_column,
+    require_risk,
+)
 
 MOST_SETS = (
     500  # sets of quasi-identifiers that are counted: seconds of 100 000 records
@@ -93,8 +97,7 @@ def original_risk(original: Any, job: Job) -> OriginalRisk:
     population = float(len(each) if weights is None else weights.sum())
     if weights is not None:
         totals["dis"] = risk.dis(groups, min(1.0, len(each) / population))
-        unique, paired = risk.count_unique_and_paired(groups)
-        totals["dis_counts"] = {"unique": unique, "paired": paired}
+        totals["dis_counts"] = count_for_dis(groups)
     return OriginalRisk(
         k, population, Count.of(names, groups, k, units), totals, _sets(codes, k, units)
     )

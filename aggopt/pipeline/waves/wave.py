@@ -143,8 +143,7 @@ class Wave:
         """
         if len(self.releases) == 1 or self._show_few(self.releases):
             return None
-        joint = join_groups([release.first for release in self.releases])
-        k = min(release.k for release in self.releases)
+        joint, k = _join_releases(self.releases)
         none = np.zeros((len(self.row), 0), bool)
         units = None if self.units is None else self.units[: len(joint)]
         return EarlierRelease(ALL, joint, none, (), k, units=units)
@@ -160,8 +159,7 @@ class Wave:
         """Whether fewer than the smallest k of some releases share a common group."""
         if len(releases) == 1:
             return False
-        joint = join_groups([release.first for release in releases])
-        k = min(release.k for release in releases)
+        joint, k = _join_releases(releases)
         there = joint != NOT_THERE
         units = None if self.units is None else self.units[: len(joint)][there]
         return Few.of(joint[there], k, units).few > 0
@@ -242,6 +240,12 @@ class Wave:
 def find_first_groups(first: Labels, row: Labels) -> Labels:
     """Return the earlier group of each record (n,), from those of persons (m,)."""
     return np.where(row == NOT_THERE, NOT_THERE, first[row])
+
+
+def _join_releases(releases: Sequence[EarlierRelease]) -> tuple[Labels, int]:
+    """Return the common group of each person (m,), and the smallest k of releases."""
+    joint = join_groups([release.first for release in releases])
+    return joint, min(release.k for release in releases)
 
 
 def join_groups(firsts: Sequence[Labels]) -> Labels:

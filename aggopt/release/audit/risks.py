@@ -94,7 +94,7 @@ def measure_risks(original: Table, released: Table, job: Job) -> RiskMeasures | 
     if weights is not None:
         totals["dis"] = _by_chance(tables, totals["population"])
         totals["dis_counts"] = {
-            side: _count_for_dis(groups) for side, groups in tables.groups.items()
+            side: count_for_dis(groups) for side, groups in tables.groups.items()
         }
         totals["dominance"], records["weight_share"] = _dominance(tables, weights)
     if asked.target:
@@ -174,7 +174,8 @@ def _by_chance(tables: _Both, population: float) -> Totals:
     return {side: risk.dis(each, share) for side, each in tables.groups.items()}
 
 
-def _count_for_dis(groups: Labels) -> dict[str, int]:
+def count_for_dis(groups: Labels) -> dict[str, int]:
+    """Return the counts by which `dis` is estimated, by name, of groups (n,)."""
     unique, paired = risk.count_unique_and_paired(groups)
     return {"unique": unique, "paired": paired}
 
