@@ -179,6 +179,7 @@ class Domain:
         reached = np.bincount(nodes, minlength=size).tolist()
         parent_is_later = (self.parent > np.arange(size)).any()
         parents = self.parent.tolist()
+        # children first: the count of a node is complete when its parent adds it
         for node in range(size) if parent_is_later else reversed(range(size)):
             if parents[node] >= 0:
                 reached[parents[node]] += reached[node]

@@ -74,7 +74,7 @@ class GroupSums:
         varying = ~constant
         if keep == "variance":
             spread = np.sqrt(np.maximum(np.diag(self.between), 0.0))
-            _require_apart(int((spread[varying] < COINCIDE).sum()))
+            _require_apart(not (spread[varying] < COINCIDE).any())
             kept = np.where(varying, 1.0 / np.where(varying, spread, 1.0), 0.0)
             return Shift(self.mean, np.diag(kept))
         if keep == "covariance":
@@ -84,15 +84,12 @@ class GroupSums:
     def _to_covariance(self, varying: Bool) -> Floats:
         """Return the map M (d, d) nearest to the identity that restores the total."""
         at = np.ix_(*2 * [np.flatnonzero(varying)])
-        found, own = (
-            np.zeros_like(self.total),
-            MomentSums(self.total[at], self.between[at]),
-        )
+        whole = np.zeros_like(self.total)
         if varying.any():
-            nearest = own.find_map()
-            _require_apart(int(nearest is None))
-            found[at] = nearest
-        return found
+            nearest = MomentSums(self.total[at], self.between[at]).find_map()
+            _require_apart(nearest is not None)
+            whole[at] = nearest
+        return whole
 
     def prove_covariance(self) -> float:
         """Return a bound of the squared error of centroids that keep the covariance."""
@@ -102,8 +99,8 @@ class GroupSums:
         return within + least - ROUNDINGS * (within + self.n * float(spreads))
 
 
-def _require_apart(coinciding: int) -> None:
-    if coinciding:
+def _require_apart(are_apart: bool) -> None:
+    if not are_apart:
         raise InfeasibleInputError(
             "Group means coincide in an attribute or a direction in which records "
             "differ, so no map restores what is to be kept.",

@@ -6,6 +6,7 @@ shown beside the earlier release is counted of the groups, and of what is writte
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -95,8 +96,7 @@ def _hold_back_records(
 
 def _remedy(table: Table, job: Job, wave: Wave) -> str:
     """Return which other jobs hold for a wave that is refused; each was tried."""
-    how = job.partition
-    assert isinstance(how, EarlierGroups)
+    how = cast(EarlierGroups, job.partition)
     if how.person is None:
         return (
             "name the identifier that both tables have, person = "
