@@ -30,6 +30,7 @@ LAWS = {  # the tests that hold what a checklist adds, and those of them that ca
     "An aggregator": ("tests/aggregate/test_laws.py", "midrange and not objective"),
     "A privacy model": ("tests/privacy/test_laws.py", "alpha"),
     "A measure": ("tests/measure/test_laws.py", "largest_shift"),
+    "A format of files": ("tests/data/test_formats.py", "feather and not known"),
 }
 
 

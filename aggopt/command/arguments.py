@@ -6,13 +6,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperArgument
 
-from aggopt.data.readers.formats import ENDINGS, FILES
+from aggopt.data.formats.registry import list_suffixes, name_suffixes
 from aggopt.errors import JobError
 
 
 def require_no_table(context: typer.Context, job: Path | None) -> Path | None:
     """Return the path of a job; refuse that of a table before it is read as one."""
-    if job is not None and job.suffix.lower() in ENDINGS:
+    if job is not None and job.suffix.lower() in list_suffixes():
         given = (p for p in context.command.params if isinstance(p, TyperArgument))
         order = " ".join(str(argument.metavar) for argument in given)
         raise JobError(
@@ -41,6 +41,7 @@ _FIXES = {
     "repeat": "make a folder again in Python, with the secret under output in its "
     'manifest: aggopt.mask(folder, job, out="again", secret=...).',
 }
+FILES = name_suffixes()
 TableFile = Annotated[
     Path,
     typer.Argument(metavar="TABLE", help=f"A {FILES} file.", callback=in_memory),

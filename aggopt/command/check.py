@@ -21,6 +21,8 @@ from aggopt.core.column_names import count_numeric_names, list_confusable_names
 from aggopt.core.memory import format_size
 from aggopt.core.plural import plural
 from aggopt.data.context.units import RepeatedIdentifiers
+from aggopt.data.formats.csv import note_on_formulas
+from aggopt.data.formats.registry import has_text_entries
 from aggopt.data.parsing.parse_text import count_missing_words
 from aggopt.data.readers.column_profile import (
     NAMES,
@@ -30,7 +32,6 @@ from aggopt.data.readers.column_profile import (
     profile_columns,
 )
 from aggopt.data.readers.csv_dialect import read_with_dialect
-from aggopt.data.readers.formats import is_csv
 from aggopt.data.readers.read import read_as_text
 from aggopt.encoding import AttributeType
 from aggopt.encoding._encode import describe_codes
@@ -47,7 +48,6 @@ from aggopt.pipeline.prepare.memory_check import (
     require_memory_to_read,
 )
 from aggopt.release.audit.risk_limits import unsure_limits
-from aggopt.release.files.csv import note_on_formulas
 
 PUBLISHED = ("confidential", "other")  # as they are
 COSTLY = 500  # names of a column: fewer take no time that a person would notice
@@ -121,7 +121,7 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
         return Checked(None, (), tuple(wrong), (), code=wrong[0].code)
     if job is not None:
         require_memory_to_read(len(table), job)
-    seen = tuple(profile_columns(table, how if is_csv(path) else None))
+    seen = tuple(profile_columns(table, how if has_text_entries(path) else None))
     roles = stated.roles if stated else stated_roles(file)
     columns = with_roles(seen, roles, table.column_names)
     if job is None:
@@ -136,7 +136,7 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     notes += tuple(note_on_formulas(published, job.released_input))
     notes += tuple(unsure_limits(job.privacy))
     notes += tuple(policies(path, table, job, found, seen))
-    if not is_csv(path):
+    if not has_text_entries(path):
         notes += tuple(_lost_in_csv(table, columns))
     every = (*wrong, *found)
     return Checked(len(table), columns, every, notes, code=codes[0] if codes else 0)

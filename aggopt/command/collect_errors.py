@@ -21,8 +21,8 @@ from aggopt.core.validation import Floats, check_group_size
 from aggopt.data.context.distance_requests import resolve_request
 from aggopt.data.context.strata import stratify
 from aggopt.data.context.units import collapse_units
-from aggopt.data.readers.csv_text import read_csv_shape
-from aggopt.data.readers.formats import is_csv
+from aggopt.data.formats.csv import read_csv_shape
+from aggopt.data.formats.registry import has_text_entries
 from aggopt.data.readers.read import apply_roles as columns_as_read
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
@@ -96,7 +96,7 @@ def refused(path: Path, table: pa.Table, job: Job) -> AggoptError | None:
 
 def as_read(path: Path, table: pa.Table, job: Job) -> pa.Table:
     """Return records as `mask` reads those of the file; raises as `read`."""
-    if is_csv(path):
+    if has_text_entries(path):
         read_csv_shape(path, job.input)  # entries may span lines in what was looked at
     return columns_as_read(path, table, job.roles, job.input, job.attributes)
 

@@ -24,11 +24,11 @@ from aggopt.command.template import template
 from aggopt.core.column_names import require_no_numbers
 from aggopt.core.plural import plural
 from aggopt.data.context.structure import Structure
+from aggopt.data.formats.registry import has_text_entries
+from aggopt.data.formats.text_encoding import UTF_8
 from aggopt.data.readers.column_profile import count_repeated_headers, profile_columns
 from aggopt.data.readers.csv_dialect import sample_as_found
-from aggopt.data.readers.formats import is_csv
 from aggopt.data.readers.sample import Sample
-from aggopt.data.readers.text_encoding import UTF_8
 from aggopt.engine.storage.input_parts import InputFolder, is_folder_or_pattern
 from aggopt.errors import TableError, name_sections
 from aggopt.job import Input, Job
@@ -107,7 +107,7 @@ def draft(
     table = sample.table.unify_dictionaries() if folder else sample.table
     _require_few(path, table)
     _require_header(path, table)
-    seen = profile_columns(table, how if is_csv(path) else None)
+    seen = profile_columns(table, how if has_text_entries(path) else None)
     proposed = proposals(seen, Structure.of(table))
     questions = tuple(
         Obstacle(

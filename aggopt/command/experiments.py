@@ -19,7 +19,7 @@ from aggopt.command.arguments import (
     words,
 )
 from aggopt.command.interrupt import interrupts
-from aggopt.data.readers.formats import FILES
+from aggopt.data.formats.registry import name_suffixes
 from aggopt.errors import JobError
 
 Alphas = Annotated[str, typer.Option(help="Values, separated by commas.")]
@@ -134,7 +134,7 @@ def reproduce(
         str | None, typer.Option(help="Number of the table; all when left out.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help=f"A {FILES} file of your own.")
+        Path | None, typer.Option(help=f"A {name_suffixes()} file of your own.")
     ] = None,
     columns: Annotated[
         str, typer.Option(help="Its quasi-identifiers, separated by commas.")

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aggopt.data.formats.registry import has_text_entries
 from aggopt.data.parsing.parse_text import blank_non_numbers
-from aggopt.data.readers.formats import is_csv
 from aggopt.data.readers.read import apply_roles
 from aggopt.data.table import Table
 from aggopt.encoding.attribute_type import NUMERIC
@@ -67,7 +67,7 @@ def mended(path: Path, table: pa.Table, job: Job, name: str, role: str) -> Mende
         column = read(table.select([name]))
     except AggoptError as error:
         wrong.append(error)
-        if is_csv(path):
+        if has_text_entries(path):
             column = read(pa.table({name: blank_non_numbers(column, job.input)}))
     for tried in list(_fillings(column))[len(wrong) :]:
         try:

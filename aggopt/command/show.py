@@ -14,7 +14,7 @@ from aggopt.command.show_release import (
     said_of_folder,
 )
 from aggopt.core.plural import plural
-from aggopt.data.readers.formats import release_ending
+from aggopt.data.formats.registry import find_release_suffix
 from aggopt.engine.storage.input_parts import is_folder_or_pattern
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def written(table: Path, job: Path, made: "Draft", *, as_json: bool) -> None:
         line("Then run")
     else:
         line(f"Wrote {job}. Look at the roles that are proposed in it, then run")
-    ending = "" if is_folder_or_pattern(table) else release_ending(table)
+    ending = "" if is_folder_or_pattern(table) else find_release_suffix(table)
     named = quote(str(table))
     command(f"aggopt check {named} {job}")
     command(f"aggopt mask {named} {job} --out masked{ending}")

@@ -11,7 +11,7 @@ from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
 from aggopt.command.partition_lines import each_by_itself, settings
 from aggopt.command.proposal import COLUMN, WIDTH
 from aggopt.core.registry import Method
-from aggopt.data.readers.formats import release_ending
+from aggopt.data.formats.registry import find_release_suffix
 from aggopt.job import Input
 from aggopt.partition.registry import PARTITIONERS
 from aggopt.privacy.model import REQUIREMENTS
@@ -192,7 +192,7 @@ def template(
             ]
         ),
         file=quote(str(table)) if folder else table.name,
-        ending="" if folder else release_ending(table),
+        ending="" if folder else find_release_suffix(table),
         of_engine=_ENGINE if folder else indent(_ENGINE, "# "),
         job=job.name,
         records=records,

@@ -11,6 +11,7 @@ import numpy as np
 from aggopt.core.columns import REFUSE
 from aggopt.core.frame import require_records, to_frame
 from aggopt.core.validation import Floats
+from aggopt.data.formats.registry import name_suffixes
 from aggopt.data.parsing.categories import (
     Types,
     encoding_types,
@@ -24,7 +25,6 @@ from aggopt.data.parsing.dates import find_clocks, parse_date_columns
 from aggopt.data.parsing.numbers import check_numbers, read_numbers
 from aggopt.data.parsing.unicode import check_text
 from aggopt.data.readers.codebook import Codebook, published_books, read_codebooks
-from aggopt.data.readers.formats import FILES
 from aggopt.data.restore_types import (
     drop_unused_categories,
     replace_values,
@@ -104,7 +104,7 @@ class Table:
             dates nor a category, or has missing or infinite entries.
         """
         is_array = isinstance(data, np.ndarray)
-        frame = to_frame(data, or_else=f", or the path of a {FILES} file")
+        frame = to_frame(data, or_else=f", or the path of a {name_suffixes()} file")
         roles.check(frame.columns)
         require_records(frame)
         check_text(frame)

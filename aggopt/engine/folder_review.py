@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from aggopt.core.memory import require_memory
 from aggopt.core.types import I64
 from aggopt.core.validation import Labels
+from aggopt.data.formats.parquet import check_parquet
 from aggopt.data.readers.labelled_columns import apply_declared_types
-from aggopt.data.readers.parquet import check_parquet
 from aggopt.data.readers.read import read_file, read_release_as_text
 from aggopt.data.table import Table
 from aggopt.engine.storage.input_parts import (

@@ -23,7 +23,7 @@ from aggopt.core.plural import plural
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.strata import RecordStrata
-from aggopt.data.readers.formats import file_ending, required_packages
+from aggopt.data.formats.registry import FORMATS, file_suffix, list_packages
 from aggopt.data.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
@@ -36,7 +36,6 @@ from aggopt.release.audit.risk_limits import LINKAGE
 from aggopt.release.audit.risks import RiskMeasures
 from aggopt.release.block_names import partition_certificates, partition_names
 from aggopt.release.drift import Drift
-from aggopt.release.files.csv import note_on_formulas
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.files.private import write_json, write_key
 from aggopt.release.files.staging import Staging, sha256_of_file
@@ -298,7 +297,7 @@ class Release(EqualByField):
         found.require()
         stated = self.manifest()
         stated["notes"] += self.notes_on(files.table)
-        stated["versions"] |= list_versions(required_packages(files.table))
+        stated["versions"] |= list_versions(list_packages(files.table))
         stated["output"] = {
             "file": files.table.name,
             "sha256": sha256_of_file(aside),
@@ -342,9 +341,10 @@ class Release(EqualByField):
 
     def notes_on(self, path: Path) -> tuple[str, ...]:
         """Return the notes on a file of the release, by its ending."""
-        if file_ending(path) != ".csv":
+        format = FORMATS.get(file_suffix(path))
+        if format is None or format.notes is None:
             return ()
-        return tuple(note_on_formulas(self.masked.arrow(), self.job.released_input))
+        return tuple(format.notes(self.masked.arrow(), self.job.released_input))
 
     def _write_table(self, to: Path, rows: Labels) -> None:
         shuffled = self.masked.arrow().take(pa.array(rows))

@@ -9,7 +9,7 @@ import pyreadstat
 import pytest
 from tables import ROLES_AND_K, people, smallest
 
-from aggopt.data.readers import formats
+from aggopt.data.formats import registry as formats
 
 WRITERS = {
     ".sav": pyreadstat.write_sav,

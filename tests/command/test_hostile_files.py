@@ -142,7 +142,7 @@ def test_formulas_of_a_spreadsheet_are_noted_of_a_csv_file_alone(
 def test_a_parquet_file_that_unpacks_to_far_more_is_not_read(
     here, aggopt, command, bomb, monkeypatch
 ):
-    monkeypatch.setattr("aggopt.data.readers.parquet.SMALL", 2**20)
+    monkeypatch.setattr("aggopt.data.formats.parquet.SMALL", 2**20)
     n, length = {"cell": (3, 2**23), "records": (2**20, 0)}.get(bomb, (2**13, 2**11))
     text = "Secret" + "x" * length
     entries = [text] * 3 if bomb == "cell" else pa.repeat(text, n)
@@ -163,7 +163,7 @@ def test_a_parquet_file_that_unpacks_to_far_more_is_not_read(
 def test_a_parquet_file_of_long_words_that_few_records_have_is_read(
     here, aggopt, monkeypatch
 ):
-    monkeypatch.setattr("aggopt.data.readers.parquet.SMALL", 2**20)
+    monkeypatch.setattr("aggopt.data.formats.parquet.SMALL", 2**20)
     frame = pa.Table.from_pandas(people()[["age", "income"]])
     words = ["x" * 60_000] + ["short"] * (len(frame) - 1)
     pq.write_table(frame.append_column("note", [words]), "long.parquet")

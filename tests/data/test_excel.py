@@ -7,7 +7,7 @@ import openpyxl
 import pyarrow as pa
 import pytest
 
-from aggopt.data.readers import excel, excel_archive
+from aggopt.data.formats import excel, excel_archive
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import TableError
 from aggopt.job import Input

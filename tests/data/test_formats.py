@@ -1,66 +1,142 @@
-"""Endings of files, and packages that are missing."""
+"""Formats of files: their declarations, and the laws that all of them obey."""
 
+import tomllib
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from tables import job
 
-from aggopt.data.readers import formats
-from aggopt.data.readers.formats import (
-    ENDINGS,
-    READ_ONLY,
-    WRITTEN,
-    check_ending,
-    release_ending,
+from aggopt.data.formats import registry
+from aggopt.data.formats.registry import (
+    FORMATS,
+    find_release_suffix,
+    list_packages,
+    list_suffixes,
+    name_suffixes,
+    require_format,
 )
+from aggopt.data.readers.read import read_as_text, read_file
 from aggopt.errors import TableError
+from aggopt.job import Input
+from aggopt.release.files.write_table import write_table
 
-NEEDED = {".sav": "stats", ".dta": "stats", ".sas7bdat": "stats", ".xlsx": "excel"}
+ROOT = Path(__file__).parents[2]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+    "optional-dependencies"
+]
+WRITTEN = list_suffixes(written=True)
+ONLY_READ = [suffix for suffix in FORMATS if suffix not in WRITTEN]
+JOB = job(roles={"quasi-identifier": ["x", "s"], "other": ["o"]})
+COLUMNS = {"x": [1.5, -0.1, None], "s": ["a", "b", None], "o": [1, 2, 3]}
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_known_endings_pass(ending) -> None:
-    check_ending(Path(f"t{ending}"))
-    check_ending(Path(f"t{ending.upper()}"))
-    if ending in WRITTEN:
-        check_ending(Path(f"t{ending}"), written=True)
+@pytest.mark.parametrize("suffix", WRITTEN)
+def test_a_table_that_is_written_is_read_again(tmp_path, suffix) -> None:
+    path = tmp_path / f"t{suffix}"
+    write_table(path, pa.table(COLUMNS), JOB, {})
+    assert read_file(path, JOB.roles, Input()).to_pydict() == {
+        **COLUMNS,
+        "o": ["1", "2", "3"] if FORMATS[suffix].has_text_entries else [1, 2, 3],
+    }
+
+
+@pytest.mark.parametrize("suffix", WRITTEN)
+def test_equal_tables_give_equal_bytes(tmp_path, suffix) -> None:
+    first, second = (tmp_path / f"{name}{suffix}" for name in "ab")
+    for path in (first, second):
+        write_table(path, pa.table(COLUMNS), JOB, {})
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", [s for s in WRITTEN if FORMATS[s].open_blocks])
+def test_blocks_are_the_table(tmp_path, suffix) -> None:
+    path = tmp_path / f"t{suffix}"
+    write_table(path, pa.table(COLUMNS), JOB, {})
+    blocks = FORMATS[suffix].open_blocks(path, Input())
+    assert blocks.records == 3
+    assert pa.concat_tables(list(blocks.tables)).equals(read_as_text(path, Input()))
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_file_that_is_none_of_its_format_is_refused_unquoted(
+    tmp_path, suffix
+) -> None:
+    path = tmp_path / f"t{suffix}"
+    path.write_bytes(b'"Ms Secret\0' * 999)
+    with pytest.raises(TableError) as refused:
+        read_as_text(path, Input())
+    assert "Secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_its_extra_installs_its_package(suffix) -> None:
+    format = FORMATS[suffix]
+    assert list_packages(Path(f"t{suffix}")) == tuple(filter(None, [format.package]))
+    extra = EXTRAS[format.extra] if format.extra else [format.package]
+    assert any(line.startswith(format.package) for line in extra)
+
+
+def row_of_page(suffix: str) -> str:
+    """Return the line on a format in the table of the page on files."""
+    format = FORMATS[suffix]
+    written = "yes" if format.is_written else "no"
+    needs = f"`pip install 'aggopt[{format.extra}]'` " if format.extra else ""
+    return f"| `{suffix}` | {format.when} | yes | {written} | {needs}|"
+
+
+def test_the_page_has_a_row_for_each_format() -> None:
+    page = (ROOT / "docs" / "files.md").read_text("utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `.")]
+    assert rows == [row_of_page(suffix) for suffix in FORMATS]
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_known_suffixes_pass(suffix) -> None:
+    require_format(Path(f"t{suffix}"))
+    require_format(Path(f"t{suffix.upper()}"))
+    if suffix in WRITTEN:
+        require_format(Path(f"t{suffix}"), written=True)
 
 
 @pytest.mark.parametrize("name", ["t.xls", "t", "csv", "t.csv.gz"])
 def test_others_are_refused_with_the_list(name) -> None:
-    for known, written in ((ENDINGS, False), (WRITTEN, True)):
+    for suffixes, written in ((tuple(FORMATS), False), (WRITTEN, True)):
         with pytest.raises(TableError) as refused:
-            check_ending(Path(name), written=written)
-        assert refused.value.problem == f"{name} ends in none of {', '.join(known)}."
+            require_format(Path(name), written=written)
+        assert refused.value.problem == f"{name} ends in none of {', '.join(suffixes)}."
 
 
-def test_a_release_may_be_of_the_kind_of_its_table() -> None:
-    for ending in WRITTEN:
-        assert release_ending(Path(f"t{ending.upper()}")) == ending
-    assert (release_ending(Path("t.por")), release_ending(Path("t.sas7bdat"))) == (
-        ".sav",
-        ".xpt",
-    )
+def test_suffixes_are_listed_in_words() -> None:
+    assert name_suffixes().startswith(".csv, .parquet, .xlsx, ")
+    assert name_suffixes().endswith(" or .sas7bdat")
 
 
-def test_what_is_only_read_is_not_written() -> None:
-    assert {*ENDINGS} - {*WRITTEN} == {*READ_ONLY} == {".por", ".sas7bdat"}
-    for ending in READ_ONLY:
+def test_a_release_may_have_the_format_of_its_table() -> None:
+    for suffix in WRITTEN:
+        assert find_release_suffix(Path(f"t{suffix.upper()}")) == suffix
+    assert [find_release_suffix(Path(f"t{s}")) for s in ONLY_READ] == [".sav", ".xpt"]
+
+
+def test_formats_that_are_only_read_are_not_written() -> None:
+    assert ONLY_READ == [".por", ".sas7bdat"]
+    for suffix in ONLY_READ:
         with pytest.raises(TableError, match="are read, and not written") as refused:
-            check_ending(Path(f"t{ending}"), written=True)
+            require_format(Path(f"t{suffix}"), written=True)
         assert ".sav" in refused.value.fix
 
 
-@pytest.mark.parametrize("ending", NEEDED)
+@pytest.mark.parametrize("suffix", [s for s in FORMATS if FORMATS[s].package])
 def test_a_missing_package_is_refused_with_what_installs_it(
-    monkeypatch, ending
+    monkeypatch, suffix
 ) -> None:
-    monkeypatch.setattr(formats, "find_spec", lambda name: None)
-    with pytest.raises(TableError, match=f"{ending} files are read and writ") as said:
-        check_ending(Path(f"t{ending}"))
-    assert f"pip install 'aggopt[{NEEDED[ending]}]'" in said.value.fix
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    with pytest.raises(TableError, match=f"{suffix} files are read and wri") as refused:
+        require_format(Path(f"t{suffix}"))
+    assert f"pip install 'aggopt[{FORMATS[suffix].extra}]'" in refused.value.fix
 
 
 def test_csv_and_parquet_need_nothing_more(monkeypatch) -> None:
-    monkeypatch.setattr(formats, "find_spec", lambda name: None)
-    for ending in (".csv", ".parquet"):
-        check_ending(Path(f"t{ending}"))
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    for suffix in (".csv", ".parquet"):
+        require_format(Path(f"t{suffix}"))

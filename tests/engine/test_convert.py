@@ -15,8 +15,8 @@ from refusals import refused
 
 import aggopt
 from aggopt.core import stale_files as leftovers
+from aggopt.data.formats import csv as csv_text
 from aggopt.data.parsing.infer_text_type import MISSING
-from aggopt.data.readers import csv_text
 from aggopt.data.readers.read import read_file
 from aggopt.engine.conversion import convert as module
 from aggopt.engine.conversion.column_text import ColumnText

@@ -163,6 +163,17 @@ def test_what_a_kind_of_file_rounds_or_cuts_is_refused(
         written(tmp_path, ending, o=values)
 
 
+@pytest.mark.parametrize("ending", [*STATISTICAL, ".xlsx"])
+def test_types_and_numbers_that_it_does_not_support_are_refused(
+    tmp_path, ending
+) -> None:
+    moments = pa.array([1, 2, 3], pa.timestamp("us", "UTC"))
+    with pytest.raises(TableError, match=rf"a {ending} file does not have: 'o'"):
+        written(tmp_path, ending, o=moments)
+    with pytest.raises(TableError, match="or infinite: 'x'"):
+        written(tmp_path, ending, x=[float("inf"), 1.0, 2.0])
+
+
 def differing(one, other):
     first, second = (pa.chunked_array([pa.array(c)]) for c in (one, other))
     return table_file._differing(first, second)

@@ -5,6 +5,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pyarrow as pa
 
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError
@@ -42,3 +43,8 @@ def to_floats(column: nw.Series[Any]) -> Floats:
         column = column.cast(nw.Float64)  # whose array would be of objects
     # not by a cast of its own: Arrow's refuses large whole numbers, and quotes them
     return np.asarray(column.to_numpy()).astype(np.float64)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether entries of a type are text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aggopt.core.regular_files import require_regular
+from aggopt.data.formats.registry import has_text_entries, require_format
+from aggopt.data.formats.text_encoding import UTF_8
 from aggopt.data.parsing.infer_text_type import strip_blanks
 from aggopt.data.parsing.parse_text import parse_column
-from aggopt.data.readers.formats import check_ending, is_csv
 from aggopt.data.readers.read import read_as_text
 from aggopt.data.readers.sample import Sample
-from aggopt.data.readers.text_encoding import UTF_8
 from aggopt.job import SEPARATORS, Input, input_section
 
 SAMPLE = 2**20  # bytes that are looked at for the separator
@@ -61,20 +61,20 @@ def sample_as_found(
 def _input(
     path: Path, separator: str | None, decimal: str | None, encoding: str
 ) -> Input:
-    check_ending(path)
+    require_format(path)
     require_regular(path)
-    if separator is None and is_csv(path):
+    if separator is None and has_text_entries(path):
         separator = find_separator(path)
     return input_section(separator or ",", decimal or ".", encoding)
 
 
 def _lenient(path: Path, how: Input) -> Input:
-    return how.model_copy(update={"multiline": True}) if is_csv(path) else how
+    return how.model_copy(update={"multiline": True}) if has_text_entries(path) else how
 
 
 def _by_decimals(path: Path, table: pa.Table, how: Input) -> Input:
     """Return the section with the decimal point that the entries of a CSV have."""
-    if not is_csv(path):
+    if not has_text_entries(path):
         return how
     found = _decimal(table, how.separator)
     return input_section(how.separator, found, how.encoding)

@@ -7,19 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aggopt.core.regular_files import explain_unreadable, require_regular
-from aggopt.data.parsing.parse_text import parse_table
-from aggopt.data.readers import csv_text
-from aggopt.data.readers.excel import read_excel
-from aggopt.data.readers.formats import (
-    EXCEL,
-    STATISTICAL,
-    check_ending,
-    file_ending,
-    is_csv,
+from aggopt.data.formats.registry import (
+    file_suffix,
+    has_text_entries,
+    require_format,
 )
+from aggopt.data.parsing.parse_text import parse_table
 from aggopt.data.readers.labelled_columns import apply_declared_types
-from aggopt.data.readers.parquet import read_parquet
-from aggopt.data.readers.statistical import read_statistical
 from aggopt.errors import TableError
 from aggopt.job import AttributeSection, Input
 from aggopt.job.roles import Roles
@@ -31,7 +25,7 @@ def read_file(
     how: Input,
     attributes: Mapping[str, AttributeSection] | None = None,
 ) -> pa.Table:
-    """Return the table in a file of one of the kinds that `formats` lists.
+    """Return the table in a file of any format.
 
     In a CSV file only quasi-identifiers and wishes are converted to numbers.  Every
     other entry remains text, so that a release repeats it letter by letter.
@@ -61,7 +55,7 @@ def apply_roles(
     TableError
         A column that must be numeric contains text, or codes some of which have a text.
     """
-    if is_csv(path):
+    if has_text_entries(path):
         return parse_table(table, roles, how, attributes)
     return apply_declared_types(table, roles, attributes)
 
@@ -77,10 +71,10 @@ def read_as_text(path: Path, how: Input, *, keep: Collection[str] = ()) -> pa.Ta
         The file does not exist, is not a plain file, has another ending, or cannot be
         read.  The message never quotes the file.
     """
-    check_ending(path)
+    format = require_format(path)
     require_regular(path)
     try:
-        return _table(path, how, keep)
+        return format.read(path, how, keep)
     except OSError as error:
         fix = "check that it may be read and is what its ending says."
         raise explain_unreadable(path, error, fix=fix) from None
@@ -89,17 +83,9 @@ def read_as_text(path: Path, how: Input, *, keep: Collection[str] = ()) -> pa.Ta
     except pa.ArrowException:
         pass  # its message quotes the file
     raise TableError(
-        f"{path} is not a readable {file_ending(path)[1:]} file.",
+        f"{path} is not a readable {file_suffix(path)[1:]} file.",
         fix="check that it is what its ending says, and not damaged.",
     )
-
-
-def _table(path: Path, how: Input, keep: Collection[str]) -> pa.Table:
-    if is_csv(path):
-        return csv_text.read_text_table(path, how)
-    if file_ending(path) in STATISTICAL:
-        return read_statistical(path, keep)
-    return read_excel(path) if file_ending(path) == EXCEL else read_parquet(path)
 
 
 def read_release_as_text(path: Path, how: Input, roles: Roles) -> pa.Table:
@@ -114,7 +100,7 @@ def read_release_as_text(path: Path, how: Input, roles: Roles) -> pa.Table:
         As `read_as_text`.
     """
     table = read_as_text(path, how, keep=roles.other)
-    if not is_csv(path):
+    if not has_text_entries(path):
         return table
     nothing = pa.scalar(None, pa.string())
     there = [pc.if_else(pc.equal(c, ""), nothing, c) for c in table.columns]

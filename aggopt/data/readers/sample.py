@@ -7,12 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from aggopt.core.regular_files import require_no_partition
-from aggopt.data.readers.csv_text import read_csv_shape, read_text_blocks
-from aggopt.data.readers.formats import EXCEL, STATISTICAL, file_ending, is_csv
-from aggopt.data.readers.parquet import check_parquet
+from aggopt.data.formats.registry import require_format
 from aggopt.data.readers.read import read_as_text
 from aggopt.job import Input
 
@@ -38,19 +34,11 @@ class Sample:
     @classmethod
     def of(cls, path: Path, how: Input) -> "Sample":
         """Return a sample of the table in a file; raises as `read_as_text`."""
-        if is_csv(path):
-            shape = read_csv_shape(path, how)
-            require_no_partition(path, shape.names)
-            if shape.records > MOST:
-                return cls.of_blocks(read_text_blocks(path, shape, how), shape.records)
-        elif file_ending(path) not in (*STATISTICAL, EXCEL):
-            file = _parquet(path)
-            n = 0 if file is None else file.metadata.num_rows
-            if file is not None and n > MOST:
-                check_parquet(path, file)
-                batches = file.iter_batches(use_threads=False)
-                with suppress(OSError, pa.ArrowException):  # a damaged page: see below
-                    return cls.of_blocks(map(_table, batches), n)
+        open_blocks = require_format(path).open_blocks
+        blocks = open_blocks(path, how) if open_blocks else None
+        if blocks is not None and blocks.records > MOST:
+            with suppress(OSError, pa.ArrowException):  # a damaged page: see below
+                return cls.of_blocks(blocks.tables, blocks.records)
         whole = read_as_text(path, how)
         return cls.of_blocks([whole], len(whole))
 
@@ -70,18 +58,6 @@ class Sample:
             f"Of {self.records} records a sample was looked at: the first {RUN} of "
             f"each {self.records // (MOST // RUN)}."
         )
-
-
-def _parquet(path: Path) -> pq.ParquetFile | None:
-    """Return an open file; None of one that `read_as_text` refuses in words."""
-    try:
-        return pq.ParquetFile(path)
-    except (OSError, pa.ArrowException):
-        return None
-
-
-def _table(batch: pa.RecordBatch) -> pa.Table:
-    return pa.Table.from_batches([batch])
 
 
 def _sampled(blocks: Iterable[pa.Table], n: int) -> pa.Table:

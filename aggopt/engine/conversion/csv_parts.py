@@ -13,8 +13,8 @@ from aggopt.core.regular_files import (
     partition_values,
     require_regular,
 )
-from aggopt.data.readers.csv_check import CsvShape
-from aggopt.data.readers.csv_text import read_csv_shape, read_text_blocks
+from aggopt.data.formats.csv import read_csv_shape, read_text_blocks
+from aggopt.data.formats.csv_check import CsvShape
 from aggopt.engine.conversion.column_text import ColumnText
 from aggopt.errors import TableError
 from aggopt.job import Input

@@ -16,7 +16,7 @@ from aggopt.core.stale_files import (
     remove_run,
     run_prefix,
 )
-from aggopt.data.readers.formats import ENDINGS
+from aggopt.data.formats.registry import list_suffixes
 from aggopt.engine.run_state import RunState
 from aggopt.engine.storage.abandoned_runs import clear_runs, resume_run
 from aggopt.engine.storage.input_parts import InputFolder
@@ -59,7 +59,7 @@ def require_no_file(folder: Path) -> None:
     TableError
         It ends like a file of a table.
     """
-    if folder.suffix.lower() in ENDINGS:
+    if folder.suffix.lower() in list_suffixes():
         raise TableError(
             f"{folder} is called like a file, and a folder of Parquet files is to "
             "appear.",

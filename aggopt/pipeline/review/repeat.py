@@ -10,7 +10,7 @@ from typing import Any
 from aggopt.core.plugins.trust import trust_files
 from aggopt.core.randomness import is_secret
 from aggopt.core.regular_files import explain_unreadable, require_regular
-from aggopt.data.readers.formats import WRITTEN
+from aggopt.data.formats.registry import list_suffixes
 from aggopt.errors import JobError, RepeatError
 from aggopt.job import Job
 from aggopt.pipeline.mask import mask
@@ -105,7 +105,9 @@ _EXPECTED: dict[str, Callable[[Any, Job], bool]] = {
     "seed": _is_seed,
     "sha256": _is_digest,
     "fingerprint": _is_digest,
-    "file": lambda found, job: Path(str(found)).suffix.lower() in WRITTEN,
+    "file": lambda found, job: (
+        Path(str(found)).suffix.lower() in list_suffixes(written=True)
+    ),
     "versions": _are_versions,
 }
 

@@ -5,9 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from aggopt.core.regular_files import resolve_path
-from aggopt.data.readers.formats import check_ending
+from aggopt.data.formats.registry import require_column_names, require_format
 from aggopt.errors import TableError
-from aggopt.release.files.column_names import require_column_names
 from aggopt.release.files.staging import Staging, check_places, sha256_of_file
 from aggopt.release.manifest import read_manifest_or_none
 from aggopt.solvers.solver_log import require_no_log
@@ -61,13 +60,13 @@ class ReleaseFiles:
         Raises
         ------
         TableError
-            As `check_places`, `check_ending` and `require_column_names`; or a file
+            As `check_places`, `require_format` and `require_column_names`; or a file
             would be lost that `overwrite` does not cover: the table that was masked,
             or manifest and key of another table; or an earlier release's manifest and
             key would stay next to a table that has its own in another folder; or a log
             of solvers has this path.
         """
-        check_ending(self.table, written=True)
+        require_format(self.table, written=True)
         for page in self.reports:
             require_html(page)
         require_column_names(self.table, names)

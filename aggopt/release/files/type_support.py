@@ -1,35 +1,24 @@
 """Types, long text and digits that files of other programs do not support."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet
 
-from aggopt.data.readers.formats import EXCEL, STATISTICAL, file_ending
+from aggopt.data.formats.registry import FORMATS, Format, file_suffix
+from aggopt.data.parsing.columns import is_text
 from aggopt.data.readers.read import read_as_text
 from aggopt.data.restore_types import to_arrow_table
 from aggopt.errors import TableError
 from aggopt.job import Input
 
 MOST_WHOLE = 2**53  # beyond it not every whole number is a float
-LONGEST = 32767  # bytes of a text in SPSS and SAS; characters in a cell of Excel
-_COUNTED = {**dict.fromkeys((".sav", ".zsav", ".xpt"), "bytes"), EXCEL: "characters"}
-Test = Callable[[pa.DataType], bool]
-TYPES: tuple[Test, ...] = (
-    *(pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating),
-    *(pa.types.is_string, pa.types.is_large_string, pa.types.is_null),
-    *(pa.types.is_date, pa.types.is_time, pa.types.is_timestamp),
-)
-
-EXCEL_TYPES: tuple[Test, ...] = (*TYPES, pa.types.is_duration)
-_TYPES = {**dict.fromkeys(STATISTICAL, TYPES), EXCEL: EXCEL_TYPES}
 
 
-def require_held(table: pa.Table, ending: str, types: Sequence[Test] = TYPES) -> None:
-    """Refuse columns of other types, and entries that these files do not hold.
+def require_supported(table: pa.Table, format: Format) -> None:
+    """Refuse columns of types, and entries, that a format does not support.
 
     The entries are numbers with too many digits, and text that is too long.
 
@@ -38,11 +27,14 @@ def require_held(table: pa.Table, ending: str, types: Sequence[Test] = TYPES) ->
     TableError
         The message has the names of the columns, and their types.
     """
+    if format.types is None:
+        return
+    ending = format.name
     columns = dict(zip(table.column_names, table.columns, strict=True))
     wrong = [
         f"{name!r} ({column.type})"
         for name, column in columns.items()
-        if not any(test(column.type) for test in types) or _is_zoned(column.type)
+        if not any(test(column.type) for test in format.types) or _is_zoned(column.type)
     ]
     if wrong:
         raise TableError(
@@ -57,21 +49,21 @@ def require_held(table: pa.Table, ending: str, types: Sequence[Test] = TYPES) ->
             f"infinite: {', '.join(large)}.",
             fix="make them text before masking; or write a .parquet or a .csv file.",
         )
-    _require_short(columns, ending)
+    if format.longest_text is not None:
+        _require_short(columns, ending, *format.longest_text)
 
 
-def _require_short(columns: Mapping[str, pa.ChunkedArray], ending: str) -> None:
-    """Refuse text that is longer than a kind of file has room for."""
-    unit = _COUNTED.get(ending)
-    if unit is None:
-        return
+def _require_short(
+    columns: Mapping[str, pa.ChunkedArray], suffix: str, longest: int, unit: str
+) -> None:
+    """Refuse text that is longer than a format supports."""
     length = pc.utf8_length if unit == "characters" else pc.binary_length
     text = {name: c for name, c in columns.items() if is_text(c.type)}
-    long = {n: pc.sum(pc.greater(length(c), LONGEST)).as_py() for n, c in text.items()}
+    long = {n: pc.sum(pc.greater(length(c), longest)).as_py() for n, c in text.items()}
     seen = [f"{name!r}: {count}" for name, count in long.items() if count]
     if seen:
         raise TableError(
-            f"Columns have text of more than {LONGEST} {unit}, which a {ending} file "
+            f"Columns have text of more than {longest} {unit}, which a {suffix} file "
             f"does not hold ({'; '.join(seen)}).",
             fix="shorten it before masking; or write a .parquet or a .csv file.",
         )
@@ -87,12 +79,14 @@ def require_types(to: Path, table: Path, names: Sequence[str], how: Input) -> No
     Raises
     ------
     TableError
-        As `require_held`; or no file can hold a column.
+        As `require_supported`; or no file can hold a column.
     """
-    ending = file_ending(to)
-    plain = _as_they_are(table, names, how, whole=ending in _TYPES)
-    if plain is not None and ending in _TYPES:
-        require_held(plain, ending, _TYPES[ending])
+    format = FORMATS.get(file_suffix(to))
+    if format is None:
+        return
+    columns = _as_they_are(table, names, how, whole=format.types is not None)
+    if columns is not None:
+        require_supported(columns, format)
 
 
 def _as_they_are(
@@ -100,34 +94,34 @@ def _as_they_are(
 ) -> pa.Table | None:
     """Return the columns of these names, of a file whose `whole` columns are needed.
 
-    Of a Parquet file else their types; None of others, and of what cannot be read.
+    Otherwise return their types, if the format stores them; None of others, and of what
+    cannot be read.
     """
-    parquet = file_ending(table) == ".parquet"
-    if not table.is_file() or not (parquet or whole):
+    format = FORMATS.get(file_suffix(table))
+    if format is None or not table.is_file() or not (whole or format.read_schema):
         return None
     try:
-        found = (
-            _of_parquet(table, names, whole) if parquet else read_as_text(table, how)
-        )
+        columns = _read(table, format, names, how, whole=whole)
     except MemoryError:
         raise
     except (OSError, pa.ArrowException, TableError):
         return None
-    there = [name for name in names if found.schema.get_field_index(name) >= 0]  # once
-    return to_arrow_table(nw.from_native(found.select(there)))
+    there = [name for name in names if columns.schema.get_field_index(name) >= 0]
+    return to_arrow_table(nw.from_native(columns.select(there)))
 
 
-def _of_parquet(table: Path, names: Sequence[str], whole: bool) -> pa.Table:
-    schema = pyarrow.parquet.read_schema(table)
+def _read(
+    table: Path, format: Format, names: Sequence[str], how: Input, *, whole: bool
+) -> pa.Table:
+    if format.read_schema is None:
+        return read_as_text(table, how)
+    schema = format.read_schema(table)
     if not whole:
         return schema.empty_table()
     there = [name for name in names if schema.get_field_index(name) >= 0]
-    return pyarrow.parquet.read_table(table, columns=there)
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether entries of a type are text."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    if format.read_columns is None:
+        return read_as_text(table, how).select(there)
+    return format.read_columns(table, there)
 
 
 def _is_zoned(kind: pa.DataType) -> bool:

@@ -8,17 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet
 
 from aggopt.core.types import F64
+from aggopt.data.formats.registry import WriteOptions, file_suffix, require_format
 from aggopt.data.readers.codebook import Codebook
-from aggopt.data.readers.formats import DECLARING, EXCEL, file_ending
 from aggopt.data.readers.read import read_file
 from aggopt.errors import TableError
 from aggopt.job import Job
-from aggopt.release.files.csv import write_csv
-from aggopt.release.files.excel import write_excel
-from aggopt.release.files.statistical import write_statistical
+from aggopt.release.files.type_support import require_supported
 
 ROOM = 2**16  # bytes that fit, unless the disk is full
 _TRUTH = ((0.0, "False"), (1.0, "True"))  # as text spells them elsewhere
@@ -34,26 +31,24 @@ def write_table(
     TableError
         The file cannot hold them; it does not read back unchanged.
     """
-    ending, masked = file_ending(to), job.roles.quasi_identifier
-    if ending not in DECLARING:
+    format = require_format(to, written=True)
+    if not format.declares_missing:
         table = _without_codes(table, books)
-    if ending == ".csv":
-        write_csv(to, table, job.released_input, masked=masked)
-    elif ending == ".parquet":
-        pyarrow.parquet.write_table(table, to)
-    elif ending == EXCEL:
-        _require_names(table.select(masked), ending)
-        write_excel(to, table)
-        _require_same(to, table, job)
-    else:
+    if not format.has_booleans:
         table, books = _without_booleans(table, books)
-        _require_names(table.select(masked), ending)
-        try:
-            write_statistical(to, table, books)
-            _require_same(to, table, job)
-        except TableError:
-            _require_room(to)
-            raise
+    masked = job.roles.quasi_identifier
+    options = WriteOptions(job.released_input, masked, books)
+    if format.is_exact:
+        format.write(to, table, options)
+        return
+    _require_names(table.select(masked), format.name)
+    try:
+        require_supported(table, format)
+        format.write(to, table, options)
+        _require_same(to, table, job)
+    except TableError:
+        _require_room(to)
+        raise
 
 
 def _without_booleans(
@@ -114,7 +109,7 @@ def _require_same(to: Path, table: pa.Table, job: Job) -> None:
     seen = [f"{name!r}: {count}" for name, count in counts.items() if count]
     if seen:
         raise TableError(
-            f"A {file_ending(to)} file does not hold some entries as they are "
+            f"A {file_suffix(to)} file does not hold some entries as they are "
             f"({'; '.join(seen)}).",
             fix="write a .parquet file; or, before masking, shorten long text, remove "
             "blanks at its ends, and round times to milliseconds.",
@@ -122,7 +117,7 @@ def _require_same(to: Path, table: pa.Table, job: Job) -> None:
 
 
 def _require_room(to: Path) -> None:
-    """Raise the system's error if the disk is full: pyreadstat may ignore it."""
+    """Raise the system's error if the disk is full: libraries may ignore it."""
     with to.open("ab") as stream:
         stream.write(bytes(ROOM))
         stream.flush()

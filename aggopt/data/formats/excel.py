@@ -1,18 +1,24 @@
-"""Read a workbook of Excel: one sheet, a line of names, columns of one type each."""
+"""Workbooks of Excel: one sheet, a row of names, columns of one type each."""
 
+import re
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing
 from datetime import date, time, timedelta
 from math import inf
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from aggopt.core.column_names import check_header
 from aggopt.core.plural import plural
+from aggopt.data.formats.excel_archive import require_harmless
+from aggopt.data.formats.registry import PLAIN_TYPES, Format, NameRule, WriteOptions
+from aggopt.data.parsing.columns import is_text
 from aggopt.data.parsing.infer_text_type import MISSING
-from aggopt.data.readers.excel_archive import require_harmless
 from aggopt.data.readers.labelled_columns import to_integers_if_whole
 from aggopt.errors import AggoptError, TableError
 
@@ -28,6 +34,10 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "times of day": lambda v: isinstance(v, time),
     "durations": lambda v: isinstance(v, timedelta),
 }
+MOST_RECORDS, MOST_COLUMNS = 2**20 - 1, 2**14  # of a sheet, its names left out
+_CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"
+_TIME = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+_FIXED = b"1980-01-01T00:00:00Z"  # the time that files within the file have, too
 
 
 def read_excel(path: Path) -> pa.Table:
@@ -190,3 +200,105 @@ def _float(value: Any) -> float | None:
         return None if value is None else float(value)
     except OverflowError:  # a whole number of 309 digits and more
         return inf if value > 0 else -inf
+
+
+def write_excel(to: Path, table: pa.Table) -> None:
+    """Write a table as a .xlsx file.
+
+    Text stays text, whatever it begins with, and numbers have all their digits.
+
+    Raises
+    ------
+    TableError
+        There are more records or columns than a sheet has, or text with control
+        characters.
+    """
+    if len(table) > MOST_RECORDS or table.num_columns > MOST_COLUMNS:
+        raise TableError(
+            f"{len(table)} records of {table.num_columns} columns are more than a "
+            f"sheet has: {MOST_RECORDS} of {MOST_COLUMNS}.",
+            fix="write a .parquet or a .csv file.",
+        )
+    _require_printable(table)
+    import openpyxl
+
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("release")
+    with closing(sheet):  # even if the disk is full: an open sheet complains later
+        for row in _row_values(table):
+            sheet.append([_cell(sheet, value) for value in row])
+    book.save(to)
+    _forget_time(to)
+
+
+def _require_printable(table: pa.Table) -> None:
+    """Refuse text that no part of a workbook can hold: the library would quote it."""
+    columns = zip(table.column_names, table.columns, strict=True)
+    text = ((name, c) for name, c in columns if is_text(c.type))
+    seen = [
+        f"{name!r}: {count}"
+        for name, column in text
+        if (count := pc.sum(pc.match_substring_regex(column, _CONTROL)).as_py())
+    ]
+    if seen:
+        raise TableError(
+            "Columns have text with control characters, which a .xlsx file does not "
+            f"hold ({'; '.join(seen)}).",
+            fix="remove them before masking; or write a .parquet or a .csv file.",
+        )
+
+
+def _row_values(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    yield tuple(table.column_names)
+    yield from zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+
+def _cell(sheet: Any, value: Any) -> Any:
+    """Return a cell with an entry: text as text, a float with all its digits."""
+    from openpyxl.cell import WriteOnlyCell
+
+    if isinstance(value, float):
+        if value != value:  # nan is missing
+            return None
+        value, kind = repr(value), "n"
+    elif isinstance(value, str):
+        kind = "s"
+    else:
+        return value
+    cell = WriteOnlyCell(sheet, value)
+    cell.data_type = kind
+    return cell
+
+
+def _forget_time(path: Path) -> None:
+    """Rewrite the parts of a workbook with a fixed time in place of now."""
+    with ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    core = "docProps/core.xml"
+    parts[core] = re.sub(_TIME, _FIXED, parts[core])
+    with ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(ZipInfo(name), content, ZIP_DEFLATED)
+
+
+def _write(to: Path, table: pa.Table, options: WriteOptions) -> None:
+    write_excel(to, table)
+
+
+EXCEL = Format(
+    name=".xlsx",
+    when="Excel since 2007",
+    rank=3,
+    read=lambda path, how, keep: read_excel(path),
+    write=_write,
+    package="openpyxl",
+    extra="excel",
+    types=(*PLAIN_TYPES, pa.types.is_duration),
+    longest_text=(32767, "characters"),  # in a cell
+    names=NameRule(
+        255,
+        r"[^\x00-\x1f]+",
+        "no line ends and no control characters, 255 bytes at most",
+        caseless=False,
+    ),
+)

@@ -7,15 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from aggopt.data.formats.registry import FORMATS
 from aggopt.errors import TableError
 from aggopt.job import Input
-from aggopt.release.files import type_support as held_types
-from aggopt.release.files.type_support import (
-    EXCEL_TYPES,
-    _of_parquet,
-    require_held,
-    require_types,
-)
+from aggopt.release.files.type_support import require_supported, require_types
 
 WHOLE = 2**53
 HELD = {
@@ -35,9 +30,9 @@ HELD = {
 
 
 def test_what_such_files_hold_passes() -> None:
-    require_held(pa.table(HELD), ".sav")
+    require_supported(pa.table(HELD), FORMATS[".sav"])
     spans = pa.table({"span": pa.array([1], pa.duration("s"))})
-    require_held(spans, ".xlsx", EXCEL_TYPES)
+    require_supported(spans, FORMATS[".xlsx"])
 
 
 def test_other_types_are_named_with_their_columns() -> None:
@@ -47,7 +42,7 @@ def test_other_types_are_named_with_their_columns() -> None:
         "price": [Decimal("1.5"), None],
     }
     with pytest.raises(TableError) as refused:
-        require_held(pa.table({**HELD, **other}), ".dta")
+        require_supported(pa.table({**HELD, **other}), FORMATS[".dta"])
     assert str(refused.value) == (
         "Columns of types that a .dta file does not have: 'span' (duration[s]), 'here' "
         "(timestamp[us, tz=UTC]), 'price' (decimal128(2, 1)).\nTo fix: make them "
@@ -64,7 +59,7 @@ def test_numbers_that_would_be_rounded_or_are_infinite_are_refused() -> None:
         "d": [float("-inf"), None],
     }
     with pytest.raises(TableError) as refused:
-        require_held(pa.table({**HELD, **large}), ".xpt")
+        require_supported(pa.table({**HELD, **large}), FORMATS[".xpt"])
     assert str(refused.value) == (
         "Columns of numbers with more digits than a .xpt file has, or infinite: 'a', "
         "'b', 'c', 'd'.\nTo fix: make them text before masking; or write a .parquet or "
@@ -145,10 +140,12 @@ LONG = 32767
     ],
 )
 def test_text_that_is_too_long_is_refused_and_counted(ending, most, unit) -> None:
-    require_held(pa.table({"a": [most, None], "b": ["", "x"], "n": [1, 2]}), ending)
+    fits = pa.table({"a": [most, None], "b": ["", "x"], "n": [1, 2]})
+    require_supported(fits, FORMATS[ending])
     longer = pa.array([f"{most}a", None, f"{most}b"], pa.large_string())
+    table = pa.table({"a": longer, "b": [most, f"{most}c", ""]})
     with pytest.raises(TableError) as refused:
-        require_held(pa.table({"a": longer, "b": [most, f"{most}c", ""]}), ending)
+        require_supported(table, FORMATS[ending])
     assert refused.value.problem == (
         f"Columns have text of more than 32767 {unit}, which a {ending} file does not "
         "hold ('a': 2; 'b': 1)."
@@ -159,7 +156,7 @@ def test_text_that_is_too_long_is_refused_and_counted(ending, most, unit) -> Non
 
 
 def test_stata_has_room_for_any_text() -> None:
-    require_held(pa.table({"a": ["a" * (LONG + 1)]}), ".dta")
+    require_supported(pa.table({"a": ["a" * (LONG + 1)]}), FORMATS[".dta"])
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
@@ -180,16 +177,9 @@ def test_entries_that_the_other_kind_does_not_hold_are_refused_early(kind, tmp_p
             require_types(Path("masked.sav"), path, ["id"], how)
 
 
-def test_of_a_file_is_read_what_is_needed_alone(tmp_path, monkeypatch) -> None:
+def test_only_the_columns_that_are_published_count(tmp_path) -> None:
     table = tmp_path / "people.parquet"
     pyarrow.parquet.write_table(pa.table({"age": [1], "id": [2**53 + 1]}), table)
-    assert _of_parquet(table, ["age", "lost"], True).column_names == ["age"]
-
-    def unread(*_: object) -> None:
-        raise AssertionError("the file was read")
-
-    monkeypatch.setattr(held_types, "read_as_text", unread)
-    require_types(Path("masked.sav"), table, ["age"], Input())
-    csv = tmp_path / "people.csv"
-    csv.write_text("age\n1\n")
-    require_types(Path("masked.csv"), csv, ["age"], Input())
+    require_types(Path("masked.sav"), table, ["age", "lost"], Input())
+    with pytest.raises(TableError, match="'id'"):
+        require_types(Path("masked.sav"), table, ["age", "id"], Input())

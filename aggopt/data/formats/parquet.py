@@ -1,5 +1,6 @@
-"""Read a Parquet file, after a check of the memory that it needs."""
+"""Parquet files, read after a check of the memory that they need."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pyarrow.parquet as pq
 from aggopt.core.column_names import check_names
 from aggopt.core.memory import format_size, require_memory
 from aggopt.core.regular_files import require_no_partition
+from aggopt.data.formats.registry import Format, RecordBlocks
 from aggopt.errors import TableError
 
 DENSEST = 1000  # times that tables become smaller in a file, at most
@@ -38,6 +40,21 @@ def read_parquet(path: Path) -> pa.Table:
         unpacked = check_parquet(path, file)
         require_memory(unpacked, f"The table in {path.name}", IN_BLOCKS)
     return pq.read_table(path)
+
+
+def open_record_blocks(path: Path) -> RecordBlocks | None:
+    """Return the blocks of a Parquet file; None if it is damaged, and no table."""
+    try:
+        file = pq.ParquetFile(path)
+    except (OSError, pa.ArrowException):
+        return None
+    return RecordBlocks(file.metadata.num_rows, _yield_blocks(path, file))
+
+
+def _yield_blocks(path: Path, file: pq.ParquetFile) -> Iterator[pa.Table]:
+    check_parquet(path, file)
+    for batch in file.iter_batches(use_threads=False):
+        yield pa.Table.from_batches([batch])
 
 
 def check_parquet(path: Path, file: pq.ParquetFile) -> int:
@@ -127,3 +144,16 @@ def _width(kind: pa.DataType) -> int:
         return max(int(kind.bit_width) // 8, 1)
     except ValueError:
         return LEAST
+
+
+PARQUET = Format(
+    name=".parquet",
+    when="Arrow and its kin",
+    rank=2,
+    read=lambda path, how, keep: read_parquet(path),
+    write=lambda to, table, options: pq.write_table(table, to),
+    is_exact=True,
+    open_blocks=lambda path, how: open_record_blocks(path),
+    read_schema=pq.read_schema,
+    read_columns=lambda path, names: pq.read_table(path, columns=names),
+)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from aggopt.core.plural import plural
-from aggopt.data.readers.text_encoding import (
+from aggopt.data.formats.text_encoding import (
     UTF_8,
     encoding_error_text,
     require_encoding,

@@ -8,9 +8,9 @@ import openpyxl
 import pyarrow as pa
 import pytest
 
+from aggopt.data.formats import excel as excel_file
+from aggopt.data.formats.excel import write_excel
 from aggopt.errors import TableError
-from aggopt.release.files import excel as excel_file
-from aggopt.release.files.excel import write_excel
 
 
 def written(folder, columns):
@@ -113,10 +113,3 @@ def test_control_characters_are_refused_and_not_quoted(tmp_path) -> None:
     )
     assert not (tmp_path / "t.xlsx").exists()
     written(tmp_path, {"f": fine})
-
-
-def test_types_that_it_does_not_have_are_refused(tmp_path) -> None:
-    with pytest.raises(TableError, match=r"a \.xlsx file does not have: 'm'"):
-        written(tmp_path, {"m": pa.array([1], pa.timestamp("us", "UTC"))})
-    with pytest.raises(TableError, match="or infinite: 'x'"):
-        written(tmp_path, {"x": [float("inf")]})

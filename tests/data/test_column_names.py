@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from aggopt.data.formats.registry import require_column_names
 from aggopt.errors import TableError
-from aggopt.release.files.column_names import require_column_names
 from aggopt.release.files.output_paths import ReleaseFiles
 
 ALLOWED = {

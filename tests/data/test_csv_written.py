@@ -6,9 +6,9 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from aggopt.data.formats.csv import note_on_formulas, write_csv
 from aggopt.errors import TableError
 from aggopt.job import Input
-from aggopt.release.files.csv import note_on_formulas, write_csv
 
 SINGLE = pa.array([0.1, 2.5], pa.float32())
 COMMA = Input(separator=";", decimal=",")

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 
+from aggopt.data.formats import statistical as statistical_file
+from aggopt.data.formats.statistical import write_statistical
 from aggopt.data.readers.codebook import Codebook
 from aggopt.errors import TableError
-from aggopt.release.files import statistical as statistical_file
-from aggopt.release.files.statistical import write_statistical
 
 READERS = {
     ".sav": pyreadstat.read_sav,
@@ -263,12 +263,6 @@ def test_zsav_is_compressed(tmp_path) -> None:
     assert (tmp_path / "t.zsav").read_bytes().startswith(b"$FL3")
     sizes = [(tmp_path / f"t{ending}").stat().st_size for ending in (".sav", ".zsav")]
     assert sizes[1] < sizes[0] / 10
-
-
-def test_types_that_they_do_not_have_are_refused(tmp_path) -> None:
-    with pytest.raises(TableError, match=r"types that a \.dta file does not have: 's'"):
-        written(tmp_path, ".dta", {"s": pa.array([1], pa.duration("s"))})
-    assert not (tmp_path / "t.dta").exists()
 
 
 def test_what_the_library_refuses_is_not_quoted(tmp_path, monkeypatch) -> None:

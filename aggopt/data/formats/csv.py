@@ -1,23 +1,123 @@
-"""CSV files in the format of a job."""
+"""CSV files: read as text, whole or block by block, and written as a job specifies."""
 
 import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 
+from aggopt.core.column_names import check_header
+from aggopt.core.memory import require_memory
 from aggopt.core.plural import plural
+from aggopt.core.regular_files import require_no_partition
+from aggopt.data.formats.csv_check import CsvShape, check_csv
+from aggopt.data.formats.parquet import IN_BLOCKS
+from aggopt.data.formats.registry import Format, RecordBlocks, WriteOptions
+from aggopt.data.formats.text_encoding import UTF_8, WIDEST
+from aggopt.data.parsing.columns import is_text
 from aggopt.data.parsing.infer_text_type import spell_numbers
 from aggopt.data.parsing.parse_text import count_missing_words
-from aggopt.data.readers.text_encoding import UTF_8
 from aggopt.encoding.clock import count_nanoseconds
 from aggopt.encoding.iso_text import format_iso_duration
 from aggopt.errors import TableError
 from aggopt.job import Input
 
+HELD = 3  # times its size: what reading a file takes; short of it, Arrow aborts
+BLOCK = 2**21  # bytes of a block, of which the reader below has up to 32 ahead
 _FORMULA = r"(?s)^[ \r\n]*[=+\-@\t]."  # as a spreadsheet begins one
+
+
+def read_text_table(path: Path, how: Input) -> pa.Table:
+    """Return the table in a file, each entry as the text that it is.
+
+    Raises
+    ------
+    TableError
+        As `shape_of`; or a lenient reader counts other records.
+    MemoryLimitError
+        It needs more memory than is left.
+    """
+    # one block: entries may be as long as they like
+    wider = 1 if how.encoding == UTF_8 else WIDEST
+    size = wider * path.stat().st_size + 1
+    require_memory(HELD * size, f"The table in {path.name}", IN_BLOCKS)
+    shape = read_csv_shape(path, how)
+    require_no_partition(path, shape.names)
+    if not shape.records:  # the reader below needs a line end behind the header
+        return pa.table({name: pa.array([], pa.string()) for name in shape.names})
+    options = _options(shape, how, min(size, 2**31 - 1))
+    table = pyarrow.csv.read_csv(path, **options)
+    _require_counted(path, shape, table.num_rows)
+    return table
+
+
+def read_csv_shape(path: Path, how: Input) -> CsvShape:
+    """Return names and number of records of a valid file.
+
+    Raises
+    ------
+    TableError
+        As `aggopt.data.formats.csv_check.check_csv`; or names are duplicate or empty.
+    """
+    shape = check_csv(path, how)
+    check_header(shape.names, path.name)
+    return shape
+
+
+def read_text_blocks(path: Path, shape: CsvShape, how: Input) -> Iterator[pa.Table]:
+    """Yield the same table as `whole`, in blocks of consecutive records.
+
+    Raises
+    ------
+    TableError
+        A record is longer than a block; or as `whole`.  No message quotes the file.
+    """
+    if not shape.records:
+        return
+    seen = 0
+    try:
+        with pyarrow.csv.open_csv(path, **_options(shape, how, BLOCK)) as blocks:
+            for batch in filter(len, blocks):
+                seen += len(batch)
+                yield pa.Table.from_batches([batch])
+    except (pa.ArrowInvalid, OSError):
+        raise TableError(
+            f"{path.name} cannot be read in blocks of {BLOCK >> 20} MiB: one of its "
+            "records is longer, or it has changed meanwhile.",
+            fix="shorten that record; or mask the file as one table in memory.",
+        ) from None
+    _require_counted(path, shape, seen)
+
+
+def _options(shape: CsvShape, how: Input, size: int) -> dict[str, Any]:
+    return {
+        "read_options": pyarrow.csv.ReadOptions(
+            use_threads=False, block_size=size, encoding=how.encoding
+        ),
+        "parse_options": pyarrow.csv.ParseOptions(
+            delimiter=how.separator,
+            newlines_in_values=True,
+            ignore_empty_lines=len(shape.names) > 1,
+        ),
+        "convert_options": pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(shape.names, pa.string()),
+            strings_can_be_null=False,
+        ),
+    }
+
+
+def _require_counted(path: Path, shape: CsvShape, seen: int) -> None:
+    if seen != shape.records:
+        raise TableError(
+            f"{path.name} can be read in two ways, as {shape.records} or as "
+            f"{seen} records.",
+            fix="write it again with quotes around entries that hold separators, "
+            "quotes or line breaks.",
+        )
 
 
 def write_csv(
@@ -37,7 +137,7 @@ def write_csv(
     _require_there(table, masked)
     table = _pointed(_short(_lengths(table, masked), masked), how.decimal)
     _require_letters(table, how.encoding)
-    text = [c for c in table.columns if _is_text(c.type)]
+    text = [c for c in table.columns if is_text(c.type)]
     # a bare carriage return needs quotes, which the minimal rule does not give it
     bare = any(pc.any(pc.match_substring(column, "\r")).as_py() for column in text)
     table.to_pandas(types_mapper=pd.ArrowDtype).to_csv(
@@ -71,7 +171,7 @@ def _formulas(column: pa.ChunkedArray, how: Input) -> int:
     """Return the number of text entries that begin like formulas."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if not _is_text(column.type):
+    if not is_text(column.type):
         return 0
     begins = column.filter(pc.match_substring_regex(column, _FORMULA))
     numbers = pc.sum(spell_numbers(begins, how)).as_py() or 0
@@ -99,7 +199,7 @@ def _require_letters(table: pa.Table, encoding: str) -> None:
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        entries = column.to_pylist() if _is_text(column.type) else []
+        entries = column.to_pylist() if is_text(column.type) else []
         count = sum(not _has_letters(text, encoding) for text in (name, *entries))
         seen += [f"{name!r}: {count}"] if count else []
     if seen:
@@ -154,5 +254,24 @@ def _pointed(table: pa.Table, decimal: str) -> pa.Table:
     return table
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+def _open_blocks(path: Path, how: Input) -> RecordBlocks:
+    shape = read_csv_shape(path, how)
+    require_no_partition(path, shape.names)
+    return RecordBlocks(shape.records, read_text_blocks(path, shape, how))
+
+
+def _write(to: Path, table: pa.Table, options: WriteOptions) -> None:
+    write_csv(to, table, options.text, masked=options.masked)
+
+
+CSV = Format(
+    name=".csv",
+    when="any program; UTF-8, or by `encoding` cp1252 or Latin-1",
+    rank=1,
+    read=lambda path, how, keep: read_text_table(path, how),
+    write=_write,
+    has_text_entries=True,
+    is_exact=True,
+    open_blocks=_open_blocks,
+    notes=note_on_formulas,
+)

@@ -1,0 +1,1 @@
+"""Formats of table files: one declaration a format, with its reader and writer."""
