@@ -56,8 +56,8 @@ def report(
     TABLE is the table that was masked, MASKED the release or the folder that an engine
     has written, JOB says what was promised: the manifest must promise the same.  The
     page is for the public, and shows no value of a single original, unless --private
-    is given.  Of the folder of an engine's release originals are only counted.  Exit
-    code 1 if the release does not keep its promises.
+    is given.  A folder that an engine released is compared with its originals up to two
+    million masked values.  Exit code 1 if the release does not keep its promises.
     """
     from aggopt.core.plugins.trust import trust_files
     from aggopt.engine.report_data import read_folder_report
@@ -125,9 +125,8 @@ def _require_public(private: bool) -> None:
     """
     if private:
         raise JobError(
-            "A folder of an engine's release is not compared with its originals, and "
-            "--private asks for what only these show.",
-            fix="leave --private out: the loss is in the manifest.",
+            "A report of a folder is for the public, and --private is named.",
+            fix="leave --private out: what is for you alone is in the manifest.",
         )
 
 

@@ -51,23 +51,31 @@ class FolderRelease:
     measures: dict[str, float]
     notes: tuple[str, ...]
 
-    def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
+    def report(
+        self,
+        path: str | Path,
+        *,
+        originals: str | Path | None = None,
+        overwrite: bool = False,
+    ) -> Path:
         """Write the report of the release for the public; return its path.
 
         It is one page of HTML, counted in the current files, which are all read
-        into memory; the originals are not compared.
+        into memory.  With the `originals`, the folder or the pattern that was masked,
+        both are compared, up to two million masked values.
 
         Raises
         ------
         TableError, JobError
-            It cannot be written to this path, files have changed, or are too large
-            for a page.
+            It cannot be written to this path, files have changed, are others, or are
+            too large for a page.
         """
         from aggopt.engine.report_data import read_folder_report
         from aggopt.release.report.release_report import require_place, written
 
         require_place(Path(path), overwrite=overwrite)
-        facts = read_folder_report(self.path, private=self.private)
+        there = None if originals is None else Path(originals)
+        facts = read_folder_report(self.path, private=self.private, originals=there)
         return written(facts, Path(path), overwrite=overwrite)
 
     def __repr__(self) -> str:

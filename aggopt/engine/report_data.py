@@ -1,8 +1,9 @@
 """What a report says of a folder that an engine released: its files, read again."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 from aggopt.core.plural import plural
 from aggopt.data.readers.read import read_release_as_text
 from aggopt.data.table import Table
+from aggopt.engine.folder_review import TwoFolders
 from aggopt.engine.reduce.measure_names import GROUPS, LOSS, LOSSES
 from aggopt.engine.storage.input_parts import ENDING, InputFolder
 from aggopt.engine.storage.journal import private_folder
@@ -18,10 +20,13 @@ from aggopt.engine.storage.manifest_file import (
     require_as_written,
     require_described,
 )
-from aggopt.errors import JobError, TableError
+from aggopt.errors import JobError, MemoryLimitError, TableError
 from aggopt.job import Job
+from aggopt.pipeline.finish.measures import measure_if_varying
 from aggopt.pipeline.review.report_data import require_promised, types_of_release
+from aggopt.pipeline.review.review_release import read_aligned
 from aggopt.pipeline.review.trusted_code import attach_trusted_code
+from aggopt.pipeline.validate.distance_requests import read_requests
 from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit, audit_release
@@ -32,6 +37,8 @@ READ = (
     "read audit, certificates and measures in the manifest.json of its private folder."
 )
 LARGEST = 20_000_000  # values: a page is made of all of them at once
+COMPARED = 2_000_000  # masked values: attacks on them take a minute, about
+ATTACKS = "aggopt assess ORIGINALS RELEASE JOB runs them, if memory suffices"
 
 
 def read_folder_report(
@@ -45,16 +52,17 @@ def read_folder_report(
 
     Its manifest is in `private`; in the private folder beside it when omitted.  What
     was promised is what that states, and the job in the file `asked`, if it is named.
-    The `originals`, a folder or a pattern, are counted, and not compared: the loss,
-    the values filled in and those published unchanged are what the manifest states,
-    and so is what groups keep of the sampling weights that originals had.
+    The `originals`, a folder or a pattern, are compared if they have at most `COMPARED`
+    values and fit memory; the page says so if they do not.  The values filled in and
+    the records published unchanged are what the manifest states, and so is what groups
+    keep of the sampling weights that originals had.
 
     Raises
     ------
     TableError, JobError
         The manifest is not there, was edited, describes other files, promises other
-        than the job, or was made of another number of originals; or the release is too
-        large for a page.
+        than the job, or was made of other originals; or the release is too large for a
+        page.
     UntrustedCodeError
         The job names a file of code that is not trusted.
     """
@@ -74,24 +82,61 @@ def read_folder_report(
     if LOSS not in measures or not are_numbers or GROUPS not in proven:
         raise stated.error("measures")
     groups = {", ".join(job.roles.quasi_identifier): proven.pop(GROUPS)}
-    there = [name for name in job.dropped if name in rows.column_names]
-    released = rows.drop_columns(there)
+    found = _compared(folder, of.parent, originals, len(rows), job)
     return facts_of_statement(
         stated,
         title=folder.name,
-        released=Table.of(
-            released, job.released_roles, types_of_release(job), missing=job.missing
-        ),
-        original=None,
+        released=_table(rows, job) if found.released is None else found.released,
+        original=found.original,
         job=job,
         audit=_recounted(rows, job),
-        measures=None,
+        measures=found.measures,
         certificates=proven,
         groups=groups,
         promised_by=BY_MANIFEST if asked is None else BY_BOTH,
         loss=_loss(measures),
         stated=_dominance(stated) if _asks_dominance(job) else (),
+        unlinked=found.reason,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """A release beside its originals; or the reason why they are not compared."""
+
+    original: Table | None = field(default=None, repr=False)
+    released: Table | None = field(default=None, repr=False)
+    measures: Mapping[str, Any] | None = None
+    reason: str = ""
+
+
+def _compared(
+    folder: Path, private: Path, originals: Path | None, n: int, job: Job
+) -> _Compared:
+    """Return the release of n records beside its originals, in their order."""
+    if originals is None:
+        return _Compared(reason=f"the originals are not compared; {ATTACKS}")
+    values = n * len(job.roles.quasi_identifier)
+    if values > COMPARED:
+        return _Compared(
+            reason=f"there are {values:,} masked values, and at most {COMPARED:,} are "
+            f"compared for a page; {ATTACKS}"
+        )
+    source = TwoFolders(originals, folder, private=private)
+    try:
+        original, released, _ = read_aligned(source, job)
+    except MemoryLimitError:
+        return _Compared(reason=f"the originals do not fit memory; {ATTACKS}")
+    requests = read_requests(original, original.matrix(), job)
+    found = measure_if_varying(original, released, requests)
+    return _Compared(original, released, None if found is None else found.to_dict())
+
+
+def _table(rows: pa.Table, job: Job) -> Table:
+    """Return the records of a release as a table, without what the job drops."""
+    there = [name for name in job.dropped if name in rows.column_names]
+    kept, types = job.released_roles, types_of_release(job)
+    return Table.of(rows.drop_columns(there), kept, types, missing=job.missing)
 
 
 def _loss(measures: Mapping[str, float]) -> Loss:

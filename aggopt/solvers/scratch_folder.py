@@ -14,12 +14,13 @@ _MEMORY = Path("/dev/shm")
 
 
 @contextmanager
-def make_scratch_folder() -> Iterator[Path]:
+def make_scratch_folder(parent: Path | None = None) -> Iterator[Path]:
     """Yield a folder of mode 0700 that is removed at the end.
 
-    Those that a killed process could not remove go before.
+    It is in `parent`; in memory, if possible, when omitted.  Folders that a killed
+    process could not remove there go before.
     """
-    parent = find_scratch_parent()
+    parent = parent or find_scratch_parent()
     remove_stale(parent)
     with TemporaryDirectory(dir=parent, prefix=make_folder_prefix()) as name:
         guardian.send_message("file", name)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+import tempfile
 from zipfile import ZipFile
 
 import openpyxl
@@ -77,6 +78,24 @@ def test_the_same_table_gives_the_same_bytes_with_no_time_in_them(
     assert str(dt.datetime.now().year) not in core
     written(tmp_path, columns)
     assert (tmp_path / "t.xlsx").read_bytes() == first
+
+
+def test_no_record_reaches_the_temporary_folder_of_the_system(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    values, _ = written(tmp_path, {"x": ["a"]})
+    assert values == [("x",), ("a",)]
+    assert [path.name for path in tmp_path.iterdir()] == ["t.xlsx"]
+
+
+def test_a_sheet_that_fails_leaves_nothing(tmp_path, monkeypatch):
+    def fail(table):
+        yield (next(tmp_path.glob("aggopt-*/sheet.xml")).stat().st_mode & 0o777,)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(excel_file, "_row_values", fail)
+    with pytest.raises(OSError, match="No space"):
+        write_excel(tmp_path / "t.xlsx", pa.table({"x": ["a"]}))
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(("limit", "most"), [("MOST_RECORDS", 3), ("MOST_COLUMNS", 2)])

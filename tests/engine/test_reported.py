@@ -5,18 +5,21 @@ from dataclasses import asdict, replace
 
 import pandas as pd
 import pytest
-from folders import QUASI, job, masked, persons, put
+from folders import QUASI, job, linked, masked, persons, put
 from reading import Reader, table
 from refusals import refused
 
+from aggopt.core import memory
 from aggopt.engine import report_data as reported
+from aggopt.engine.folder_review import find_release
 from aggopt.engine.report_data import read_folder_report
 from aggopt.errors import JobError, TableError
+from aggopt.pipeline.review.review_release import review_source
 from aggopt.privacy.requirement import Check
 from aggopt.release.files.staging import sha256_of_file
 from aggopt.release.report.attack_section import intruder
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST
-from aggopt.release.report.number_format import share
+from aggopt.release.report.number_format import as_share, share
 from aggopt.release.report.verdict import verdict
 
 
@@ -60,8 +63,10 @@ def test_the_page_says_what_the_files_hold(made, tmp_path):
     assert f"What was promised is stated by {BY_MANIFEST}." in text
     lost = made.measures["information loss"]
     assert f"Information lost {round(lost)} %" in text
+    assert "Correct matches not measured no attack that links records was run" in text
     assert (
-        "Correct matches not measured no attack that links records was measured" in text
+        "No attack that links records was run: the originals are not compared; aggopt "
+        "assess ORIGINALS RELEASE JOB runs them, if memory suffices." in text
     )
     same = made.audit.unchanged.records
     assert f"Published unchanged {share(same / 120)} of records" in text
@@ -72,6 +77,47 @@ def test_the_page_says_what_the_files_hold(made, tmp_path):
         f"were put into {len(sizes)} groups of {sizes.min()} to {sizes.max()}" in text
     )
     assert made.manifest["output"]["secret"] not in page
+
+
+def test_a_page_of_originals_has_the_attacks_that_a_review_runs(made, tmp_path):
+    folder = made.path.parent / "in"
+    page = made.report(tmp_path / "report.html", originals=folder).read_text("utf-8")
+    source = find_release(folder, made.path, same_order=False, private=None)
+    found = review_source(source, job()).measures
+    rows = {row[0]: row[2:] for row in table(page, "Attacks")[1:]}
+    for name, attack in (
+        ("Nearest record", found.dld),
+        ("One-to-one assignment", found.linkage),
+    ):
+        assert rows[name] == [
+            share(as_share(attack)),
+            share(as_share(found.linkage_chance)),
+            share(as_share(found.linkage_limit)),
+        ]
+    text = Reader(page).text
+    assert "No attack that links records was run" not in text
+    before, _ = linked(folder, made)
+    unique = (before.groupby(QUASI)["ill"].transform("size") == 1).mean()
+    assert f"Before, {share(unique)} of the records were unique" in text
+
+
+def test_more_values_than_a_page_compares_are_not_attacked(made, monkeypatch):
+    monkeypatch.setattr(reported, "COMPARED", 359)
+    facts = read_folder_report(made.path, originals=made.path.parent / "in")
+    assert facts.original is None
+    said = intruder(facts).limits[0]
+    assert said == (
+        "No attack that links records was run: there are 360 masked values, and at "
+        "most 359 are compared for a page; aggopt assess ORIGINALS RELEASE JOB runs "
+        "them, if memory suffices."
+    )
+
+
+def test_originals_that_do_not_fit_memory_are_not_attacked(made, monkeypatch):
+    monkeypatch.setattr(memory, "find_available_memory", lambda: 2**20)
+    facts = read_folder_report(made.path, originals=made.path.parent / "in")
+    assert "the originals do not fit memory" in intruder(facts).limits[0]
+    assert facts.audit.holds
 
 
 def test_what_is_counted_is_counted_in_the_files(copied, made):
@@ -197,7 +243,7 @@ def test_the_command_takes_a_folder_and_counts_its_originals(made, tmp_path, agg
     assert (code, f"stated by {BY_BOTH}" in told) == (0, True)
     code, _, errors = aggopt("report", originals, *rest, "--overwrite", "--private")
     assert code == 2
-    assert "is not compared with its originals, and --private asks" in errors
+    assert "A report of a folder is for the public, and --private is named" in errors
     others = put(tmp_path / "others", persons(90))
     code, _, errors = aggopt("report", str(others), *rest, "--overwrite")
     assert code == 2

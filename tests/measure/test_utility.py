@@ -1,5 +1,6 @@
 """What analysts can still learn: beside slow copies, by hand, and beside the notes."""
 
+import tracemalloc
 import warnings
 from math import sqrt
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ import pytest
 import aggopt
 from aggopt.errors import AggoptError, InfeasibleInputError, JobError
 from aggopt.measure import utility
+from aggopt.measure.utility import _propensity
 from aggopt.measure.utility._assess import _compute_correlation_change
 from aggopt.measure.utility._propensity import EVENTS, _encode_attribute
 from aggopt.measure.utility._regression import (
@@ -40,7 +42,11 @@ def noisy(scale: float = 0.3) -> pd.DataFrame:
 
 
 @pytest.mark.smoke
-def test_pmse_is_that_of_an_unpenalised_logistic_regression() -> None:
+@pytest.mark.parametrize("products", [5 * 220, 5 * 31])
+def test_pmse_is_that_of_an_unpenalised_logistic_regression(
+    monkeypatch, products
+) -> None:
+    monkeypatch.setattr(_propensity, "AT_ONCE", products)
     from sklearn.linear_model import LogisticRegression
 
     one, other = TABLE[["a", "b"]], noisy()[["a", "b"]].iloc[:100]
@@ -58,6 +64,19 @@ def test_pmse_is_that_of_an_unpenalised_logistic_regression() -> None:
     assert found.ratio == pytest.approx(
         found.pmse / (5 * (1 - c) ** 2 * c / 220), rel=1e-12
     )
+
+
+def test_products_of_all_records_are_never_in_memory_together(monkeypatch) -> None:
+    monkeypatch.setattr(_propensity, "AT_ONCE", 2**16)
+    records, columns = 15_000, 12
+    x = np.random.default_rng(0).normal(size=(records, columns))
+    utility.pmse(x[:1000], x[:1000])  # imports take memory, too
+    tracemalloc.start()
+    found = utility.pmse(x, x + 0.1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.terms == 90
+    assert peak < 8 * 2 * records * found.terms
 
 
 def test_means_that_are_kept_do_not_hide_variances_that_are_lost() -> None:

@@ -21,6 +21,7 @@ from aggopt.data.parsing.columns import is_text
 from aggopt.data.parsing.infer_text_type import MISSING
 from aggopt.data.readers.labelled_columns import to_integers_if_whole
 from aggopt.errors import AggoptError, TableError
+from aggopt.solvers.scratch_folder import make_scratch_folder
 
 SPARSE = 10**7  # cells: up to this many, any share of them may be empty
 SPARSEST = 20  # cells for each that has an entry
@@ -223,12 +224,28 @@ def write_excel(to: Path, table: pa.Table) -> None:
     import openpyxl
 
     book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet("release")
-    with closing(sheet):  # even if the disk is full: an open sheet complains later
-        for row in _row_values(table):
-            sheet.append([_cell(sheet, value) for value in row])
-    book.save(to)
+    with make_scratch_folder(to.parent) as scratch:
+        sheet = _open_sheet(book, scratch / "sheet.xml")
+        with closing(sheet):  # even if the disk is full: an open sheet complains later
+            for row in _row_values(table):
+                sheet.append([_cell(sheet, value) for value in row])
+        book.save(to)
     _forget_time(to)
+
+
+def _open_sheet(book: Any, path: Path) -> Any:
+    """Return the new sheet of a book, which has its rows in this file until then.
+
+    The library would write them to the system's temporary folder, and a process that
+    is killed would leave them there.
+    """
+    from openpyxl.worksheet import _writer
+
+    sheet = book.create_sheet("release")
+    _writer.ALL_TEMP_FILES.append(str(path))  # from which the library removes it
+    sheet._writer = _writer.WorksheetWriter(sheet, str(path))
+    sheet._writer.write_top()
+    return sheet
 
 
 def _require_printable(table: pa.Table) -> None:

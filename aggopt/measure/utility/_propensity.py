@@ -1,11 +1,12 @@
 """Propensity: how well a classifier separates released from original records."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggopt.core.types import Bool
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats, is_whole, require_seed
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.measure.utility._frames import (
@@ -14,11 +15,12 @@ from aggopt.measure.utility._frames import (
     list_names,
     read_frames,
 )
+from aggopt.measure.utility._logistic import fit_chances
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PENALTY = 1e-6  # keeps coefficients finite where the two can be told apart
+AT_ONCE = 2**20  # products of some records that are in memory together
 LARGE = 1_000_000  # numbers of which a decomposition takes seconds
 EVENTS = 10  # records of each table per coefficient, as Peduzzi et al. (1996) advise
 
@@ -88,21 +90,18 @@ def pmse(original: Any, released: Any, *, order: int = 2) -> Propensity:
         )
     Z, after = _stack_records(original, released)
     smaller = int(min(after.sum(), (~after).sum()))
-    T = _build_terms(Z, int(order))
-    few = _bound_rank(T, smaller // EVENTS)
+    products = _Products.of(Z, int(order))
+    few = _bound_rank(products, smaller // EVENTS)
     if smaller < EVENTS * few:
         raise _explain_too_many(f"At least {few}", order, smaller)
-    F = _compute_base(T)
-    N, c = len(F), float(after.mean())
-    terms = F.shape[1]
+    base = products.find_base()
+    N, c = len(Z), float(after.mean())
+    terms = base.shape[1]
     if smaller < EVENTS * terms:
         raise _explain_too_many(str(terms), order, smaller)
     if not terms:
         return Propensity(0.0, 0.0, 0)
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(C=1 / PENALTY, solver="newton-cholesky", max_iter=1000)
-    p = model.fit(F, after).predict_proba(F)[:, 1]
+    p = fit_chances(lambda: (block @ base for block in products.blocks()), after)
     mean_square = float(np.mean((p - c) ** 2))
     return Propensity(mean_square, mean_square / (terms * (1 - c) ** 2 * c / N), terms)
 
@@ -184,33 +183,83 @@ def _explain_too_many(terms: str, order: int, records: int) -> InfeasibleInputEr
     )
 
 
-def _build_terms(Z: Floats, order: int) -> Floats:
-    """Return products of columns (N, q), each of mean 0 and variance 1 if it varies."""
-    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+@dataclass(frozen=True, eq=False)
+class _Products:
+    """All products of columns (N, q), each of mean 0 and variance 1 if it varies.
 
-    scaled = StandardScaler().fit_transform(Z)
-    terms = PolynomialFeatures(order, include_bias=False).fit_transform(scaled)
-    return np.asarray(StandardScaler().fit_transform(terms))
+    They are computed for some records at a time, whenever they are needed: those of all
+    records take far more memory than the tables.
+
+    Attributes
+    ----------
+    columns : (N, q)
+        The columns, each of mean 0 and variance 1 if it varies.
+    powers
+        Multiplies them.
+    scaler
+        Subtracts the mean of each product, and divides by its standard deviation.
+    """
+
+    columns: Floats
+    powers: Any
+    scaler: Any
+
+    @classmethod
+    def of(cls, Z: Floats, order: int) -> "_Products":
+        """Return the products of up to `order` columns."""
+        from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+        columns = StandardScaler().fit_transform(Z)
+        powers = PolynomialFeatures(order, include_bias=False).fit(columns[:1])
+        found = cls(columns, powers, StandardScaler(copy=False))
+        for rows in found._spans():
+            found.scaler.partial_fit(powers.transform(columns[rows]))
+        return found
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of records and of products."""
+        return len(self.columns), int(self.powers.n_output_features_)
+
+    def of_records(self, rows: slice | I64) -> Floats:
+        """Return the products of some records (b, t)."""
+        terms = self.powers.transform(self.columns[rows])
+        return np.asarray(self.scaler.transform(terms))
+
+    def blocks(self) -> Iterator[Floats]:
+        """Yield the products of all records, of some at a time."""
+        return map(self.of_records, self._spans())
+
+    def find_base(self) -> Floats:
+        """Return the matrix (t, r) that makes them independent columns of variance 1.
+
+        It has the singular values and right singular vectors of all products (N, t).
+        """
+        N, t = self.shape
+        upper: Floats = np.zeros((0, t))
+        for block in self.blocks():
+            upper = np.asarray(np.linalg.qr(np.vstack([upper, block]), mode="r"))
+        _, size, right = np.linalg.svd(upper, full_matrices=False)
+        is_independent = size > size[:1] * max(N, t) * np.finfo(float).eps
+        return np.asarray(np.sqrt(N) * (right[is_independent].T / size[is_independent]))
+
+    def _spans(self) -> Iterator[slice]:
+        N, t = self.shape
+        records = max(t, AT_ONCE // t)
+        return (slice(start, start + records) for start in range(0, N, records))
 
 
-def _bound_rank(T: Floats, most: int) -> int:
-    """Return a lower bound on the rank of many terms (N, t): that of some records.
+def _bound_rank(products: _Products, most: int) -> int:
+    """Return a lower bound on the rank of many products (N, t): that of some records.
 
     It costs a fraction of the rank; 0 where it would save little or show no more than
     `most`.
     """
-    N, t = T.shape
+    N, t = products.shape
     rows = 2 * (most + 1)
-    if t <= most or rows >= N or T.size < LARGE:
+    if t <= most or rows >= N or N * t < LARGE:
         return 0
-    some = T[np.linspace(0, N - 1, rows).astype(np.int64)]
+    some = products.of_records(np.linspace(0, N - 1, rows).astype(np.int64))
     size = np.linalg.svd(some, compute_uv=False)
-    largest = np.sqrt(N * t)  # no singular value of T exceeds it
-    return int(np.sum(size > largest * max(T.shape) * np.finfo(float).eps))
-
-
-def _compute_base(T: Floats) -> Floats:
-    """Return an orthogonal base (N, r), variance 1, of terms (N, t)."""
-    U, size, _ = np.linalg.svd(T, full_matrices=False)
-    is_independent = size > size[:1] * max(T.shape) * np.finfo(float).eps
-    return np.asarray(U[:, is_independent] * np.sqrt(len(U)))
+    largest = np.sqrt(N * t)  # no singular value of all products exceeds it
+    return int(np.sum(size > largest * max(N, t) * np.finfo(float).eps))

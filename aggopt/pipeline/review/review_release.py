@@ -157,10 +157,8 @@ def review_release(
 
 def review_source(source: ReleaseSource, job: Job) -> Review:
     """Return the audit and the measures of a release; as `review_release`."""
-    first, second = source.tables(job)
-    place, same_order = source.places(len(first.frame)), source.same_order
-    beside = replace(second, frame=second.frame[place.tolist()])
-    written = source.written(job)
+    first, beside, place = read_aligned(source, job)
+    same_order, written = source.same_order, source.written(job)
     found = _recount(written, first, beside, np.argsort(place), job)
     asked = read_requests(first, first.matrix(), job)
     try:
@@ -181,6 +179,16 @@ def review_source(source: ReleaseSource, job: Job) -> Review:
         risks=measure_risks(first, beside, job),
         loss=excessive_loss(measures, job.measures),
     )
+
+
+def read_aligned(source: ReleaseSource, job: Job) -> tuple[Table, Table, Labels]:
+    """Return the original, its release in the same order, and the places of records.
+
+    These are the place of each original record in the release (n,).
+    """
+    first, second = source.tables(job)
+    place = source.places(len(first.frame))
+    return first, replace(second, frame=second.frame[place.tolist()]), place
 
 
 def _recount(

@@ -18,6 +18,7 @@ from aggopt.release.report.parts import DataTable, Figure
 
 SIZES = 8  # of groups that have a column of their own, at most
 GUESSED = 5  # confidential attributes that are tried
+UNLINKED = "no attack that links records was run"
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,8 @@ def _sizes(facts: Facts) -> Figure:
 
 def _limits(facts: Facts, guesses: list[AttackBar]) -> Iterator[str]:
     audit = facts.audit
+    if facts.unlinked:
+        yield f"{UNLINKED.capitalize()}: {facts.unlinked}."
     within = " and ".join(facts.job.within)
     all_of = f"records of equal {within}" if within else "the whole table"
     for row in guesses:

@@ -98,6 +98,8 @@ class Facts:
         What states the requirements that were counted, in words.
     private
         What is for the office alone; None in a report for the public.
+    unlinked
+        Why no attack that links records was run, if another reason than the records.
     """
 
     title: str
@@ -118,6 +120,7 @@ class Facts:
     rare: Mapping[str, int] = field(default_factory=dict)
     stated: tuple[Check, ...] = ()
     private: Private | None = None
+    unlinked: str = ""
 
     @property
     def few(self) -> bool:

@@ -14,7 +14,7 @@ from aggopt.privacy.requirement import Check
 from aggopt.release.audit.bounds import BoundsCheck
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.audit.risk_limits import LINKAGE, RiskLimit
-from aggopt.release.report.attack_section import Intruder
+from aggopt.release.report.attack_section import UNLINKED, Intruder
 from aggopt.release.report.facts import Facts
 from aggopt.release.report.number_format import at_most, share
 from aggopt.release.report.proof_section import worst_gap
@@ -128,7 +128,7 @@ def _links(facts: Facts, attacks: Intruder) -> Card:
     ]
     values = f" Values: {'; '.join(guesses)}." if guesses else ""
     if best is None:
-        why = TOO_FEW if facts.few else "no attack that links records was measured"
+        why = TOO_FEW if facts.few else UNLINKED
         return name, NO_FIGURE, f"{why}.{values}" if values else why
     limit = "" if best.limit is None else f"; groups allow {share(best.limit)} at most"
     says = f"by {best.name}, the best attack; {share(best.chance)} by chance{limit}."

@@ -286,7 +286,7 @@ def test_columns_that_are_constant_are_no_charts():
     assert "Correlations of the originals" not in tables
     assert "nan" not in Reader(page).text.split()
     unmeasured = text(replace(release, measures=None))
-    nothing = "no attack that links records was measured"
+    nothing = "no attack that links records was run"
     assert f"Correct matches not measured {nothing}" in unmeasured
     assert "Information lost not measured nothing that was masked varies" in unmeasured
     assert "or where nothing varies, nothing is compared" in unmeasured
