@@ -14,8 +14,8 @@ import numpy as np
 
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels
+from aggopt.partition import _unassigned_pool as by_tree
 from aggopt.partition import mdav
-from aggopt.partition._unassigned import by_tree
 
 CLUSTERS, D = 10, 10
 SETTINGS = (10_000, 3), (100_000, 3), (100_000, 5), (100_000, 10)

@@ -8,12 +8,12 @@ import numpy as np
 
 from aggopt import datasets
 from aggopt.core.deadline import Deadline
+from aggopt.core.record_weights import compute_sse
 from aggopt.core.standardise import Scale
 from aggopt.partition import local_search, mdav
-from aggopt.partition._local_search.effort import NEAR
+from aggopt.partition._local_search.local_search import NEAR
 from aggopt.partition._local_search.search import improve_labels
-from aggopt.partition.neighbours.neighbours import find_neighbours
-from aggopt.partition.shared.sse import compute_sse
+from aggopt.partition.neighbours import find_neighbours
 
 KNOWN = {  # IL in % of the best partitions met so far, by many minutes of search
     "Tarragona": {3: 14.4673, 4: 17.0815, 5: 20.1498, 10: 30.110},

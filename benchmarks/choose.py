@@ -17,7 +17,7 @@ import pandas as pd
 import aggopt
 from aggopt.experiments.choose import Choices
 from aggopt.partition import mhm
-from aggopt.partition.path_split.shared import share_orderings
+from aggopt.partition.path_split import share_orderings
 
 NAMES = [f"x{j}" for j in range(10)]
 ROLES = {"quasi-identifier": NAMES}

@@ -15,8 +15,8 @@ from rich.table import Table
 from aggopt import datasets
 from aggopt.partition import mdav
 from aggopt.repair import closeness
-from aggopt.repair._bound import bound_close_loss
 from aggopt.repair._problem import create_problem
+from aggopt.repair._result import bound_close_loss
 
 QI = ["TAXINC", "POTHVAL"]
 SWEPT = {  # at t = .05, .13, .25, with rank EMD

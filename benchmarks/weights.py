@@ -22,9 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 from aggopt import aggregate
+from aggopt.core.record_weights import compute_sse
 from aggopt.core.standardise import Scale
 from aggopt.partition import local_search
-from aggopt.partition.shared.sse import compute_sse
 
 K = 5
 CENSUS, TESTDATA = "census", "testdata, household_weights"

@@ -55,7 +55,7 @@ def run(code: str, *words: str) -> str:
 
 LIGHT = [
     *("aggregate", "datasets", "job", "measure", "models", "models.univariate"),
-    *("partition", "partition._mhm.orderings", "solvers"),
+    *("partition", "partition._mhm", "solvers"),
 ]
 
 

@@ -20,12 +20,12 @@ from aggopt.checks._records import (
 )
 from aggopt.checks.law import list_laws, not_tried, require, require_refusal
 from aggopt.core.compile_time import compile_time
+from aggopt.core.record_weights import compute_sse
 from aggopt.core.types import F64, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.partition import Partition, Partitioner
 from aggopt.partition.registry import AttributeUse
 from aggopt.partition.shared.scaling import scale_records
-from aggopt.partition.shared.sse import compute_sse
 from aggopt.privacy import distinct_l, t_closeness
 
 L, T = 2, 0.5  # required of methods that use a confidential attribute

@@ -10,10 +10,10 @@ import numpy as np
 from aggopt.checks._records import UNIT, build_requirement, iter_partitions, make_people
 from aggopt.checks.law import list_laws, not_tried, require
 from aggopt.core.compile_time import compile_time
+from aggopt.core.record_weights import compute_sse
 from aggopt.core.types import F64, I64, Labels
 from aggopt.partition import Partition, mdav
 from aggopt.partition.shared.scaling import scale_records
-from aggopt.partition.shared.sse import compute_sse
 from aggopt.privacy.model import OF_RECORDS, REQUIREMENTS
 from aggopt.privacy.requirement import Requirement
 from aggopt.repair.registry import Repair, RepairInput

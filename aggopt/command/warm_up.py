@@ -185,7 +185,7 @@ def compiled() -> Iterator[tuple[float, str, int]]:
 
 def kept_instead() -> Path | None:
     """Return where kernels are kept if NUMBA_CACHE_DIR names a folder of no use."""
-    from aggopt.partition.merge.kernels import merge_groups
+    from aggopt.partition.merging_kernels import merge_groups
 
     kernel: Any = merge_groups
     named, kept = os.environ.get("NUMBA_CACHE_DIR"), Path(kernel._cache.cache_path)

@@ -132,7 +132,8 @@ def _is_ours(event: Any) -> bool:
 def _name_part(event: Any) -> str:
     """Return the part of the package that has a kernel: "partition, local search"."""
     parts = _find_module(event).split(".")[1:3]
-    return ", ".join(part.strip("_").replace("_", " ") for part in parts)
+    plain = (part.strip("_").removesuffix("_kernels") for part in parts)
+    return ", ".join(part.replace("_", " ") for part in plain)
 
 
 _register: Any = event.register  # which has no types

@@ -87,3 +87,22 @@ def group_sse(X: Floats, labels: Labels, weights: Floats | None = None) -> float
     """
     away = X - compute_plain_group_means(X, labels, weights)[labels]
     return float(multiply_by_weights(away**2, weights).sum())
+
+
+def compute_sse(
+    records: Floats, labels: Labels, weights: Floats | None = None
+) -> float:
+    """Return the sum of squares within groups, over all attributes.
+
+    With `weights` (n,) squares are weighted, and measured from weighted means.
+    """
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    sizes = np.bincount(labels, weights)
+    base = records[order[starts]][labels]  # equal records have a loss of exactly 0
+    gaps = records - base
+    means = (
+        np.add.reduceat(multiply_by_weights(gaps, weights)[order], starts)
+        / sizes[:, None]
+    )
+    return float(multiply_by_weights((gaps - means[labels]) ** 2, weights).sum())

@@ -203,9 +203,14 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
                 owner[key] = method.name
 
     def _files(self) -> Iterator[ModuleType]:
-        """Yield the module of each `_NAME.py`, `NAME.py` and `_NAME/NAME.py`."""
+        """Yield the module of each `_NAME.py`, `NAME.py` and `_NAME/NAME.py`.
+
+        Files of kernels are not among them: they import numba.
+        """
         package = import_module(self.folder)
         for entry in iter_modules(package.__path__):
+            if entry.name.endswith("kernels"):
+                continue
             name = f"{self.folder}.{entry.name}"
             if entry.ispkg:
                 name += f".{entry.name.removeprefix('_')}"

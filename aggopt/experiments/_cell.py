@@ -14,7 +14,7 @@ from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.core.memory import is_lack_of_memory
 from aggopt.errors import AggoptError, TimeLimitError, naming
 from aggopt.job import Job, SolverSection
-from aggopt.partition.path_split.shared import share_orderings
+from aggopt.partition.path_split import share_orderings
 from aggopt.partition.shared.result import Block
 from aggopt.pipeline.mask import release_partitioned
 from aggopt.pipeline.partition.partition_table import partition_table

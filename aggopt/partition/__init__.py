@@ -7,18 +7,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from aggopt.partition._anonymity_first.anonymity_first import (
+    from aggopt.partition._anonymity_first import (
         anonymity_first as anonymity_first,
     )
-    from aggopt.partition._blocked.blocked import blocked as blocked
+    from aggopt.partition._blocked import blocked as blocked
     from aggopt.partition._cbfs import cbfs as cbfs
-    from aggopt.partition._closeness_first.closeness_first import (
+    from aggopt.partition._closeness_first import (
         closeness_first as closeness_first,
     )
     from aggopt.partition._correlated_blocks import (
         correlated_blocks as correlated_blocks,
     )
-    from aggopt.partition._diverse_vmdav.diverse_vmdav import (
+    from aggopt.partition._diverse_vmdav import (
         diverse_vmdav as diverse_vmdav,
     )
     from aggopt.partition._in_blocks import in_blocks as in_blocks
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from aggopt.partition._merge_until_close import (
         merge_until_close as merge_until_close,
     )
-    from aggopt.partition._mhm.mhm import mhm as mhm
+    from aggopt.partition._mhm import mhm as mhm
     from aggopt.partition._optimal.optimal import optimal as optimal
     from aggopt.partition._projection import projection as projection
     from aggopt.partition._recommend import Recommendation as Recommendation
     from aggopt.partition._recommend import recommend as recommend
-    from aggopt.partition._univariate.univariate import univariate as univariate
-    from aggopt.partition._vmdav.vmdav import vmdav as vmdav
+    from aggopt.partition._univariate import univariate as univariate
+    from aggopt.partition._vmdav import vmdav as vmdav
     from aggopt.partition.registry import PARTITIONERS as PARTITIONERS
     from aggopt.partition.registry import Partitioner as Partitioner
     from aggopt.partition.shared.result import Partition as Partition

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from aggopt.core.deadline import Deadline, Progress
 from aggopt.core.types import F64, Labels
 from aggopt.core.validation import check_group_size
-from aggopt.partition._unassigned import pool as unassigned
+from aggopt.partition import _unassigned_pool as unassigned
 from aggopt.partition.registry import Partitioner
 from aggopt.partition.shared.evidence import certify_squares
 from aggopt.partition.shared.result import Partition

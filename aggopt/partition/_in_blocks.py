@@ -126,7 +126,7 @@ def partition_blocks(
         part(0.0)
         with naming(f"Attributes {_join_names(labels[j] for j in block)}"):
             partition = _partition_block(
-                divide, select_attributes(X, block), k, {**settings, "progress": part}
+                divide, select_block(X, block), k, {**settings, "progress": part}
             )
         partitioned.append(Block(block, partition))
     on_progress(1.0)
@@ -151,7 +151,9 @@ def require_cover(
         f"name an unknown {kind}": [m for m in counts if m not in members],
     }
     problems = [
-        f"{what} {_join_names(those)}" for what, those in wrong.items() if those
+        f"{problem} {_join_names(positions)}"
+        for problem, positions in wrong.items()
+        if positions
     ]
     if not all(map(len, blocks)):
         problems.append("include an empty one")
@@ -198,7 +200,7 @@ def _count_attributes(X: Floats | Encoded) -> int:
     return len(X.attributes) if isinstance(X, Encoded) else X.shape[1]
 
 
-def select_attributes(X: Floats | Encoded, block: tuple[int, ...]) -> Floats | Encoded:
+def select_block(X: Floats | Encoded, block: tuple[int, ...]) -> Floats | Encoded:
     """Return one block of attributes."""
     return X.only(block) if isinstance(X, Encoded) else X[:, block]
 

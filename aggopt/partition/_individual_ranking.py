@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from aggopt.errors import naming
-from aggopt.partition._univariate.univariate import Costed, univariate
+from aggopt.partition._univariate import Costed, univariate
 from aggopt.partition.registry import AttributeUse, Bound, Partitioner
 from aggopt.partition.shared.result import Partition, combine_blocks
 from aggopt.partition.shared.scaling import read_columns

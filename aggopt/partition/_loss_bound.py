@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.record_weights import compute_sse
 from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.partition.shared.scaling import (
     Weighing,
@@ -15,7 +16,6 @@ from aggopt.partition.shared.scaling import (
     scale_with_weights,
     zero_constants,
 )
-from aggopt.partition.shared.sse import compute_sse
 
 EXACT = 3000  # records up to which each record is compared with all others
 NEAREST = 64  # others that are compared with it beyond that, or 4 k if that is more
@@ -72,7 +72,7 @@ def _iterate_nearest(records: Floats, k: int, weights: Floats) -> Iterator[_Cand
     The remaining ones are represented by as many others as a group may have: as far
     away as the last of the nearest, with the smallest weights of all records.
     """
-    from aggopt.partition.neighbours.neighbours import iterate_nearest
+    from aggopt.partition.neighbours import iterate_nearest
 
     count = min(max(NEAREST, 4 * k), len(records) - 1)
     max_others = 2 * k - 2
@@ -243,11 +243,11 @@ def compute_loss_bound(
 def _sum_nearest_distances(records: Floats, k: int, jobs: int | None) -> float:
     """Return the sum of A_i(k - 1)."""
     if len(records) < MANY:
-        from aggopt.partition.neighbours.neighbours import find_nearest
+        from aggopt.partition.neighbours import find_nearest
 
         return float((find_nearest(records, k)[0] ** 2).sum())
     from aggopt.core.threads import ThreadPool
-    from aggopt.partition.neighbours.neighbours import sum_nearest_distances
+    from aggopt.partition.neighbours import sum_nearest_distances
 
     with ThreadPool(jobs) as threads:
         return sum_nearest_distances(records, k, threads)

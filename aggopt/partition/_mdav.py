@@ -2,13 +2,14 @@
 
 from typing import Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline, Progress
-from aggopt.core.types import F64, Labels
-from aggopt.core.validation import check_group_size
+from aggopt.core.types import F64
+from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.errors import require_known
-from aggopt.partition._unassigned import pool as unassigned
+from aggopt.partition import _unassigned_pool as unassigned
 from aggopt.partition.registry import Partitioner
 from aggopt.partition.shared.evidence import certify_squares
 from aggopt.partition.shared.result import Partition
@@ -142,3 +143,17 @@ PARTITIONER = Partitioner(
     initial=True,
     inner=True,
 )
+
+
+def split_large(records: Floats, labels: Labels, k: int) -> Labels:
+    """Return labels (n,) after `mdav` has split each group of 2k or more: less SSE.
+
+    The first part keeps the number of its group; the others are numbered after all
+    groups.
+    """
+    labels = labels.copy()
+    for group in np.flatnonzero(np.bincount(labels) >= 2 * k):
+        members = np.flatnonzero(labels == group)
+        parts = mdav_labels(records[members], k)
+        labels[members] = np.where(parts == 0, group, labels.max() + parts)
+    return labels

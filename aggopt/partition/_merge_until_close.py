@@ -9,8 +9,8 @@ import numpy.typing as npt
 from aggopt.core.deadline import Deadline, Progress
 from aggopt.core.validation import check_group_size, check_groups
 from aggopt.errors import JobError, require_known
-from aggopt.partition.constraints.t_closeness import CloseToTable
-from aggopt.partition.merge.merge import merge_with_nearest
+from aggopt.partition.constraints import CloseToTable
+from aggopt.partition.merging import merge_with_nearest
 from aggopt.partition.registry import (
     PARTITIONERS,
     ConfidentialUse,

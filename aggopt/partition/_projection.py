@@ -8,7 +8,7 @@ import numpy.typing as npt
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.errors import require_known
-from aggopt.partition.path_split.split import find_best_split
+from aggopt.partition.path_split import find_best_split
 from aggopt.partition.registry import Partitioner
 from aggopt.partition.shared.evidence import certify_squares
 from aggopt.partition.shared.result import Partition

@@ -13,7 +13,7 @@ from aggopt.core.types import Labels
 from aggopt.models.closeness_merge import MODEL
 from aggopt.privacy.ordered_attribute import Ordered
 from aggopt.repair._problem import Problem
-from aggopt.repair._repaired import MethodResult
+from aggopt.repair._result import MethodResult
 from aggopt.repair.registry import REPAIRS, Repair
 from aggopt.solvers import Solver, Status, choose
 
@@ -37,7 +37,7 @@ def list_methods() -> dict[str, Repair]:
     return {n: method for n, method in REPAIRS.items() if method.solve is not None}
 
 
-def choose_solver(name: object) -> Solver:
+def choose_union_solver(name: object) -> Solver:
     """Return the named solver for programs over unions; refuse an unsuitable one."""
     return choose(name, *MODEL.kinds)
 

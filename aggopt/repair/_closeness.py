@@ -9,17 +9,26 @@ from aggopt.core.deadline import LONGEST, Deadline, Progress
 from aggopt.core.types import Labels
 from aggopt.core.validation import check_groups, is_whole, require_seed
 from aggopt.errors import JobError, require_known
+from aggopt.partition._in_blocks import call_with_progress
 from aggopt.partition.shared.result import Partition
-from aggopt.repair._bound import bound_loss
+from aggopt.privacy.closeness import unwarned_of_constants
+from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.repair._close import (
     RepairOptions,
     Solve,
-    choose_solver,
+    choose_union_solver,
     compile_for,
     list_methods,
 )
 from aggopt.repair._problem import Problem, create_problem, require_rows
-from aggopt.repair._repaired import MethodResult, certify_repair, select_not_worse
+from aggopt.repair._result import (
+    MethodResult,
+    bound_loss,
+    certify_repair,
+    raise_bound,
+    select_not_worse,
+)
+from aggopt.repair.registry import RepairInput
 from aggopt.solvers import Solver
 from aggopt.solvers.options import check_time_limit, require_limited
 
@@ -132,7 +141,7 @@ def closeness(
     array([0, 0, 1, 1])
     """
     _require_options(method, seed, proposals)
-    named_solver = None if solver is None else choose_solver(solver)
+    named_solver = None if solver is None else choose_union_solver(solver)
     if named_solver is not None:
         require_limited(named_solver, time_limit)
     problem = create_problem(X, confidential, k, t, bins)
@@ -192,3 +201,36 @@ def _require_options(method: str, seed: int, proposals: int | None) -> None:
             'The method "merge-ilp" uses no random numbers.',
             fix='leave seed and proposals out, or set method = "sweep".',
         )
+
+
+def repair_by_closeness(
+    name: str, repair_input: RepairInput, labels: Labels, settings: Any
+) -> Partition:
+    """Return groups (n,) that `closeness` makes by the method `name`."""
+    if repair_input.weights is not None:
+        raise JobError(
+            f'Repair "{name}" counts squares without weights, and records have some.',
+            fix='write repair = "search" under [privacy], or leave the weights out.',
+        )
+    (required,) = (
+        requirement
+        for requirement in repair_input.requirements
+        if isinstance(requirement, Closeness)
+    )
+    with unwarned_of_constants():
+        partition = call_with_progress(
+            closeness,
+            repair_input.X,
+            required.distance.place,
+            labels,
+            repair_input.k,
+            required.t,
+            method=name,
+            solver=settings.solver,
+            time_limit=settings.time_limit,
+            progress=repair_input.progress,
+        )
+    proof = raise_bound(
+        partition.certificate, [repair_input.bound], repair_input.X.size
+    )
+    return Partition(partition.labels, proof, merging=partition.merging)

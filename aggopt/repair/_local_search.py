@@ -6,8 +6,8 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
-from aggopt.partition._closeness_first.closeness_first import (
-    count_strata,
+from aggopt.partition._closeness_first import (
+    compute_stratum_count,
     fit_count,
     partition_by_strata,
 )
@@ -91,7 +91,7 @@ def _list_sizes(problem: Problem) -> list[int]:
     n = len(problem.Z)
     smallest = problem.k
     if problem.ordered.m > 1:
-        smallest = count_strata(n, problem.k, threshold(problem.t))
+        smallest = compute_stratum_count(n, problem.k, threshold(problem.t))
     return sorted({fit_count(n, min(n, round(smallest * f))) for f in FACTORS})
 
 

@@ -9,12 +9,11 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.record_weights import compute_plain_group_means
 from aggopt.core.validation import Labels
 from aggopt.models.closeness_merge import MODEL
-from aggopt.partition._optimal.restricted_ip import EXACTLY, TRUST
+from aggopt.partition._optimal.column_generation import EXACTLY, TRUST
 from aggopt.privacy.distance import starts_of
 from aggopt.repair._large_neighbourhood_search import search_unions
-from aggopt.repair._merge_until_close import make_close
 from aggopt.repair._pricing import UnionPrices, price_unions
-from aggopt.repair._problem import Problem
+from aggopt.repair._problem import Problem, make_close
 from aggopt.repair._unions import Unions, find_close_unions
 from aggopt.solvers import Certificate, Solver, Status
 from aggopt.solvers.certificate import Answer

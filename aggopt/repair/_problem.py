@@ -1,4 +1,4 @@
-"""Input of every method of repair."""
+"""Input of every method of repair, and its t-close groups after mere merging."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -6,21 +6,24 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.record_weights import group_sse
+from aggopt.core.record_weights import group_sse, group_sums
 from aggopt.core.stacklevel import find_caller_stacklevel
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, check_group_size
 from aggopt.errors import JobError, TableError
-from aggopt.partition.constraints.state import (
+from aggopt.partition.constraints import (
     NEAR,
+    CloseToTable,
     Promise,
     build_closeness,
     combine_constraints,
 )
-from aggopt.partition.neighbours.neighbours import find_neighbours
+from aggopt.partition.merging import merge_with_nearest
+from aggopt.partition.neighbours import find_neighbours
 from aggopt.partition.shared.scaling import scale_records
 from aggopt.privacy.closeness import warn_of_constant
-from aggopt.privacy.ordered_attribute import Ordered, threshold
+from aggopt.privacy.distance import threshold
+from aggopt.privacy.ordered_attribute import Ordered
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,3 +109,34 @@ def create_problem(
     k = check_group_size(k, len(Z))
     threshold(t)
     return Problem(Z, ordered, k, t)
+
+
+def make_close(problem: Problem, labels: Labels) -> Labels:
+    """Return unions of the groups of labels (n,), each of k records and t-close.
+
+    Groups of less than k records are merged with the nearest first, beginning with the
+    smallest; then the worst with the nearest, as `merge_until_close` does.
+    """
+    promise = CloseToTable.to((problem.ordered,), threshold(problem.t))
+    return merge_with_nearest(problem.Z, _merge_small(problem, labels), promise)
+
+
+def _merge_small(problem: Problem, labels: Labels) -> Labels:
+    """Return labels (n,) after merging groups of fewer than k with their nearest."""
+    sizes = np.bincount(labels)
+    totals = group_sums(problem.Z, labels)
+    name = np.arange(len(sizes))
+    left = len(sizes)
+    while left > 1 and sizes.min() < problem.k:
+        means = totals / sizes[:, None]
+        g = int(np.argmin(sizes))
+        apart = ((means - means[g]) ** 2).sum(axis=1)
+        apart[g] = np.inf
+        near = int(np.argmin(apart))
+        name[name == g] = near
+        totals[near] += totals[g]
+        sizes[near] += sizes[g]
+        totals[g] = np.inf
+        sizes[g] = len(labels) + 1  # neither smallest nor near
+        left -= 1
+    return np.unique(name[labels], return_inverse=True)[1].astype(np.intp)

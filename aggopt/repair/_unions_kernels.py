@@ -17,7 +17,9 @@ def enumerate_close(
     the next, or begins with -1 at the end. Results are written into `found` (turns,
     count). off (m, bins) are the groups' deviations, which add up to those of a union.
     """
-    (m, bins), count, u = off.shape, close.shape[1], 0
+    m, bins = off.shape
+    count = close.shape[1]
+    u = 0
     before = np.zeros(bins, np.int64)  # of all members but the last
     _sum_deviations(off, union, before)
     for _ in range(turns):

@@ -96,10 +96,8 @@ def _list_changes(
     worst_places, other_places = (
         np.tile(place[who], (len(rows), 1)) for who in (worst_members, other_members)
     )
-    worst_places[rows, one], other_places[rows, two] = (
-        place[other_members[two]],
-        place[worst_members[one]],
-    )
+    worst_places[rows, one] = place[other_members[two]]
+    other_places[rows, two] = place[worst_members[one]]
     yield _Change(worst_places, other_places, worst_members[one], other_members[two])
     if len(worst_members) > k:
         worst_places, other_places = _list_moves(

@@ -15,8 +15,8 @@ from aggopt.privacy.distance import starts_of
 from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.ordered_attribute import Ordered
 from aggopt.privacy.requirement import Requirement, members
-from aggopt.repair._bound import bound_close_loss, raise_bound
 from aggopt.repair._problem import Problem
+from aggopt.repair._result import bound_close_loss, raise_bound
 from aggopt.solvers import Certificate, Status
 
 NEAR = 8
@@ -188,16 +188,18 @@ def _measure_shortfalls(
     """Return the shortfall of each group after merging with each near group."""
     records, starts = members(labels)
 
-    def own(group: int) -> I64:
+    def get_members(group: int) -> I64:
         return records[starts[group] : starts[group + 1]]
 
     pairs = [(g, int(other)) for g, row in near.items() for other in row]
-    unions = [np.concatenate([own(g), own(other)]) for g, other in pairs]
-    candidates = np.concatenate(unions), starts_of(list(map(len, unions)))
-    shortfalls = _sum_shortfalls(requirements, *candidates)
+    unions = [
+        np.concatenate([get_members(g), get_members(other)]) for g, other in pairs
+    ]
+    union_records = np.concatenate(unions), starts_of(list(map(len, unions)))
+    shortfalls = _sum_shortfalls(requirements, *union_records)
     for requirement in requirements:
         if requirement.lasting:
-            shortfalls[requirement.broken(*candidates)] = np.inf
+            shortfalls[requirement.broken(*union_records)] = np.inf
     ends = np.cumsum([len(row) for row in near.values()])[:-1]
     return dict(zip(near, np.split(shortfalls, ends), strict=True))
 

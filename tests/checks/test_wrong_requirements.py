@@ -222,8 +222,8 @@ def with_certificate(change):
 
 def one_group(given, labels, how):
     found = MERGE.function(given, np.zeros(len(labels), np.intp), how)
+    from aggopt.core.record_weights import compute_sse
     from aggopt.partition.shared.scaling import scale_records
-    from aggopt.partition.shared.sse import compute_sse
 
     whole = np.zeros(len(labels), np.intp)
     assert found is None

@@ -86,7 +86,7 @@ def test_a_folder_that_cannot_be_written_to_is_said_to_be_passed_over(
     monkeypatch, capsys, tmp_path
 ):
     from aggopt.command import show
-    from aggopt.partition.merge.kernels import merge_groups
+    from aggopt.partition.merging_kernels import merge_groups
 
     kept = Path(merge_groups._cache.cache_path)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)

@@ -208,7 +208,7 @@ def test_the_kernels_of_the_local_search_borrow() -> None:
 def test_kernels_are_found_however_they_are_called(met: set[str]) -> None:
     assert {
         # of one alias for several
-        "aggopt.partition._local_search.annealing_kernels.anneal",
+        "aggopt.partition._local_search.search_kernels.anneal",
         "aggopt.partition._optimal.subset_row_kernels.find_triples",  # handed on
         "aggopt.algorithms.lagrangian.dual_function.bound",  # by its name
         "aggopt.algorithms.lagrangian.sweep_line._write_pieces",  # in its own module

@@ -10,7 +10,7 @@ import aggopt
 from aggopt.engine.reduce.moments import PartMoments
 from aggopt.engine.steps.missing_buckets import PatternBuckets, count_patterns
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.partition._blocked import improve
+from aggopt.partition import _blocked_search as improve
 
 
 def holed(n, seed=0):

@@ -12,7 +12,7 @@ import aggopt
 from aggopt import Job
 from aggopt.engine import run
 from aggopt.errors import InfeasibleInputError, JobError, PrivacyError, TableError
-from aggopt.partition._blocked import improve
+from aggopt.partition import _blocked_search as improve
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from partition import reference
 
 from aggopt.core.standardise import Scale
+from aggopt.partition import _unassigned_pool as unassigned
 from aggopt.partition import cbfs, mdav
-from aggopt.partition._unassigned import by_tree, sorted_pool
-from aggopt.partition._unassigned import pool as unassigned
 
 PAIRS = [
     pytest.param(mdav, reference.mdav, id="mdav"),
@@ -62,8 +61,7 @@ def test_on_normal_records(f, slow, seed) -> None:
 def test_a_look_at_ctrl_c_after_each_turn_changes_nothing(
     f, slow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (unassigned, by_tree, sorted_pool):
-        monkeypatch.setattr(module, "CHUNK", 0)
+    monkeypatch.setattr(unassigned, "CHUNK", 0)
     X = np.random.default_rng(0).integers(0, 3, size=(100, 2))
     assert (f(X, 3, scale="none") == slow(X, 3)).all()
 

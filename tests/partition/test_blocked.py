@@ -15,11 +15,15 @@ from scipy.spatial import cKDTree
 from aggopt.core.deadline import Deadline
 from aggopt.core.threads import ThreadPool
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
+from aggopt.partition import _blocked_search as improve
 from aggopt.partition import blocked, local_search, mdav
-from aggopt.partition._blocked import improve
-from aggopt.partition._blocked.regions import Map, find_first_records, search_regions
+from aggopt.partition._blocked_search import (
+    GroupMap,
+    find_first_records,
+    search_regions,
+)
 from aggopt.partition._local_search.search import anneal_labels
-from aggopt.partition.neighbours.spatial_order import (
+from aggopt.partition.spatial_order import (
     find_near,
     sort_in_space,
     split_in_parts,
@@ -448,7 +452,7 @@ def test_each_record_has_one_turn_in_a_sweep():
     with ThreadPool(1) as threads:
         near = find_near(rows[:, :2].copy(), 5, threads)
         first = np.arange(1000) // 4 * 4
-        where = Map(rows, near, first.copy())
+        where = GroupMap(rows, near, first.copy())
         search_regions(where, (search, search), threads, size=100, seed=3)
     assert sorted(turns) == list(range(1000))
     assert (where.first == first).all()

@@ -19,8 +19,8 @@ from aggopt.partition import (
     merge_until_close,
     vmdav,
 )
-from aggopt.partition.constraints.l_diversity import (
-    count_levels,
+from aggopt.partition.constraints import (
+    count_levels_by_group,
     is_diverse,
     read_levels,
 )
@@ -151,7 +151,7 @@ def test_every_group_is_diverse(diversity, seed) -> None:
         return
     labels = call().labels
     assert np.bincount(labels).min() >= max(k, l)
-    for counts in count_levels(labels, found):
+    for counts in count_levels_by_group(labels, found):
         assert diverse_exactly(counts.tolist(), l, diversity)
 
 

@@ -10,19 +10,22 @@ from partition import exact
 from partition.obeyed import ON_ANY_RECORDS, obeys
 
 from aggopt.core.deadline import Deadline
+from aggopt.core.record_weights import compute_sse
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.partition import mdav
-from aggopt.partition._local_search import effort
+from aggopt.partition import neighbours as near_module
+from aggopt.partition._local_search import local_search as effort
 from aggopt.partition._local_search import search as searching
-from aggopt.partition._local_search.column_pool import Collection
 from aggopt.partition._local_search.local_search import (
     local_search,
 )
-from aggopt.partition._local_search.search import anneal_labels, improve_labels
+from aggopt.partition._local_search.search import (
+    Collection,
+    anneal_labels,
+    improve_labels,
+)
 from aggopt.partition._loss_bound import loss_bound
-from aggopt.partition.neighbours import neighbours as near_module
-from aggopt.partition.neighbours.neighbours import find_neighbours
-from aggopt.partition.shared.sse import compute_sse
+from aggopt.partition.neighbours import find_neighbours
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(6)

@@ -9,16 +9,16 @@ from from_python import from_python
 from partition import exact
 
 from aggopt.core.deadline import Deadline
+from aggopt.core.record_weights import compute_sse
 from aggopt.errors import AggoptError
 from aggopt.partition import closeness_first, diverse_vmdav, local_search, mdav
 from aggopt.partition._local_search import setup
 from aggopt.partition._local_search.search import improve_labels
-from aggopt.partition.constraints.constraints import (
+from aggopt.partition.constraints import (
     ConstraintArguments,
     read_constraints,
 )
-from aggopt.partition.neighbours.neighbours import find_neighbours
-from aggopt.partition.shared.sse import compute_sse
+from aggopt.partition.neighbours import find_neighbours
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(2)
@@ -56,7 +56,7 @@ def test_a_changed_group_is_judged_as_the_changed_labels_are(options) -> None:
     seen = set()
     for m in (6, 14, 30):
         labels = RNG.permutation(np.arange(80) % m)
-        space = setup.create_space(NORMAL, find_neighbours(NORMAL, 5), 1, given.kept)
+        space = setup.create_space(NORMAL, find_neighbours(NORMAL, 5), 1, given.search_state)
         groups, already = setup.create_groups(space, labels), given.broken(labels)
         for i, j in RNG.integers(80, size=(20, 2)):
             g, h = labels[i], labels[j]
@@ -148,7 +148,7 @@ def test_the_search_itself_keeps_what_it_is_told() -> None:
     start = closeness_first(NORMAL, WAGE, 3, 0.15)
     options = {"near": find_neighbours(NORMAL, 20), "seed": 0, "clock": Deadline(None)}
     found = improve_labels(
-        NORMAL, start, 3, perturbations=20, promise=given.kept, **options
+        NORMAL, start, 3, perturbations=20, promise=given.search_state, **options
     )
     assert compute_sse(NORMAL, found) < compute_sse(NORMAL, start)
     assert not given.broken(found).any()

@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from aggopt.core.record_weights import compute_sse
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.partition import _loss_bound, loss_bound, mdav
-from aggopt.partition.shared.sse import compute_sse
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(300, 4)) + 4 * RNG.integers(0, 3, size=(300, 1))

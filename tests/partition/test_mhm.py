@@ -14,10 +14,10 @@ from partition.test_published import loss, z_scores
 
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.experiments.reproduce import load_study
+from aggopt.partition import _mhm as far_pairs
+from aggopt.partition import _mhm as orders
+from aggopt.partition import _mhm as rings
 from aggopt.partition import cbfs, mdav, mhm
-from aggopt.partition._mhm import orderings as far_pairs
-from aggopt.partition._mhm import orderings as orders
-from aggopt.partition._mhm import orderings as rings
 
 ORDERS = "mdav", "cbfs", "md", "npn", "tsp"
 GROUPINGS = {

@@ -22,9 +22,8 @@ from aggopt.partition import local_search, mdav, optimal
 from aggopt.partition._optimal import (
     branch_and_price,
     column_generation,
-    exhaustive,
+    exhaustive_kernels,
     master,
-    restricted_ip,
     schedule,
 )
 from aggopt.partition._optimal import optimal as optimal_module
@@ -32,7 +31,7 @@ from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import ColumnPool, group_columns, number_groups
 from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
-from aggopt.partition.neighbours.neighbours import find_neighbours
+from aggopt.partition.neighbours import find_neighbours
 from aggopt.partition.shared import restricted_master
 from aggopt.solvers import SOLVERS, Status
 
@@ -40,7 +39,7 @@ from aggopt.solvers import SOLVERS, Status
 @pytest.fixture(autouse=True)
 def _by_columns(monkeypatch):
     """Few records are priced like many; `test_optimal_few.py` is about the others."""
-    monkeypatch.setattr(exhaustive, "MOST", 0)
+    monkeypatch.setattr(exhaustive_kernels, "MOST", 0)
 
 
 KINDS = ("normal", "tied", "repeated", "far apart")
@@ -168,7 +167,7 @@ def test_any_prices_prove_no_more_than_the_best(seed):
         duals = Duals(rng.normal(1, 1, 9), triples, -rng.exponential(0.3, 4))
         found = of.pricer.price_groups(duals, PricingEffort(), Deadline(None))
         assert found.done
-        assert of.pricer.bound(duals, found.least) <= best + 1e-9
+        assert of.pricer.bound(duals, found.lowest) <= best + 1e-9
 
 
 def test_a_share_of_the_prices_proves_a_bound():
@@ -195,7 +194,7 @@ def test_branches_close_the_gap_without_cuts(seed, monkeypatch):
 def test_branches_of_few_records_need_no_integer_program(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        restricted_ip, "_solve_program", lambda *args: asked.append(args)
+        column_generation, "_solve_program", lambda *args: asked.append(args)
     )
     found = optimal(records(11, 14, 3), 3).certificate
     assert (found.status, asked) == (Status.OPTIMAL, [])
@@ -322,14 +321,12 @@ def test_an_interrupt_leaves_the_best_so_far(when):
 
 
 def test_each_kernel_that_python_calls_is_compiled_once(ticking):
-    from aggopt.partition._optimal import (
-        exact_pricing_kernels,
-        heuristic_pricing_kernels,
-        subset_row_kernels,
-    )
+    from aggopt.partition._optimal import pricing_kernels as exact_pricing_kernels
+    from aggopt.partition._optimal import pricing_kernels as heuristic_pricing_kernels
+    from aggopt.partition._optimal import subset_row_kernels as subset_row_kernels
 
     kernels = (
-        heuristic_pricing_kernels.improve_groups,
+        heuristic_pricing_kernels.improve_priced_groups,
         subset_row_kernels.fill_pair_shares,
         subset_row_kernels.find_triples,
         subset_row_kernels.find_quintuples,
@@ -346,7 +343,7 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.partition._optimal.columns import group_columns
 from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
-from aggopt.partition.neighbours.neighbours import find_neighbours
+from aggopt.partition.neighbours import find_neighbours
 
 Z = np.random.default_rng(0).normal(size=(1500, 13))
 pricer, duals = Pricer(Z, 3, find_neighbours(Z, 8)), Duals(np.full(1500, 9.0))

@@ -8,11 +8,12 @@ import pytest
 from scipy.optimize import milp
 from scipy.sparse import csc_array
 
+from aggopt.core.record_weights import compute_sse
 from aggopt.core.standardise import Scale
 from aggopt.partition import local_search, optimal
-from aggopt.partition._optimal import exhaustive, schedule
+from aggopt.partition._optimal import exhaustive_kernels as exhaustive
+from aggopt.partition._optimal import schedule
 from aggopt.partition._optimal.incumbent import Incumbent
-from aggopt.partition.shared.sse import compute_sse
 from aggopt.solvers import Status
 
 CASES = [(11, 4), (15, 3), (16, 2), (20, 2)]

@@ -9,10 +9,10 @@ from partition.test_optimal import KINDS, least_loss, records
 from aggopt.core import deadline
 from aggopt.core.standardise import Scale
 from aggopt.partition import loss_bound, optimal
+from aggopt.partition._optimal import column_generation
 from aggopt.partition._optimal import optimal as optimal_module
-from aggopt.partition._optimal import restricted_ip
 from aggopt.partition._optimal.columns import sort_groups
-from aggopt.partition._optimal.exhaustive import MOST, find_best_partition
+from aggopt.partition._optimal.exhaustive_kernels import MOST, find_best_partition
 from aggopt.solvers import Status
 
 
@@ -59,5 +59,5 @@ def test_an_integer_program_leaves_out_cuts_that_hold_much(number, kept):
     rows = np.array(list(combinations(range(14), 5)), np.int32)
     groups = sort_groups(np.pad(rows, ((0, 0), (0, 4)), constant_values=-1))
     cuts = list(combinations(range(14), 3))[:number]
-    data = restricted_ip._build_data(records(0, 14, 4), 5, groups, cuts)
+    data = column_generation._build_data(records(0, 14, 4), 5, groups, cuts)
     assert len(data.most) == (number if kept else 0)

@@ -7,13 +7,13 @@ import pytest
 from partition.weighted import all_partitions
 
 from aggopt.core.deadline import Deadline
+from aggopt.core.record_weights import compute_sse
 from aggopt.models import set_partition
 from aggopt.partition import optimal
-from aggopt.partition._optimal import exhaustive
+from aggopt.partition._optimal import exhaustive_kernels as exhaustive
 from aggopt.partition._optimal.columns import compute_group_sse, sort_groups
 from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
-from aggopt.partition.neighbours.neighbours import find_neighbours
-from aggopt.partition.shared.sse import compute_sse
+from aggopt.partition.neighbours import find_neighbours
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(2)

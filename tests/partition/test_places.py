@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggopt.partition.neighbours.neighbours import COPIES, RecordPlaces
+from aggopt.partition.neighbours import COPIES, RecordPlaces
 
 ROWS = np.array([[2.0, 0.0], [1.0, 5.0], [2.0, -0.0], [2.0, 0.0], [7.0, 7.0]])
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from aggopt.errors import JobError
+from aggopt.partition import _unassigned_pool as unassigned
 from aggopt.partition import blocked, cbfs, in_blocks, mdav, optimal, vmdav
-from aggopt.partition._unassigned import pool as unassigned
 
 
 @pytest.mark.parametrize("f", [mdav, cbfs])

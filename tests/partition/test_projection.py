@@ -6,7 +6,7 @@ from partition.test_published import loss, z_scores
 
 from aggopt.errors import UnknownNameError
 from aggopt.partition import mdav, projection
-from aggopt.partition.path_split.split import find_best_split
+from aggopt.partition.path_split import find_best_split
 
 RNG = np.random.default_rng(5)
 AXES = "pca", "zsum", "robust_pca"

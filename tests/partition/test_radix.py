@@ -6,7 +6,7 @@ from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggopt.partition._univariate import radix_sort
+from aggopt.partition import _radix_sort_kernels as radix_sort
 
 RNG = np.random.default_rng(1)
 VALUES = {

@@ -30,7 +30,7 @@ def test_groups_are_priced_by_their_records():
     solved = master.solve()
     assert solved.value == pytest.approx(4.0)
     assert list(solved.share) == pytest.approx([1, 1, 0, 0])
-    assert solved.whole
+    assert solved.is_integral
     assert solved.duals.u.sum() == pytest.approx(4.0)
 
 

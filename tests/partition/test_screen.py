@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from from_python import from_python
 
-from aggopt.partition._screened_distances import kernels
-from aggopt.partition._screened_distances import screen as screens
+from aggopt.partition import _screened_distances as screens
+from aggopt.partition import _screened_distances_kernels as kernels
 
 exact_of, least_of, most_of, next_within, draw, measure = map(
     from_python,
@@ -17,7 +17,7 @@ exact_of, least_of, most_of, next_within, draw, measure = map(
         kernels.compute_upper_limit,
         kernels.find_next,
         kernels.fill_screen,
-        kernels.measure,
+        kernels.measure_screen,
     ),
 )
 

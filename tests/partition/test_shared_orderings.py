@@ -5,9 +5,9 @@ import pytest
 from tables import ROLES, people
 
 from aggopt import experiment
+from aggopt.partition import _mhm as orderings
 from aggopt.partition import mhm
-from aggopt.partition._mhm import orderings
-from aggopt.partition.path_split.shared import get_orderings, share_orderings
+from aggopt.partition.path_split import get_orderings, share_orderings
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from aggopt.core.validation import Floats
-from aggopt.partition.path_split import split
-from aggopt.partition.path_split.split import find_best_split
+from aggopt.partition import path_split as split
+from aggopt.partition.path_split import find_best_split
 
 RNG = np.random.default_rng(7)
 

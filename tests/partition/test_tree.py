@@ -7,35 +7,34 @@ import pytest
 from numpy.testing import assert_allclose
 
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition import cbfs, mdav
-from aggopt.partition._box_tree.build import build_tree
-from aggopt.partition._box_tree.tree import (
+from aggopt.partition import _box_tree_kernels, cbfs, mdav
+from aggopt.partition import _unassigned_pool as unassigned
+from aggopt.partition._box_tree import (
     BRANCHING,
     LEAF,
     ROWS,
     fit_axes,
     project_records,
 )
-from aggopt.partition._unassigned import by_tree
-from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.state import Pool
+from aggopt.partition._box_tree_kernels import build_tree
+from aggopt.partition._unassigned_state import Pool
 
 NEVER = 10**9
 
 
-@pytest.fixture(params=[by_tree.STAYS, 0.0], ids=["rebuilt", "built once"])
+@pytest.fixture(params=[unassigned.STAYS, 0.0], ids=["rebuilt", "built once"])
 def forced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a tree do all turns but those that are left to few records."""
-    monkeypatch.setattr(by_tree, "TURNS", 1)
-    monkeypatch.setattr(by_tree, "PAYS", 1e9)
-    monkeypatch.setattr(by_tree, "STAYS", request.param)
+    monkeypatch.setattr(unassigned, "TURNS", 1)
+    monkeypatch.setattr(unassigned, "PAYS", 1e9)
+    monkeypatch.setattr(unassigned, "STAYS", request.param)
 
 
 def both(f, X: Floats, k: int, **options: str) -> tuple[Labels, Labels]:
     """Return the labels by a tree, and by plain scans alone."""
     found = f(X, k, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_tree, "TURNS", NEVER)
+        patch.setattr(unassigned, "TURNS", NEVER)
         return found, f(X, k, **options)
 
 
@@ -89,7 +88,9 @@ def test_cbfs_is_the_same(d: int) -> None:
 def test_many_records_are_taken_by_a_tree_and_few_by_scans(monkeypatch) -> None:
     built = []
     monkeypatch.setattr(
-        by_tree, "build_tree", lambda pool: built.append(0) or build_tree(pool)
+        _box_tree_kernels,
+        "build_tree",
+        lambda pool: built.append(0) or build_tree(pool),
     )
     X = np.random.default_rng(0).normal(size=(12_000, 2))
     assert mdav(X[:1000], 3).sizes.min() >= 3
@@ -109,8 +110,8 @@ def test_a_tree_that_does_not_pay_is_left(monkeypatch: pytest.MonkeyPatch) -> No
         scans.append(before - pool.remaining)
 
     monkeypatch.setattr(unassigned, "scan", counted)
-    monkeypatch.setattr(by_tree, "TURNS", 1)
-    monkeypatch.setattr(by_tree, "TRIAL", 1)
+    monkeypatch.setattr(unassigned, "TURNS", 1)
+    monkeypatch.setattr(unassigned, "TRIAL", 1)
     X = np.random.default_rng(0).normal(size=(4000, 40))
     found, expected = both(mdav, X, 3)
     assert (found == expected).all()
@@ -118,9 +119,8 @@ def test_a_tree_that_does_not_pay_is_left(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_look_at_ctrl_c_between_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_tree, "TURNS", 1)
-    for module in (unassigned, by_tree):
-        monkeypatch.setattr(module, "CHUNK", 0)
+    monkeypatch.setattr(unassigned, "TURNS", 1)
+    monkeypatch.setattr(unassigned, "CHUNK", 0)
     shares: list[float] = []
 
     def stop(share: float) -> None:

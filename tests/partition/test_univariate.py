@@ -20,8 +20,8 @@ from aggopt.errors import (
     TableError,
     UnknownNameError,
 )
+from aggopt.partition import _univariate as univariate_module
 from aggopt.partition import individual_ranking, univariate
-from aggopt.partition._univariate import univariate as univariate_module
 
 RNG = np.random.default_rng(4)
 COSTS = ("sse", "sae", "maxdist")

@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from partition.weighted import all_partitions
 
-from aggopt.core.record_weights import group_sse
+from aggopt.core.record_weights import compute_sse, group_sse
 from aggopt.errors import TableError
 from aggopt.partition import _loss_bound, loss_bound
 from aggopt.partition.shared.evidence import certify_squares
 from aggopt.partition.shared.scaling import Weighing, scale_records
-from aggopt.partition.shared.sse import compute_sse
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(40, 2))

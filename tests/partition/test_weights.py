@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from partition.weighted import all_partitions
 
+from aggopt.core.record_weights import compute_sse
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.partition import (
     PARTITIONERS,
@@ -16,9 +17,8 @@ from aggopt.partition import (
 )
 from aggopt.partition._local_search.search import Search
 from aggopt.partition._local_search.setup import create_weights
-from aggopt.partition.neighbours.neighbours import find_neighbours
+from aggopt.partition.neighbours import find_neighbours
 from aggopt.partition.shared.scaling import scale_records
-from aggopt.partition.shared.sse import compute_sse
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(4)

@@ -10,7 +10,7 @@ from aggopt.errors import JobError, UntrustedCodeError
 from aggopt.experiments.compare_solvers import compare
 from aggopt.models import set_partition
 from aggopt.partition import optimal
-from aggopt.partition._optimal.restricted_ip import _solve_program
+from aggopt.partition._optimal.column_generation import _solve_program
 from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers.run_solver import run_here

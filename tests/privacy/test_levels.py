@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aggopt.errors import JobError
-from aggopt.partition.constraints import l_diversity
+from aggopt.partition import constraints as l_diversity
 from aggopt.privacy.value_levels import levels_of
 
 

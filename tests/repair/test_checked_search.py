@@ -9,12 +9,11 @@ from tables import promising, salaried
 from test_privacy_models import ASKED, QIS, paid
 
 import aggopt
-import aggopt.repair._checked_search as checked_search_module
+import aggopt.repair._methods.search as checked_search_module
 from aggopt import partition
 from aggopt.core.deadline import Deadline
 from aggopt.privacy.models.l_diversity import Diversity
-from aggopt.repair._checked_search import search_with_checks
-from aggopt.repair._methods.search import MERGED
+from aggopt.repair._methods.search import MERGED, search_with_checks
 from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 from aggopt.solvers import Status
 

@@ -17,20 +17,18 @@ from aggopt.aggregate import mean
 from aggopt.core.deadline import Deadline
 from aggopt.errors import AggoptError
 from aggopt.partition import closeness_first, loss_bound, mdav
-from aggopt.partition._closeness_first.closeness_first import (
+from aggopt.partition._closeness_first import (
     fit_count,
     partition_by_strata,
 )
 from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
-from aggopt.repair._bound import bound_close_loss, bound_loss
 from aggopt.repair._close import RepairOptions
 from aggopt.repair._large_neighbourhood_search import SearchedUnions
 from aggopt.repair._merge_ilp import exchange_records
-from aggopt.repair._merge_until_close import make_close
-from aggopt.repair._problem import create_problem
-from aggopt.repair._repaired import MethodResult
+from aggopt.repair._problem import create_problem, make_close
+from aggopt.repair._result import MethodResult, bound_close_loss, bound_loss
 from aggopt.solvers import Status, choose
 
 methods = pytest.mark.parametrize("method", ["merge-ilp", "swap", "sweep"])

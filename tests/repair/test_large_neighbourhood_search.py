@@ -10,9 +10,8 @@ from aggopt.partition import mdav
 from aggopt.repair import _large_neighbourhood_search, _merge_ilp, closeness
 from aggopt.repair._large_neighbourhood_search import SearchedUnions, search_unions
 from aggopt.repair._merge_ilp import _complete_choice
-from aggopt.repair._merge_until_close import make_close
 from aggopt.repair._pricing import price_unions
-from aggopt.repair._problem import create_problem
+from aggopt.repair._problem import create_problem, make_close
 from aggopt.repair._unions import find_close_unions
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers.certificate import Answer

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from aggopt.core.deadline import Deadline
+from aggopt.core.record_weights import compute_sse
 from aggopt.errors import JobError
 from aggopt.partition import loss_bound, mdav
 from aggopt.partition.shared.scaling import scale_records
-from aggopt.partition.shared.sse import compute_sse
 from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.ordered_attribute import Ordered
-from aggopt.repair._checked_search import search_with_checks
+from aggopt.repair._methods.search import search_with_checks
 from aggopt.repair.registry import REPAIRS
 from aggopt.repair.user_repair import RepairInput
 

@@ -1,26 +1,53 @@
-"""Compiled moves of records between groups, and their effect on distances.
+"""Compiled moves of records between groups, and descent by the best of them.
 
 Importing this imports numba: do so late. Centres and losses are always summed again
 from a group's members, so that they do not drift however long a search takes. Sums run
 in a fixed order, and nothing is reassociated or fused: every processor returns
 identical results.
+
+Descent: with a and b records in groups A and B, and squared distances |.|, SSE changes
+by
+
+    i from A to B               b/(b+1) |i - B| - a/(a-1) |i - A|
+    i and j swapped             |j - A| - |i - A| + |i - B| - |j - B|
+                                - |i - j| (1/a + 1/b)
+    i to B, j from B to D       as if j left B with i in it: see `_find_best_chain`
+
+With sampling weights `constraint_kernels` has the formulas.  |i - j| is summed only if
+the triangle inequality, by way of B, cannot exclude j.
 """
 
+from typing import NamedTuple
+
 from aggopt.core.unrefcounted import compiled, inlined, inner
-from aggopt.partition._local_search.constraint_kernels import arrange_members
+from aggopt.partition._local_search.constraint_kernels import (
+    NOBODY,
+    arrange_members,
+    compute_join_cost,
+    compute_leave_gain,
+    compute_pass_cost,
+    compute_scale,
+    compute_swap_cost,
+    get_group_weight,
+    get_weight,
+    has_chains,
+    has_weights,
+    is_feasible,
+    may_swap,
+    squared_distance,
+    sum_group_weight,
+)
 from aggopt.partition._local_search.state import (
+    HEAD,
+    LOOKED,
     MOVED,
+    QUEUED,
     STAMP,
     TOUCHED,
+    UNDOES,
     Groups,
     Space,
     Trail,
-)
-from aggopt.partition._local_search.weight_kernels import (
-    get_group_weight,
-    get_weight,
-    squared_distance,
-    sum_group_weight,
 )
 
 
@@ -73,10 +100,12 @@ def move_silently(groups: Groups, i: int, to: int) -> None:
     last = groups.start[g] + groups.size[g] - 1
     j = groups.ids[last]
     at = groups.where[i]
-    groups.ids[at], groups.where[j] = j, at
+    groups.ids[at] = j
+    groups.where[j] = at
     groups.size[g] -= 1
     at = groups.start[to] + groups.size[to]
-    groups.ids[at], groups.where[i] = i, at
+    groups.ids[at] = i
+    groups.where[i] = at
     groups.size[to] += 1
     groups.label[i] = to
 
@@ -97,7 +126,8 @@ def move_record(groups: Groups, trail: Trail, i: int, to: int) -> None:
     g = groups.label[i]
     mark_changed(groups, trail, g)
     mark_changed(groups, trail, to)
-    trail.moved[trail.counts[MOVED]], trail.origin[trail.counts[MOVED]] = i, g
+    trail.moved[trail.counts[MOVED]] = i
+    trail.origin[trail.counts[MOVED]] = g
     trail.counts[MOVED] += 1
     move_silently(groups, i, to)
 
@@ -105,7 +135,8 @@ def move_record(groups: Groups, trail: Trail, i: int, to: int) -> None:
 @inner
 def start_trail(trail: Trail) -> None:
     """Begin a new trail."""
-    trail.counts[MOVED], trail.counts[TOUCHED] = 0, 0
+    trail.counts[MOVED] = 0
+    trail.counts[TOUCHED] = 0
     trail.counts[STAMP] += 1
 
 
@@ -128,3 +159,176 @@ def compute_increase(groups: Groups, trail: Trail) -> float:
         before += trail.before[g]
         now += groups.loss[g]
     return now - before
+
+
+REAL = 1e-9  # share of the distances that a change must gain
+ROUNDING = 1e-22  # bound of rounding, for records within [-1, 1]
+
+
+class Change(NamedTuple):
+    """Best change of a record: to group `to`, for record j, which moves `on`."""
+
+    gain: float
+    to: int
+    j: int
+    on: int
+
+
+@inner
+def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
+    """Give up to `turns` queued records a turn; return whether the queue is empty.
+
+    If changes have to be undone, it ends when the trail is full.
+    """
+    for _ in range(turns):
+        if trail.counts[QUEUED] == 0:
+            return True
+        if trail.counts[UNDOES] == 0:
+            start_trail(trail)
+        elif trail.counts[MOVED] + 2 > len(trail.moved):
+            return False
+        i = take_queued(trail)
+        change = find_best_change(space, groups, trail, i)
+        if change.to >= 0:
+            make_change(space, groups, trail, i, change)
+    return False
+
+
+@inner
+def take_queued(trail: Trail) -> int:
+    """Return the first queued record."""
+    i: int = trail.queue[trail.counts[HEAD]]
+    trail.counts[HEAD] += 1
+    if trail.counts[HEAD] == len(trail.queue):
+        trail.counts[HEAD] = 0
+    trail.counts[QUEUED] -= 1
+    trail.queued[i] = False
+    return i
+
+
+@inner
+def queue_group(groups: Groups, trail: Trail, g: int) -> None:
+    """Queue the records of group g."""
+    for at in range(groups.start[g], groups.start[g] + groups.size[g]):
+        i = groups.ids[at]
+        if not trail.queued[i]:
+            trail.queued[i] = True
+            end = trail.counts[HEAD] + trail.counts[QUEUED]
+            if end >= len(trail.queue):
+                end -= len(trail.queue)
+            trail.queue[end] = i
+            trail.counts[QUEUED] += 1
+
+
+@inner
+def empty_queue(trail: Trail) -> None:
+    """Empty the queue."""
+    while trail.counts[QUEUED] > 0:
+        take_queued(trail)
+
+
+@inner
+def find_best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
+    """Return the change of record i that lowers SSE most; to group -1 if none does."""
+    A = groups.label[i]
+    trail.counts[LOOKED] += 1
+    trail.examined[A] = trail.counts[LOOKED]
+    a = groups.size[A]
+    out = groups.spread[i]
+    weights = space.weights
+    leave = 0.0
+    enough = REAL * compute_scale(weights, groups, i) + ROUNDING
+    best = Change(-enough, NOBODY, NOBODY, NOBODY)
+    free = a > space.k and is_feasible(space, groups, A, i, NOBODY)
+    if free:
+        leave = compute_leave_gain(weights, groups, i)
+    on = free and has_chains(space.promise)
+    for near in space.near[i]:
+        B = groups.label[near]
+        if trail.examined[B] == trail.counts[LOOKED]:
+            continue
+        trail.examined[B] = trail.counts[LOOKED]
+        into = squared_distance(space.Z, i, groups.centre, B)
+        b = groups.size[B]
+        if free and has_room(groups, B):
+            gain = compute_join_cost(weights, groups, i, B, into) - leave
+            better = gain < best.gain - REAL * into
+            if better and is_feasible(space, groups, B, NOBODY, i):
+                best = Change(gain, B, NOBODY, NOBODY)
+        f = 1.0 / a + 1.0 / b
+        centres = squared_distance(groups.centre, A, groups.centre, B)
+        offset = centres + into - out - f * into
+        slope = 4.0 * (centres - f * (centres + into - out) + f * f * into)
+        spare = (b - 1.0) * into - b * (leave + best.gain)
+        for at in range(groups.start[B], groups.start[B] + b):
+            j = groups.ids[at]
+            own_distance = groups.spread[j]
+            slack = offset - f * own_distance - best.gain
+            may = (
+                has_weights(weights)
+                or slack <= 0.0
+                or slack * slack < slope * own_distance
+            )
+            far = spare - (b + 1.0) * own_distance
+            go = on and (
+                has_weights(weights)
+                or far <= 0.0
+                or far * far < 4.0 * into * own_distance
+            )
+            if not (may or go):
+                continue
+            between = squared_distance(space.Z, i, space.Z, j)
+            if may:
+                gain = compute_swap_cost(
+                    weights, space, groups, i, j, A, B, into, between
+                )
+                if gain < best.gain - REAL * into and may_swap(space, groups, i, j):
+                    best = Change(gain, B, j, NOBODY)
+            if go:
+                gain = compute_pass_cost(weights, space, groups, i, j, B, into, between)
+                gain -= leave
+                if gain < best.gain - REAL * into:
+                    best = _find_best_chain(space, groups, i, j, gain, best)
+    return best
+
+
+@inner
+def _find_best_chain(
+    space: Space, groups: Groups, i: int, j: int, gain: float, best: Change
+) -> Change:
+    """Return the best chain of i to B and j from B elsewhere, or the best so far."""
+    # with i in B and j out of it, b records stay: a swap, less what joining A costs
+    A = groups.label[i]
+    B = groups.label[j]
+    for near in space.near[j]:
+        D = groups.label[near]
+        if D in (A, B) or not has_room(groups, D):
+            continue
+        into = squared_distance(space.Z, j, groups.centre, D)
+        total = gain + compute_join_cost(space.weights, groups, j, D, into)
+        if total >= best.gain - REAL * into:
+            continue
+        if not is_feasible(space, groups, B, j, i):
+            return best
+        if is_feasible(space, groups, D, NOBODY, j):
+            best = Change(total, B, j, D)
+    return best
+
+
+@inner
+def make_change(
+    space: Space, groups: Groups, trail: Trail, i: int, change: Change
+) -> None:
+    """Make the change, and queue the records of the groups that it touches."""
+    A = groups.label[i]
+    B = change.to
+    D = change.on
+    if D >= 0:
+        move_record(groups, trail, change.j, D)
+    move_record(groups, trail, i, B)
+    if D < 0 <= change.j:
+        move_record(groups, trail, change.j, A)
+    for g in (A, B, D):
+        if g >= 0:
+            recompute_group(space, groups, g)
+            queue_group(groups, trail, g)

@@ -1,4 +1,7 @@
-"""Searches that improve labels, in portions between two checks of the clock."""
+"""Searches that improve labels, in portions between two checks of the clock.
+
+A `Collection` keeps their distinct groups: columns for an integer program.
+"""
 
 from math import isfinite
 from typing import NamedTuple
@@ -8,13 +11,13 @@ import numpy.typing as npt
 
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deadline import Deadline
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, renumber_groups
 from aggopt.partition._local_search import setup
-from aggopt.partition._local_search.column_pool import Collection
 from aggopt.partition._local_search.setup import has_large_groups
-from aggopt.partition._local_search.state import Weights
-from aggopt.partition.constraints.state import Promise
-from aggopt.partition.shared.split_large import split_large
+from aggopt.partition._local_search.state import FOUND, Collected, Weights
+from aggopt.partition._mdav import split_large
+from aggopt.partition.constraints import Promise
 
 PORTION = 0.05  # seconds between two checks of the clock and of Ctrl-C, roughly
 COUNT = 64  # in the first portion
@@ -60,6 +63,80 @@ PERTURBATIONS = Cooling(0.3, 0.015)
 ANNEALING = Cooling(0.5, 0.05)
 COOLED = Cooling(0.1, 0.01)  # of perturbations after annealing
 PROMISED = Cooling(0.5, 0.003)  # of annealing under constraints
+
+
+SLOTS = 1 << 16  # at first
+
+
+class Collection:
+    """Collects the groups of n records that accepted changes made.
+
+    Two groups with equal hashes of 64 bits count as one: among 10^6 groups that happens
+    once in 10^7 searches, and a missing column does no harm.
+    """
+
+    def __init__(self, n: int) -> None:
+        keys = np.random.default_rng(0).integers(1, 2**63, size=n, dtype=np.uint64)
+        self.arrays = Collected(
+            keys,
+            np.zeros(SLOTS, np.uint64),
+            np.zeros(SLOTS, np.int64),
+            np.zeros(8 * SLOTS, np.int64),
+            np.zeros(1, np.int64),
+        )
+
+    def __len__(self) -> int:
+        """Return the number of groups."""
+        return int(self.arrays.counts[FOUND])
+
+    def add(self, labels: Labels) -> None:
+        """Add the groups of labels (n,)."""
+        from aggopt.partition._local_search import search_kernels as kernels
+
+        order = np.argsort(labels, kind="stable")
+        start = np.concatenate(([0], np.cumsum(np.bincount(labels))))
+        while self._full(len(start), len(labels)):
+            self._grow()
+        kernels.add_groups(self.arrays, order.astype(np.int64), start)
+
+    def groups(self) -> tuple[I64, I64]:
+        """Return (start, ids): group c has the records ids[start[c] : start[c + 1]].
+
+        The records of a group are in ascending order, the groups in the order of their
+        first occurrence.
+        """
+        count = len(self)
+        start = self.arrays.start[: count + 1].copy()
+        ids = self.arrays.ids[: start[-1]]
+        group = np.repeat(np.arange(count), np.diff(start))
+        return start, ids[np.lexsort((ids, group))]
+
+    def reserve(self) -> None:
+        """Grow if more than a quarter is used."""
+        used = int(self.arrays.start[len(self)])
+        while self._full(3 * len(self), 3 * used):
+            self._grow()
+
+    def _full(self, groups: int, members: int) -> bool:
+        a = self.arrays
+        return 2 * (len(self) + groups) >= len(a.slots) or a.start[
+            len(self)
+        ] + members >= len(a.ids)
+
+    def _grow(self) -> None:
+        """Double the size of all arrays."""
+        from aggopt.partition._local_search import search_kernels as kernels
+
+        old = self.arrays
+        count = len(self)
+        self.arrays = Collected(
+            old.key,
+            np.zeros(2 * len(old.slots), np.uint64),
+            np.zeros(2 * len(old.start), np.int64),
+            np.zeros(2 * len(old.ids), np.int64),
+            np.zeros(1, np.int64),
+        )
+        kernels.add_groups(self.arrays, old.ids, old.start[: count + 1])
 
 
 def improve_labels(
@@ -172,7 +249,7 @@ class Search:
 
     def descend(self, order: Labels, clock: Deadline) -> None:
         """Make changes that lower SSE until none does, or the clock is over."""
-        from aggopt.partition._local_search import iterated_kernels as kernels
+        from aggopt.partition._local_search import search_kernels as kernels
 
         kernels.queue_all(self.trail, order)
         batch = Batch()
@@ -194,7 +271,7 @@ class Search:
         pool: Collection | None = None,
     ) -> None:
         """Perturb near each record, in this order, and descend each time."""
-        from aggopt.partition._local_search import iterated_kernels as kernels
+        from aggopt.partition._local_search import search_kernels as kernels
 
         n = len(order)
         batch = Batch()
@@ -226,7 +303,7 @@ class Search:
 
         This precedes an annealing, which preserves the number of groups.
         """
-        from aggopt.partition._local_search import iterated_kernels as kernels
+        from aggopt.partition._local_search import search_kernels as kernels
 
         max_groups = int(len(self.groups.label) / (self.space.k + spare))
         turns = max(0, int(np.count_nonzero(self.groups.size)) - max_groups)
@@ -237,7 +314,7 @@ class Search:
         self, proposals: float, clock: Deadline, cooling: Cooling | None = None
     ) -> None:
         """Try `proposals` random changes per record during cooling."""
-        from aggopt.partition._local_search import annealing_kernels as kernels
+        from aggopt.partition._local_search import search_kernels as kernels
 
         n = len(self._unit)
         steps = int(proposals * n) // kernels.STEP + 1
@@ -264,7 +341,7 @@ class Search:
         constraints, which may keep neighbours apart, it is the average loss of a
         record.
         """
-        from aggopt.partition._local_search import iterated_kernels as kernels
+        from aggopt.partition._local_search import search_kernels as kernels
 
         n = len(self.space.Z)
         if self.space.promise is not None:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from aggopt.core.types import I64, U64, Bool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition.constraints.state import Promise
+from aggopt.partition.constraints import Promise
 
 LANES = 4  # attributes that are summed in parallel
 TRAIL = 4096  # changes since a perturbation that can be undone, at least
@@ -69,9 +69,9 @@ class Trail(NamedTuple):
     Record moved[c] came from group origin[c], for c below counts[MOVED]; the groups
     touched[: counts[TOUCHED]] had an SSE of before[g] each, and mark[g] is
     counts[STAMP] for them.  The queue contains counts[QUEUED] records, the first of
-    them queue[counts[HEAD]]; spare[: counts[SPARE]] are the empty groups; seen[g] is
-    counts[LOOKED] for a group already examined; counts[UNDOES] is 1 if changes may be
-    undone.
+    them queue[counts[HEAD]]; spare[: counts[SPARE]] are the empty groups;
+    examined[g] is counts[LOOKED] for a group already examined; counts[UNDOES] is 1 if
+    changes may be undone.
     """
 
     moved: I64
@@ -82,7 +82,7 @@ class Trail(NamedTuple):
     queue: I64
     queued: Bool
     spare: I64
-    seen: I64
+    examined: I64
     random_state: U64
     counts: I64
 

@@ -7,9 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.partition._optimal.column_generation import ColumnGeneration
+from aggopt.partition._optimal.column_generation import (
+    TRUST,
+    ColumnGeneration,
+    choose_groups,
+)
 from aggopt.partition._optimal.pricing import Pair, PricingEffort
-from aggopt.partition._optimal.restricted_ip import TRUST, choose_groups
 from aggopt.solvers import Solver
 
 INTEGRALITY = 1e-6  # tolerance of integrality
@@ -36,7 +39,9 @@ class BranchAndPrice:
     """Open nodes, and the least bound of the closed ones."""
 
     def __init__(self, generation: ColumnGeneration) -> None:
-        self.generation, self.count, self.ended = generation, 1, np.inf
+        self.generation = generation
+        self.count = 1
+        self.ended = np.inf
         self.open = [BranchNode(generation.best.bound, 0, (), ())]
 
     def process(self, clock: Deadline, max_nodes: float = np.inf) -> None:

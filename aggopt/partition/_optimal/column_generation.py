@@ -1,10 +1,13 @@
-"""Column generation: pricing until no reduced cost is negative, and cuts."""
+"""Column generation, cuts, and the integer program over the columns."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.validation import Floats, Labels
+from aggopt.models import set_partition as model
 from aggopt.partition._optimal.columns import (
     ColumnPool,
     GroupColumns,
@@ -15,14 +18,25 @@ from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.partition._optimal.master import (
     GroupMaster,
     MasterSolution,
+    count_halves,
     find_violated_cuts,
 )
-from aggopt.partition._optimal.pricing import Duals, PricedGroups, Pricer, PricingEffort
+from aggopt.partition._optimal.pricing import (
+    Cut,
+    Duals,
+    PricedGroups,
+    Pricer,
+    PricingEffort,
+)
+from aggopt.solvers import Solver, Status
+from aggopt.solvers.certificate import Answer
+from aggopt.solvers.run_solver import GRACE, run_with_hard_limit
 
 CLIMBED = 3000  # groups of least reduced cost that heuristic pricing starts from
 ENTERING = 4000  # most groups that a round adds
 CALM = 5  # largest k without dual smoothing
-KEPT, STEP = 0.8, 0.1  # weight of the stability centre; its step to the duals
+KEPT = 0.8  # weight of the stability centre
+STEP = 0.1  # of the stability centre to the duals
 CUTS = 200  # most cuts that a round adds
 # exact pricing takes long while duals are far off: truncated first
 PHASES = (
@@ -55,7 +69,9 @@ class ColumnGeneration:
         clock: Deadline,
         start: Labels | None = None,
     ) -> None:
-        self.best, self.pricer, self.clock = best, pricer, clock
+        self.best = best
+        self.pricer = pricer
+        self.clock = clock
         self.pool = ColumnPool(best.Z, best.k, best.exact, best.weights)
         self.master = GroupMaster(len(best.Z))
         self.solved: MasterSolution | None = None
@@ -81,7 +97,7 @@ class ColumnGeneration:
         solved = self.master.solve(self.clock.left)
         if solved is not None:
             self.solved = solved
-            if solved.whole:
+            if solved.is_integral:
                 self._offer_chosen(self.pool.all.at(solved.share > 0.5))
         return solved
 
@@ -162,7 +178,7 @@ class ColumnGeneration:
         for effort in efforts[phase:]:
             priced = self.pricer.price_groups(duals, effort, self.clock)
             if priced.done:
-                self.prove(duals, priced.least)
+                self.prove(duals, priced.lowest)
             if len(priced.reduced) or priced.done or self.clock.over:
                 return priced, phase
             phase += 1
@@ -215,3 +231,70 @@ def _share_sse(Z: Floats, labels: Labels, weights: Floats | None) -> Floats:
 
 def _select_cheapest(priced: PricedGroups) -> GroupColumns:
     return priced.groups.at(np.argsort(priced.reduced, kind="stable")[:20_000])
+
+
+# by default, solvers of integer programs stop at a gap of 1e-4
+EXACTLY = {
+    "highs": {
+        "mip_rel_gap": 0.0,
+        "mip_abs_gap": 1e-7,
+        "mip_feasibility_tolerance": 1e-8,
+    }
+}
+DENSE = 4  # times the entries of the records' rows: denser cuts slow the solver down
+TRUST = 5e-7  # of the objective: errors that a solver's tolerances allow
+
+
+def choose_groups(
+    generation: ColumnGeneration,
+    solver: Solver,
+    candidates: Labels,
+    clock: Deadline,
+    seconds: float,
+) -> bool:
+    """Find the best partition into these groups; return whether the solver proved it.
+
+    The best partition so far is always feasible.
+    """
+    incumbent_groups = generation.pool.places(
+        group_columns(generation.best.labels, generation.best.k)
+    )
+    groups = generation.pool.all.at(np.union1d(candidates, incumbent_groups))
+    best = generation.best
+    data = _build_data(best.Z, best.k, groups, generation.master.cuts, best.weights)
+    limit = min(seconds, clock.left - GRACE)
+    if limit <= 0:
+        return False
+    solved = _solve_program(data, solver, None if np.isinf(limit) else limit)
+    best.unanswered |= solved.status is Status.UNANSWERED
+    if solved.reading is not None:
+        generation.offer(solved.reading)
+    return solved.status is Status.OPTIMAL
+
+
+def _solve_program(data: model.Data, solver: Solver, limit: float | None) -> Answer:
+    """Solve in a separate process, as the time limit of HiGHS is soft."""
+    native = solver.native.lower()
+    return run_with_hard_limit(model.MODEL, data, solver, limit, EXACTLY.get(native))
+
+
+def _build_data(
+    Z: Floats,
+    k: int,
+    groups: GroupColumns,
+    cuts: Sequence[Cut],
+    weights: Floats | None = None,
+) -> model.Data:
+    """Return the data of the integer program, without cuts if these are dense."""
+    inside = groups.members >= 0
+    if count_halves(groups, list(cuts), len(Z)).nnz > DENSE * inside.sum():
+        cuts = ()
+    return model.Data(
+        Z,
+        k,
+        np.repeat(np.arange(len(groups.sizes)), groups.sizes),
+        groups.members[inside].astype(np.intp),
+        np.repeat(np.arange(len(cuts)), [len(cut) for cut in cuts]).astype(np.intp),
+        np.array([i for cut in cuts for i in cut], np.intp),
+        weights=weights,
+    )

@@ -6,7 +6,7 @@ from math import ceil, log2
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.record_weights import multiply_by_weights
+from aggopt.core.record_weights import compute_sse, multiply_by_weights
 from aggopt.core.validation import Floats, Labels, renumber_groups
 from aggopt.partition._loss_bound import compute_loss_bound
 from aggopt.partition._mdav import mdav_labels
@@ -25,7 +25,6 @@ from aggopt.partition.shared.scaling import (
     scale_to_unit,
     zero_constants,
 )
-from aggopt.partition.shared.sse import compute_sse
 from aggopt.solvers import Status
 
 PROVEN = 1e-6  # a gap that solvers' tolerances may leave
@@ -64,10 +63,15 @@ class Incumbent:
         exact: bool = False,
         weights: Floats | None = None,
     ) -> None:
-        self.Z, self.k, self.gap, self.bound, self.exact = Z, k, gap, bound, exact
+        self.Z = Z
+        self.k = k
+        self.gap = gap
+        self.bound = bound
+        self.exact = exact
         self.weights = weights
         self.labels, self.value = labels, self.cost(group_columns(labels, k))
-        self.priced, self.by = False, "local search"
+        self.priced = False
+        self.by = "local search"
         self.unanswered = False
         self.centred = 0.0
         if not exact:
@@ -84,7 +88,8 @@ class Incumbent:
         value = self.cost(group_columns(labels, self.k))
         if value >= self.value:
             return False
-        self.labels, self.value = labels, value
+        self.labels = labels
+        self.value = value
         return True
 
     def take(self, labels: Labels) -> None:
@@ -167,7 +172,8 @@ class ScaledIncumbent:
         cls, records: Floats, k: int, gap: float, weighing: Weighing = NONE
     ) -> "ScaledIncumbent":
         """Return MDAV's groups, in units in which a mean square is 1."""
-        original, (records, exponent) = records, scale_to_unit(zero_constants(records))
+        original = records
+        records, exponent = scale_to_unit(zero_constants(records))
         Z = records - records.mean(axis=0)
         largest = float(np.abs(Z).max()) or 1.0
         Z = Z / largest
@@ -201,7 +207,8 @@ class ScaledIncumbent:
     def magnify(self) -> None:
         """Choose smaller units if the loss is below the resolution of solvers."""
         best, times = self.best.magnify()
-        self.unit, self.best = self.unit / times, best
+        self.unit = self.unit / times
+        self.best = best
 
     def result(self, status: Status, solver: str, clock: Deadline) -> Partition:
         """Return the best so far with its certificate, in the units of the records."""

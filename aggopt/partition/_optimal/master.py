@@ -105,7 +105,7 @@ class MasterSolution:
     duals: Duals
 
     @property
-    def whole(self) -> bool:
+    def is_integral(self) -> bool:
         """Whether all shares are integers."""
         return bool((np.abs(self.share - np.rint(self.share)) < 1e-6).all())
 
@@ -198,7 +198,8 @@ class GroupMaster(RestrictedMaster):
             barred |= (members == i).any(axis=1) ^ (members == j).any(axis=1)
         for i, j in apart:
             barred |= (members == i).any(axis=1) & (members == j).any(axis=1)
-        self.together, self.apart = tuple(together), tuple(apart)
+        self.together = tuple(together)
+        self.apart = tuple(apart)
         branched = bool(together or apart)
         upper_bounds = np.where(
             np.append(np.full(n, not branched), barred), 0.0, np.inf

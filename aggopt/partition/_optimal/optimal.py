@@ -19,6 +19,7 @@ from aggopt.core.deadline import (
     throttle,
 )
 from aggopt.core.memory import require_memory
+from aggopt.core.record_weights import compute_sse
 from aggopt.core.section import SolverName
 from aggopt.core.validation import (
     Floats,
@@ -41,7 +42,6 @@ from aggopt.partition.shared.scaling import (
     scale_with_weights,
 )
 from aggopt.partition.shared.settings import Grouping, Seconds
-from aggopt.partition.shared.sse import compute_sse
 from aggopt.solvers import Solver, Status, choose
 from aggopt.solvers.options import require_limited
 from aggopt.solvers.process_pool import NoAnswer
@@ -50,7 +50,8 @@ from aggopt.solvers.separate_process import find_status_without_answer
 LARGE = 10_000  # records above which no linear program is solved
 NEIGHBOURS = 20
 PERTURBATIONS = 10  # per record, in larger tables without a time limit
-BYTES, WEIGHED = 40, 16  # for each pair of records; more if they have weights
+BYTES = 40  # for each pair of records
+WEIGHED = 16  # more for each pair, if records have weights
 PREPARED = 3e-7  # seconds for each pair of records, below which pricing does not begin
 
 
@@ -178,9 +179,9 @@ def optimal(
 def load_kernels() -> None:
     """Import the kernels, so that no time limit counts imports."""
     for name in (
-        "aggopt.partition._optimal.exact_pricing_kernels",
+        "aggopt.partition._optimal.pricing_kernels",
         "aggopt.partition._optimal.schedule",
-        "aggopt.partition._local_search.iterated_kernels",
+        "aggopt.partition._local_search.search_kernels",
     ):
         import_module(name)
 
@@ -242,9 +243,9 @@ def _improve_incumbent(
     work: ScaledIncumbent, options: _OptimalOptions, clock: Deadline
 ) -> None:
     """Improve and bound the incumbent by the method that suits size and time."""
-    from aggopt.partition._optimal.exhaustive import MOST, estimate_time
+    from aggopt.partition._optimal.exhaustive_kernels import MOST, estimate_time
     from aggopt.partition._optimal.schedule import OptimalProblem, run_schedule
-    from aggopt.partition.neighbours.neighbours import find_neighbours
+    from aggopt.partition.neighbours import find_neighbours
 
     n = len(work.records)
     pairs = len(work.records) ** 2
@@ -279,7 +280,7 @@ def _improve_incumbent(
 
 
 def _enumerate_all(best: Incumbent) -> None:
-    from aggopt.partition._optimal.exhaustive import find_best_partition
+    from aggopt.partition._optimal.exhaustive_kernels import find_best_partition
 
     best.take(find_best_partition(best.Z, best.k, best.weights))
 
@@ -292,8 +293,7 @@ def _search_locally(
     clock: Deadline,
 ) -> None:
     """Improve the incumbent by local search."""
-    from aggopt.partition._local_search.column_pool import Collection
-    from aggopt.partition._local_search.search import improve_labels
+    from aggopt.partition._local_search.search import Collection, improve_labels
     from aggopt.partition._local_search.setup import create_weights
 
     # with a pool, as later searches have one: the kernel is compiled once

@@ -10,12 +10,13 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import I32, Bool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._optimal.columns import GroupColumns, sort_groups
-from aggopt.partition._optimal.pricing_state import (
+from aggopt.partition._optimal.columns import (
     Distances,
+    GroupColumns,
     Limits,
     Prices,
     PricingResult,
+    sort_groups,
 )
 
 COPIES = 24  # duplicates; fewer are priced like other records
@@ -157,7 +158,7 @@ class PricedGroups:
 
     Attributes
     ----------
-    least : (n,)
+    lowest : (n,)
         Lower bound of the reduced cost of groups with medoid i, if done.
     done
         Whether every medoid was searched exhaustively.
@@ -167,7 +168,7 @@ class PricedGroups:
 
     groups: GroupColumns
     reduced: Floats
-    least: Floats
+    lowest: Floats
     done: bool
     complete: bool
 
@@ -188,16 +189,17 @@ class Pricer:
     def __init__(
         self, Z: Floats, k: int, near: Labels, weights: Floats | None = None
     ) -> None:
-        from aggopt.partition._optimal import distance_kernels
+        from aggopt.partition._optimal import search_tree_kernels as kernels
 
-        self.k, self.n = k, len(Z)
+        self.k = k
+        self.n = len(Z)
         self.apart, sums = np.empty((self.n, self.n)), np.empty((self.n, 2 * k))
-        distance_kernels.fill_distances(Z, self.apart)
+        kernels.fill_distances(Z, self.apart)
         pair = pull = self.apart
         if weights is not None:
             pull = self.apart * weights
             pair = weights[:, None] * pull
-        distance_kernels.fill_near_sums(pair, sums)
+        kernels.fill_near_sums(pair, sums)
         record_weights = np.ones(self.n) if weights is None else weights
         self.distances = Distances(pair, pull, sums, record_weights)
         self.near = np.ascontiguousarray(near[:, :NEAR])
@@ -207,11 +209,11 @@ class Pricer:
         self, duals: Duals, start: GroupColumns
     ) -> tuple[GroupColumns, Floats]:
         """Return groups that price out, by local search from `start`, without cuts."""
-        from aggopt.partition._optimal.heuristic_pricing_kernels import improve_groups
+        from aggopt.partition._optimal.pricing_kernels import improve_priced_groups
 
         ended = np.empty_like(start.members)
         reduced = np.empty(len(start.sizes))
-        improve_groups(
+        improve_priced_groups(
             self.distances,
             self.near,
             duals.u,
@@ -236,7 +238,7 @@ class Pricer:
         Duals are averaged over duplicates; among groups that differ in duplicates only,
         one is returned.
         """
-        from aggopt.partition._optimal.exact_pricing_kernels import price_groups
+        from aggopt.partition._optimal.pricing_kernels import price_groups
 
         prices = self._prices(duals)
         lowest = np.full(self.n, max_cost)
@@ -259,7 +261,7 @@ class Pricer:
             price_groups(self.distances, self.k, prices, waiting, limits, result)
             count, groups, _, passed = result.counts.tolist()
             parts.append((result.members[:count], result.reduced[:count]))
-            lowest = np.minimum(lowest, result.least)
+            lowest = np.minimum(lowest, result.lowest)
             done = done | result.done
             found_count = found_count + groups
             kept_count = kept_count + count
@@ -317,8 +319,8 @@ def _make_empty(k: int) -> Any:
     return np.empty((0, 2 * k - 1), np.int32)
 
 
-def _index_by_record(record: Any, what: Any, n: int) -> tuple[Any, Any]:
+def _index_by_record(record: Any, partner: Any, n: int) -> tuple[Any, Any]:
     order = np.argsort(record, kind="stable")
     first = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(record, minlength=n), out=first[1:])
-    return first, np.ascontiguousarray(what[order])
+    return first, np.ascontiguousarray(partner[order])

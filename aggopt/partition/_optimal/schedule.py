@@ -6,19 +6,17 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline, Progress
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._local_search.column_pool import Collection
-from aggopt.partition._local_search.search import improve_labels
+from aggopt.partition._local_search.search import Collection, improve_labels
 from aggopt.partition._local_search.setup import create_weights
 from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._optimal.branch_and_price import (
     BranchAndPrice,
     prove_by_enumeration,
 )
-from aggopt.partition._optimal.column_generation import ColumnGeneration
+from aggopt.partition._optimal.column_generation import ColumnGeneration, choose_groups
 from aggopt.partition._optimal.columns import GroupColumns, group_columns, number_groups
 from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.partition._optimal.pricing import Pricer, PricingEffort
-from aggopt.partition._optimal.restricted_ip import choose_groups
 from aggopt.solvers import Solver
 
 NEAREST = 10  # neighbours whose groups a record may change with
@@ -35,7 +33,9 @@ class Searches:
         seed: int,
         weights: Floats | None = None,
     ) -> None:
-        self.Z, self.k, self.weights = Z, k, create_weights(weights, len(Z), k)
+        self.Z = Z
+        self.k = k
+        self.weights = create_weights(weights, len(Z), k)
         self.near = np.ascontiguousarray(near[:, :NEAREST])
         self.met = Collection(len(Z))
         self.rng = np.random.default_rng(seed)
@@ -103,7 +103,7 @@ def raise_bound_by_scaling(generation: ColumnGeneration, clock: Deadline) -> boo
         priced = generation.pricer.price_groups(duals, PricingEffort(), clock)
         if not priced.done:
             return False
-        generation.prove(duals, priced.least)
+        generation.prove(duals, priced.lowest)
         if len(priced.reduced):  # they price out at the full duals, too
             generation.add(priced.groups.at(np.argsort(priced.reduced)[:20_000]))
     return not clock.over
@@ -257,7 +257,8 @@ def _price_all(generation: ColumnGeneration, clock: Deadline) -> None:
 RESTARTS = 4  # initial local searches
 PERTURBATIONS = 30  # per record, in each of them
 SMALL = 5  # largest k for which exact pricing mostly ends
-TRIALS, PATIENCE = 8, 3  # roundings in a batch; batches without improvement
+TRIALS = 8  # roundings in a batch
+PATIENCE = 3  # batches without improvement
 STALLED = 1e-3  # share of the gap that a round of cuts must close
 LONGEST = 300.0  # seconds for an integer program without a deadline
 QUICK = 200  # records up to which branching precedes integer programs

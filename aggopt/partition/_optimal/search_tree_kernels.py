@@ -1,4 +1,4 @@
-"""Compiled steps of one medoid's search: choices, their exclusions and requirements.
+"""Compiled search of one medoid: choices, exclusions, and sums of least distances.
 
 Importing this imports numba: do so late.
 """
@@ -7,17 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import inlined, inner
+from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.kernels import copy_into
 from aggopt.core.types import I32, I64, Bool
 from aggopt.core.validation import Floats
-from aggopt.partition._optimal.distance_kernels import (
-    FAR,
-    insert_sorted,
-    sum_heaviest,
-    sum_lowest,
-)
-from aggopt.partition._optimal.pricing_state import Distances, Prices
+from aggopt.partition._optimal.columns import Distances, Prices
 
 
 class SearchTree(NamedTuple):
@@ -41,7 +35,7 @@ class SearchTree(NamedTuple):
         Distance from each of them to P.
     W, U, V, penalty : (2k,)
         For P: W, sums of u and v, penalties.
-    weight, heavy, whole : (c,), (2k,), (2k,)
+    weight, heavy, total : (c,), (2k,), (2k,)
         Weights of each; sum of the r largest among candidates; weight of P.
     """
 
@@ -62,11 +56,11 @@ class SearchTree(NamedTuple):
     penalty: Floats
     weight: Floats
     heavy: Floats
-    whole: Floats
+    total: Floats
 
 
 @inner
-def build_tree(
+def build_search_tree(
     distances: Distances,
     k: int,
     prices: Prices,
@@ -114,9 +108,12 @@ def build_tree(
         heavy,
         np.zeros(levels),
     )
-    tree.U[1], tree.V[1], tree.whole[1] = u[0], v[0], weight[0]
+    tree.U[1] = u[0]
+    tree.V[1] = v[0]
+    tree.total[1] = weight[0]
     for y in range(1, count):
-        tree.open[1, y - 1], tree.g[1, y - 1] = y, local[0, y]
+        tree.open[1, y - 1] = y
+        tree.g[1, y - 1] = local[0, y]
     tree.number[1] = tree.end[1] = count - 1
     return tree
 
@@ -139,7 +136,7 @@ def choose_candidate(tree: SearchTree, prices: Prices, level: int, at: int) -> N
     tree.W[level + 1] = tree.W[level] + tree.g[level, at]
     tree.U[level + 1] = tree.U[level] + tree.u[y]
     tree.V[level + 1] = tree.V[level] + tree.v[y]
-    tree.whole[level + 1] = tree.whole[level] + tree.weight[y]
+    tree.total[level + 1] = tree.total[level] + tree.weight[y]
     penalty = tree.penalty[level]
     i = tree.ids[y]
     for w in range(prices.first[i], prices.first[i + 1]):
@@ -182,7 +179,8 @@ def require_mate(tree: SearchTree, prices: Prices, level: int, mate: int) -> boo
     for y in range(at, 0, -1):
         tree.open[level, y] = tree.open[level, y - 1]
         tree.g[level, y] = tree.g[level, y - 1]
-    tree.open[level, 0], tree.g[level, 0] = chosen, g
+    tree.open[level, 0] = chosen
+    tree.g[level, 0] = g
     tree.end[level] = 1
     return True
 
@@ -247,7 +245,7 @@ def _mark_candidates(
     if base + tree.v[tree.open[before, at + r]] > limit:
         return False
     lowest[:r] = FAR
-    share = 1.0 / (tree.whole[level] + tree.heavy[r])
+    share = 1.0 / (tree.total[level] + tree.heavy[r])
     for y in range(rest):
         j = tree.open[before, at + 1 + y]
         terms[y] = (tree.g[level, y] + 0.5 * tree.near[j, r - 1]) * share - tree.u[j]
@@ -261,3 +259,73 @@ def _mark_candidates(
         if terms[y] + partial_sum <= limit and tree.v[j] + base <= limit:
             keep[y] = True
     return True
+
+
+FAR = 1e150  # more than any sum of terms
+
+
+@compiled
+def fill_distances(Z: Floats, D: Floats) -> None:
+    """Write the squared distances among records Z (n, d) into D (n, n)."""
+    n, d = Z.shape
+    for i in range(n):
+        D[i, i] = 0.0
+        for j in range(i):
+            total = 0.0
+            for t in range(d):
+                total += (Z[i, t] - Z[j, t]) ** 2
+            D[i, j] = D[j, i] = total
+
+
+@compiled
+def fill_near_sums(D: Floats, sums: Floats) -> None:
+    """Write the sum of the q least distances from each record into sums[:, q]."""
+    n = len(D)
+    max_count = sums.shape[1] - 1
+    lowest = np.empty(max_count + 1)
+    for i in range(n):
+        lowest[:] = FAR
+        for j in range(n):
+            if j != i:
+                insert_sorted(lowest, max_count, D[i, j])
+        accumulate_sums(sums[i], lowest, max_count)
+
+
+@inner
+def sum_heaviest(weight: Floats, heavy: Floats) -> None:
+    """Set heavy[r] to the sum of the r largest of weights (c,), r up to c."""
+    max_count = min(len(weight), len(heavy) - 1)
+    lowest = np.zeros(max_count + 1)
+    for w in weight:
+        insert_sorted(lowest, max_count, -w)
+    heavy[0] = 0.0
+    for r in range(max_count):
+        heavy[r + 1] = heavy[r] - lowest[r]
+
+
+@inlined
+def insert_sorted(lowest: Floats, size: int, x: float) -> None:
+    """Insert x among the `size` least so far, in ascending order."""
+    if x < lowest[size - 1]:
+        at = size - 1
+        while at > 0 and lowest[at - 1] > x:
+            lowest[at] = lowest[at - 1]
+            at -= 1
+        lowest[at] = x
+
+
+@inlined
+def accumulate_sums(sums: Floats, lowest: Floats, count: int) -> None:
+    """Set sums[q] to the sum of the q least."""
+    sums[0] = 0.0
+    for q in range(count):
+        sums[q + 1] = sums[q] + lowest[q]
+
+
+@inlined
+def sum_lowest(lowest: Floats, r: int, base: float) -> tuple[float, float]:
+    """Return base plus the r least, and plus the r - 1 least."""
+    less = base
+    for q in range(r - 1):
+        less += lowest[q]
+    return less + lowest[r - 1], less

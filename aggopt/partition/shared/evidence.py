@@ -7,6 +7,7 @@ from math import isfinite
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.record_weights import compute_sse
 from aggopt.core.types import F64, Labels
 from aggopt.partition._loss_bound import compute_loss_bound
 from aggopt.partition.shared.scaling import (
@@ -15,7 +16,6 @@ from aggopt.partition.shared.scaling import (
     scale_to_unit,
     zero_constants,
 )
-from aggopt.partition.shared.sse import compute_sse
 from aggopt.solvers import Certificate, Claim, Status
 
 MET = 1e-9  # share of the objective that rounding may leave between objective and bound

@@ -142,16 +142,16 @@ class Partition:
         """Dimensions of the labels: 2 if attributes have labels of their own."""
         return self.labels.ndim
 
-    def max(self, axis: int | None = None, out: Any = None, **how: Any) -> Any:
+    def max(self, axis: int | None = None, out: Any = None, **options: Any) -> Any:
         """Return the largest group number; labels (n,) have one group more.
 
         Arguments are those of an array's `max`, which `np.max` passes on.
         """
-        return _convert_scalar(self.labels.max(axis, out, **how))
+        return _convert_scalar(self.labels.max(axis, out, **options))
 
-    def min(self, axis: int | None = None, out: Any = None, **how: Any) -> Any:
+    def min(self, axis: int | None = None, out: Any = None, **options: Any) -> Any:
         """Return the smallest group number, 0; arguments as for `max`."""
-        return _convert_scalar(self.labels.min(axis, out, **how))
+        return _convert_scalar(self.labels.min(axis, out, **options))
 
     def tolist(self) -> list[Any]:
         """Return the labels as plain numbers."""
@@ -191,8 +191,8 @@ class Partition:
     def __iter__(self) -> Iterator[Any]:
         return iter(self.labels)
 
-    def __getitem__(self, where: Any) -> Any:
-        return self.labels[where]
+    def __getitem__(self, index: Any) -> Any:
+        return self.labels[index]
 
     def __eq__(self, other: object) -> Any:
         return self.labels == _extract_labels(other)
@@ -213,10 +213,10 @@ class Partition:
         return _rebuild, (self.labels, self.certificates, self.merging)
 
     def __repr__(self) -> str:
-        return f"Partition: {self._said}"
+        return f"Partition: {self._summary}"
 
     @property
-    def _said(self) -> str:
+    def _summary(self) -> str:
         """Summary of records and groups."""
         sizes = self.sizes[self.sizes > 0]
         smallest = int(sizes.min())

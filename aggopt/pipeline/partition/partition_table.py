@@ -18,7 +18,7 @@ from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError, SolverError
 from aggopt.job import Job
-from aggopt.partition._in_blocks import partition_blocks, select_attributes
+from aggopt.partition._in_blocks import partition_blocks, select_block
 from aggopt.partition.shared.result import INTERRUPTED, Block
 from aggopt.pipeline.partition.missing_imputed import partition_incomplete
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, Partitions
@@ -192,7 +192,7 @@ def _repair_blocks(
     records, strata, weights = given.records, given.strata, given.weights
     made = []
     for block in blocks:
-        own = records if len(blocks) == 1 else select_attributes(records, block.columns)
+        own = records if len(blocks) == 1 else select_block(records, block.columns)
         if strata is None:
             made.append(
                 repair_block(block, own, job, held, on_progress, weights=weights)

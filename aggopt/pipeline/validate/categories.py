@@ -28,8 +28,8 @@ from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.errors import InfeasibleInputError, JobError, naming
 from aggopt.job import Job, Mean
-from aggopt.partition._in_blocks import select_attributes
-from aggopt.partition.neighbours.neighbours import RecordPlaces
+from aggopt.partition._in_blocks import select_block
+from aggopt.partition.neighbours import RecordPlaces
 from aggopt.pipeline.prepare.attribute_blocks import Columns
 from aggopt.pipeline.validate.cross_table_columns import require_cross_table_columns
 
@@ -46,7 +46,7 @@ def count_widest_block(records: Floats | Encoded, columns: Columns) -> int:
 
 def count_most_distinct(records: Floats | Encoded, columns: Columns) -> int:
     """Return the largest number of distinct records in a block of attributes."""
-    parts = (select_attributes(records, block) for block in columns)
+    parts = (select_block(records, block) for block in columns)
     return max(len(RecordPlaces.of(np.asarray(part)).rows) for part in parts)
 
 

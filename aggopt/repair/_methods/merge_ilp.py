@@ -10,12 +10,12 @@ from aggopt.repair.registry import Repair, RepairInput, SolvingSettings
 if TYPE_CHECKING:
     from aggopt.repair._close import RepairOptions
     from aggopt.repair._problem import Problem
-    from aggopt.repair._repaired import MethodResult
+    from aggopt.repair._result import MethodResult
 
 
 def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partition:
     """Return groups repaired by `closeness` with this method."""
-    from aggopt.repair._by_closeness import repair_by_closeness
+    from aggopt.repair._closeness import repair_by_closeness
 
     return repair_by_closeness("merge-ilp", repair_input, labels, settings)
 
@@ -24,14 +24,14 @@ def _solve(
     problem: "Problem", labels: Labels, options: "RepairOptions", clock: Deadline
 ) -> "MethodResult":
     """Return the best union of groups that the integer program finds."""
-    from aggopt.repair._close import choose_solver
+    from aggopt.repair._close import choose_union_solver
     from aggopt.repair._merge_ilp import choose_unions
-    from aggopt.repair._merge_until_close import make_close
-    from aggopt.repair._repaired import MethodResult
+    from aggopt.repair._problem import make_close
+    from aggopt.repair._result import MethodResult
     from aggopt.solvers import Status
 
     start = make_close(problem, labels)
-    solver = options.solver or choose_solver(None)
+    solver = options.solver or choose_union_solver(None)
     chosen = choose_unions(problem, labels, start, solver, clock)
     status = chosen.certificate.status
     # the best of all unions is not the best of all partitions

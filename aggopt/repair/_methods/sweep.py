@@ -10,12 +10,12 @@ from aggopt.repair.registry import Repair, RepairInput, SolvingSettings
 if TYPE_CHECKING:
     from aggopt.repair._close import RepairOptions
     from aggopt.repair._problem import Problem
-    from aggopt.repair._repaired import MethodResult
+    from aggopt.repair._result import MethodResult
 
 
 def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partition:
     """Return groups repaired by `closeness` with this method."""
-    from aggopt.repair._by_closeness import repair_by_closeness
+    from aggopt.repair._closeness import repair_by_closeness
 
     return repair_by_closeness("sweep", repair_input, labels, settings)
 
@@ -26,7 +26,7 @@ def _solve(
     """Return the best result of searches from strata of several sizes."""
     from aggopt.repair._close import make_search_clock, polish_by_program
     from aggopt.repair._local_search import search_from_strata
-    from aggopt.repair._merge_until_close import make_close
+    from aggopt.repair._problem import make_close
 
     total_clock = clock
     clock = make_search_clock(options, clock)

@@ -1,1 +1,0 @@
-"""k-anonymity-first t-close microaggregation (algorithm 2)."""

@@ -1,1 +1,0 @@
-"""Partitions of large tables: blocks of records, improved across their borders."""

@@ -1,1 +1,0 @@
-"""t-closeness-first microaggregation (algorithm 3)."""

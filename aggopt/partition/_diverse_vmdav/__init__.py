@@ -1,1 +1,0 @@
-"""V-MDAV whose groups are l-diverse."""

@@ -1,1 +1,0 @@
-"""MHM: optimal splits of orderings of the records."""

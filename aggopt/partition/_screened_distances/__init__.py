@@ -1,1 +1,0 @@
-"""Distances in single precision that spare most of those in double."""

@@ -1,1 +1,0 @@
-"""The pool of unassigned records, shared by fixed-size partitioners."""

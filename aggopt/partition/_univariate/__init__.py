@@ -1,1 +1,0 @@
-"""The optimal partition of one attribute: a shortest path."""

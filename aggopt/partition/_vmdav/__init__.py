@@ -1,1 +1,0 @@
-"""V-MDAV: groups of k to 2k - 1 records."""

@@ -1,1 +1,0 @@
-"""l-diversity and t-closeness as constraints on groups."""

@@ -1,1 +1,0 @@
-"""Groups merged until each is t-close."""

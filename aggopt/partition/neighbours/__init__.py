@@ -1,1 +1,0 @@
-"""Nearest neighbours of all records, exact or approximate."""

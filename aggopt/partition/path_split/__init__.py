@@ -1,1 +1,0 @@
-"""The optimal split of an ordering into groups."""
