@@ -78,7 +78,10 @@ MaskedOrParts = Annotated[
 ]
 SameOrder = Annotated[
     bool,
-    typer.Option("--same-order", help="The two tables have the same record order."),
+    typer.Option(
+        "--same-order",
+        help="Say that both tables have their records in the same order.",
+    ),
 ]
 TableOrCode = Annotated[
     Path,
@@ -100,19 +103,27 @@ AsJson = Annotated[
 PrivateFolder = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="The folder of manifest and key, if not beside the table."
+        metavar="DIR",
+        help="The folder of the manifest and the key, if they are not next to the "
+        "released table.",
     ),
 ]
 Encoding = Annotated[
-    str, typer.Option(help="Of a CSV: utf-8, cp1252 or latin-1; bytes do not tell.")
+    str,
+    typer.Option(
+        help="The encoding of a CSV file: utf-8, cp1252 (Windows) or latin-1. aggopt "
+        "does not detect it."
+    ),
 ]
-Overwrite = Annotated[bool, typer.Option(help="Replace files that are there already.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace files that exist already.")
+]
 Trust = Annotated[
     list[Path],
     typer.Option(
         "--trust",
         metavar="FILE",
-        help="A file of code that the job may run; it sees the originals.",
+        help="A file of your code that the job may run. The code sees the originals.",
         default_factory=list,
         show_default=False,
     ),

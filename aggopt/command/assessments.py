@@ -26,17 +26,25 @@ from aggopt.errors import JobError
 SIZE = 3  # attributes of a combination that makes a record special
 
 Weight = Annotated[
-    str, typer.Option(help="The column of sampling weights; else the job's.")
+    str, typer.Option(help="The column of sampling weights. Default: that of the job.")
 ]
 Unit = Annotated[
-    str, typer.Option(help="Columns that name the household; else the job's.")
+    str,
+    typer.Option(help="The columns that number households. Default: those of the job."),
 ]
 Target = Annotated[
-    str, typer.Option(help="Columns that may be given away; else the job's, or all.")
+    str,
+    typer.Option(
+        help="Confidential columns to guess. Default: those of the job, or all."
+    ),
 ]
 Suda = Annotated[
     int | None,
-    typer.Option(min=1, help="Attributes that may make a record special: else 3."),
+    typer.Option(
+        min=1,
+        help="Search for records that are special by up to so many attributes. "
+        "Default: that of the job, or 3.",
+    ),
 ]
 Releases = Annotated[
     list[Path],
@@ -47,7 +55,8 @@ Releases = Annotated[
 Originals = Annotated[
     list[Path],
     typer.Option(
-        help="The table that all were made from; or that of each, in their order.",
+        help="The original table of all releases; or the table of each, in their "
+        "order.",
         default_factory=list,
         show_default=False,
         callback=in_memory,
@@ -56,17 +65,21 @@ Originals = Annotated[
 Manifests = Annotated[
     list[Path],
     typer.Option(
-        help="The manifest of each, in their order; else those beside them.",
+        help="The manifest of each release, in their order. Default: the manifests "
+        "next to the releases.",
         default_factory=list,
         show_default=False,
     ),
 ]
 Person = Annotated[
-    str, typer.Option(help="Identifier of a person, in each of several tables.")
+    str, typer.Option(help="The column that identifies a person in all tables.")
 ]
 WithoutKeys = Annotated[
     bool,
-    typer.Option("--without-keys", help="Count what anybody can who has the releases."),
+    typer.Option(
+        "--without-keys",
+        help="Count only what everybody can count from the public files.",
+    ),
 ]
 
 
@@ -79,10 +92,9 @@ def assess(
     private: PrivateFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recount MASKED from its values and measure its risk and loss against TABLE.
+    """Recount MASKED from its values, and measure its risk and loss against TABLE.
 
-    Both may be folders that an engine reads and writes.  They are read whole, if memory
-    suffices.
+    Both may be folders of an engine.  aggopt reads them into memory.
     """
     from aggopt.engine.folder_review import find_release
     from aggopt.job.release_job import job_of_release
@@ -102,8 +114,8 @@ def risk(
         Path,
         typer.Argument(
             metavar="MASKED",
-            help="The released table, or an engine's folder; left out, TABLE is looked "
-            "at alone: TABLE JOB.",
+            help="The released table, or an engine's folder. Without it, JOB is "
+            "second: aggopt risk TABLE JOB.",
         ),
     ],
     trust: Trust,
@@ -116,15 +128,16 @@ def risk(
     private: PrivateFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the disclosure risk of MASKED, and of TABLE before it was masked.
+    """Measure the disclosure risk of MASKED, and of TABLE before masking.
 
-    It prints individual and household risk, special records (SUDA), what groups give
-    away, and linkage and intervals, compared with chance.  Options come before what JOB
-    says under risk.  If neither names a target, all confidential columns are targets.
+    It prints individual and household risk, special records (SUDA), confidential values
+    that a group gives away, linkage and intervals, each compared with chance.  Options
+    replace keys under risk in JOB.  If neither names a target, all confidential columns
+    are targets.
 
     Without MASKED, it prints the risk of TABLE before masking: how many records are
-    unique, or in groups smaller than k, and by which quasi-identifiers.  Folders are
-    read whole, if memory suffices.
+    unique, or in groups smaller than k, and by which quasi-identifiers.  aggopt reads
+    folders into memory.
     """
     from aggopt.command import show_risk
     from aggopt.engine.folder_review import find_release, read_original
@@ -174,26 +187,28 @@ def utility(
     model: Annotated[
         list[str],
         typer.Option(
-            help='A regression, such as "y ~ age + income"; may be given again.',
+            help='A regression, such as "y ~ age + income". Repeat it for more.',
             default_factory=list,
             show_default=False,
         ),
     ],
     weight: Annotated[
-        str, typer.Option(help="The column of sampling weights; else that of the job.")
+        str,
+        typer.Option(help="The column of sampling weights. Default: that of the job."),
     ] = "",
     strata: Annotated[
-        str, typer.Option(help="Columns in whose combinations totals are taken.")
+        str,
+        typer.Option(help="Columns: each of their combinations has totals of its own."),
     ] = "",
     same_order: SameOrder = False,
     private: PrivateFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure what analysts can still learn from MASKED, beside TABLE.
+    """Measure how well analyses of MASKED agree with those of TABLE.
 
-    Whether a classifier tells the two apart (pMSE), distributions, correlations,
-    regressions, tables of categories and weighted totals.  Folders are read whole, if
-    memory suffices.
+    It compares distributions, correlations, regressions, tables of categories and
+    weighted totals, and tries whether a classifier tells the two tables apart (pMSE).
+    aggopt reads folders into memory.
     """
     from aggopt.command import show_utility
     from aggopt.engine.folder_review import find_release
@@ -223,13 +238,13 @@ def compare(
     without_keys: WithoutKeys = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put releases of the same people side by side, and count what they say together.
+    """Count what several releases of the same people give away together.
 
-    An intruder who knows the group of a person in each release knows that the person is
-    in their intersection.  Exit code 1 if an intersection has fewer records than the
-    smaller k: then do not publish all of these releases; or if this is not known, since
-    private keys are missing.  For releases of several tables of the same people, name
-    each table (--original) and an identifier (--person).
+    If an intruder knows the group of a person in each release, the person is in their
+    intersection.  The exit code is 1 if an intersection has fewer records than the
+    smallest k: do not publish all of these releases.  It is also 1 if private keys are
+    missing, so that aggopt cannot count.  If the releases are of several tables of the
+    same people, name each table (--original) and an identifier (--person).
     """
     from aggopt.command import show_utility
     from aggopt.release.files.output_paths import ReleaseFiles

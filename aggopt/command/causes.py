@@ -4,6 +4,7 @@ An error of this package has its code as an attribute of its class (`exit_code`)
 """
 
 import signal
+from textwrap import fill
 from typing import NamedTuple
 
 from aggopt.core.memory import is_lack_of_memory
@@ -11,6 +12,7 @@ from aggopt.errors import AggoptError, JobError, ResourceError, SolverError
 
 DONE, NO, INTERNAL = 0, 1, 5
 BY_SIGNAL = 128  # plus its number: the code of what a signal ends
+WIDTH = 76  # characters of a line of help: a narrow terminal has them
 
 
 class Cause(NamedTuple):
@@ -21,28 +23,34 @@ class Cause(NamedTuple):
 
 
 CAUSES = {
-    DONE: Cause("done", "all is done; promises that were counted hold"),
+    DONE: Cause(
+        "done", "the work is done, and each requirement that was counted holds"
+    ),
     NO: Cause(
         "no",
-        "done, but the answer is no: a promise does not hold, a law is broken, a cell "
-        "or point failed",
+        "the answer is no: a requirement does not hold, a law is broken, or a cell or "
+        "a point failed",
     ),
     JobError.exit_code: Cause(
         "input or job", "the input, the job or the command line cannot be used"
     ),
     ResourceError.exit_code: Cause(
         "resources",
-        "memory, disk, a permission, a place to write or a worker is lacking",
+        "memory, disk space, a permission, a place to write or a worker is missing",
     ),
     SolverError.exit_code: Cause(
-        "solver", "a solver is missing, failed or has no result that the job needs"
+        "solver", "a solver is missing, failed, or found no result that the job can use"
     ),
     INTERNAL: Cause(
-        "internal error", "aggopt, or a package that it needs, is at fault: report it"
+        "internal error", "aggopt, or a package that it needs, has a fault: report it"
     ),
-    BY_SIGNAL + signal.SIGINT: Cause("Ctrl-C", "you interrupted it"),
-    BY_SIGNAL + signal.SIGTERM: Cause("SIGTERM", "the system or a queue ended it"),
-    BY_SIGNAL + 9: Cause("killed", "aggopt killed it: code that it runs did not end"),
+    BY_SIGNAL + signal.SIGINT: Cause("Ctrl-C", "you interrupted the command"),
+    BY_SIGNAL + signal.SIGTERM: Cause(
+        "SIGTERM", "the system or a queue ended the command"
+    ),
+    BY_SIGNAL + 9: Cause(
+        "killed", "aggopt killed the command: code that it ran did not end"
+    ),
 }
 
 
@@ -67,6 +75,9 @@ def code_of(error: Exception) -> int:
 
 
 def help_of_codes() -> str:
-    """Return what help says of exit codes; after its mark, lines stay lines."""
-    lines = (f"{code:3} {cause.meaning}" for code, cause in CAUSES.items())
+    """Return the help on exit codes; after its mark, lines stay lines."""
+    lines = (
+        fill(f"{code:3} {cause.meaning}", WIDTH, subsequent_indent="    ")
+        for code, cause in CAUSES.items()
+    )
     return "\b\nExit codes:\n" + "\n".join(lines)

@@ -28,36 +28,44 @@ _TABLE = r"""\{(?:"[^"]*"|'[^']*'|\{[^{}]*\}|[^{}"'])*\}"""  # with tables in it
 LISTED = re.compile(rf"{_TABLE}|[^,{{}}\s][^,{{}}]*|\S")  # or names, or what is neither
 
 Page = Annotated[
-    Path, typer.Option(help="Where to write the page: .html; its .csv beside it.")
+    Path,
+    typer.Option(help="The file for the page, .html; a .csv appears next to it."),
 ]
-GroupSizes = Annotated[str | None, typer.Option(help="Group sizes: 3,5,10.")]
+GroupSizes = Annotated[str | None, typer.Option(help="Values of k: 3,5,10.")]
 Methods = Annotated[
     list[str] | None,
     typer.Option(
-        help="Partition methods: mdav,optimal; those with settings as '{method = \""
-        'mhm", order = "tsp"}\'. May be repeated.'
+        help='Partition methods: mdav,optimal. One with settings: \'{method = "mhm", '
+        'order = "tsp"}\'. Repeat the option for more.'
     ),
 ]
-Kept = Annotated[str | None, typer.Option(help="What is kept: variance,covariance.")]
+Kept = Annotated[
+    str | None, typer.Option(help="Statistics that the values keep: mean,variance.")
+]
 Closeness = Annotated[
-    str | None, typer.Option(help="Values of t: 0.2,none; none asks for no t.")
+    str | None, typer.Option(help="Values of t: 0.2,none; none is without t-closeness.")
 ]
 Diversity = Annotated[str | None, typer.Option(help="Values of l: 2,3,none.")]
-Alphas = Annotated[str | None, typer.Option(help="Of P3M: 0.2,0.5.")]
+Alphas = Annotated[str | None, typer.Option(help="Values of alpha of P3M: 0.2,0.5.")]
 Deltas = Annotated[
-    str | None, typer.Option(help="Of P3M, in place of JOB's own: 0.1,0.4.")
+    str | None,
+    typer.Option(help="Distances of P3M that replace those of JOB: 0.1,0.4."),
 ]
-AtMost = Annotated[float, typer.Option(help="Share of records that may be linked.")]
-Loss = Annotated[str, typer.Option(help="What is to be least: pil or il.")]
+AtMost = Annotated[
+    float, typer.Option(help="The largest share of records that may be linked.")
+]
+Loss = Annotated[str, typer.Option(help="The loss to minimise: pil or il.")]
 TimeLimit = Annotated[
     float | None,
-    typer.Option(help="Seconds for each search of groups that names no limit."),
+    typer.Option(
+        help="Seconds for each search of groups that has no limit of its own."
+    ),
 ]
 Cache = Annotated[
     Path | None,
-    typer.Option(help="A folder in which points are kept, to go on another time."),
+    typer.Option(help="A folder that keeps finished points, for a later run."),
 ]
-Jobs = Annotated[int, typer.Option(help="Processes; -1 means one per core.")]
+Jobs = Annotated[int, typer.Option(help="Number of processes; -1 is one per core.")]
 
 
 def choose(
@@ -80,13 +88,13 @@ def choose(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Try JOB on TABLE over k, methods and settings: which one to release.
+    """Try JOB on TABLE with several k, methods and settings, and recommend one.
 
-    OUT gets the map of risk and loss, a recommendation and the job of each point; the
-    CSV beside it the figures.  Both are for you: no value of a record is in them, but
-    figures of jobs that are not released.  Nothing is masked for good.  Interrupted,
-    both have the points that are done.  Exit code 1 if a point fails, which is then a
-    row that says why.
+    Each combination is a point.  OUT gets the map of risk and loss, a recommendation
+    and the job of each point; a CSV file next to it gets the figures.  Both are for you
+    alone: they hold no value of a record, but figures of jobs that you do not release.
+    Nothing is released.  If you interrupt, both have the finished points.  The exit
+    code is 1 if a point fails; its row has the reason.
     """
     from aggopt.experiments._run import require_jobs
     from aggopt.experiments.choose import Choosing

@@ -79,23 +79,29 @@ app.command()(convert)
 @app.command()
 def init(
     table: TableOrFolder,
-    out: Annotated[Path, typer.Option(help="Where to write the job.")] = Path(
-        "job.toml"
-    ),
+    out: Annotated[Path, typer.Option(help="The file for the job.")] = Path("job.toml"),
     separator: Annotated[
-        str | None, typer.Option(help="Between entries of a CSV; else looked for.")
+        str | None,
+        typer.Option(
+            help='The separator of a CSV file, such as ";". By default aggopt '
+            "detects it."
+        ),
     ] = None,
     decimal: Annotated[
-        str | None, typer.Option(help="Decimal point of a CSV; else looked for.")
+        str | None,
+        typer.Option(
+            help='The decimal point of a CSV file, "." or ",". By default aggopt '
+            "detects it."
+        ),
     ] = None,
     encoding: Encoding = "utf-8",
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look at TABLE and write a commented job for it, to be edited.
+    """Write a commented job for TABLE, which you edit.
 
-    aggopt proposes separator, decimal point, and a role for each column with its
-    reason.  It asks you about what the table does not decide.
+    aggopt proposes a role for each column, with its reason, and the separator and the
+    decimal point of a CSV file.  It asks you about what the table does not decide.
     """
     from aggopt.command.draft import draft
     from aggopt.release.files.staging import Staging, check_places
@@ -118,17 +124,17 @@ def check(
     as_json: AsJson = False,
     engine: EngineName = None,
 ) -> None:
-    """Say whether `aggopt mask TABLE JOB` would begin, and all that stands in the way.
+    """Check whether `aggopt mask TABLE JOB` would begin, and list all that prevents it.
 
-    A line for each column, every obstacle with what to do about it, and notes.  Writes
-    nothing.  Exit code 0 if it would begin, else the one of aggopt mask.  Of a folder
-    or a pattern of Parquet files, which --engine or an engine in the job masks, only
-    categories are read; the last lines say what a run needs of memory, disk and
-    processor time.
+    It prints a line for each column, each obstacle with its remedy, and notes.  It
+    writes nothing.  The exit code is 0 if mask would begin, and otherwise the one that
+    mask would end with.  If TABLE is a folder or a pattern of Parquet files, it reads
+    only categories, and it estimates the memory, the disk space and the processor time
+    of a run.
 
-    Or `aggopt check FILE.py[:NAME]`: whether models, partitioners, measures, ... of
-    your own obey the laws of their kinds.  Naming the file runs it.  Exit code 0 if no
-    law is broken, 1 if one is.
+    `aggopt check FILE.py[:NAME]` checks your own code: whether its models,
+    partitioners, measures, ... obey the laws of their kinds.  It runs the file.  The
+    exit code is 0 if no law is broken, and 1 if one is.
     """
     if is_code_file(str(table)):
         _check_code(str(table), job, as_json=as_json)
@@ -168,7 +174,7 @@ def _check_code(name: str, job: Path | None, *, as_json: bool) -> None:
 
 @app.command()
 def solvers(as_json: AsJson = False) -> None:
-    """List the solvers: what each takes, whether it is here, how to get it."""
+    """List the solvers: the programs each solves, and how to install it."""
     from aggopt.solvers import SOLVERS
 
     if as_json:
@@ -195,13 +201,13 @@ app.command("import-solution")(import_solution)
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Option(help="Where to leave the files.")] = Path(
+    folder: Annotated[Path, typer.Option(help="The folder for the files.")] = Path(
         "aggopt-demo"
     ),
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Mask 442 real patients, compare risk and loss before and after."""
+    """Mask 442 real patients, and compare risk and loss before and after."""
     from aggopt.command.demo import run
 
     with console.progress(quiet=as_json) as report:
@@ -214,10 +220,10 @@ def demo(
 
 @app.command("warm-up")
 def warm_up(as_json: AsJson = False) -> None:
-    """Compile all that is compiled once per machine, in two processes.
+    """Compile the loops of all methods, once per machine, in two processes.
 
-    Without it, each method compiles what it needs when it is first used.  What is
-    compiled already is left as it is.
+    Without it, each method compiles its loops when it is first used.  Loops that are
+    compiled already are kept.
     """
     from aggopt.command.warm_up import compiled, kept_instead
 

@@ -17,25 +17,31 @@ Files = Annotated[
     str,
     typer.Argument(metavar="CSV", help='A CSV file, a folder of them, or "in/*.csv".'),
 ]
-Folder = Annotated[
-    Path, typer.Argument(metavar="OUT", help="The folder that is to appear.")
-]
+Folder = Annotated[Path, typer.Argument(metavar="OUT", help="The new folder.")]
 ReadAs = Annotated[
     Path | None,
     typer.Option(
-        metavar="JOB", help="Read them as this job says; its roles decide types."
+        metavar="JOB",
+        help="Read the files as this job does: its roles decide the types.",
     ),
 ]
 Separator = Annotated[
-    str | None, typer.Option(help="Between entries; else looked for.")
+    str | None,
+    typer.Option(help='The separator, such as ";". By default aggopt detects it.'),
 ]
-Decimal = Annotated[str | None, typer.Option(help="Decimal point; else looked for.")]
+Decimal = Annotated[
+    str | None,
+    typer.Option(help='The decimal point, "." or ",". By default aggopt detects it.'),
+]
 Multiline = Annotated[
     bool, typer.Option("--multiline", help="Entries may span several lines.")
 ]
 Numbers = Annotated[
     str,
-    typer.Option(metavar="COLUMNS", help="Are numbers, however spelled: age,income."),
+    typer.Option(
+        metavar="COLUMNS",
+        help="Columns that are numbers, however they are spelled: age,income.",
+    ),
 ]
 
 
@@ -50,10 +56,11 @@ def convert(
     numbers: Numbers = "",
     as_json: AsJson = False,
 ) -> None:
-    """Write CSV files of any size as a folder of Parquet files, for --engine of mask.
+    """Convert CSV files of any size into a folder of Parquet files, for mask --engine.
 
-    The type of a column is that of all its entries; those that a number would not be
-    spelled as again stay text.  OUT holds originals, and can be read by you alone.
+    All entries of a column decide its type.  A column remains text if its numbers could
+    not be written again as they are spelled.  OUT holds originals: only you can read
+    it.
     """
     from aggopt.engine.conversion.convert import convert as converted
 

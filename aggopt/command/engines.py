@@ -19,21 +19,24 @@ if TYPE_CHECKING:
 
 EngineName = Annotated[
     str | None,
-    typer.Option("--engine", help="Mask a folder of any size: local, or dask."),
+    typer.Option("--engine", help="The engine of a folder: local or dask."),
 ]
-Jobs = Annotated[int | None, typer.Option(help="Processes of --engine local.")]
+Jobs = Annotated[int | None, typer.Option(help="Processes of the engine local.")]
 Workers = Annotated[
-    int | None, typer.Option(help="Processes that --engine dask starts here.")
+    int | None,
+    typer.Option(help="Processes that the engine dask starts on this machine."),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Of --engine dask: tls://HOST:8786."),
+    typer.Option(
+        metavar="ADDRESS", help="A Dask scheduler that runs already: tls://HOST:8786."
+    ),
 ]
 Resume = Annotated[
     bool | None,
     typer.Option(
         "--resume/--discard",
-        help="Go on where a run by an engine was ended; or remove what it left.",
+        help="Continue an engine's run that ended early, or remove its files.",
     ),
 ]
 

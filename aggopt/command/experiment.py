@@ -1,7 +1,7 @@
 """The command `experiment`: a grid in a file in, rows out."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,14 +12,20 @@ from aggopt.command.interrupt import interrupts
 from aggopt.core.plural import plural
 from aggopt.errors import JobError
 
+if TYPE_CHECKING:
+    from aggopt.experiments.experiment import Experiment
+
 ENDINGS = (".csv", ".parquet")
+NUMBERS = ("k", "seed", "objective", "gap", "linkage", "pil")
 
 
 Grid = Annotated[Path, typer.Argument(metavar="GRID", help="The grid, a TOML file.")]
-Rows = Annotated[Path, typer.Option(help="Where to write: .csv or .parquet.")]
+Rows = Annotated[Path, typer.Option(help="The file for the rows: .csv or .parquet.")]
 Jobs = Annotated[
     int | None,
-    typer.Option(help="Processes, in place of GRID's; -1 means one per core."),
+    typer.Option(
+        help="Number of processes; -1 is one per core. Default: that of GRID."
+    ),
 ]
 
 
@@ -31,12 +37,12 @@ def experiment(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Go through GRID and write a row for each cell and attribute to OUT.
+    """Run all cells of GRID, and write a row for each cell and attribute to OUT.
 
-    GRID says tables, roles, what to go through, seeds, time_limit, jobs and cache, as
-    docs/experiments.md has them; paths are seen from it.  A cell that fails is a row
-    that says why, and the exit code is then 1.  With a cache, cells that are done are
-    kept if you interrupt: run it again to go on.
+    GRID has tables, roles, settings, seeds, time_limit, jobs and cache, as in
+    docs/experiments.md; paths are relative to GRID.  The row of a cell that fails has
+    the reason, and the exit code is then 1.  With a cache, finished cells are kept if
+    you interrupt: run the command again to continue.
     """
     from aggopt.experiments._grid import GridFile
     from aggopt.experiments.experiment import experiment as found_in
@@ -64,9 +70,35 @@ def experiment(
     if as_json:
         console.as_json({"file": str(out), "rows": len(found), "failed": failed})
     else:
-        console.line(f"{found}\n{out}: {plural(len(found), 'row')}")
+        _print_rows(found)
+        console.line(f"Rows: {out}, {plural(len(found), 'row')}")
     if failed:
         raise typer.Exit(NO)
+
+
+def _print_rows(found: "Experiment") -> None:
+    """Print the first rows, and why cells failed, each reason once."""
+    header, rows = found.first_rows
+    cell = [name for name in header if name in found.cell_columns]
+    shown = [name for name in header if name != "error"]
+    named = [dict(zip(header, row, strict=True)) for row in rows]
+    for row in named:
+        if row.get("error"):
+            row["status"] = "failed"
+    console.line(found.verdict)
+    console.table(
+        shown,
+        [[row.get(name, "") for name in shown] for row in named],
+        title="The first rows" if len(found) > len(rows) else "All rows",
+        right=[j for j, name in enumerate(shown) if name in NUMBERS],
+        keys=len(cell) + ("attribute" in shown),
+    )
+    by_message: dict[str, list[str]] = {}
+    for row in found.failures:
+        of = ", ".join(f"{name} = {row[name]}" for name in cell)
+        by_message.setdefault(str(row["message"]), []).append(f"({of})")
+    for message, cells in by_message.items():
+        console.line(f"{', '.join(cells)} failed: {message}")
 
 
 def _require_ending(out: Path) -> None:

@@ -22,24 +22,29 @@ from aggopt.command.interrupt import interrupts
 from aggopt.data.formats.registry import name_suffixes
 from aggopt.errors import JobError
 
-Alphas = Annotated[str, typer.Option(help="Values, separated by commas.")]
+Alphas = Annotated[str, typer.Option(help="Values of alpha: 0.2,0.5.")]
 Deltas = Annotated[
-    str, typer.Option(help="Distances in place of JOB's own, with commas between.")
+    str, typer.Option(help="Distances that replace those of JOB: 0.1,0.4.")
 ]
 Kept = Annotated[
-    str, typer.Option(help="variance, covariance, or both with a comma; else JOB's.")
+    str,
+    typer.Option(
+        help="The statistics that the values keep: variance,covariance. Default: that "
+        "of JOB."
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUES",
-        help="A setting of JOB's own model or aggregation: cap=1.0,2.0.",
+        help="Values of a setting of your own model or aggregation: cap=1.0,2.0. "
+        "Repeat it for more settings.",
     ),
 ]
 Out = Annotated[
-    Path, typer.Option(help="Where to write OUT.csv and the picture OUT.png.")
+    Path, typer.Option(help="The name of the table OUT.csv and the picture OUT.png.")
 ]
-Jobs = Annotated[int, typer.Option(help="Processes; -1 means one per core.")]
+Jobs = Annotated[int, typer.Option(help="Number of processes; -1 is one per core.")]
 
 
 def compare_solvers(
@@ -47,21 +52,23 @@ def compare_solvers(
     job: JobFile,
     trust: Trust,
     solvers: Annotated[
-        str, typer.Option(help="Names, separated by commas; all when left out.")
+        str, typer.Option(help="Names of solvers, separated by commas. Default: all.")
     ] = "",
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds for each solver and attribute: else the job's, or 60."
+            help="Seconds for each solver and attribute. Default: the limit of the "
+            "job, or 60."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Solve JOB's program on TABLE with every solver that takes it; write nothing.
+    """Solve the program of JOB on TABLE with each solver that takes it.
 
-    The values that each finds are audited: whether they satisfy what JOB requires.
-    JOB's program is the last that a solver carries out: of its aggregation, its repair
-    or its partition.  Groups of one attribute at a time are not audited.
+    The program is that of the aggregation of JOB; if that needs no solver, that of its
+    repair, or of its partition.  aggopt audits the values of each solver: whether they
+    satisfy the requirements of JOB.  It does not audit groups of one attribute at a
+    time.  It writes nothing.
     """
     from aggopt.experiments.compare_solvers import compare
 
@@ -89,15 +96,16 @@ def sweep(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run JOB's P3M over a grid of alpha, delta, keep: risk and loss of each point.
+    """Run JOB over a grid of settings: risk and loss of each point.
 
-    Of a model or an aggregation of your own, over a grid of its settings (--over).
+    The grid is of alpha, delta and keep if JOB publishes by P3M; of your own settings
+    (--over) if it publishes by a model or an aggregation of your own.
 
-    OUT.csv is written anew as points are done (with a local solver, rows of equal
-    delta), and kept if you interrupt; OUT.png shows risk against loss, with the points
-    that no other beats.  Each point is audited: whether it satisfies what JOB requires.
-    The distances of --delta stand in for JOB's own, those in columns too; its
-    importance and margin stay.
+    aggopt writes OUT.csv again after each point (with a local solver: after each row of
+    equal delta), and keeps it if you interrupt.  OUT.png shows risk against loss, and
+    the points that no other point beats.  aggopt audits each point: whether it
+    satisfies the requirements of JOB.  The distances of --delta replace all distances
+    of JOB, also those in columns; its importance and margin remain.
     """
     from aggopt.command import sweep_files
     from aggopt.experiments.sweep import sweep as points
@@ -128,23 +136,29 @@ def sweep(
 
 def reproduce(
     study: Annotated[
-        str, typer.Argument(metavar="STUDY", help="Its name; without, a list of them.")
+        str,
+        typer.Argument(
+            metavar="STUDY", help="The name of a study; without it, all are listed."
+        ),
     ] = "",
     table: Annotated[
-        str | None, typer.Option(help="Number of the table; all when left out.")
+        str | None, typer.Option(help="The number of a table. Default: all tables.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help=f"A {name_suffixes()} file of your own.")
+        Path | None, typer.Option(help=f"Your own table: a {name_suffixes()} file.")
     ] = None,
     columns: Annotated[
-        str, typer.Option(help="Its quasi-identifiers, separated by commas.")
+        str, typer.Option(help="The quasi-identifiers of your table: age,income.")
     ] = "",
     confidential: Annotated[
-        str, typer.Option(help="Its confidential columns, for tables of t-closeness.")
+        str,
+        typer.Option(
+            help="The confidential columns of your table, for t-closeness: illness."
+        ),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Print published tables of the field beside ours, of their data or of yours."""
+    """Compute published tables again, of their data or of yours, and print both."""
     from aggopt.command import show_reproduced
     from aggopt.experiments.reproduce import reproduce as reproduced
 

@@ -10,7 +10,7 @@ from aggopt.command.arguments import AsJson, JobFile, Overwrite, TableFile, Trus
 from aggopt.command.causes import NO
 from aggopt.command.interrupt import interrupts
 
-Attribute = Annotated[str, typer.Option(help="A quasi-identifier that is a number.")]
+Attribute = Annotated[str, typer.Option(help="A quasi-identifier of numbers.")]
 
 
 def export(
@@ -18,15 +18,15 @@ def export(
     job: JobFile,
     trust: Trust,
     attribute: Attribute,
-    out: Annotated[Path, typer.Option(help="Where to write the program.")],
-    format: Annotated[str, typer.Option(help="nl, lp or mps.")] = "nl",
+    out: Annotated[Path, typer.Option(help="The file for the program.")],
+    format: Annotated[str, typer.Option(help="The format: nl, lp or mps.")] = "nl",
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the program that JOB states of one attribute of TABLE, for other solvers.
+    """Write the program of one attribute of TABLE for other solvers.
 
-    It holds the originals, standardised, and the key beside it the secret margins: both
-    can be read by you alone, and are not to be given away.
+    JOB declares the program.  The file holds the originals, standardised, and the key
+    next to it the secret margins.  Only you can read them: do not share them.
     """
     from aggopt.pipeline.programs import export as exported
 
@@ -49,13 +49,14 @@ def import_solution(
     trust: Trust,
     attribute: Attribute,
     key: Annotated[
-        Path | None, typer.Option(help="That of the export, if not beside SOL.")
+        Path | None,
+        typer.Option(help="The key of the export, if it is not next to SOL."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge a solution of an exported program by its model; write nothing.
+    """Check a solution of an exported program by its model.
 
-    Exit code 1 where it misses a constraint.
+    The exit code is 1 if the solution violates a constraint.  It writes nothing.
     """
     from aggopt.pipeline.programs import export as exported
 

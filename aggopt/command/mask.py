@@ -38,7 +38,8 @@ def mask(
     out: Annotated[
         Path,
         typer.Option(
-            help="Where to write; the ending says how. With --engine a new folder."
+            help="The file for the release; its ending is the format. With --engine: a "
+            "new folder."
         ),
     ],
     trust: Trust,
@@ -91,13 +92,18 @@ def repeat(
         Path, typer.Argument(metavar="MANIFEST", help="The release's manifest.")
     ],
     table: TableFile,
-    out: Annotated[Path, typer.Option(help="Where to write: the same ending.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="The file for the release, with the ending of the first one."
+        ),
+    ],
     trust: Trust,
     private: PrivateFolder = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make the release of MANIFEST from TABLE again: the same bytes, or nothing."""
+    """Make the release of MANIFEST from TABLE again, with the same bytes, or refuse."""
     from aggopt.pipeline.review.repeat import repeat_release
     from aggopt.release.files.output_paths import ReleaseFiles
 

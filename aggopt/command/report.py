@@ -17,19 +17,23 @@ if TYPE_CHECKING:
 
 Report = Annotated[
     Path | None,
-    typer.Option(metavar="HTML", help="Write the public report of the release, too."),
+    typer.Option(metavar="HTML", help="Write the public report of the release here."),
 ]
 
 
-Page = Annotated[Path, typer.Option(help="Where to write: a file NAME.html.")]
+Page = Annotated[Path, typer.Option(help="The file for the report, NAME.html.")]
 ForTheOffice = Annotated[
     bool,
-    typer.Option("--private", help="The report has what the office alone may see."),
+    typer.Option(
+        "--private",
+        help="Write the report for you alone: it also shows values of originals.",
+    ),
 ]
 Manifests = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="The folder of manifest and key, if not beside MASKED."
+        metavar="DIR",
+        help="The folder of the manifest and the key, if they are not next to MASKED.",
     ),
 ]
 ORDER = "aggopt report TABLE MASKED JOB --out NAME.html"
@@ -51,13 +55,14 @@ def report(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the report of MASKED: one page of HTML, which opens offline.
+    """Write a report of MASKED: one page of HTML, which opens offline.
 
-    TABLE is the table that was masked, MASKED the release or the folder that an engine
-    has written, JOB says what was promised: the manifest must promise the same.  The
-    page is for the public, and shows no value of a single original, unless --private
-    is given.  A folder that an engine released is compared with its originals up to two
-    million masked values.  Exit code 1 if the release does not keep its promises.
+    TABLE is the original table, and MASKED its release: a file, or the folder that an
+    engine wrote.  JOB has the requirements, which must be those of the manifest.  You
+    may publish the page, unless you pass --private: without it, the page shows no value
+    of a single original.  aggopt compares a folder that an engine released with its
+    originals if they have at most two million masked values.  The exit code is 1 if the
+    release breaks a requirement.
     """
     from aggopt.core.plugins.trust import trust_files
     from aggopt.engine.report_data import read_folder_report

@@ -11,10 +11,16 @@ from aggopt.core.plural import plural
 if TYPE_CHECKING:
     from aggopt.experiments.choose import ChoicePoint, Choices
 
-HEADINGS = ("group\ngap", "value\ngap", "IL", "PIL", "linked", "limit", "SI", "s")
-TITLE = (
-    "In %: gaps of groups and of values, losses, linkage with its limit\n"
-    "* no other point has less linkage and less loss"
+HEADINGS = (
+    *("group\ngap %", "value\ngap %", "IL %", "PIL %", "linked\n%", "limit\n%"),
+    *("SI %", "seconds"),
+)
+TITLE = "* no other point has less linkage and less loss"
+LEGEND = (
+    "holds: whether all requirements hold. Group gap, value gap: the groups, and their "
+    "values, are at most so much worse than the best. IL, PIL: information loss. "
+    "linked: records that a one-to-one linkage finds; limit: no linkage finds more. "
+    "SI: risk and loss together. Lower is better."
 )
 
 
@@ -24,18 +30,26 @@ def chosen(found: "Choices", files: list[Path], *, as_json: bool) -> None:
         console.as_json(_plain(found, files))
         return
     _table(found)
-    for point in found.points:
-        if point.error is not None:
-            line(f"{point.called} failed: {point.message}")
+    for message, points in _failures(found).items():
+        line(f"{', '.join(points)} failed: {message}")
     line(found.verdict)
     line(found.recommendation(), style="bold")
     line(f"The job of each point: {files[0]} (for you alone)")
     line(f"Figures: {files[1]}, {plural(len(found), 'row')}")
 
 
+def _failures(found: "Choices") -> dict[str, list[str]]:
+    """Return the points that failed, by the reason: many have the same one."""
+    by_message: dict[str, list[str]] = {}
+    for point in found.points:
+        if point.error is not None:
+            by_message.setdefault(str(point.message), []).append(point.called)
+    return by_message
+
+
 def _table(found: "Choices") -> None:
     settings = tuple(found.points[0].asked)
-    header = ("point", *settings, "k holds", *HEADINGS)
+    header = ("point", *settings, "holds", *HEADINGS)
     best = {point.number for point in found.front}
     rows = []
     for point in found.points:
@@ -46,6 +60,7 @@ def _table(found: "Choices") -> None:
     keys = 1 + len(settings)
     right = {0, *range(keys + 1, len(header))}
     table(header, rows, title=TITLE, right=right, keys=keys)
+    line(LEGEND)
 
 
 def _figures(point: "ChoicePoint") -> list[str]:

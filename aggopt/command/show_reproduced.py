@@ -1,4 +1,4 @@
-"""What the command prints of published tables, beside ours and listed."""
+"""Lines on published tables: those that exist, and figures computed again."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,8 @@ def listed(*, given: bool, json: bool) -> None:
 
     if given:
         raise JobError(
-            "Options are given, and no study is named.",
-            fix="name one; `aggopt reproduce` alone lists them.",
+            "An option needs a study, and none is named.",
+            fix="name a study; `aggopt reproduce` without options lists them.",
         )
     if json:
         as_json(
@@ -40,7 +40,7 @@ def _listed(citation: str, tables: Any) -> dict[str, Any]:
 
 
 def reproduced(name: str, cells: Sequence["Reproduced"], *, json: bool) -> None:
-    """Print the tables of a study, ours above what is printed."""
+    """Print the tables of a study: figures computed here above the printed ones."""
     from aggopt.experiments.reproduce import load_study
 
     tables = dict.fromkeys(cell.table for cell in cells)
@@ -74,7 +74,7 @@ def _table(table: "PublishedTable", cells: Sequence["Reproduced"]) -> None:
     console.table(
         (*first, *across),
         [(*row, *shown) for row, shown in rows.items()],
-        title=f"Table {table.number}: {table.title}\nours, and (in print)",
+        title=f"Table {table.number}: {table.title}\ncomputed here (and as printed)",
         right=range(len(first), len(first) + len(across)),
         keys=len(first),
     )
@@ -86,14 +86,14 @@ def _table(table: "PublishedTable", cells: Sequence["Reproduced"]) -> None:
 
 
 def _beside(cells: Iterable["Reproduced"]) -> str:
-    """Say how many of our figures are as in print, and how far numbers are apart."""
+    """Return how many figures agree with print, and the largest difference."""
     both = [each for each in cells if each.agrees is not None]
     if not both:
         return ""
     same = sum(bool(each.agrees) for each in both)
     apart = [abs(n) for each in both if (n := each.difference) is not None]
     most = f"; the largest difference is {max(apart):.4g}" if apart else ""
-    return f"{same} of {plural(len(both), 'figure')} as they are in print{most}."
+    return f"Equal to print: {same} of {plural(len(both), 'figure')}{most}."
 
 
 def _across(cell: "PublishedCell") -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aggopt.command.console import line, table
+from aggopt.command.console import command, line, table
 
 if TYPE_CHECKING:
     from aggopt.experiments.compare_solvers import Row
@@ -13,13 +13,19 @@ if TYPE_CHECKING:
 
 
 SAME_MARGINS = (
-    "All solvers have the same secret margins. Each release draws others, so that its "
-    "objectives cannot be compared with these."
+    "All solvers have the same secret margins. Each release draws other margins: do "
+    "not compare its objective with these."
+)
+SHARES = "SL: records moved as far as they ask. SI: risk and loss together."
+LEGEND = (
+    "linkage: records that a one-to-one linkage finds. DR: disclosure risk. PIL, IL: "
+    "information loss. SI: risk and loss together. Lower is better. SL: records moved "
+    "as far as they ask; higher is better."
 )
 
 
 def solvers(solvers: Sequence["Solver"]) -> None:
-    """Print the table of solvers, when to use each, and how to get those not here."""
+    """Print the table of solvers, when to use each, and how to install the others."""
     rows = [
         (
             solver.name,
@@ -29,16 +35,21 @@ def solvers(solvers: Sequence["Solver"]) -> None:
         )
         for solver in solvers
     ]
-    table(("name", "takes", "finds", "here"), rows, title="Solvers")
+    table(("name", "takes", "finds", "installed"), rows, title="Solvers")
+    line("When to use each", style="bold")
     for solver in solvers:
         line(f"{solver.name}: {solver.when}.")
+    line("\nVersions", style="bold")
     for solver in solvers:
         versions = [f"{name} {version}" for name, version in solver.versions.items()]
         if solver.installed and versions:
             line(f"{solver.name}: {', '.join(versions)}")
-    for solver in solvers:
-        if not solver.installed:
-            line(f"{solver.name}: {solver.install}")
+    absent = [solver for solver in solvers if not solver.installed]
+    if absent:
+        line("\nHow to install the others", style="bold")
+    for solver in absent:
+        line(f"{solver.name}:")
+        command(solver.install)
 
 
 def solver_facts(solver: "Solver") -> dict[str, Any]:
@@ -56,15 +67,19 @@ def solver_facts(solver: "Solver") -> dict[str, Any]:
 
 def compared(rows: Sequence["Row"]) -> None:
     """Print what each solver found, proved and took."""
-    title = "Sums over attributes; gap and violation are the largest"
+    title = (
+        "Over all attributes: sums of objective, bound and seconds; largest gap and "
+        "violation"
+    )
     headings = ("objective", "bound", "gap", "violation", "SL %", "SI %", "seconds")
     shown = [
         (row.solver, *_figures(row), _says(row.holds), row.status)
         for row in rows
         if row.status
     ]
-    header = ("solver", *headings, "promises", "status")
+    header = ("solver", *headings, "holds", "status")
     table(header, shown, title=title, right=range(1, 1 + len(headings)))
+    line(f"holds: whether all requirements hold. {SHARES}")
     if any(row.margins for row in rows):
         line(SAME_MARGINS)
     for row in rows:
@@ -93,7 +108,7 @@ def swept(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
     several = len({p.keep for p in points}) > 1
     settings = (*(["keep"] if several else []), *points[0].at)
     figures = ("linkage %", "PIL %", "SI %", "DR %", "SL %", "IL %", "gap")
-    header = ("point", *settings, *figures, "promises", "status")
+    header = ("point", *settings, *figures, "holds", "status")
     rows = []
     for number, p in enumerate(
         points if points[0].settings else sorted(points, key=_in_grid), start=1
@@ -116,12 +131,12 @@ def swept(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
     table(
         header,
         rows,
-        title="* no other point has less risk and less loss",
+        title="* no other point has less linkage and less PIL",
         right={0, *range(1 + several, keys + len(figures))},
         keys=keys,
     )
-    for path in files:
-        line(str(path))
+    line(f"holds: whether all requirements hold. {LEGEND}")
+    line(f"Table and picture, for you alone: {', '.join(map(str, files))}")
 
 
 def _in_grid(point: "SweepPoint") -> tuple[Any, ...]:
@@ -129,8 +144,8 @@ def _in_grid(point: "SweepPoint") -> tuple[Any, ...]:
 
 
 def _says(holds: bool | None) -> str:
-    """Say what the audit of values that were tried found; of no values, nothing."""
-    return {None: "not audited", True: "kept", False: "BROKEN"}[holds]
+    """Return in words whether the values satisfy all requirements."""
+    return {None: "not audited", True: "yes", False: "NO"}[holds]
 
 
 def figure(value: float | None, form: str) -> str:

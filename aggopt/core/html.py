@@ -120,6 +120,7 @@ def render_text_table(
 
 
 GAP = "  "  # between columns
+JOINED = "\N{NO-BREAK SPACE}%"  # at which no line is broken
 NARROWEST = 16  # characters of a column of text, below which columns go below others
 
 
@@ -182,27 +183,31 @@ def _list_panel_lines(
 def wrap_lines(text: str, width: int) -> str:
     """Return text in lines of at most `width` characters, broken between words.
 
-    Lines that follow begin as the first one does, with its spaces.
+    Lines that follow begin as the first one does, with its spaces.  A number and its
+    percent sign are in one line.
 
     Examples
     --------
     >>> print(wrap_lines("  one two three", 10))
       one two
       three
+    >>> print(wrap_lines("at most 20 % of it", 10))
+    at most
+    20 % of it
     """
     return "\n".join(_wrap_line(text, width))
 
 
 def _wrap_line(text: str, width: int) -> list[str]:
     """Return the lines of a text, each line longer than `width` broken at words."""
-    folded = []
+    folded: list[str] = []
     for line in text.split("\n"):
         indent = line[: len(line) - len(line.lstrip(" "))]
         folded += (
             [line]
             if len(line) <= width
             else wrap(
-                line,
+                line.replace(" %", JOINED),
                 width,
                 subsequent_indent=indent,
                 expand_tabs=False,
@@ -211,7 +216,7 @@ def _wrap_line(text: str, width: int) -> list[str]:
                 break_on_hyphens=False,
             )
         )
-    return folded
+    return [line.replace(JOINED, " %") for line in folded]
 
 
 def _render_row(kind: str, entries: Sequence[Any]) -> str:

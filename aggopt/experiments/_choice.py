@@ -102,8 +102,8 @@ class Tried:
             return f"{condition}: nothing can be recommended, as no point has figures."
         safest = self.front[0]
         return (
-            f"{condition}: no point is within. The least is {safest.called}. "
-            f"{self._figures(safest)} Allow more, or go through larger k."
+            f"{condition}: no point qualifies, and {safest.called} links least. "
+            f"{self._figures(safest)} Allow a larger share, or try larger k."
         )
 
     @property
@@ -163,7 +163,7 @@ if TYPE_CHECKING:
     from aggopt.job import Job
 
 FIGURES = (
-    *("k holds", "gap of groups, %", "gap of values, %", "IL, %", "PIL, %"),
+    *("holds", "gap of groups, %", "gap of values, %", "IL, %", "PIL, %"),
     *("linked, %", "limit, %", "SI, %", "seconds", "job"),
 )
 LINKED = FIGURES.index("linked, %")

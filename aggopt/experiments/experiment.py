@@ -78,24 +78,25 @@ class Experiment(EqualByField, TidyRows):
 
     def __repr__(self) -> str:
         return "\n\n".join(
-            [self._verdict, render_text_table(*self._first), *self._rest]
+            [self.verdict, render_text_table(*self.first_rows), *self._rest]
         )
 
     def _repr_html_(self) -> str:
         """Return the first rows for a notebook."""
         rest = [f"<p>{line}</p>" for line in self._rest]
         return render_html_section(
-            self._verdict, render_html_table(*self._first), *rest
+            self.verdict, render_html_table(*self.first_rows), *rest
         )
 
     @property
-    def _verdict(self) -> str:
+    def verdict(self) -> str:
+        """The number of rows, and of the cells that failed."""
         failed = len(self.failures)
         rows, cells = plural(len(self.rows), "row"), plural(failed, "cell")
         return f"Experiment: {rows}, {cells} failed."
 
     @property
-    def _first(self) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+    def first_rows(self) -> tuple[Sequence[str], list[list[Any]]]:
         """The header and the first rows of the printed table."""
         names = [*self.cell_columns, *(n for n in SHOWN if n in self.columns)]
         shown_names = [

@@ -311,7 +311,7 @@ def _list_once(names: Iterable[str | None]) -> str:
 
 def list_statuses(certificates: Sequence[Certificate]) -> str:
     """Return the statuses of the certificates, each named once."""
-    return ", ".join(sorted({c.status.value for c in certificates}))
+    return "; ".join(sorted({c.status.value for c in certificates}))
 
 
 @dataclass(frozen=True)

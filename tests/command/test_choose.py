@@ -111,7 +111,7 @@ def test_one_json_object_has_the_job_of_each_point(lab, aggopt):
     found = json.loads(out)
     assert code == 0
     assert found["recommended"] is None
-    assert found["recommendation"].startswith("At most 10 % linked: no point is within")
+    assert found["recommendation"].startswith("At most 10 % linked: no point qualifies")
     assert [point["method"] for point in found["points"]] == [
         "cbfs",
         "mhm (order = npn)",

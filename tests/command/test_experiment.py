@@ -63,7 +63,7 @@ def test_it_writes_rows_and_goes_on_after_an_interrupt(lab, aggopt):
         (lab / "lib" / name).unlink()
     code, out, _ = aggopt(*RUN, *TRUST)
     assert code == 0
-    assert "found.csv: 4 rows" in out
+    assert "Rows: found.csv, 4 rows" in out
     assert not (lab / "lib" / "made-3").exists()  # it was in the cache
     found = pd.read_csv("found.csv")
     assert found["k"].tolist() == [3, 3, 4, 4]

@@ -1,5 +1,7 @@
 """What fits into a terminal: no word and no number is cut."""
 
+import re
+
 import pytest
 from tables import people
 
@@ -64,3 +66,38 @@ def test_help_has_its_paragraphs_as_wide_as_the_terminal(aggopt, monkeypatch):
     _, out, _ = aggopt("choose", "--help")
     assert "the job of each point;" in " ".join(out.split())
     assert not any(line.strip() == "the" for line in out.splitlines())
+
+
+def test_help_indents_what_continues_an_exit_code_and_has_no_opposite_options(
+    aggopt, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = aggopt("--help")
+    codes = out.split("Exit codes:")[1].split("Options")[0].splitlines()
+    assert all(re.match(r" {1,5}\d+ | {5}\S|[\s─╭]*$", line) for line in codes)
+    assert "--no-overwrite" not in aggopt("mask", "--help")[1]
+
+
+def test_a_reason_of_several_failures_is_printed_once(aggopt, lab, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    (lab / "job.toml").write_text(f"{JOB}[aggregation]\nmethod = 'p3m'\n")
+    code, out, _ = aggopt(*CHOOSE, "--k", "30", "--method", "mdav,vmdav")
+    assert code == 1
+    said = " ".join(out.split())
+    assert said.count("one value cannot keep the variance") == 1
+    assert "point 1 (method = mdav, k = 30), point 2 (method = vmdav, k = 30)" in said
+
+
+def test_an_experiment_fits_and_says_why_cells_failed(aggopt, lab, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    sections = JOB.replace('[privacy]\nk = 3\n[partition]\nmethod = "mdav"', "")
+    grid = '[grid]\nk = [3, 30]\npartition = ["mdav"]\naggregation = ["p3m"]\n'
+    (lab / "grid.toml").write_text(f'tables = ["people.csv"]\n{sections}{grid}')
+    code, out, _ = aggopt("experiment", "grid.toml", "--out", "rows.csv")
+    assert code == 1
+    assert max(map(len, out.splitlines())) <= 80
+    said = " ".join(out.split())
+    assert "people 3 mdav p3m age optimal" in said
+    assert "people 30 mdav p3m failed" in said
+    assert said.count("one value cannot keep the variance") == 1
+    assert "InfeasibleInputError" not in said

@@ -122,7 +122,7 @@ def test_a_choice_without_a_point_on_the_map_says_so(found):
     assert "<svg" not in text
     assert '<div class="verdict bad">' in text
     beyond = render_page(Choices(found.points, 12, None, 0.01, "pil"))
-    assert "No point is within." in beyond
+    assert "No point qualifies, and " in beyond
     assert 'class="ring"' not in beyond
     whole = render_page(Choices(found.points, 12, None, 1.0, "pil"))
     assert 'class="limit"' not in whole

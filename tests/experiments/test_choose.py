@@ -189,9 +189,9 @@ def test_it_is_said_plainly_where_no_point_is_within():
     made = choice((0.3, 0.1), (0.2, 0.25))
     assert made.recommended() is None
     assert made.recommendation() == (
-        "At most 10 % linked: no point is within. The least is point 2 (k = 2). It "
-        "links 20 % of the records (no linkage exceeds 20 %), with PIL 25 %. Allow "
-        "more, or go through larger k."
+        "At most 10 % linked: no point qualifies, and point 2 (k = 2) links least. It "
+        "links 20 % of the records (no linkage exceeds 20 %), with PIL 25 %. Allow a "
+        "larger share, or try larger k."
     )
     assert "no point has figures" in choice().recommendation()
 

@@ -208,8 +208,8 @@ def test_it_is_said_how_many_agree_and_how_far_others_are_off() -> None:
         for printed, ours in (("4.70", 4.7), ("4.7", 4.5), ("2/3", "2/2"), (None, 9.0))
     ]
     said = show_reproduced._beside(cells)
-    assert said == "1 of 3 figures as they are in print; the largest difference is 0.2."
-    assert show_reproduced._beside(cells[2:3]) == "0 of 1 figure as they are in print."
+    assert said == "Equal to print: 1 of 3 figures; the largest difference is 0.2."
+    assert show_reproduced._beside(cells[2:3]) == "Equal to print: 0 of 1 figure."
     assert show_reproduced._beside(cells[3:]) == ""
 
 
@@ -278,7 +278,7 @@ def test_without_a_study_all_are_listed() -> None:
         assert one["tables"].keys() == load_study(name).tables.keys()
     refused = run("--table", "3").exception
     assert isinstance(refused, JobError)
-    assert "no study is named" in refused.problem
+    assert "needs a study" in refused.problem
 
 
 def test_own_file_beside_what_is_in_print(tmp_path: Path) -> None:

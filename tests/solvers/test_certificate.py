@@ -92,7 +92,7 @@ def test_endings_are_named_once_each_in_words():
     ended = [Status.LIMIT, Status.OPTIMAL, Status.UNPROVEN, Status.LIMIT]
     assert (
         list_statuses([certificate(status=status) for status in ended])
-        == "ended without a proof, best point kept, optimal, "
+        == "ended without a proof, best point kept; optimal; "
         "stopped at a limit, best point kept"
     )
 
