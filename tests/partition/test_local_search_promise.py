@@ -56,7 +56,9 @@ def test_a_changed_group_is_judged_as_the_changed_labels_are(options) -> None:
     seen = set()
     for m in (6, 14, 30):
         labels = RNG.permutation(np.arange(80) % m)
-        space = setup.create_space(NORMAL, find_neighbours(NORMAL, 5), 1, given.search_state)
+        space = setup.create_space(
+            NORMAL, find_neighbours(NORMAL, 5), 1, given.search_state
+        )
         groups, already = setup.create_groups(space, labels), given.broken(labels)
         for i, j in RNG.integers(80, size=(20, 2)):
             g, h = labels[i], labels[j]
