@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import aggopt
 
 PACKAGE = Path(aggopt.__file__).parent
@@ -34,6 +36,22 @@ FLOORS = (  # from the top down; each may import those after it, late imports to
     "core",
     "errors",
 )
+STAGES = {  # the same for the folders and files of a room
+    "pipeline": (
+        "__init__",
+        "review",
+        "mask",
+        "programs",
+        "finish",
+        "aggregate",
+        "partition",
+        "waves",
+        "validate",
+        "prepare",
+    ),
+}
+REFUSING = ("pipeline",)  # rooms in which a file refuses or works, and does not do both
+CHECKED_IN_TURN = {"aggopt.pipeline.validate.preflight_checks": {"preflight_checks"}}
 
 
 def modules() -> dict[str, Path]:
@@ -89,6 +107,37 @@ def test_nothing_imports_what_stands_above_it() -> None:
         if FLOORS.index(floor(other)) < FLOORS.index(floor(name))
     ]
     assert up == []
+
+
+@pytest.mark.parametrize("room", STAGES)
+def test_no_stage_imports_a_later_one(room: str) -> None:
+    order = STAGES[room]
+    inside = {name: name.split(".")[2] for name in MODULES if floor(name) == room}
+    assert set(inside.values()) == set(order)
+    up = [
+        f"{name} -> {other}"
+        for name, stage in inside.items()
+        for other in arrows()[name]
+        if floor(other) == room
+        and order.index(inside[other]) < order.index(stage)
+        and inside[other] != "__init__"
+    ]
+    assert up == []
+
+
+@pytest.mark.parametrize("room", REFUSING)
+def test_a_file_with_refusals_does_no_work(room: str) -> None:
+    both = []
+    for name, path in MODULES.items():
+        if floor(name) != room:
+            continue
+        body = ast.parse(path.read_text("utf-8")).body
+        functions = {node.name for node in body if isinstance(node, ast.FunctionDef)}
+        refusals = {n for n in functions if n.lstrip("_").startswith("require_")}
+        work = {n for n in functions - refusals if not n.startswith("_")}
+        if refusals and work - CHECKED_IN_TURN.get(name, set()):
+            both.append(f"{name}: {sorted(work)} beside {sorted(refusals)}")
+    assert both == []
 
 
 def test_no_circle_of_files() -> None:

@@ -98,7 +98,7 @@ def assess(
     """
     from aggopt.engine.folder_review import find_release
     from aggopt.job.release_job import job_of_release
-    from aggopt.pipeline.partition.partition_table import load_job
+    from aggopt.pipeline.prepare.inputs import load_job
     from aggopt.pipeline.review.review_release import review_source
 
     asked = load_job(job_of_release(job), trust)
@@ -143,7 +143,7 @@ def risk(
     from aggopt.engine.folder_review import find_release, read_original
     from aggopt.job import Risk
     from aggopt.job.release_job import job_of_release
-    from aggopt.pipeline.partition.partition_table import load_job
+    from aggopt.pipeline.prepare.inputs import load_job
     from aggopt.pipeline.review.original_risk import original_risk
     from aggopt.pipeline.review.review_release import review_source
 
@@ -213,7 +213,7 @@ def utility(
     from aggopt.command import show_utility
     from aggopt.engine.folder_review import find_release
     from aggopt.job.release_job import job_of_release
-    from aggopt.pipeline.partition.partition_table import load_job
+    from aggopt.pipeline.prepare.inputs import load_job
     from aggopt.pipeline.review.utility import measure_utility_of
 
     asked = load_job(job_of_release(job), trust)

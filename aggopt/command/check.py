@@ -41,7 +41,7 @@ from aggopt.job import AttributeSection, Job
 from aggopt.job.engine_section import Engine
 from aggopt.job.release_job import job_of_release, stated_roles
 from aggopt.job.roles import Roles
-from aggopt.pipeline.partition.partition_table import load_job
+from aggopt.pipeline.prepare.inputs import load_job
 from aggopt.pipeline.prepare.memory_check import (
     ENCODED,
     NUMBER,

@@ -36,7 +36,7 @@ from aggopt.engine.supported_settings import (
 from aggopt.errors import AggoptError
 from aggopt.job import Job
 from aggopt.job.release_job import job_of_release, names_engine, stated_roles
-from aggopt.pipeline.partition.partition_table import load_job
+from aggopt.pipeline.prepare.inputs import load_job
 from aggopt.pipeline.prepare.memory_check import GROUPED, NUMBER
 from aggopt.pipeline.validate.rare_categories import require_frequent
 

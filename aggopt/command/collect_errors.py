@@ -26,23 +26,25 @@ from aggopt.data.formats.registry import has_text_entries
 from aggopt.data.readers.read import apply_roles as columns_as_read
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
+from aggopt.encoding.incomplete import impute_means
 from aggopt.errors import AggoptError, JobError
 from aggopt.job import Correlation, Job, Shifting, settled
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.job.roles import Roles
-from aggopt.pipeline.aggregate.units_and_records import require_plain, split_job
-from aggopt.pipeline.partition.missing_patterns import impute_means
-from aggopt.pipeline.partition.partition_table import partition_table, read_table
+from aggopt.pipeline.aggregate.units_and_records import split_job
+from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.prepare.attribute_blocks import find_blocks
-from aggopt.pipeline.validate.categories import (
-    CATEGORY_CHECKS,
-    category_requests,
+from aggopt.pipeline.prepare.defaults import (
+    add_repair_for_search,
     count_widest_block,
     set_category_method,
 )
-from aggopt.pipeline.validate.distance_requests import number_requests, require_all_read
+from aggopt.pipeline.prepare.inputs import read_table
+from aggopt.pipeline.prepare.record_requests import category_requests, number_requests
+from aggopt.pipeline.validate.categories import CATEGORY_CHECKS, require_category_method
 from aggopt.pipeline.validate.preflight_checks import OF_K, preflight_checks
-from aggopt.pipeline.validate.privacy_guarantees import add_repair_for_search
+from aggopt.pipeline.validate.units import require_uniform_settings
+from aggopt.pipeline.waves.earlier_groups import add_earlier_groups
 
 T = TypeVar("T")
 
@@ -215,19 +217,18 @@ def _of_whole(job: Job, whole: Table, lost: bool) -> Iterator[Obstacle]:
     enough = max(n, job.privacy.k)  # that there are fewer is said by itself
     job, _ = settled(job, enough, count_widest_block(records, columns))
     job, _ = add_repair_for_search(job)
-    categories = job.aggregation.categories
-    if whole.domains and categories is not None:
+    job = set_category_method(job, whole)
+    yield from _caught(require_category_method, job, whole)
+    if whole.domains:
         for check in CATEGORY_CHECKS:
             if check not in OF_K or job.privacy.k <= n:
                 yield from _caught(check, job, whole)
-    made, wrong = _tried(set_category_method, job, whole)
-    if job.privacy.k <= n or categories is None:
-        yield from wrong
-    yield from _caught(require_plain, job)
-    for each in preflight_checks(whole, X, made or job, columns, strata, units):
+    yield from _caught(require_uniform_settings, job)
+    for each in preflight_checks(whole, X, job, columns, strata, units):
         if job.privacy.k <= n or each.func not in OF_K:
             yield from _caught(each)
-    yield from _of_wishes(made or job, whole, X)
+    yield from _caught(add_earlier_groups, job, whole, strata, units)
+    yield from _of_wishes(job, whole, X)
 
 
 def _encoded(whole: Table, X: Floats, job: Job) -> Floats | Encoded:
@@ -242,7 +243,6 @@ def _of_wishes(job: Job, whole: Table, X: Floats) -> Iterator[Obstacle]:
     """Yield what is wrong with wishes, of numbers and of categories."""
     how = job.aggregation
     yield from _caught(category_requests, job, whole)
-    yield from _caught(require_all_read, job)
     if not isinstance(how, Shifting) or not whole.numeric:
         return
     Z = np.zeros((len(X), len(whole.numeric)))

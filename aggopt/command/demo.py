@@ -11,7 +11,7 @@ from aggopt.core.validation import Floats
 from aggopt.job import Job, Mean
 from aggopt.measure import Assessment, assess
 from aggopt.pipeline.mask import mask
-from aggopt.pipeline.partition.partition_table import Progress
+from aggopt.pipeline.prepare.inputs import Progress
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.files.staging import Staging, check_places, made_folder
 from aggopt.release.release import Release

@@ -13,14 +13,14 @@ from aggopt.data.context.strata import stratify
 from aggopt.data.context.units import collapse_units
 from aggopt.data.readers.column_profile import ColumnProfile
 from aggopt.encoding import Encoded
+from aggopt.encoding.incomplete import impute_means
 from aggopt.job import Job, Missing
-from aggopt.pipeline.partition.missing_patterns import (
-    impute_means,
+from aggopt.pipeline.prepare.attribute_blocks import find_blocks
+from aggopt.pipeline.prepare.inputs import read_table
+from aggopt.pipeline.prepare.value_patterns import (
     join_patterns,
     join_patterns_within_strata,
 )
-from aggopt.pipeline.partition.partition_table import read_table
-from aggopt.pipeline.prepare.attribute_blocks import find_blocks
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ from aggopt.encoding.iso_text import is_date_text
 from aggopt.errors import AggoptError
 from aggopt.job import AttributeSection, Job
 from aggopt.job.roles import Roles
-from aggopt.pipeline.partition.missing_patterns import require_values
-from aggopt.pipeline.validate.privacy_guarantees import (
+from aggopt.pipeline.partition.requirements import (
     read_confidential as read_confidential,
 )
+from aggopt.pipeline.validate.missing_values import require_values
 
 RoleOf = Mapping[str, str]  # field of the roles that names each column, the first
 NAMES, NUMBERS = "names", "numbers"

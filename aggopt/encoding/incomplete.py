@@ -82,3 +82,10 @@ def _place_rows(values: F64, rows: I64, n: int) -> F64:
     spread_values = np.full((n, *values.shape[1:]), np.nan)
     spread_values[rows] = values
     return spread_values
+
+
+def impute_means(incomplete: Encoded) -> Encoded:
+    """Return coordinates with missing values replaced by the attribute's mean."""
+    found = incomplete.coordinates
+    count = (~np.isnan(found)).sum(axis=0)
+    return fill_coordinates(incomplete, np.nansum(found, axis=0) / np.maximum(count, 1))

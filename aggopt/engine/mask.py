@@ -14,11 +14,7 @@ from aggopt.errors import JobError, require_known
 from aggopt.job import Job
 from aggopt.job.engine_section import ENGINES
 from aggopt.pipeline.mask import mask as in_memory
-from aggopt.pipeline.partition.partition_table import (
-    Progress,
-    load_job,
-    progress_or_noop,
-)
+from aggopt.pipeline.prepare.inputs import Progress, load_job, progress_or_noop
 from aggopt.release.release import Release
 
 

@@ -23,10 +23,11 @@ from aggopt.engine.storage.manifest_file import (
 from aggopt.errors import JobError, MemoryLimitError, TableError
 from aggopt.job import Job
 from aggopt.pipeline.finish.measures import measure_if_varying
-from aggopt.pipeline.review.report_data import require_promised, types_of_release
+from aggopt.pipeline.prepare.record_requests import read_requests
+from aggopt.pipeline.review.release_checks import require_equal_requirements
+from aggopt.pipeline.review.report_data import types_of_release
 from aggopt.pipeline.review.review_release import read_aligned
 from aggopt.pipeline.review.trusted_code import attach_trusted_code
-from aggopt.pipeline.validate.distance_requests import read_requests
 from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit, audit_release
@@ -75,7 +76,7 @@ def read_folder_report(
     named = attach_trusted_code(stated.entry("job", dict), stated.find("code"))
     job = Job(**named).loaded()
     if asked is not None:
-        require_promised(of, job, asked)
+        require_equal_requirements(of, job, asked)
     rows = _rows(folder, job)
     measures, proven = stated.entry("measures", dict), dict(stated.certificates)
     are_numbers = all(isinstance(measures.get(name, 0.0), float) for name in LOSSES)

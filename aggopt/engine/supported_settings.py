@@ -11,12 +11,12 @@ from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.job import Job, Mean, P3m, Recommended, Repairing
 from aggopt.job.risk_section import Risk
 from aggopt.partition.shared.settings import TOGETHER
-from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
-from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
-from aggopt.pipeline.validate.requirement_names import (
+from aggopt.pipeline.prepare.defaults import (
     describe_requirement,
-    requirement_names,
+    list_requirement_names,
 )
+from aggopt.pipeline.prepare.job_properties import is_aggregated_by_stratum
+from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 
 MEMORY = "or leave [engine] and --engine out, which does it of a table that fits memory"
 PARTITION = "blocked"
@@ -60,7 +60,7 @@ def require_kept(job: Job) -> None:
         return
     merged = privacy.model_copy(update={"repair": Repairing(method=MERGE)})
     require_guarantees(job.model_copy(update={"privacy": merged}))
-    of = " and ".join(requirement_names(sorted(privacy.asked - {"k"}), privacy))
+    of = " and ".join(list_requirement_names(sorted(privacy.asked - {"k"}), privacy))
     raise JobError(
         f"{describe_requirement(privacy)}, and {PARTITION} does not guarantee {of}.",
         fix=f'set repair = "{MERGE}" under [privacy], by which blocks keep it.',

@@ -19,7 +19,7 @@ from aggopt.partition.shared.result import Block
 from aggopt.pipeline.mask import release_partitioned
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, Partitions
-from aggopt.pipeline.validate.preflight_checks import choose_method_solver
+from aggopt.pipeline.prepare.job_properties import choose_method_solver
 from aggopt.release.block_names import partition_names
 from aggopt.release.release import Release
 from aggopt.solvers import Certificate

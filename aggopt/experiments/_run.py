@@ -30,7 +30,7 @@ from aggopt.experiments._grid import Cell
 from aggopt.job import Job, Mean, Output
 from aggopt.job.roles import Roles
 from aggopt.pipeline.partition.partitioned_table import Partitions
-from aggopt.pipeline.validate.preflight_checks import keeps_variance
+from aggopt.pipeline.prepare.job_properties import keeps_variance
 from aggopt.solvers.solver_log import is_logged
 
 

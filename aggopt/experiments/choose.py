@@ -13,11 +13,7 @@ from aggopt.experiments._choice_grid import AXES, list_choice_cells, make_choice
 from aggopt.experiments._choice_grid import ChoicePoint as ChoicePoint
 from aggopt.experiments._run import Run, Tables, require_jobs
 from aggopt.job import Job
-from aggopt.pipeline.partition.partition_table import (
-    Progress,
-    load_job,
-    progress_or_noop,
-)
+from aggopt.pipeline.prepare.inputs import Progress, load_job, progress_or_noop
 from aggopt.solvers.options import check_time_limit
 
 

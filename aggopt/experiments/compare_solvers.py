@@ -30,16 +30,11 @@ from aggopt.pipeline.aggregate.margins import margin_arguments
 from aggopt.pipeline.aggregate.missing_values import aggregate_observed
 from aggopt.pipeline.finish.evaluate import evaluate
 from aggopt.pipeline.finish.measures import AT_ONCE
-from aggopt.pipeline.partition.partition_table import (
-    Progress,
-    load_job,
-    partition_table,
-    progress_or_noop,
-)
+from aggopt.pipeline.partition.methods import repair_block
+from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.validate.bounds import are_bounded_jointly
-from aggopt.pipeline.validate.preflight_checks import find_model
-from aggopt.pipeline.validate.privacy_guarantees import repair_block
+from aggopt.pipeline.prepare.inputs import Progress, load_job, progress_or_noop
+from aggopt.pipeline.prepare.job_properties import are_bounded_jointly, find_model
 from aggopt.repair.registry import REPAIRS
 from aggopt.solvers import Solver, choose
 from aggopt.solvers.certificate import find_largest_gap, list_statuses, total_bound

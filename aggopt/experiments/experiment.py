@@ -17,7 +17,7 @@ from aggopt.experiments._cell import Figures
 from aggopt.experiments._grid import list_cells
 from aggopt.experiments._run import Run, Tables, name_tables, read_roles, require_jobs
 from aggopt.experiments.tidy_rows import TidyRows
-from aggopt.pipeline.partition.partition_table import Progress, progress_or_noop
+from aggopt.pipeline.prepare.inputs import Progress, progress_or_noop
 from aggopt.solvers.options import check_time_limit
 
 if TYPE_CHECKING:

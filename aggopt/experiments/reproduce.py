@@ -22,7 +22,7 @@ from aggopt.errors import JobError, TableError, require_known
 from aggopt.job import Input, Job
 from aggopt.measure import il, si, sl
 from aggopt.partition import PARTITIONERS, mdav, mhm
-from aggopt.pipeline.partition.partition_table import Progress, read_table
+from aggopt.pipeline.prepare.inputs import Progress, read_table
 
 FILE = Path(__file__).with_name("published.toml")
 NOTHING, ABOUT = "-", "~"  # in place of a cell that is empty, and before a rough one

@@ -30,14 +30,10 @@ from aggopt.pipeline.aggregate.margins import margin_arguments
 from aggopt.pipeline.aggregate.missing_values import aggregate_observed
 from aggopt.pipeline.finish.evaluate import Evaluation, evaluate
 from aggopt.pipeline.finish.measures import AT_ONCE
-from aggopt.pipeline.partition.partition_table import (
-    Progress,
-    load_job,
-    partition_table,
-    progress_or_noop,
-)
+from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.validate.preflight_checks import choose_method_solver
+from aggopt.pipeline.prepare.inputs import Progress, load_job, progress_or_noop
+from aggopt.pipeline.prepare.job_properties import choose_method_solver
 from aggopt.solvers import Solver
 
 

@@ -5,57 +5,41 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v2 as nw
-import numpy as np
-
 from aggopt.core.column_names import list_confusable_names
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.core.not_pickled import NotPickled
-from aggopt.core.plural import plural
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats
 from aggopt.data.context.units import find_repeated_identifiers
 from aggopt.data.table import Table
-from aggopt.errors import attribute_sections
 from aggopt.job import Job
-from aggopt.measure import Assessment
-from aggopt.pipeline.aggregate import by_stratum, margins
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable, aggregate_table
+from aggopt.pipeline.aggregate.by_stratum import note_on_strata
+from aggopt.pipeline.aggregate.margins import (
+    HARMLESS,
+    note_on_margins,
+    note_on_nearer_values,
+)
 from aggopt.pipeline.aggregate.unit_values import copy_to_records
 from aggopt.pipeline.aggregate.units_and_records import mask_units_and_records
-from aggopt.pipeline.finish import rounding
-from aggopt.pipeline.finish.evaluate import evaluate
+from aggopt.pipeline.finish.evaluate import count_changes_as_written, evaluate
 from aggopt.pipeline.finish.largest_loss import note_on_loss
-from aggopt.pipeline.partition.partition_table import (
-    Progress,
-    load_job,
-    partition_table,
-    progress_or_noop,
-    require_solved,
-)
-from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.programs.user_model_messages import explain_stop
-from aggopt.pipeline.validate import sampling_weights
-from aggopt.pipeline.validate.infeasibility import explain_single_group
-from aggopt.pipeline.waves.later_wave import (
-    count_changes_as_written,
+from aggopt.pipeline.finish.notes import (
+    note_on_certificates,
+    note_on_exceeded_ranges,
+    note_on_incomplete_records,
+    note_on_index,
+    note_on_sampling_weights,
+    note_on_spanning_entries,
     note_on_uncounted_changes,
 )
+from aggopt.pipeline.finish.rounding import note_on_rounding, rounding_drifts
+from aggopt.pipeline.partition.partition_table import partition_table
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.prepare.inputs import Progress, load_job, progress_or_noop
+from aggopt.pipeline.validate.solver_answers import require_solved
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counted_risk import replace_counted_risks
 from aggopt.release.audit.risks import measure_risks
-from aggopt.release.block_names import partition_certificates, partition_names
 from aggopt.release.release import Release
-from aggopt.solvers import Certificate, Status
-
-CUT_SHORT = (
-    Status.GAP,
-    Status.UNPROVEN,
-    Status.LIMIT,
-    Status.FALLBACK,
-    Status.UNANSWERED,
-)
-NAMES = (nw.String, nw.Categorical, nw.Enum)  # types whose entries may span lines
 
 
 @reraise_interrupts()
@@ -150,35 +134,35 @@ def _released(
     measures, published = evaluation.measures, evaluation.originals.after
     wave = None if given.wave is None else count_changes_as_written(given, released)
     after = given.of_numbers(published)
-    drift = rounding.rounding_drifts(given, given.of_numbers(masked.values), after)
+    drift = rounding_drifts(given, given.of_numbers(masked.values), after)
     repeated = map(str, find_repeated_identifiers(given.table))
     of_wave = (
         note_on_uncounted_changes(job, given.wave) if wave is None else (wave.note,)
     )
     lost = note_on_loss(measures, job.measures)
-    about_margins = margins.notes(given)
+    about_margins = note_on_margins(given)
     urgent = (
         *audit.disclosures,
-        *(note for note in about_margins if note not in margins.HARMLESS),
+        *(note for note in about_margins if note not in HARMLESS),
         *of_wave,
         *repeated,
-        *_beyond(given, after),
+        *note_on_exceeded_ranges(given, after),
         *lost,
         *(given.strata.notes if given.strata else ()),
         *(audit.missing.notes if audit.missing else ()),
-        *_incomplete(evaluation.complete, measures),
+        *note_on_incomplete_records(evaluation.complete, measures),
     )
     names = list_confusable_names(given.table.frame.columns)
-    trivial = *given.reasons, *names, *_index(given)
+    trivial = *given.reasons, *names, *note_on_index(given)
     others = (
-        *_notes(given, certificates),
+        *note_on_certificates(given, certificates),
         *audit.notes,
         *masked.notes,
-        *margins.note_on_nearer_values(given, after),
-        *rounding.notes(given, masked.values, published, drift),
-        *_spanning(released, job),
-        *sampling_weights.notes(given.job, given.weights),
-        *by_stratum.notes(given.job, given.strata),
+        *note_on_nearer_values(given, after),
+        *note_on_rounding(given, masked.values, published, drift),
+        *note_on_spanning_entries(released, job),
+        *note_on_sampling_weights(given.job, given.weights),
+        *note_on_strata(given.job, given.strata),
         *about_margins,
     )
     notes = (*urgent, *(note for note in others if note not in urgent), *trivial)
@@ -208,109 +192,3 @@ def _quasi_identifiers(table: Table) -> Table:
     """Return a table of the quasi-identifiers and of the sampling weights."""
     frame = table.frame.select(*table.roles.quasi_identifier, *table.roles.weight)
     return replace(table, frame=frame, codebooks={})
-
-
-def _notes(given: PartitionedTable, certificates: dict[str, Certificate]) -> list[str]:
-    constant = given.constant
-    notes = [
-        f"{name!r} has one value only: kept as it is, weight zero."
-        for name, same in zip(given.job.roles.quasi_identifier, constant, strict=True)
-        if same
-    ]
-    grouped = partition_certificates(given.blocks, given.job)
-    of_groups = {f"groups of {name}": grouped[name] for name in grouped}
-    notes += [
-        f"{name!r}: {certificate.solver} {certificate.status}."
-        f"{explain_stop(certificate, given.job)}"
-        for name, certificate in (of_groups | certificates).items()
-        if certificate.status in CUT_SHORT
-    ]
-    notes += [
-        f"{name!r}: the bound {certificate.claimed}, and is not proven."
-        for name, certificate in (of_groups | certificates).items()
-        if certificate.claimed
-    ]
-    return [*notes, *_one_group(given, constant)]
-
-
-def _index(given: PartitionedTable) -> list[str]:
-    """Say that the index of a pandas table is kept, if it is."""
-    if not given.table.keeps_index:
-        return []
-    return [
-        "The index of the pandas table is kept in release.table, with all that it says "
-        "of records; written files have none."
-    ]
-
-
-def _one_group(given: PartitionedTable, constant: Bool) -> list[str]:
-    """Return a note if all records have one value although the originals differ."""
-    n = len(given.whole)
-    if n < 2 * given.job.privacy.k:
-        return [f"All {n} records form one group: there are fewer than 2k."]
-    alone = given.blocks[0].groups == 1
-    why = explain_single_group(given.held, given.job.privacy) if alone else None
-    if why:
-        return [f"{why.problem} To fix: {why.fix}"]
-    return [
-        f"{', '.join(map(repr, names))}: all {n} records form one group."
-        for names, block in zip(
-            partition_names(given.blocks, given.job), given.blocks, strict=True
-        )
-        if block.groups == 1 and not constant[list(block.columns)].all()
-    ]
-
-
-def _incomplete(rows: Bool, measures: Assessment | None) -> list[str]:
-    """Say how many records (n,) the measures are of, if not of all."""
-    if rows.all():
-        return []
-    what = "Linkage, disclosure, loss and satisfaction are "
-    of = f"of {len(rows)} records of which nothing is missing, before and after"
-    proofs = "certificates are of all values that are there."
-    if measures is None:
-        return [f"{what}not measured: there are {rows.sum()} {of}; {proofs}"]
-    return [f"{what}measured on the {rows.sum()} {of}; {proofs}"]
-
-
-def _spanning(released: Table, job: Job) -> list[str]:
-    """Return notes on the setting that reads CSV entries that span several lines."""
-    if job.input.multiline:
-        return []
-    columns = ((name, released.frame[name]) for name in released.frame.columns)
-    text = [(name, c.cast(nw.String)) for name, c in columns if c.dtype in NAMES]
-    return [
-        f"{name!r}: {plural(count, 'entry', 'entries')} span several lines: of a CSV "
-        "file aggopt reads them only with multiline = true under [input]."
-        for name, column in text
-        if (count := int(column.str.contains("[\r\n]").sum()))
-    ]
-
-
-def _beyond(given: PartitionedTable, Y: Floats) -> list[str]:
-    """Return a note on values Y (n, p) outside the originals' range, with a remedy."""
-    lowest, highest = np.fmin.reduce(given.X), np.fmax.reduce(given.X)
-    counts = ((lowest > Y) | (highest < Y)).sum(axis=0)
-    if not counts.any():
-        return []
-    beyond = ", ".join(
-        f"{name!r} {count}"
-        for name, count in zip(given.names, counts, strict=True)
-        if count
-    )
-    said = (
-        f"Released values outside the range of the originals, of {len(Y)} each: "
-        f"{beyond}."
-    )
-    clocks = given.table.clocks
-    negative = [
-        name
-        for j, name in enumerate(given.names)
-        if name not in clocks and lowest[j] >= 0 and (Y[:, j] < 0).any()
-    ]
-    if negative:
-        said += (
-            f" Below 0, where no original is: {', '.join(map(repr, negative))}; "
-            f"lower = 0 under {attribute_sections(negative)} keeps values from 0 up."
-        )
-    return [said]

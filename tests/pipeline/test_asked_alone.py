@@ -9,23 +9,19 @@ from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.context.weights import read_sampling_weights
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
-from aggopt.pipeline.partition.missing_patterns import require_values
-from aggopt.pipeline.partition.partition_table import require_solved
-from aggopt.pipeline.partition.strata import (
+from aggopt.pipeline.prepare.defaults import add_dominance_repair, add_repair_for_search
+from aggopt.pipeline.prepare.record_requests import read_requests
+from aggopt.pipeline.validate.distance_requests import require_all_read
+from aggopt.pipeline.validate.missing_values import require_values
+from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
+from aggopt.pipeline.validate.sampling_weights import require_weighed
+from aggopt.pipeline.validate.solver_answers import require_solved
+from aggopt.pipeline.validate.strata import (
     LESS,
     require_kept,
     require_two_groups_per_stratum,
     require_values_in_strata,
     require_within,
-)
-from aggopt.pipeline.validate.distance_requests import read_requests, require_all_read
-from aggopt.pipeline.validate.privacy_guarantees import (
-    add_repair_for_search,
-    require_guarantees,
-)
-from aggopt.pipeline.validate.sampling_weights import (
-    add_dominance_repair,
-    require_weighed,
 )
 from aggopt.privacy.models.l_diversity import Diversity
 from aggopt.solvers import Certificate, Status

@@ -11,16 +11,20 @@ from tables import MDAV
 import aggopt
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.pipeline.aggregate.missing_values import require_alone
-from aggopt.pipeline.partition.missing_patterns import (
+from aggopt.pipeline.prepare.defaults import set_category_method
+from aggopt.pipeline.prepare.prepared_table import find_constant
+from aggopt.pipeline.validate import preflight_checks as checks
+from aggopt.pipeline.validate.block_settings import (
+    require_numbers,
+    require_one_at_a_time,
+)
+from aggopt.pipeline.validate.categories import require_category_settings
+from aggopt.pipeline.validate.missing_values import (
     require_covered,
     require_patterns,
+    require_present_together,
     require_values,
 )
-from aggopt.pipeline.partition.partitioned_table import find_constant
-from aggopt.pipeline.prepare.attribute_blocks import require_one_at_a_time
-from aggopt.pipeline.validate import preflight_checks as checks
-from aggopt.pipeline.validate.categories import require_numbers, set_category_method
 
 FRAME = pd.DataFrame(
     {
@@ -57,74 +61,6 @@ def holed(**there):
     for name, count in there.items():
         frame.loc[count:, name] = None
     return frame
-
-
-# --- which checks are made
-
-
-def test_all_checks_are_made_in_turn_of_what_they_look_at(monkeypatch) -> None:
-    named = [name for name in dir(checks) if name.lstrip("_").startswith("require_")]
-    for name in named:
-        monkeypatch.setattr(checks, name, lambda *_, name=name: name)
-    solved = {"method": "wish", "importance": {"attributes": {"s": 0.5}}}
-    job = asked(
-        "s",
-        "a",
-        "t",
-        "b",
-        aggregation={"method": "p3m", "categories": {**solved, "budget": 1.0}},
-    )
-    table, columns = table_of(job), ((0, 2), (3,), (0, 1))
-    whole = np.arange(32.0).reshape(8, 4)
-    strata, units = object(), object()
-    made = [
-        (check(), check.args)
-        for check in checks.preflight_checks(table, whole, job, columns, strata, units)
-    ]
-    how = job.aggregation
-    X = whole[:, [1, 3]].tolist()
-    known = dict(made)
-    seen, places = known["require_covariance"][1:3]
-    assert (seen.tolist(), places) == (X, ((1,), (0,)))
-    for check in (
-        ("require_within", (job,)),
-        ("require_units_declared", (job, table)),
-        ("require_units", (job, columns, units, strata)),
-        ("require_linkable", (job, units, strata)),
-        ("require_two_groups_per_stratum", (job, strata)),
-        ("require_values", (table, whole, job)),
-        ("require_values_in_strata", (table, whole, job, strata)),
-        ("require_covered", (table, whole, job)),
-        ("require_patterns", (whole, job)),
-        ("require_alone", (job, table, whole, columns)),
-        ("_require_varying", (table, whole)),
-        ("require_bounds", (table, whole, job)),
-        ("_require_solver", (how,)),
-        ("_require_solver", (how.categories,)),
-        ("_require_two_groups", (whole, job)),
-        ("_require_rounding", (job,)),
-        ("_require_integers", (table, job)),
-        ("require_one_at_a_time", (job, columns)),
-        ("require_scope", (job, columns)),
-        ("require_numbers", (job, table, columns)),
-        ("require_together", (job, table, columns)),
-        ("require_weights", (job, table, columns)),
-        ("require_guarantees", (job,)),
-        ("require_risk", (table, job)),
-        ("require_covariance", (table, seen, places, job, strata)),
-    ):
-        assert check in made
-
-
-def test_a_solver_is_chosen_for_the_program_that_it_is_to_solve(monkeypatch) -> None:
-    heard = []
-    monkeypatch.setattr(checks, "choose_solver", lambda *of: heard.append(of))
-    how = object.__new__(checks.ByModel)
-    stated = {"program": "capped", "arguments": {"cap": 1}, "solver": "clarabel"}
-    for name, value in stated.items():
-        monkeypatch.setattr(checks.ByModel, name, value, raising=False)
-    checks.choose_method_solver(how)
-    assert heard == [("capped", {"cap": 1}, "clarabel")]
 
 
 # --- what varies, and how many groups there are
@@ -256,13 +192,13 @@ def test_categories_are_published_of_tables_that_have_some() -> None:
     plurality = {"aggregation": {"method": "mean", "categories": {"method": "wish"}}}
     job = asked("b", "a", **plurality)
     with refused(
-        "[aggregation.categories] says how categories are published, and every "
+        "[aggregation.categories] is for categories, and every "
         "quasi-identifier is a number.",
-        'leave the section out, or say which are categories: kind = "nominal" under '
+        'leave the section out, or declare the categories: kind = "nominal" under '
         "[attributes.b].",
         JobError,
     ):
-        set_category_method(job, table_of(job))
+        require_category_settings(job, table_of(job))
     plain = asked("a", "b")
     assert set_category_method(plain, table_of(plain)) is plain
 
@@ -275,11 +211,11 @@ def test_numbers_are_published_of_tables_that_have_some() -> None:
     with refused(
         "[aggregation] method = 'median' publishes numbers, and every quasi-identifier "
         "is a category.",
-        "leave the method and its settings out; how categories are published is said "
-        "under [aggregation.categories].",
+        "leave the method and its settings out; the method for categories is set under "
+        "[aggregation.categories].",
         JobError,
     ):
-        set_category_method(job, table_of(job))
+        require_category_settings(job, table_of(job))
 
 
 # --- values that are missing
@@ -365,7 +301,7 @@ def test_categories_with_holes_are_chosen_by_themselves() -> None:
         how = {"aggregation": {"method": "mean", **section}}
         job = asked("a", "s", "code", "t", **PATTERNS, **how)
         table = table_of(job, frame)
-        require_alone(job, table, table.matrix(), columns)
+        require_present_together(job, table, table.matrix(), columns)
 
     both = {"categories": {"method": "plurality", "occurring": True}}
     look(holed(s=5))

@@ -16,8 +16,8 @@ from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.experiments.compare_solvers import compare
 from aggopt.job import AttributeSection
+from aggopt.pipeline.prepare.published_grid import decimals_within
 from aggopt.pipeline.review.review_release import review_release
-from aggopt.pipeline.validate.published_grid import decimals_within
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.bounds import BoundsCheck, check_bounds
 from aggopt.release.audit.counts import Count

@@ -8,11 +8,8 @@ from tables import MDAV
 import aggopt
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.pipeline.validate.bounds import (
-    _kept_of,
-    are_bounded_jointly,
-    require_bounds,
-)
+from aggopt.pipeline.prepare.job_properties import _kept_of, are_bounded_jointly
+from aggopt.pipeline.validate.bounds import require_bounds
 
 FRAME = pd.DataFrame(
     {"a": [0.0, 0.2, 0.4, 0.6, 0.8, 9.0], "b": [1.0, 2, 3, 4, 5, 6], "s": [*"xxyyzz"]}

@@ -12,10 +12,14 @@ from aggopt.core.randomness import derive_seed
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.pipeline.aggregate import aggregate_table as aggregate_step
-from aggopt.pipeline.aggregate.aggregate_table import _choose_levels, require_chosen
-from aggopt.pipeline.validate import categories as category_job
-from aggopt.pipeline.validate.categories import count_widest_block, set_category_method
-from aggopt.pipeline.validate.cross_table_columns import require_cross_table_columns
+from aggopt.pipeline.aggregate.aggregate_table import _choose_levels
+from aggopt.pipeline.prepare import record_requests
+from aggopt.pipeline.prepare.defaults import count_widest_block, set_category_method
+from aggopt.pipeline.validate.categories import (
+    require_category_settings,
+    require_chosen,
+    require_cross_table_columns,
+)
 from aggopt.solvers import Certificate, Status
 
 TREE = {"care": ["doctor", "nurse"], "craft": ["smith"]}
@@ -47,7 +51,9 @@ def asked(names, attributes=None, frame=FRAME, missing=None, k=4, **categories):
 def checked(names, attributes=None, frame=FRAME, **categories):
     job = asked(names, attributes, frame, **categories)
     table = Table.of(frame, job.roles, job.attributes, missing=job.missing)
-    return set_category_method(job, table)
+    job = set_category_method(job, table)
+    require_category_settings(job, table)
+    return job
 
 
 def refused(kind, *of, **how):
@@ -218,7 +224,7 @@ def test_only_records_that_have_a_category_are_asked_what_they_wish(
     holes, monkeypatch
 ) -> None:
     heard = []
-    monkeypatch.setattr(category_job, "require_choice", lambda *of: heard.append(of))
+    monkeypatch.setattr(record_requests, "require_choice", lambda *of: heard.append(of))
     frame = FRAME.assign(m=np.linspace(0.1, 0.9, 20))
     frame.loc[: holes - 1, "town"] = None
     job = aggopt.Job(
@@ -232,7 +238,7 @@ def test_only_records_that_have_a_category_are_asked_what_they_wish(
     )
     columns = ["age", "town", "m"]
     table = Table.of(frame[columns], job.roles, job.attributes, missing=job.missing)
-    asked = category_job.category_requests(job, table)
+    asked = record_requests.category_requests(job, table)
     assert asked["town"]["importance"].tolist() == frame["m"].tolist()
     ((domain, far, much, budget),) = heard
     assert (domain, budget) == (table.domains["town"], None)

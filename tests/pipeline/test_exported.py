@@ -104,7 +104,7 @@ def test_what_belongs_to_something_else_is_refused(files):
     none = folder / "none.sol"
     with refused(
         f"There is no key {folder / 'none.nl.key.json'}.",
-        "name the key that `aggopt export` wrote beside it.",
+        "name the key that `aggopt export` wrote next to it.",
     ):
         import_solution(TABLE, asked, "age", none)
     with refused(f"There is no solution {none}.", "name the file that a solver wrote."):

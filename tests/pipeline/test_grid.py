@@ -8,7 +8,7 @@ import pytest
 
 import aggopt
 from aggopt.data.table import Table
-from aggopt.pipeline.validate.published_grid import (
+from aggopt.pipeline.prepare.published_grid import (
     decimals_within,
     is_whole,
     published_ends,

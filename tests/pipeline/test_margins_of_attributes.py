@@ -9,7 +9,8 @@ from aggopt.aggregate.secret_margins import LEAST, find_step_in_deviations
 from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
-from aggopt.pipeline.aggregate.margins import _few, _require_agreement, _steps, _warned
+from aggopt.pipeline.aggregate.margins import _few, _steps, _warned
+from aggopt.pipeline.validate.distance_requests import require_agreement
 
 PLAIN = np.zeros(9, int)
 THIRDS = np.repeat([0, 1, 2], 3)
@@ -73,7 +74,19 @@ def test_each_attribute_has_groups_of_its_own() -> None:
 def agreed(columns, importance, labels=THIRDS, more=0.01):
     of = given(columns, labels, importance)
     asked = np.full(of.X.shape, AGREE)
-    _require_agreement(of, asked, asked + more)
+    _agree(of, asked, asked + more)
+
+
+def _agree(of, distances, with_margins):
+    require_agreement(
+        of.names,
+        of.scale.standardise(of.X),
+        of.labels_of_numbers,
+        of.asked["importance"],
+        distances,
+        with_margins,
+        of.weights,
+    )
 
 
 def refused(*of):
@@ -101,9 +114,9 @@ def test_demands_agree_on_weighted_z_scores() -> None:
     known = given({"pay": PAIR}, importance=APART[:, None])
     of = SimpleNamespace(**{**vars(known), "weights": w, "scale": Scale.of(known.X, w)})
     asked = np.full(PAIR[:, None].shape, 2 / Scale.of(known.X, w).spread[0])
-    _require_agreement(of, asked, asked)
+    _agree(of, asked, asked)
     with pytest.raises(InfeasibleInputError, match="a margin beyond each distance"):
-        _require_agreement(of, asked, asked + 0.01)
+        _agree(of, asked, asked + 0.01)
 
 
 def test_an_attribute_of_which_all_records_insist_is_looked_at() -> None:
@@ -111,7 +124,7 @@ def test_an_attribute_of_which_all_records_insist_is_looked_at() -> None:
     away = np.full((6, 1), 2 / pairs.std())
     of = given({"pay": pairs}, np.repeat([0, 1, 2], 2))
     with pytest.raises(InfeasibleInputError, match="'pay': Demands"):
-        _require_agreement(of, away, away + 0.01)
+        _agree(of, away, away + 0.01)
 
 
 def test_each_attribute_that_can_be_exact_has_its_own_step() -> None:

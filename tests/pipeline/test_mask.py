@@ -27,7 +27,7 @@ from aggopt.errors import (
     UnknownNameError,
 )
 from aggopt.job import Input
-from aggopt.pipeline import mask
+from aggopt.pipeline.finish import notes
 from aggopt.release import release as release_module
 from aggopt.release.audit.audit import audit_release
 from aggopt.solvers import Certificate, Status
@@ -692,7 +692,7 @@ def test_only_values_beyond_the_range_of_their_own_attribute_are_noted():
 
     def noted(*last):
         released = np.vstack([X[:2], last])  # the ends themselves are within
-        return mask._beyond(given, released)
+        return notes.note_on_exceeded_ranges(given, released)
 
     said = "Released values outside the range of the originals, of 3 each:"
     assert noted(5.0, 9.5) == [f"{said} 'age' 1, 'income' 1."]

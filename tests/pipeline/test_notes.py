@@ -11,9 +11,9 @@ import aggopt
 from aggopt.data.table import Table
 from aggopt.encoding.clock import Clock
 from aggopt.job import Output
-from aggopt.pipeline import mask
+from aggopt.pipeline.finish import notes
 from aggopt.pipeline.finish.original_comparison import compare_originals
-from aggopt.pipeline.partition.partitioned_table import present_values
+from aggopt.pipeline.prepare.prepared_table import present_values
 from aggopt.release.audit.originals import GRID
 
 
@@ -25,7 +25,9 @@ def asked(names=("a", "b"), other=(), k=2, **sections):
 
 def spanning(frame, **how):
     job = asked(["a"], [name for name in frame if name != "a"], input=how)
-    return mask._spanning(Table.of(frame, job.roles, job.attributes), job)
+    return notes.note_on_spanning_entries(
+        Table.of(frame, job.roles, job.attributes), job
+    )
 
 
 def test_entries_that_span_lines_are_counted_in_text_alone():
@@ -52,11 +54,13 @@ def test_records_that_are_not_measured_are_counted():
         "are of all values that are there."
     )
     what = "Linkage, disclosure, loss and satisfaction are"
-    assert mask._incomplete(rows | True, None) == []
-    assert mask._incomplete(rows, SimpleNamespace()) == [
+    assert notes.note_on_incomplete_records(rows | True, None) == []
+    assert notes.note_on_incomplete_records(rows, SimpleNamespace()) == [
         f"{what} measured on the {said}"
     ]
-    assert mask._incomplete(rows, None) == [f"{what} not measured: there are {said}"]
+    assert notes.note_on_incomplete_records(rows, None) == [
+        f"{what} not measured: there are {said}"
+    ]
 
 
 def masked(frame, **sections):
@@ -64,7 +68,7 @@ def masked(frame, **sections):
 
 
 def test_an_index_is_said_to_be_kept_and_groups_to_be_one(monkeypatch):
-    monkeypatch.setattr(mask, "partition_certificates", lambda *_: {})
+    monkeypatch.setattr(notes, "partition_certificates", lambda *_: {})
     given = SimpleNamespace(
         whole=np.zeros((8, 2)),
         job=asked(("a", "b")),
@@ -79,10 +83,10 @@ def test_an_index_is_said_to_be_kept_and_groups_to_be_one(monkeypatch):
         "says of records; written files have none."
     )
     one = "'a', 'b': all 8 records form one group."
-    assert mask._notes(given, {}) == [constant, one]
-    assert mask._index(given) == [kept]
+    assert notes.note_on_certificates(given, {}) == [constant, one]
+    assert notes.note_on_index(given) == [kept]
     given.table.keeps_index = False
-    assert mask._index(given) == []
+    assert notes.note_on_index(given) == []
 
 
 def test_one_group_is_said_where_originals_differ():
@@ -98,7 +102,9 @@ def test_one_group_is_said_where_originals_differ():
         whole=np.zeros((8, 3)), job=asked(("a", "b", "c")), blocks=blocks, held=()
     )
     constant = np.array([False, False, True])
-    assert mask._one_group(given, constant) == ["'b': all 8 records form one group."]
+    assert notes._note_on_single_group(given, constant) == [
+        "'b': all 8 records form one group."
+    ]
 
 
 def test_a_constant_does_not_differ():

@@ -14,8 +14,8 @@ from aggopt import Job
 from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
 from aggopt.experiments.compare_solvers import _find_solver_step, compare
 from aggopt.experiments.sweep import sweep
-from aggopt.pipeline.partition.partition_table import load_job
-from aggopt.pipeline.validate.preflight_checks import find_model
+from aggopt.pipeline.prepare.inputs import load_job
+from aggopt.pipeline.prepare.job_properties import find_model
 
 MINE = """
 import cvxpy as cp

@@ -8,8 +8,8 @@ from tables import job, people
 
 import aggopt
 from aggopt.errors import SolverError
-from aggopt.pipeline.partition.partition_table import require_solved
-from aggopt.pipeline.programs.user_model_messages import explain_stop, suggest_remedy
+from aggopt.pipeline.finish.notes import explain_stop
+from aggopt.pipeline.validate.solver_answers import require_solved
 from aggopt.solvers import Certificate, Status
 
 OURS = Certificate(Status.INFEASIBLE, 1.0, None, 0.0, "highs", 0.1)
@@ -32,19 +32,26 @@ def whole(x, labels, sizes, *, reach=0):
     return cp.Problem(cp.Minimize(cp.sum(cp.abs(c[labels] - x))))
 
 
-def test_wishes_are_spoken_of_where_a_model_of_ours_fails() -> None:
-    assert suggest_remedy([OURS]) == suggest_remedy([OWN, OURS]) == WISHES
-    assert suggest_remedy([OWN]) == f"no values satisfy all its constraints: {SETTINGS}"
-    failed = replace(OWN, status=Status.FAILED)
-    more = f"name another solver in the job, allow it more time, or {SETTINGS}"
-    assert suggest_remedy([failed]) == suggest_remedy([failed, OWN]) == more
+UNSATISFIABLE = f"no values satisfy all its constraints: {SETTINGS}"
+UNSOLVED = f"name another solver in the job, allow it more time, or {SETTINGS}"
 
 
-@pytest.mark.parametrize(("by", "fix"), [(OURS, WISHES), (OWN, suggest_remedy([OWN]))])
-def test_a_refusal_says_it(by, fix) -> None:
-    with pytest.raises(SolverError, match="'age': infeasible") as refused:
-        require_solved({"age": by, "pay": replace(OURS, status=Status.OPTIMAL)})
-    assert refused.value.fix == f"{fix}; nothing was released."
+@pytest.mark.parametrize(
+    ("failed", "remedy"),
+    [
+        ([OURS], WISHES),
+        ([OWN, OURS], WISHES),
+        ([OWN], UNSATISFIABLE),
+        ([replace(OWN, status=Status.FAILED)], UNSOLVED),
+        ([replace(OWN, status=Status.FAILED), OWN], UNSOLVED),
+    ],
+)
+def test_the_remedy_depends_on_whose_model_failed(failed, remedy) -> None:
+    certificates = {f"attribute {j}": one for j, one in enumerate(failed)}
+    solved = {"pay": replace(OURS, status=Status.OPTIMAL)}
+    with pytest.raises(SolverError, match="'attribute 0': ") as refused:
+        require_solved(certificates | solved)
+    assert refused.value.fix == f"{remedy}; nothing was released."
 
 
 def test_a_limit_that_nobody_named_is_explained() -> None:

@@ -7,8 +7,8 @@ import pytest
 import aggopt
 from aggopt.errors import JobError
 from aggopt.models import MODELS
-from aggopt.pipeline.prepare.attribute_blocks import require_scope
 from aggopt.pipeline.validate import privacy_guarantees as guarantees
+from aggopt.pipeline.validate.block_settings import require_scope
 from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 
 MERGE = (

@@ -17,13 +17,11 @@ from tables import ROLES, TREE, job, people
 import aggopt
 from aggopt.errors import JobError, TableError
 from aggopt.job import AttributeSection
-from aggopt.pipeline.review.report_data import (
-    _leveled,
-    _read,
-    _require_countable,
-    read_report_data,
-    require_promised,
+from aggopt.pipeline.review.release_checks import (
+    require_countable,
+    require_equal_requirements,
 )
+from aggopt.pipeline.review.report_data import _leveled, _read, read_report_data
 from aggopt.release.report.facts import BY_BOTH, BY_JOB, BY_MANIFEST
 from aggopt.release.report.html import report_html
 from aggopt.release.report.release_report import facts_of
@@ -175,7 +173,7 @@ def test_what_is_promised_otherwise_is_named(tmp_path, sections):
     stated, asked = DIFFERENT[sections]
     (tmp_path / "job.toml").write_text(asked.to_toml())
     with pytest.raises(JobError, match=re.escape(f" promised: [{sections}].")):
-        require_promised(tmp_path / "m.json", stated, tmp_path / "job.toml")
+        require_equal_requirements(tmp_path / "m.json", stated, tmp_path / "job.toml")
 
 
 @pytest.mark.parametrize("code", ["mine.py:two", "/home/me/mine.py:two"])
@@ -185,7 +183,9 @@ def test_how_it_is_kept_is_no_promise(tmp_path, code):
     asked = job(privacy=plain, partition={"method": "cbfs"}, input={"separator": ";"})
     file.write_text(asked.to_toml())
     own = [{"method": code}]
-    require_promised(file, job(privacy={"k": 3, "repair": "merge", "own": own}), file)
+    require_equal_requirements(
+        file, job(privacy={"k": 3, "repair": "merge", "own": own}), file
+    )
 
 
 def test_an_identifier_that_came_back_is_found_in_the_file(here):
@@ -374,10 +374,10 @@ def test_what_the_file_alone_does_not_tell_is_refused(unit, weight, dominance, s
     roles = SimpleNamespace(unit=unit, weight=weight)
     asked = SimpleNamespace(roles=roles, weights=SimpleNamespace(dominance=dominance))
     if says is None:
-        return _require_countable(asked)
+        return require_countable(asked)
     fix = "name the table that was masked: aggopt report TABLE MASKED JOB."
     with refused(f"{says}which no release has.", fix, TableError):
-        _require_countable(asked)
+        require_countable(asked)
 
 
 def test_attributes_with_an_order_or_a_tree_have_levels():

@@ -13,7 +13,8 @@ import aggopt
 from aggopt.errors import JobError
 from aggopt.experiments.compare_solvers import compare
 from aggopt.job import Output
-from aggopt.pipeline.finish.rounding import choose_decimals, round_to_grid
+from aggopt.pipeline.finish.rounding import round_to_grid
+from aggopt.pipeline.prepare.published_grid import choose_decimals
 
 ONE = {"quasi-identifier": ["x"]}
 

@@ -49,7 +49,7 @@ def matrix(*columns):
 
 def said(table, before, after):
     moved = rounding.rounding_drifts(table, before, after)
-    return rounding.notes(table, before, after, moved)
+    return rounding.note_on_rounding(table, before, after, moved)
 
 
 def test_the_note_has_the_largest_move_of_any_attribute() -> None:
@@ -71,9 +71,11 @@ def test_moves_that_floats_do_not_show_are_not_said() -> None:
         (1.1e-15, 0.0, True),
         (0.0, 1.1e-15, True),
     ):
-        notes = rounding.notes(table, masked, after, {"a": Drift(0.1, mean, variance)})
+        notes = rounding.note_on_rounding(
+            table, masked, after, {"a": Drift(0.1, mean, variance)}
+        )
         assert bool(notes) is shown
-    assert rounding.notes(table, masked, after, {}) == []
+    assert rounding.note_on_rounding(table, masked, after, {}) == []
 
 
 def test_dates_are_rounded_to_the_units_of_their_clocks() -> None:
@@ -256,5 +258,5 @@ def test_groups_that_publish_what_another_does_are_counted_in_each_block() -> No
 )
 def test_whatat_most_is_rounded_up(moved, said):
     moves = {"a": Drift(0.1, moved, 0.5), "b": Drift(0.1, 0.0, moved)}
-    note = rounding.notes(given(APART), *[np.array([APART]).T] * 2, moves)[0]
+    note = rounding.note_on_rounding(given(APART), *[np.array([APART]).T] * 2, moves)[0]
     assert f"moved by at most {said} standard deviations" in note

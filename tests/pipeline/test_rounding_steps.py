@@ -14,10 +14,10 @@ from aggopt.pipeline.finish.rounding import (
     _inside,
     _on_grid,
     _steps,
-    decimals_of_attribute,
     round_release,
 )
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.prepare.published_grid import decimals_of_attribute
 from aggopt.solvers import Certificate, Status
 
 PROVEN = Certificate(Status.LOCAL, 1.0, None, 0.0, "somebody", 0.0)

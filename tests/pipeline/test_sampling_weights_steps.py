@@ -5,12 +5,10 @@ import pytest
 from surveys import survey
 
 from aggopt.data.context.weights import SamplingWeights
-from aggopt.pipeline.validate.sampling_weights import (
-    add_dominance_repair,
-    dominance_requirements,
-    notes,
-    weight_arguments,
-)
+from aggopt.pipeline.finish.notes import note_on_sampling_weights
+from aggopt.pipeline.partition.methods import weight_arguments
+from aggopt.pipeline.partition.requirements import dominance_requirements
+from aggopt.pipeline.prepare.defaults import add_dominance_repair
 
 SPREAD, ALIKE = np.r_[np.full(7, 1.0), 9.0], np.ones(8)
 MERGES = {  # method, weights, largest share: whether groups are merged
@@ -81,9 +79,11 @@ def test_what_is_required_of_weights_is_of_their_column() -> None:
 def test_what_is_weighed_is_said(method, made) -> None:
     job = survey(partition={"method": method})
     said = f"'w' weighs records: {made}. k counts records, whatever they weigh."
-    assert notes(job, SPREAD) == [said]
-    assert notes(job, None) == []
+    assert note_on_sampling_weights(job, SPREAD) == [said]
+    assert note_on_sampling_weights(job, None) == []
     units = job.model_copy(
         update={"roles": job.roles.model_copy(update={"unit": ("household",)})}
     )
-    assert notes(units, SPREAD) == [said.replace("counts records", "counts units")]
+    assert note_on_sampling_weights(units, SPREAD) == [
+        said.replace("counts records", "counts units")
+    ]

@@ -13,7 +13,7 @@ from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError, InfeasibleInputError
 from aggopt.job._section import Input
 from aggopt.missing import patterns
-from aggopt.pipeline.partition.strata import require_none_of
+from aggopt.pipeline.validate.strata import require_none_of
 
 QUASI = ["age", "income"]
 KEEP, FILL = ({"missing": {"policy": policy}} for policy in ("patterns", "fill"))

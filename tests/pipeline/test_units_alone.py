@@ -8,12 +8,12 @@ from refusals import refused
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.context.units import RecordUnits
 from aggopt.errors import JobError
-from aggopt.pipeline.finish.pseudonyms import require_linkable
-from aggopt.pipeline.partition.partition_table import _require_one_kind
 from aggopt.pipeline.prepare.attribute_blocks import find_blocks
+from aggopt.pipeline.prepare.defaults import add_repair_for_units
 from aggopt.pipeline.prepare.prepared_table import prepare_table
 from aggopt.pipeline.validate.units import (
-    add_repair_for_units,
+    require_linkable,
+    require_one_kind,
     require_units,
     require_units_declared,
 )
@@ -87,14 +87,14 @@ def test_attributes_of_units_and_of_records_are_blocks_and_grouped_by_mask_alone
     assert find_blocks(apart, X) == ((1,), (0,))
     whole = of_units(units={"attributes": NUMBERS})
     assert find_blocks(whole, X) == find_blocks(of_units(), X) == ((0, 1),)
-    _require_one_kind(whole)
+    require_one_kind(whole)
     with refused(
         "Some quasi-identifiers are of units, and others of records: such a job is "
         "for aggopt mask, aggopt check, and what looks at releases.",
         "name those of one kind alone, and drop the others, as identifier.",
         JobError,
     ):
-        _require_one_kind(apart)
+        require_one_kind(apart)
 
 
 def test_patterns_are_apart_only_where_something_is_missing() -> None:

@@ -24,7 +24,7 @@ from aggopt.engine.storage.output_folders import (
 from aggopt.engine.storage.scratch_files import write_atomically
 from aggopt.errors import JobError
 from aggopt.job import Input, Job, input_section
-from aggopt.pipeline.partition.partition_table import Progress, progress_or_noop
+from aggopt.pipeline.prepare.inputs import Progress, progress_or_noop
 
 PART = 1_000_000  # records of a file, about
 GROUP = 2**25  # bytes of a row group in memory, about

@@ -18,7 +18,7 @@ from aggopt.data.formats.csv_check import CsvShape
 from aggopt.engine.conversion.column_text import ColumnText
 from aggopt.errors import TableError
 from aggopt.job import Input
-from aggopt.pipeline.partition.partition_table import Progress
+from aggopt.pipeline.prepare.inputs import Progress
 
 MISSING = "__HIVE_DEFAULT_PARTITION__"  # the name of what is missing
 

@@ -11,7 +11,7 @@ from aggopt.data.context.rare_categories import PublishedRareCategories
 from aggopt.engine.run_state import BlockState
 from aggopt.engine.storage.scratch_files import sum_arrays
 from aggopt.pipeline.aggregate.aggregate_table import note_on_root
-from aggopt.pipeline.validate.categories import publishable_nodes
+from aggopt.pipeline.prepare.category_settings import publishable_nodes
 from aggopt.solvers import Certificate, Status
 
 

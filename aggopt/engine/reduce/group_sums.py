@@ -12,7 +12,7 @@ from aggopt.engine.steps.dates import date_steps
 from aggopt.engine.storage.scratch_files import sum_arrays
 from aggopt.errors import InfeasibleInputError
 from aggopt.models.covariance_mean import MomentSums
-from aggopt.pipeline.finish.rounding import choose_decimals
+from aggopt.pipeline.prepare.published_grid import choose_decimals
 from aggopt.release.drift import Drift
 
 COINCIDE = 1e-9  # standard deviations: group means that lie no farther apart

@@ -40,8 +40,9 @@ from aggopt.engine.steps.weights import (
 from aggopt.engine.storage.block_rows import read_block
 from aggopt.engine.storage.scratch_files import append_column, load_arrays, save_arrays
 from aggopt.engine.storage.shuffle import Shuffle
-from aggopt.pipeline.partition.missing_patterns import find_missing, observed_sse
-from aggopt.pipeline.validate.published_grid import is_asked_whole
+from aggopt.pipeline.partition.missing_patterns import observed_sse
+from aggopt.pipeline.prepare.published_grid import is_asked_whole
+from aggopt.pipeline.prepare.value_patterns import find_missing
 
 HELD = ("labels", "centroids", "kept", "sizes")
 GROUP_BITS = 32  # of a group's number: the rest is its block's

@@ -20,7 +20,7 @@ from aggopt.engine.steps.weights import (
 )
 from aggopt.engine.storage.scratch_files import load_state, stop_on_request
 from aggopt.partition.registry import PARTITIONERS
-from aggopt.pipeline.validate.sampling_weights import weight_arguments
+from aggopt.pipeline.partition.methods import weight_arguments
 from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
 

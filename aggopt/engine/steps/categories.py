@@ -15,10 +15,12 @@ from aggopt.encoding import Categories, EncodedAttribute
 from aggopt.engine.run_state import BlockState, RunState
 from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
 from aggopt.errors import naming
-from aggopt.pipeline.aggregate.aggregate_table import require_chosen
 from aggopt.pipeline.aggregate.missing_values import PresentRows
-from aggopt.pipeline.validate.categories import publishable_nodes
-from aggopt.pipeline.validate.rare_categories import find_avoided_nodes
+from aggopt.pipeline.prepare.category_settings import (
+    find_avoided_nodes,
+    publishable_nodes,
+)
+from aggopt.pipeline.validate.categories import require_chosen
 from aggopt.solvers import Certificate
 
 TOGETHER = "frequencies"  # which looks at all groups of a table

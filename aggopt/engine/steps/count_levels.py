@@ -30,10 +30,11 @@ from aggopt.engine.storage.scratch_files import (
 )
 from aggopt.errors import AggoptError, naming
 from aggopt.job import Job
+from aggopt.pipeline.prepare.defaults import set_category_method
 from aggopt.pipeline.validate.categories import (
+    require_category_method,
     require_possible,
-    require_published,
-    set_unchecked_category_method,
+    require_publishable_nodes,
 )
 from aggopt.pipeline.validate.rare_categories import (
     require_categories,
@@ -126,9 +127,10 @@ def add_levels(config: RunState, schema: pa.Schema) -> RunState:
             levels[name] = Levels.of(found, types.get(name, AttributeType()))
     made = replace(config, levels=levels)
     table = make_empty_table(schema, made)
-    job = set_unchecked_category_method(config.job, table)
+    job = set_category_method(config.job, table)
+    require_category_method(job, table)
     if levels:
-        require_published(job, table)
+        require_publishable_nodes(job, table)
     if not job.roles.weight:  # else once it is known what records weigh
         _require_counts(made)
     require_categories(job, frozenset(levels))

@@ -33,7 +33,7 @@ from aggopt.engine.storage.bucket_refs import Sources, read_sources
 from aggopt.engine.storage.shuffle import Each, Shuffle
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import Job
-from aggopt.pipeline.partition.missing_patterns import find_missing
+from aggopt.pipeline.prepare.value_patterns import find_missing
 from aggopt.privacy.requirement import Requirement
 
 WIDEST = 16  # blocks that may go together: tasks read one at a time

@@ -12,7 +12,7 @@ from aggopt.engine.steps.p3m import ShiftEnd
 from aggopt.engine.steps.value_bounds import add_bounds
 from aggopt.engine.storage.shuffle import Each
 from aggopt.job import Job, Mean
-from aggopt.pipeline.partition.partition_table import require_solved
+from aggopt.pipeline.validate.solver_answers import require_solved
 from aggopt.solvers import Certificate
 
 

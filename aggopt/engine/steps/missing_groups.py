@@ -22,11 +22,9 @@ from aggopt.engine.storage.scratch_files import load_state, stop_on_request
 from aggopt.job import Mean
 from aggopt.partition.registry import PARTITIONERS
 from aggopt.pipeline.aggregate.missing_values import PresentRows
+from aggopt.pipeline.partition.methods import weight_arguments
 from aggopt.pipeline.partition.missing_imputed import partition_incomplete
-from aggopt.pipeline.validate.sampling_weights import (
-    dominance_requirements,
-    weight_arguments,
-)
+from aggopt.pipeline.partition.requirements import dominance_requirements
 
 
 def partition_by_policy(

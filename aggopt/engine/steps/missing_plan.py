@@ -12,12 +12,12 @@ from aggopt.engine.run_state import BlockState, LeafState
 from aggopt.engine.steps.describe import read_descriptions
 from aggopt.engine.steps.missing_buckets import PatternBuckets, merge_patterns
 from aggopt.engine.storage.scratch_files import sum_arrays
-from aggopt.pipeline.partition.missing_patterns import (
+from aggopt.pipeline.validate.missing_values import (
+    require_any_published,
     require_enough,
     require_no_covariance,
-    require_published,
 )
-from aggopt.pipeline.partition.strata import require_none_of
+from aggopt.pipeline.validate.strata import require_none_of
 
 
 def plan_buckets(config: LeafState) -> LeafState:
@@ -103,7 +103,7 @@ def plan_published_moments(config: BlockState, n: int) -> BlockState:
         Groups of n records publish nothing of an attribute.
     """
     there = sum_arrays(config.all("grouped", len(config.blocks)), "there")["there"]
-    require_published(there[None, :] > 0, config.job.roles.quasi_identifier)
+    require_any_published(there[None, :] > 0, config.job.roles.quasi_identifier)
     if config.job.missing.policy == REFUSE:
         return config
     paths = config.all("kept", len(config.blocks))

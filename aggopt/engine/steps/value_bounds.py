@@ -14,14 +14,14 @@ from aggopt.engine.run_state import BlockState, RunState
 from aggopt.engine.steps.count_levels import make_empty_table
 from aggopt.engine.steps.dates import date_steps
 from aggopt.errors import naming
-from aggopt.pipeline.finish.rounding import (
+from aggopt.pipeline.finish.rounding import move_inside_bounds, round_to_grid
+from aggopt.pipeline.prepare.prepared_table import present_values
+from aggopt.pipeline.prepare.published_grid import (
     decimals_of_attribute,
-    move_inside_bounds,
-    round_to_grid,
+    is_asked_whole,
+    read_bounds,
 )
-from aggopt.pipeline.partition.partitioned_table import present_values
 from aggopt.pipeline.validate.bounds import require_inside, require_number, require_some
-from aggopt.pipeline.validate.published_grid import is_asked_whole, read_bounds
 
 
 def bounded_attributes(config: RunState) -> list[str]:

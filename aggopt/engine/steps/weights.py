@@ -19,11 +19,9 @@ from aggopt.engine.storage.scratch_files import append_column, load_arrays, pop_
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.job import Job
 from aggopt.partition.shared.scaling import WIDEST
-from aggopt.pipeline.validate.sampling_weights import (
-    merge_for_dominance,
-    notes,
-    require_done,
-)
+from aggopt.pipeline.finish.notes import note_on_sampling_weights
+from aggopt.pipeline.prepare.defaults import merge_for_dominance
+from aggopt.pipeline.validate.sampling_weights import require_done
 from aggopt.privacy.dominance import ROUNDING
 from aggopt.privacy.requirement import Requirement
 from aggopt.release.audit.dominance import (
@@ -159,7 +157,9 @@ def _of_values(job: Job) -> bool:
 def note_on_weights(config: RunState) -> list[str]:
     """Return a note on the weighted figures; nothing without weights that differ."""
     mean = config.mean_weight
-    return notes(config.job, None if mean is None else np.array([mean]))
+    return note_on_sampling_weights(
+        config.job, None if mean is None else np.array([mean])
+    )
 
 
 def publish_weights(

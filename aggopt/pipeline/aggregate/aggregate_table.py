@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import ceil
 from typing import cast
 
 import numpy as np
@@ -17,26 +16,26 @@ from aggopt.aggregate.aggregation import get_column
 from aggopt.aggregate.categories.registry import CategorySection
 from aggopt.core.plural import plural
 from aggopt.core.randomness import derive_seed
-from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
-from aggopt.errors import InfeasibleInputError, naming
+from aggopt.errors import naming
 from aggopt.pipeline.aggregate import margins
 from aggopt.pipeline.aggregate.missing_values import (
     PresentRows,
     aggregate_observed,
     published_nodes,
 )
-from aggopt.pipeline.partition.partition_table import Progress
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.validate.categories import (
+from aggopt.pipeline.prepare.category_settings import (
     categories_by_block,
-    category_requests,
+    find_avoided_nodes_of_table,
     publishable_nodes,
 )
-from aggopt.pipeline.validate.cross_table_columns import read_cross_table_columns
-from aggopt.pipeline.validate.rare_categories import find_avoided_nodes_of_table
-from aggopt.solvers import Certificate, Status
+from aggopt.pipeline.prepare.cross_table_columns import read_cross_table_columns
+from aggopt.pipeline.prepare.inputs import Progress
+from aggopt.pipeline.prepare.record_requests import category_requests
+from aggopt.pipeline.validate.categories import require_chosen
+from aggopt.solvers import Certificate
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,27 +146,6 @@ def _choose_levels(
         made = (method.function(attributes[0], label, **settings),)
     require_chosen(made[0], settings.get("weights"))
     return tuple(made)
-
-
-def require_chosen(made: PublishedCategories, weights: Floats | None = None) -> None:
-    """Refuse a release if no choice of categories satisfies the job.
-
-    A slack is in records, or with `weights` (n,) in records of mean weight.
-
-    Raises
-    ------
-    InfeasibleInputError
-        The message has the slack that always leaves a choice.
-    """
-    if made.certificate.status is not Status.INFEASIBLE:
-        return
-    largest = ceil(np.bincount(made.labels, scale_to_mean_one(weights)).max())
-    raise InfeasibleInputError(
-        f"No choice of categories for {len(made.choice)} groups keeps the number of "
-        f"records of each as near to the original as [aggregation.categories] asks.",
-        fix=f"allow a slack of the largest group, slack = {largest}, which always "
-        "leaves a choice, or name a price in its place.",
-    )
 
 
 def _notes(

@@ -14,11 +14,12 @@ from aggopt.core.threads import ignore_progress
 from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import naming
-from aggopt.job import Job, Mean, Median
+from aggopt.job import Job
 from aggopt.models.shared.shift_data import FARTHEST
 from aggopt.partition._in_blocks import call_with_progress
 from aggopt.pipeline.partition.subset_processes import map_in_processes
 from aggopt.pipeline.partition.subsets import report_share, share_time_limit
+from aggopt.pipeline.prepare.job_properties import is_aggregated_by_stratum
 from aggopt.solvers import Certificate
 from aggopt.solvers.certificate import sum_certificates
 
@@ -27,17 +28,7 @@ _Part = tuple[Callable[..., Aggregation], Floats, Labels, dict[str, Any]]
 SIDES = ("lower", "upper")  # settings that have a number for each attribute
 
 
-def is_aggregated_by_stratum(job: Job) -> bool:
-    """Whether the numbers of each stratum are aggregated separately.
-
-    False if the values of a group depend only on its own records.
-    """
-    how = job.aggregation
-    of_groups = isinstance(how, Mean | Median) and not how.keeps - {"mean"}
-    return bool(job.roles.stratum) and job.strata.keep == "stratum" and not of_groups
-
-
-def notes(job: Job, strata: RecordStrata | None) -> list[str]:
+def note_on_strata(job: Job, strata: RecordStrata | None) -> list[str]:
     """Return a note on the values kept in each stratum and on the certificates."""
     if strata is None or not is_aggregated_by_stratum(job):
         return []

@@ -15,12 +15,12 @@ from aggopt.aggregate.user_model import ByModel
 from aggopt.core.standardise import to_unweighted_spreads
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
-from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import Shifting, Squared
 from aggopt.measure import sl
-from aggopt.models import p3m
 from aggopt.models.shared.shift_data import FARTHEST
-from aggopt.pipeline.partition.partitioned_table import PartitionedTable, present_values
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.prepare.prepared_table import present_values
+from aggopt.pipeline.validate.distance_requests import require_agreement
 
 ROUNDING = 1e-9  # of a number of steps
 
@@ -77,7 +77,15 @@ def margin_arguments(
         added = np.where(asked > 0, added, 0.0)  # a distance of 0 is no request
     wider = np.minimum(asked + added, np.maximum(asked, FARTHEST))
     if how.two_sided and how.margin != 0:
-        _require_agreement(given, asked, wider)
+        require_agreement(
+            given.names,
+            given.scale.standardise(given.X),
+            given.labels_of_numbers,
+            given.asked["importance"],
+            asked,
+            wider,
+            given.weights,
+        )
     return {"delta": wider, "importance": given.asked["importance"]}
 
 
@@ -109,7 +117,7 @@ def _kept_distances(given: PartitionedTable, after: Floats) -> float:
     return float(np.average(levels, weights=there[:, varying].sum(axis=0)))
 
 
-def notes(given: PartitionedTable) -> list[str]:
+def note_on_margins(given: PartitionedTable) -> list[str]:
     """Return the notes on margins; an empty list if no distance has an effect."""
     how = given.job.aggregation
     if isinstance(how, ByModel):
@@ -168,31 +176,3 @@ def _warned(name: str, most: int) -> str:
         "that one alone. Set a wider margin under [aggregation], or aggregate by the "
         "mean."
     )
-
-
-def _require_agreement(given: PartitionedTable, asked: Floats, wider: Floats) -> None:
-    scale, importance, w = given.scale, given.asked["importance"], given.weights
-    Z = scale.standardise(given.X)
-    for j, name in enumerate(given.names):
-        insisted = importance[:, j]
-        if scale.constant[j] or not (insisted == 1).any():
-            continue
-        rows = np.flatnonzero(~np.isnan(Z[:, j]))
-        own = get_column(given.labels_of_numbers, j)[rows]
-        label = np.unique(own, return_inverse=True)[1]
-        x, insisted = Z[rows, j], insisted[rows]
-        with naming(repr(name)):
-            try:
-                p3m.Data(x, label, wider[rows, j], insisted, 0.5, weights=w)
-                continue
-            except InfeasibleInputError:
-                p3m.Data(x, label, asked[rows, j], insisted, 0.5, weights=w)
-            raise InfeasibleInputError(
-                "Demands (importance 1) within a group agree on one published value, "
-                "below some of them and above others: with a margin beyond each "
-                "distance they do not, and without one that value gives the originals "
-                "away.",
-                fix="lower the importance of some of their records below 1, group "
-                "those with the same demands together, or, if that is acceptable, "
-                "set margin = 0 under [aggregation].",
-            )

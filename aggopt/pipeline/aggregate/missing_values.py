@@ -1,28 +1,25 @@
 """Aggregation where values are missing: each attribute by the records that have it."""
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from aggopt.aggregate import AGGREGATORS, Aggregation, PublishedCategories
 from aggopt.aggregate.aggregation import get_column
+from aggopt.aggregate.user_model import ByModel
+from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.strata import RecordStrata
-from aggopt.data.table import Table
-from aggopt.errors import JobError, attribute_sections, naming
-from aggopt.job import Job
+from aggopt.errors import naming
 from aggopt.partition._in_blocks import call_with_progress
-from aggopt.pipeline.aggregate.by_stratum import (
-    aggregate_by_stratum,
-    is_aggregated_by_stratum,
-)
+from aggopt.pipeline.aggregate.by_stratum import aggregate_by_stratum
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.prepare.attribute_blocks import Columns
-from aggopt.pipeline.validate.bounds import bound_arguments
-from aggopt.pipeline.validate.categories import categories_by_block
-from aggopt.pipeline.validate.moments import keep_by_column
+from aggopt.pipeline.prepare.job_properties import is_aggregated_by_stratum
+from aggopt.pipeline.prepare.kept_moments import keep_by_column
+from aggopt.pipeline.prepare.published_grid import read_bounds
 
 
 class PresentRows(NamedTuple):
@@ -54,7 +51,9 @@ def aggregate_observed(
     """
     combine = AGGREGATORS.of(given.job.aggregation).function
     X, labels = given.X, given.labels_of_numbers
-    settings = keep_by_column(given, {**settings, **bound_arguments(given)})
+    settings = keep_by_column(
+        given.table, given.job, {**settings, **bound_arguments(given)}
+    )
     if given.weights is not None:
         settings["weights"] = given.weights
     within, jobs = None, given.job.strata.jobs
@@ -116,24 +115,22 @@ def published_nodes(
     return np.asarray(nodes[labels])
 
 
-def require_alone(job: Job, table: Table, whole: Floats, columns: Columns) -> None:
-    """Refuse to choose categories together if some of them are missing.
+def bound_arguments(given: PartitionedTable) -> dict[str, Any]:
+    """Return the bounds as arguments of the job's aggregation, if it takes them.
 
-    Raises
-    ------
-    JobError
-        A group might have no record with all of them.
+    Those of a model of the user's are standardised, as its records are; where these are
+    standardised in each stratum, it gets none.
     """
-    how, names = job.aggregation.categories, job.roles.quasi_identifier
-    holes = {n for n, x in zip(names, whole.T, strict=True) if np.isnan(x).any()}
-    if how is None or not holes:
-        return
-    for chosen in how.together(categories_by_block(job, table, columns)):
-        lacking = [name for name in chosen if name in holes]
-        if len(chosen) > 1 and lacking:
-            raise JobError(
-                f"{', '.join(map(repr, chosen))} are chosen together, and values of "
-                f"{', '.join(map(repr, lacking))} are missing.",
-                fix='choose each by itself, or write missing = "own value" under '
-                f"{attribute_sections(lacking)}.",
-            )
+    job, names = given.job, given.names
+    bounds = read_bounds(given.table, job, names)
+    own = isinstance(job.aggregation, ByModel)
+    if not bounds.there or (
+        own and given.strata is not None and is_aggregated_by_stratum(job)
+    ):
+        return {}
+    if isinstance(job.aggregation, ByModel):
+        bounds = bounds.standardised(Scale.of(given.X))
+        takes = set(job.aggregation.program.takes.settings)
+    else:
+        takes = set(signature(AGGREGATORS.of(job.aggregation).function).parameters)
+    return {side: end for side, end in bounds._asdict().items() if side in takes}

@@ -14,17 +14,14 @@ import numpy as np
 from aggopt.core.randomness import BITS, derive_seed, make_secret, require_secret
 from aggopt.core.validation import Floats
 from aggopt.data.table import Table
-from aggopt.errors import JobError
 from aggopt.job import Job, Mean
 from aggopt.partition.shared.result import Block
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable, aggregate_table
 from aggopt.pipeline.aggregate.unit_values import copy_to_records
-from aggopt.pipeline.partition.partition_table import (
-    Progress,
-    partition_table,
-    read_table,
-)
+from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.prepare.inputs import Progress, read_table
+from aggopt.pipeline.validate.units import require_uniform_settings
 
 Part = tuple[PartitionedTable, AggregatedTable]
 
@@ -56,9 +53,9 @@ def split_job(job: Job, table: Table) -> tuple[Job, ...]:
     """Return the job of the attributes of units, and that of the attributes of records.
 
     If all attributes are of one kind, return only the job itself.  Raises as
-    `require_plain`.
+    `require_uniform_settings`.
     """
-    require_plain(job)
+    require_uniform_settings(job)
     of_units = set(job.units.attributes)
     names = job.roles.quasi_identifier
     if not job.units.apart(job.roles):
@@ -82,35 +79,6 @@ def _of(job: Job, table: Table, names: Sequence[str], left: Sequence[str]) -> Jo
     units = job.units.model_copy(update={"attributes": names if of_units else ()})
     update = {"roles": roles.model_copy(update=masked), "attributes": types}
     return job.model_copy(update={**update, "aggregation": how, "units": units})
-
-
-def require_plain(job: Job) -> None:
-    """Refuse settings of single attributes if a job masks units and records.
-
-    Raises
-    ------
-    JobError
-        The job names groups of attributes, or keeps or requests something of some.
-    """
-    if not job.units.apart(job.roles):
-        return
-    how = job.aggregation
-    keys = ("keep", "delta", "importance")
-    named = [key for key in keys if not _is_plain(getattr(how, key, None))]
-    if job.partition.attributes not in ("together", "one by one"):
-        named.append("attributes")
-    if named:
-        raise JobError(
-            f"{' and '.join(named)} of the job {'is' if len(named) == 1 else 'are'} "
-            "said of single attributes, and some of these are of units, others of "
-            "records: each kind is masked by itself.",
-            fix="say the same of all attributes; or mask those of one kind in a job of "
-            "their own, and drop the others there.",
-        )
-
-
-def _is_plain(said: Any) -> bool:
-    return said is None or isinstance(said, str | float | int)
 
 
 def _join_parts(table: Table, job: Job, own: str, parts: Sequence[Part]) -> Part:

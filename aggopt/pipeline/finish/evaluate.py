@@ -12,9 +12,11 @@ from aggopt.measure import WHOLE, Assessment, Measure
 from aggopt.pipeline.finish.measures import find_complete, measure_if_varying
 from aggopt.pipeline.finish.original_comparison import compare_originals
 from aggopt.pipeline.finish.rounding import round_release
-from aggopt.pipeline.partition.partition_table import Progress, progress_or_noop
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.prepare.inputs import Progress, progress_or_noop
 from aggopt.release.audit.audit import Audit, audit_release
+from aggopt.release.audit.changes import WaveChanges
+from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.audit.dominance import dominance_requirement
 from aggopt.release.audit.originals import Originals
 from aggopt.release.block_names import partition_names
@@ -131,3 +133,28 @@ def audit_before_writing(
         pseudonym=job.pseudonym,
         dominance=dominance_requirement(job, given.weights_of_values),
     )
+
+
+SAME_VALUES = (
+    "the values of a group differ as written, so they show smaller groups: let each "
+    "group publish one value per attribute, with another method under [aggregation]."
+)
+
+
+def count_changes_as_written(
+    given: PartitionedTable, released: Table
+) -> WaveChanges | None:
+    """Return what the values that will be written show.
+
+    Raises
+    ------
+    PrivacyError
+        They show values of fewer than k, though their groups do not.
+    """
+    if given.wave is None:
+        return None
+    names = given.job.combination
+    labels = combine_codes(encode_entries(released.frame[name]) for name in names)
+    found = given.wave.counted(labels, given.strata)
+    found.changes.require(SAME_VALUES)
+    return found

@@ -9,7 +9,8 @@ from aggopt.data.table import Table
 from aggopt.encoding import Domain
 from aggopt.encoding.clock import Clock
 from aggopt.job import Output
-from aggopt.pipeline.finish.rounding import choose_decimals, choose_time_step
+from aggopt.pipeline.finish.rounding import choose_time_step
+from aggopt.pipeline.prepare.published_grid import choose_decimals
 from aggopt.release.audit.originals import GRID, Originals
 
 

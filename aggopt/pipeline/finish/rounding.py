@@ -5,7 +5,6 @@ grid is the attribute's, not the value's: small values have no more decimals tha
 ones, and 1e9 + 1 keeps its 1.
 """
 
-import math
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context
 
@@ -21,8 +20,11 @@ from aggopt.job import Job, Output
 from aggopt.models.shared.value_bounds import move_to_bounds
 from aggopt.pipeline.finish.pseudonyms import add_pseudonyms
 from aggopt.pipeline.finish.published_weights import add_weights
-from aggopt.pipeline.partition.partitioned_table import PartitionedTable, present_values
-from aggopt.pipeline.validate.published_grid import (
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.prepare.prepared_table import present_values
+from aggopt.pipeline.prepare.published_grid import (
+    choose_decimals,
+    decimals_of_attribute,
     is_asked_whole,
     is_whole,
     published_ends,
@@ -61,18 +63,6 @@ def round_to_grid(values: Floats, place: int) -> Floats:
     return np.asarray(rounded)[where]
 
 
-def choose_decimals(spread: float, output: Output) -> int | None:
-    """Return the number of decimals of an attribute, or None to keep all of them.
-
-    `spread` is its standard deviation.  Significant digits are counted from the first
-    digit of the spread.  Six digits of 12.3 are 12.3000, which has four decimals.
-    """
-    if output.decimals is not None:
-        return output.decimals
-    digits = output.significant
-    return None if digits is None else digits - 1 - math.floor(math.log10(spread))
-
-
 def choose_time_step(clock: Clock, spread: float, output: Output) -> int:
     """Return the step of published dates and times, in their unit.
 
@@ -104,7 +94,7 @@ def rounding_drifts(
     return found
 
 
-def notes(
+def note_on_rounding(
     given: PartitionedTable, before: Floats, after: Floats, moved: Mapping[str, Drift]
 ) -> list[str]:
     """Return what rounding did to means, variances and groups; values (n, d)."""
@@ -283,17 +273,3 @@ def _places(given: PartitionedTable) -> list[int | None]:
         else decimals_of_attribute(given.table, given.job, name, spread)
         for name, spread in spreads
     ]
-
-
-def decimals_of_attribute(
-    table: Table, job: Job, name: str, spread: float
-) -> int | None:
-    """Return the decimals of an attribute; None if its values are not rounded."""
-    output, kind = job.output, table.frame[name].dtype
-    place = choose_decimals(spread, output) if spread > 0 else None
-    if is_asked_whole(job, name):
-        return 0 if place is None else min(place, 0)
-    whole = kind.is_integer() or not kind.is_numeric()
-    if whole and output.round_integers and place is not None and place > 0:
-        return None  # rounded once, to its type
-    return place

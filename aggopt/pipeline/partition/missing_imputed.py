@@ -4,29 +4,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
 from aggopt.core.deadline import Deadline
-from aggopt.core.plural import plural
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels, renumber_groups
 from aggopt.data.context.confidential import Confidential, list_requirements
 from aggopt.data.context.strata import RecordStrata
 from aggopt.encoding import Encoded
 from aggopt.encoding.incomplete import fill_coordinates
-from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
 from aggopt.missing._imputed import Observed, impute_by_neighbours
 from aggopt.partition._in_blocks import partition_blocks
 from aggopt.partition.shared.result import Block, Partition
+from aggopt.pipeline.partition.methods import repair_block
 from aggopt.pipeline.partition.missing_patterns import (
     IncompletePartition,
     Require,
-    find_missing,
     observed_sse,
     partition_by_patterns,
     repair_across_patterns,
-    require_published,
 )
 from aggopt.pipeline.partition.strata import (
     partition_within_strata,
@@ -39,8 +34,12 @@ from aggopt.pipeline.partition.subsets import (
     report_share,
 )
 from aggopt.pipeline.prepare.attribute_blocks import Columns
-from aggopt.pipeline.validate.preflight_checks import keeps_variance
-from aggopt.pipeline.validate.privacy_guarantees import repair_block
+from aggopt.pipeline.prepare.value_patterns import find_missing
+from aggopt.pipeline.validate.missing_values import (
+    require_any_published,
+    require_no_single_group,
+    require_present_units,
+)
 from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.requirement import Requirement
 from aggopt.repair.merge_until_satisfied import merge_until_satisfied
@@ -65,7 +64,7 @@ def partition_incomplete(
     repair: OnProgress | None,
     strata: RecordStrata | None = None,
     weights: Floats | None = None,
-    require: Require = require_published,
+    require: Require = require_any_published,
     units: Labels | None = None,
 ) -> IncompletePartition:
     """Return the groups of records with missing values, by the job's policy.
@@ -125,7 +124,7 @@ def partition_imputed(
     records = impute_from_neighbours(incomplete)
     names, blocks = job.roles.quasi_identifier, []
     if units is not None:
-        _require_units(absent, units, names, k, strata)
+        require_present_units(absent, units, names, k, strata)
     for done, columns_of in enumerate(columns):
         clock = Deadline(None)
         part = partial(report_share, on_progress, done, len(columns))
@@ -166,26 +165,6 @@ def _observed(
     return found
 
 
-def _require_units(
-    absent: Bool,
-    units: Labels,
-    names: Sequence[str],
-    k: int,
-    strata: RecordStrata | None,
-) -> None:
-    """Refuse an attribute if fewer than k units of a stratum have a value of it."""
-    within = np.zeros_like(units) if strata is None else strata.labels
-    for name, lacks in zip(names, absent.T, strict=True):
-        pairs = np.unique(np.stack([within[~lacks], units[~lacks]]), axis=1)[0]
-        least = int(np.bincount(pairs, minlength=int(within.max()) + 1).min())
-        if least < k:
-            raise InfeasibleInputError(
-                f"{name!r}: records of {plural(least, 'unit')} have a value"
-                f"{' in a stratum' if strata else ''}, fewer than k = {k}.",
-                fix=f"drop {name!r}, as identifier, or choose a smaller k.",
-            )
-
-
 def _merge_block(
     block: Block,
     first: Partition,
@@ -206,7 +185,7 @@ def _merge_block(
     ended = {proof.status for proof in (*first.evidence, *block.partition.evidence)}
     merged = labels.max() < first.labels.max()
     if merged and labels.max() == 0:
-        _require_no_variance(block, records, there, job)
+        require_no_single_group(block, records, there, job)
     proof = Certificate(
         next((status for status in CUT if status in ended), Status.HEURISTIC),
         observed_sse(own, labels, there, weights),
@@ -216,23 +195,3 @@ def _merge_block(
         clock.spent,
     )
     return replace(block, partition=Partition(labels, proof))
-
-
-def _require_no_variance(block: Block, records: Encoded, there: Bool, job: Job) -> None:
-    """Refuse one group if the variance is to be kept; t reports this case separately.
-
-    `there` (n, d) are the values of the block's attributes that are not missing.
-    """
-    own = [records.attributes[j] for j in block.columns]
-    varying = any(each.numbers is not None and each.weight > 0 for each in own)
-    if not (varying and keeps_variance(job)) or job.privacy.t is not None:
-        return
-    count, k = there.sum(axis=0), job.privacy.k
-    name = own[int(count.argmin())].name
-    raise InfeasibleInputError(
-        f"Merging groups until k = {k} records of each have a value of every attribute "
-        f"leaves one group, and one value cannot keep the variance: {name!r} has "
-        f"{count.min()} of {len(there)} values, the fewest.",
-        fix=f"remove records in which {name!r} is missing, drop it, as identifier, "
-        "choose a smaller k, or aggregate by the mean as it is.",
-    )

@@ -1,73 +1,70 @@
 """Read, check and partition the table of a job: all steps before aggregation."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from aggopt.core.deadline import require_progress
 from aggopt.core.deferred_signals import reraise_interrupts
-from aggopt.core.plugins.trust import trust_files
 from aggopt.core.randomness import make_secret, require_secret
 from aggopt.data.context.confidential import Confidential
-from aggopt.data.fingerprint import fingerprint
-from aggopt.data.readers.read import read_file
-from aggopt.data.table import Table
 from aggopt.encoding import Encoded
-from aggopt.errors import JobError, SolverError
 from aggopt.job import Job
 from aggopt.partition._in_blocks import partition_blocks, select_block
 from aggopt.partition.shared.result import INTERRUPTED, Block
+from aggopt.pipeline.partition.methods import (
+    make_partitioner,
+    repair_block,
+    weight_arguments,
+)
 from aggopt.pipeline.partition.missing_imputed import partition_incomplete
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, Partitions
+from aggopt.pipeline.partition.requirements import (
+    group_requirements,
+)
+from aggopt.pipeline.partition.requirements import (
+    read_confidential as read_confidential,
+)
 from aggopt.pipeline.partition.strata import (
     partition_within_strata,
     repair_within_strata,
-    require_kept,
 )
 from aggopt.pipeline.partition.subsets import OnProgress, SubsetPartitioner
 from aggopt.pipeline.prepare.attribute_blocks import Columns, find_blocks
 from aggopt.pipeline.prepare.defaults import with_defaults
+from aggopt.pipeline.prepare.inputs import (
+    Progress,
+    load_job,
+    progress_or_noop,
+    read_table,
+)
 from aggopt.pipeline.prepare.memory_check import (
     require_memory_to_group,
-    require_memory_to_read,
 )
 from aggopt.pipeline.prepare.prepared_table import PreparedTable, prepare_table
-from aggopt.pipeline.programs.user_model_messages import suggest_remedy
-from aggopt.pipeline.validate.distance_requests import read_requests
-from aggopt.pipeline.validate.preflight_checks import preflight_checks, require_variance
-from aggopt.pipeline.validate.privacy_guarantees import make_partitioner, repair_block
-from aggopt.pipeline.validate.privacy_guarantees import (
-    read_confidential as read_confidential,
+from aggopt.pipeline.prepare.record_requests import read_requests
+from aggopt.pipeline.validate.categories import require_category_settings
+from aggopt.pipeline.validate.preflight_checks import (
+    preflight_checks,
+    require_memory_engine,
+    require_variance,
 )
-from aggopt.pipeline.validate.sampling_weights import (
-    dominance_requirements,
-    weight_arguments,
-)
-from aggopt.pipeline.validate.units import unit_requirements
+from aggopt.pipeline.validate.solver_answers import require_solved
+from aggopt.pipeline.validate.strata import require_kept
+from aggopt.pipeline.validate.units import require_one_kind
 from aggopt.pipeline.waves.earlier_groups import (
     add_earlier_groups,
     note_on_split_groups,
 )
 from aggopt.pipeline.waves.later_wave import (
+    count_group_changes,
     place_new_records,
     read_later_wave,
-    require_wave,
+    suggest_wave_remedy,
 )
 from aggopt.release.block_names import partition_certificates
-from aggopt.release.files.staging import sha256_of_file
-from aggopt.release.manifest import Source
-from aggopt.solvers import Certificate
-
-Progress = Callable[[str, float], None]
-
-
-def progress_or_noop(progress: Progress | None) -> Progress:
-    """Return the progress callback, or one that does nothing; refuse other objects."""
-    require_progress(progress, "the step and the share of it that is done")
-    return progress or (lambda step, share: None)
 
 
 @reraise_interrupts()
@@ -88,8 +85,8 @@ def partition_table(
     without partitioning, and all other checks are made.
     """
     job, on_progress = load_job(job).contained(), progress_or_noop(on_progress)
-    require_memory(job)
-    _require_one_kind(job)
+    require_memory_engine(job)
+    require_one_kind(job)
     own = make_secret() if known is None else require_secret(known)
     on_progress("read", 0.0)
     table, source = read_table(data, job)
@@ -97,13 +94,14 @@ def partition_table(
     given = prepare_table(records, job)
     columns = find_blocks(job, given.records)
     job, reasons = with_defaults(job, given, columns)
+    require_category_settings(job, given.table)
     n, coordinates = given.records.shape
     require_memory_to_group(n, coordinates, job)
     table, whole, strata, units = given.table, given.whole, given.strata, given.units
     for check in preflight_checks(table, whole, job, columns, strata, units):
         check()
     asked = read_requests(table, whole, job)
-    held = _confidential_requirements(given, job)
+    held = group_requirements(given, job)
     if made is None:
         require_kept(held, strata, repair)
         job = add_earlier_groups(job, table, strata, units)
@@ -114,23 +112,14 @@ def partition_table(
         made = _make_groups(given, columns, job, held, on_progress, repair=repair)
     blocks, kept = made
     if wave is not None:
-        require_wave(wave, blocks, job, records, strata, units)
+        changes = count_group_changes(wave, blocks, strata, units)
+        if not changes.holds:
+            changes.require(suggest_wave_remedy(records, job, wave.wave))
     require_variance(job, held, blocks)
     on_progress("bound", 0.0)
     require_solved(partition_certificates(blocks, job))
     found = job, table, source, whole, given.records, blocks, asked, held, reasons
     return PartitionedTable(*found, own, kept, strata, units, given.sampling, wave)
-
-
-def _confidential_requirements(
-    given: PreparedTable, job: Job
-) -> tuple[Confidential, ...]:
-    """Return what groups are required to keep of each confidential attribute."""
-    return (
-        *read_confidential(given.table, job, job.input.decimal),
-        *unit_requirements(job, given.units),
-        *dominance_requirements(job, given.sampling),
-    )
 
 
 def _make_groups(
@@ -203,74 +192,9 @@ def _repair_blocks(
     return tuple(made)
 
 
-def _require_one_kind(job: Job) -> None:
-    """Refuse attributes of units with attributes of records; `mask` separates them."""
-    if job.units.apart(job.roles):
-        raise JobError(
-            "Some quasi-identifiers are of units, and others of records: such a job is "
-            "for aggopt mask, aggopt check, and what looks at releases.",
-            fix="name those of one kind alone, and drop the others, as identifier.",
-        )
-
-
 @contextmanager
 def _leave_interrupts_to_mask() -> Iterator[None]:
     """Keep a search from warning that Ctrl-C ended it: nothing is released of it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", INTERRUPTED)
         yield
-
-
-def load_job(job: Job | str | Path, trust: Iterable[str | Path] = ()) -> Job:
-    """Return the job, read if it is a file, with the code that it names loaded.
-
-    `trust` are the files of code that may be run.
-    """
-    if isinstance(job, str | Path):
-        job = Job.read(job)
-    if not isinstance(job, Job):
-        raise JobError(
-            f"A {type(job).__name__} is not a job.",
-            fix="pass a Job(...), or the path of a TOML file.",
-        )
-    with trust_files(trust):
-        return job.loaded()
-
-
-def require_memory(job: Job) -> None:
-    """Refuse a job whose [engine] is for folders: a table is at hand.
-
-    Raises
-    ------
-    JobError
-        The way to a folder is in it.
-    """
-    if job.engine.name != "memory":
-        raise JobError(
-            f"[engine] name = {job.engine.name!r} masks a folder into another, and a "
-            "table is to be masked.",
-            fix='name the folder to write, out = "masked"; or leave [engine] out.',
-        )
-
-
-def require_solved(certificates: Mapping[str, Certificate]) -> None:
-    """Raise an error if a solver found no usable solution."""
-    failed = {n: c for n, c in certificates.items() if not c.status.usable}
-    if failed:
-        seen = ", ".join(f"{n!r}: {c.status} ({c.solver})" for n, c in failed.items())
-        raise SolverError(
-            f"No usable answer was found for {seen}.",
-            fix=f"{suggest_remedy(failed.values())}; nothing was released.",
-        )
-
-
-def read_table(data: Any, job: Job) -> tuple[Table, Source]:
-    """Return the checked table of data or of a file, and its source."""
-    path = Path(data) if isinstance(data, str | Path) else None
-    found = read_file(path, job.roles, job.input, job.attributes) if path else data
-    if hasattr(found, "__len__"):  # else it is refused below
-        require_memory_to_read(len(found), job)
-    table = Table.of(found, job.roles, job.attributes, missing=job.missing)
-    file, digest = (path.name, sha256_of_file(path)) if path else (None, None)
-    known = fingerprint(table.frame)
-    return table, Source(file, digest, *table.frame.shape, known)

@@ -18,6 +18,7 @@ from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.job import Job
 from aggopt.partition.shared.result import Block, combine_labels
+from aggopt.pipeline.prepare.prepared_table import find_constant
 from aggopt.pipeline.waves.wave import LaterWave
 from aggopt.release.audit.dominance import weights_of_values
 from aggopt.release.manifest import Source
@@ -126,17 +127,3 @@ class PartitionedTable:
     def constant(self) -> Bool:
         """Whether each quasi-identifier has only one value, (d,)."""
         return find_constant(self.table, self.whole)
-
-
-def find_constant(table: Table, whole: Floats) -> Bool:
-    """Return which quasi-identifiers (n, d) have one value only, (d,)."""
-    same = np.fmin.reduce(whole) == np.fmax.reduce(whole)  # only present values
-    if table.places:
-        same[table.places] = Scale.of(whole[:, table.places]).constant
-    return np.asarray(same)
-
-
-def present_values(x: Floats) -> Floats:
-    """Return the values of x (n,) that are not missing."""
-    holes = np.isnan(x)
-    return x[~holes] if holes.any() else x

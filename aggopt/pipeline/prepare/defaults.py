@@ -1,18 +1,26 @@
 """Choose the open settings of a job for its table: a method, and implied repairs."""
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
-from aggopt.job import Job, settled
+import numpy as np
+
+from aggopt.aggregate.categories.plurality import Plurality
+from aggopt.core.section import Section, list_written_keys
+from aggopt.core.validation import Floats
+from aggopt.data.context.units import RecordUnits
+from aggopt.data.context.weights import SamplingWeights
+from aggopt.data.table import Table
+from aggopt.encoding import Encoded
+from aggopt.job import Job, Privacy, Repairing, settled
+from aggopt.job.earlier_section import EarlierGroups
+from aggopt.partition._in_blocks import select_attributes
+from aggopt.partition.neighbours.neighbours import RecordPlaces
+from aggopt.partition.registry import PARTITIONERS
 from aggopt.pipeline.prepare.attribute_blocks import Columns
 from aggopt.pipeline.prepare.prepared_table import PreparedTable
-from aggopt.pipeline.validate.categories import (
-    count_most_distinct,
-    count_widest_block,
-    set_category_method,
-)
-from aggopt.pipeline.validate.privacy_guarantees import add_repair_for_search
-from aggopt.pipeline.validate.sampling_weights import add_dominance_repair
-from aggopt.pipeline.validate.units import add_repair_for_units
+from aggopt.privacy.model import OWN_MODELS
 
 
 def with_defaults(
@@ -31,3 +39,137 @@ def with_defaults(
     job, repaired = add_repair_for_units(job, given.units)
     job, merged = add_dominance_repair(job, given.sampling, apart=given.apart)
     return job, (*chosen, *added, *repaired, *merged, *given.notes)
+
+
+def count_widest_block(records: Floats | Encoded, columns: Columns) -> int:
+    """Return how many coordinates the widest block of attributes has.
+
+    A category has two at least: no method for one number takes it.
+    """
+    if not isinstance(records, Encoded):
+        return max(map(len, columns))
+    return max(_coordinates(records.only(block)) for block in columns)
+
+
+def count_most_distinct(records: Floats | Encoded, columns: Columns) -> int:
+    """Return the largest number of distinct records in a block of attributes."""
+    parts = (select_attributes(records, block) for block in columns)
+    return max(len(RecordPlaces.of(np.asarray(part)).rows) for part in parts)
+
+
+def _coordinates(block: Encoded) -> int:
+    names = any(each.categories is not None for each in block.attributes)
+    return max(block.shape[1], 2 if names else 1)
+
+
+def set_category_method(job: Job, table: Table) -> Job:
+    """Return the job with a method for categories, if the table has any."""
+    aggregation = job.aggregation
+    if not table.domains or aggregation.categories is not None:
+        return job
+    plurality = aggregation.model_copy(update={"categories": Plurality()})
+    return job.model_copy(update={"aggregation": plurality})
+
+
+def add_repair_for_search(job: Job) -> tuple[Job, tuple[str, ...]]:
+    """Return the job with a repair for partitions that search, and the reason.
+
+    Partitions that search take no requirement during the search.  Their groups are
+    merged until they satisfy all requirements, and then searched further with a check
+    of each change.  A job that names a repair, or requires only k, is returned
+    unchanged.
+    """
+    privacy, how = job.privacy, job.partition
+    method = PARTITIONERS.of(how)
+    if not (method.searches and privacy.models) or privacy.repair:
+        return job, ()
+    reason = (
+        f"{describe_requirement(privacy)}, and no repair is named: the groups of "
+        f"{how.method!r} are "
+        'merged until they keep it, then searched further, by repair = "search".'
+    )
+    asked = privacy.model_copy(update={"repair": Repairing(method="search")})
+    return job.model_copy(update={"privacy": asked}), (reason,)
+
+
+def add_dominance_repair(
+    job: Job, sampling: SamplingWeights | None, *, apart: bool
+) -> tuple[Job, tuple[str, ...]]:
+    """Return the job with a repair for groups that one record dominates, and why.
+
+    No repair is added if the partition keeps dominance, or if any groups of k records
+    do.  The partition does not keep it within patterns of missing values, `apart`.
+    """
+    if sampling is None or job.privacy.repair:
+        return job, ()
+    share, method = job.weights.dominance, PARTITIONERS.of(job.partition)
+    largest = float(sampling.each.max())
+    lightest = float(np.sort(sampling.each)[: job.privacy.k - 1].sum())
+    keeps = method.dominates and sampling.known is not None and not apart
+    if largest <= share * (largest + lightest) or keeps:
+        return job, ()
+    return merge_for_dominance(job, apart=apart)
+
+
+def merge_for_dominance(
+    job: Job, *, apart: bool = False
+) -> tuple[Job, tuple[str, ...]]:
+    """Return the job with groups merged until no record dominates one, and why.
+
+    Groups are within patterns of missing values if `apart`.
+    """
+    asked = job.privacy.model_copy(update={"repair": Repairing(method="merge")})
+    method = PARTITIONERS.of(job.partition)
+    within = " within patterns of missing values" if apart and method.dominates else ""
+    reason = (
+        f"No record is to have more than {job.weights.dominance:g} of the weight of "
+        f"its group, which {method.name!r} does not look at{within}: groups are merged "
+        'until none has, by repair = "merge".'
+    )
+    return job.model_copy(update={"privacy": asked}), (reason,)
+
+
+def add_repair_for_units(
+    job: Job, units: RecordUnits | None
+) -> tuple[Job, tuple[str, ...]]:
+    """Return the job with a repair for groups of k units, and why it has one."""
+    if units is None or units.records is not None or job.privacy.repair:
+        return job, ()
+    kept = isinstance(job.partition, EarlierGroups)
+    method, then = ("merge", "") if kept else ("search", "then searched further, ")
+    asked = job.privacy.model_copy(update={"repair": Repairing(method=method)})
+    reason = (
+        "k counts units: groups are merged until each has records of k units, "
+        f'{then}by repair = "{method}".'
+    )
+    return job.model_copy(update={"privacy": asked}), (reason,)
+
+
+def describe_requirement(privacy: Privacy) -> str:
+    """Return the requirements as text, as "l = 3 is promised"."""
+    return f"{_listed(privacy)} {'is' if len(privacy.models) == 1 else 'are'} promised"
+
+
+def _listed(privacy: Privacy) -> str:
+    return " and ".join(
+        model.name
+        if model.origin
+        else f"{model.name} = {_written(getattr(privacy, model.name))}"
+        for model in privacy.models
+    )
+
+
+def _written(value: Any) -> str:
+    """Return a key's value as a job file has it."""
+    if not isinstance(value, Section):
+        return str(value)
+    inner = (
+        f"{key} = {_written(v)}" for key, v in value if key in list_written_keys(value)
+    )
+    return f"{{ {', '.join(inner)} }}"
+
+
+def list_requirement_names(asked: Sequence[str], privacy: Privacy) -> list[str]:
+    """Return the names of requirements; user models have their own names."""
+    own = [model.name for model in privacy.models if model.origin]
+    return [n for each in asked for n in (own if each == OWN_MODELS else [each])]

@@ -39,7 +39,7 @@ def require_memory_to_encode(table: Table, whole: Floats, job: Job) -> None:
     MemoryLimitError
         The fix names the column with the most coordinates.
     """
-    width = count_coordinates(table, whole, job)
+    width = _count_coordinates(table, whole, job)
     widest = max(width, key=width.__getitem__)
     if width[widest] > 1:
         require_memory(
@@ -52,7 +52,7 @@ def require_memory_to_encode(table: Table, whole: Floats, job: Job) -> None:
         )
 
 
-def count_coordinates(table: Table, whole: Floats, job: Job) -> Mapping[str, int]:
+def _count_coordinates(table: Table, whole: Floats, job: Job) -> Mapping[str, int]:
     """Return how many coordinates a record has of each quasi-identifier.
 
     A number has one; by its range, one between each value and the next.

@@ -4,14 +4,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from aggopt.core.standardise import Scale
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, check_group_size
 from aggopt.data.context.strata import RecordStrata, stratify
 from aggopt.data.context.units import RecordUnits, collapse_units
 from aggopt.data.context.weights import SamplingWeights, read_sampling_weights
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
+from aggopt.encoding.incomplete import impute_means
 from aggopt.job import Job
-from aggopt.pipeline.partition.missing_patterns import impute_means
 from aggopt.pipeline.prepare.memory_check import require_memory_to_encode
 
 
@@ -66,3 +68,17 @@ def prepare_table(table: Table, job: Job) -> PreparedTable:
         return PreparedTable(table, whole, encoded, None, False, *of)
     apart = job.missing.policy == "patterns"
     return PreparedTable(table, whole, impute_means(encoded), encoded, apart, *of)
+
+
+def find_constant(table: Table, whole: Floats) -> Bool:
+    """Return which quasi-identifiers (n, d) have one value only, (d,)."""
+    same = np.fmin.reduce(whole) == np.fmax.reduce(whole)  # only present values
+    if table.places:
+        same[table.places] = Scale.of(whole[:, table.places]).constant
+    return np.asarray(same)
+
+
+def present_values(x: Floats) -> Floats:
+    """Return the values of x (n,) that are not missing."""
+    holes = np.isnan(x)
+    return x[~holes] if holes.any() else x

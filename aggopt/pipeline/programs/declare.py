@@ -15,17 +15,13 @@ from aggopt.core.standardise import Scale
 from aggopt.data.fingerprint import fingerprint
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job, Shifting, Squared
-from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
 from aggopt.pipeline.aggregate.margins import margin_arguments
-from aggopt.pipeline.partition.partition_table import (
-    load_job,
-    partition_table,
-    read_table,
-)
+from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.pipeline.prepare.inputs import load_job, read_table
+from aggopt.pipeline.prepare.job_properties import find_model, is_aggregated_by_stratum
+from aggopt.pipeline.prepare.published_grid import read_bounds
 from aggopt.pipeline.programs.program import Program
-from aggopt.pipeline.validate.preflight_checks import find_model
-from aggopt.pipeline.validate.published_grid import read_bounds
 from aggopt.solvers import Certificate, Status
 
 KEPT = "_aggopt_program"  # attribute of a problem, or of its variable, with its program

@@ -16,7 +16,7 @@ from aggopt.aggregate import Aggregation
 from aggopt.aggregate.user_model import ByModel
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job
-from aggopt.pipeline.partition.partition_table import load_job
+from aggopt.pipeline.prepare.inputs import load_job
 from aggopt.pipeline.programs.declare import (
     declare_program,
     judge_centroids,
@@ -158,8 +158,12 @@ def import_solution(
     aggopt.errors.JobError: There is no key age.nl.key.json...
     """
     place = _key_beside(Path(solution)) if key is None else Path(key)
-    _require_there(place, "key", "the key that `aggopt export` wrote beside it")
-    _require_there(Path(solution), "solution", "the file that a solver wrote")
+    for file, noun, remedy in (
+        (place, "key", "name the key that `aggopt export` wrote next to it."),
+        (Path(solution), "solution", "name the file that a solver wrote."),
+    ):
+        if not file.exists():
+            raise JobError(f"There is no {noun} {file}.", fix=remedy)
     stated = _stated(place)
     if stated.get("attribute") != attribute:
         raise JobError(
@@ -203,11 +207,6 @@ def _key_beside(solution: Path) -> Path:
             fix="name the key of the file that was solved.",
         )
     return there[0] if there else _key_of(solution.with_suffix(".nl"))
-
-
-def _require_there(file: Path, what: str, asked: str) -> None:
-    if not file.exists():
-        raise JobError(f"There is no {what} {file}.", fix=f"name {asked}.")
 
 
 def _language_for(job: Job, format: str) -> str:

@@ -24,6 +24,7 @@ from aggopt.pipeline.review.comparison import (
     ReleaseComparison,
     ReleaseFigures,
 )
+from aggopt.pipeline.review.release_checks import require_one_table
 from aggopt.pipeline.review.review_release import (
     find_places_by_key,
     read_original_and_release,
@@ -66,7 +67,7 @@ def compare_releases(
     jobs = [job_of_manifest(each["job"]) for each in stated]
     waves = None if person is None else LinkedTables(originals, person, jobs)
     if waves is None:
-        _require_one_table(tables, stated)
+        require_one_table(tables, stated)
     frames, groups, figures = [], [], []
     each_of = zip(tables, originals, manifests, jobs, stated, strict=True)
     for table, before, manifest, job, own in each_of:
@@ -203,22 +204,6 @@ def _manifest(path: Path) -> dict[str, Any]:
             "beside each; aggopt assess compares a release with its original.",
         )
     return dict(found)
-
-
-def _require_one_table(
-    tables: Sequence[Path], stated: Sequence[dict[str, Any]]
-) -> None:
-    """Refuse releases of different tables: their records are not the same people."""
-    for key in ("sha256", "records"):
-        seen = {each["input"].get(key) for each in stated}
-        if len(seen) > 1:
-            files = ", ".join(table.name for table in tables)
-            raise TableError(
-                f"{files} are releases of different tables, by their manifests.",
-                fix="compare releases that were made from one and the same file; or "
-                "name the file of each, and an identifier that all have: "
-                "--original a.csv --original b.csv --person NAME.",
-            )
 
 
 def _files(table: Path, manifest: Path) -> ReleaseFiles:

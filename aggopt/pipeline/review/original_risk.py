@@ -14,7 +14,7 @@ from aggopt.data.context.units import read_units
 from aggopt.data.table import Table
 from aggopt.job import Job
 from aggopt.measure import risk
-from aggopt.pipeline.partition.partition_table import read_table
+from aggopt.pipeline.prepare.inputs import read_table
 from aggopt.release.audit.counts import Count, combine_codes, encode_entries
 from aggopt.release.audit.risks import (
     count_for_dis,

@@ -14,7 +14,7 @@ from aggopt.data.formats.registry import list_suffixes
 from aggopt.errors import JobError, RepeatError
 from aggopt.job import Job
 from aggopt.pipeline.mask import mask
-from aggopt.pipeline.partition.partition_table import Progress, read_table
+from aggopt.pipeline.prepare.inputs import Progress, read_table
 from aggopt.pipeline.review.trusted_code import attach_trusted_code
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.manifest import list_versions, read_manifest_or_none

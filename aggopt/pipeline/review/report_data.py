@@ -1,20 +1,21 @@
 """Read the files of a written release again, for its report."""
 
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow.csv
 
-from aggopt.core.regular_files import require_regular
 from aggopt.core.types import F64, Labels
 from aggopt.data.context.units import read_units
 from aggopt.data.readers.read import read_file
 from aggopt.data.table import Table
-from aggopt.errors import JobError, TableError
 from aggopt.job import AttributeSection, Job
-from aggopt.job.release_job import job_of_release
+from aggopt.pipeline.review.release_checks import (
+    require_countable,
+    require_equal_requirements,
+    require_manifest,
+)
 from aggopt.pipeline.review.repeat import ReleaseRecipe
 from aggopt.pipeline.review.review_release import (
     find_places_by_key,
@@ -24,7 +25,6 @@ from aggopt.pipeline.review.review_release import (
 from aggopt.release.audit.file_audit import recount_file
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.files.staging import sha256_of_file
-from aggopt.release.manifest import read_manifest_or_none
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts
 from aggopt.release.report.statement import (
     Statement,
@@ -32,7 +32,6 @@ from aggopt.release.report.statement import (
     private_facts,
 )
 
-PROMISED = ("roles", "privacy", "strata", "units", "weights")  # sections of a job
 NAMES = AttributeSection(kind="nominal")  # without the originals their levels are names
 
 
@@ -72,10 +71,10 @@ def read_report_data(
         The job names a file of code that is not trusted.
     """
     files = ReleaseFiles.beside(masked, folder)
-    _require_described(files)
+    require_manifest(files)
     job = ReleaseRecipe.read(files.manifest).job
     if asked is not None:
-        require_promised(files.manifest, job, asked)
+        require_equal_requirements(files.manifest, job, asked)
     found = _read(files, job, original)
     stated = Statement.of_file(files.manifest)
     groups, measures = stated.groups, stated.measures
@@ -100,49 +99,10 @@ def read_report_data(
     )
 
 
-def require_promised(manifest: Path, known: Job, asked: Path) -> None:
-    """Refuse a manifest that promises other than the job in a file."""
-    wanted = job_of_release(asked)
-    other = [s for s in PROMISED if _promised(known, s) != _promised(wanted, s)]
-    if other:
-        raise JobError(
-            f"{manifest.name} and {asked.name} differ in what is promised: "
-            f"[{'], ['.join(other)}].",
-            fix="name the job that the release was made by; if this is it, the "
-            "manifest has been edited: mask the table again.",
-        )
-
-
-def _promised(job: Job, section: str) -> str:
-    """Return the requirements of a section as text, without repairs and paths."""
-    found = job.model_dump().get(section, {})
-    said = {key: value for key, value in found.items() if key != "repair"}
-    return re.sub(r"[^']*[/\\](?=[^'/\\]+\.py:)", "", str(said))
-
-
-def _require_described(files: ReleaseFiles) -> None:
-    """Refuse a table without its manifest, and one that it does not describe."""
-    for path in (files.table, files.manifest):
-        if not path.exists():
-            raise TableError(
-                f"{path} is not there.",
-                fix="name the released table, and the folder of its manifest, if it is "
-                "elsewhere (--manifests).",
-            )
-        require_regular(path)
-    if sha256_of_file(files.table) != read_manifest_or_none(
-        files.manifest, "output", "sha256"
-    ):
-        raise TableError(
-            f"{files.table.name} is not the file that {files.manifest.name} describes.",
-            fix="bring together the files of one and the same run.",
-        )
-
-
 def _read(files: ReleaseFiles, job: Job, original: Path | None) -> _OrderedTables:
     if original is not None:
         return _both(files, job, original)
-    _require_countable(job)
+    require_countable(job)
     kept = job.released_roles
     types = types_of_release(job)
     data = read_file(files.table, kept, job.released_input, types)
@@ -154,20 +114,6 @@ def _read(files: ReleaseFiles, job: Job, original: Path | None) -> _OrderedTable
 def types_of_release(job: Job) -> dict[str, AttributeSection]:
     """Return the attribute sections of a job, as far as they apply to a release."""
     return {n: NAMES if _leveled(a) else a for n, a in job.attributes.items()}
-
-
-def _require_countable(job: Job) -> None:
-    """Refuse requirements that cannot be counted in the file without the original."""
-    fix = "name the table that was masked: aggopt report TABLE MASKED JOB."
-    if job.roles.unit:
-        units = ", ".join(job.roles.unit)
-        raise TableError(f"k counts units ({units}), which no release has.", fix=fix)
-    if job.roles.weight and job.weights.dominance < 1:
-        raise TableError(
-            "dominance is of the sampling weights of the originals, which no release "
-            "has.",
-            fix=fix,
-        )
 
 
 def _leveled(section: AttributeSection) -> bool:

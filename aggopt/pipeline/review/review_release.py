@@ -24,15 +24,19 @@ from aggopt.pipeline.finish.largest_loss import excessive_loss
 from aggopt.pipeline.finish.measures import find_complete, measure_if_varying
 from aggopt.pipeline.finish.original_comparison import compare_originals
 from aggopt.pipeline.prepare.attribute_blocks import find_blocks
-from aggopt.pipeline.validate.distance_requests import read_requests
+from aggopt.pipeline.prepare.record_requests import read_requests
+from aggopt.pipeline.review.private_key import read_record_order, read_released_records
+from aggopt.pipeline.review.release_checks import (
+    require_described_files,
+    require_original_first,
+    require_record_order,
+)
 from aggopt.release.audit.audit import Audit, audit_release
 from aggopt.release.audit.counted_risk import replace_counted_risks
 from aggopt.release.audit.dominance import dominance_requirement, weights_of_values
 from aggopt.release.audit.risks import RiskMeasures, measure_risks
 from aggopt.release.block_names import block_names
 from aggopt.release.files.output_paths import ReleaseFiles
-from aggopt.release.files.staging import sha256_of_file
-from aggopt.release.manifest import SHUFFLED, read_manifest_or_none
 
 CHANCE = 0.05  # kappa of categories in another order, but for luck
 NUMERIC = "numeric"
@@ -77,7 +81,7 @@ class TwoFiles:
         """Return the place of each of n original records in the release (n,)."""
         files = ReleaseFiles.beside(self.released, self.private)
         if self.same_order:
-            _require_order(self.original, files, n)
+            require_record_order(self.original, files, n)
             return np.arange(n)
         return find_places_by_key(self.original, files, n)
 
@@ -242,24 +246,9 @@ def read_original_and_release(
 
     Records that the private key marks as held back are removed.
     """
-    _require_turn(original, released)
+    require_original_first(original, released)
     key = ReleaseFiles.beside(released, private).private
-    return read_pair(original, released, job, _released_in(key))
-
-
-def _require_turn(original: Path, released: Path) -> None:
-    """Refuse a release in the place of the table that it was made from."""
-    manifest = ReleaseFiles.beside(original).manifest
-    if not (manifest.exists() and released.exists()):
-        return
-    for path in (manifest, released):
-        require_regular(path)
-    if read_manifest_or_none(manifest, "input", "sha256") == sha256_of_file(released):
-        raise TableError(
-            f"{original.name} is the release, made from {released.name}: "
-            f"{manifest.name} says so.",
-            fix="name the original first, and then what was released.",
-        )
+    return read_pair(original, released, job, read_released_records(key))
 
 
 def read_pair(
@@ -320,7 +309,7 @@ def find_places_by_key(original: Path, files: ReleaseFiles, n: int) -> Labels:
         if written.exists():
             require_regular(written)
     if files.manifest.exists():
-        _require_same(original, files)
+        require_described_files(original, files)
     if not files.private.exists():
         raise TableError(
             f"{files.private} is not there, so nobody can tell which record of "
@@ -328,72 +317,10 @@ def find_places_by_key(original: Path, files: ReleaseFiles, n: int) -> Labels:
             fix="put it there, name its folder (--private), or pass --same-order if "
             "the two tables have the same record order.",
         )
-    place = _key(files.private, n)
+    place = read_record_order(files.private, n)
     if place is None:
         raise TableError(
             f"{files.private.name} is not the key of these two tables.",
             fix="put back the one that was written with the release.",
         )
     return place
-
-
-def _released_in(key: Path) -> pa.ChunkedArray | None:
-    """Return the released records in a private key; None without a key."""
-    if not key.exists():
-        return None
-    require_regular(key)
-    try:
-        return pyarrow.csv.read_csv(key)["released_record"].is_valid()
-    except (pa.ArrowException, KeyError):
-        return None
-
-
-def _key(path: Path, n: int) -> Labels | None:
-    """Return the order of n records that a private key states, None if it is none."""
-    try:
-        place = pyarrow.csv.read_csv(path)["released_record"].drop_null().to_numpy()
-    except (pyarrow.ArrowException, KeyError):
-        return None
-    whole = np.array_equal(np.sort(place), np.arange(n))
-    return np.asarray(place, dtype=np.intp) if whole else None
-
-
-def _require_order(original: Path, files: ReleaseFiles, n: int) -> None:
-    """Refuse `same_order` if the two orders are known to differ."""
-    for path in (files.manifest, files.private):
-        if path.exists():
-            require_regular(path)
-            says = _is_shuffled if path == files.manifest else _read_order
-            if says(path, n):
-                raise TableError(
-                    f"{files.table.name} has another record order than "
-                    f"{original.name}: {path.name} says so.",
-                    fix="leave --same-order out: the key says which record is which. "
-                    f"If {path.name} is of another release, move it away first.",
-                )
-
-
-def _is_shuffled(manifest: Path, n: int) -> bool:
-    """Return whether the manifest is of a release in random order."""
-    return bool(read_manifest_or_none(manifest, "order") == SHUFFLED)
-
-
-def _read_order(key: Path, n: int) -> bool:
-    place = _key(key, n)
-    return place is not None and not np.array_equal(place, np.arange(n))
-
-
-def _require_same(original: Path, files: ReleaseFiles) -> None:
-    """Refuse files other than the ones that the manifest describes."""
-    hashes = {
-        original: read_manifest_or_none(files.manifest, "input", "sha256")
-        or sha256_of_file(original),
-        files.table: read_manifest_or_none(files.manifest, "output", "sha256"),
-        files.private: read_manifest_or_none(files.manifest, "output", "key_sha256"),
-    }
-    for path, stated_hash in hashes.items():
-        if path.exists() and sha256_of_file(path) != stated_hash:
-            raise TableError(
-                f"{path.name} is not the file that {files.manifest.name} describes.",
-                fix="bring together the files of one and the same run.",
-            )

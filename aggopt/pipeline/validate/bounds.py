@@ -1,14 +1,8 @@
 """Bounds and whole numbers that a job requires of published values."""
 
-from inspect import signature
-from typing import Any
-
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.aggregate import AGGREGATORS
-from aggopt.aggregate.kept_statistics import Keeping, KeptApart
-from aggopt.aggregate.user_model import ByModel
 from aggopt.core.plural import plural
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
@@ -17,10 +11,13 @@ from aggopt.errors import JobError, TableError, naming
 from aggopt.job import Job, Shifting
 from aggopt.models import MODELS
 from aggopt.models.shared.value_bounds import require_variance
-from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
-from aggopt.pipeline.finish.rounding import decimals_of_attribute
-from aggopt.pipeline.partition.partitioned_table import PartitionedTable, present_values
-from aggopt.pipeline.validate.published_grid import published_ends, read_bounds
+from aggopt.pipeline.prepare.job_properties import _kept_of, are_bounded_jointly
+from aggopt.pipeline.prepare.prepared_table import present_values
+from aggopt.pipeline.prepare.published_grid import (
+    decimals_of_attribute,
+    published_ends,
+    read_bounds,
+)
 from aggopt.solvers import choose
 
 SPREAD = ("variance", "covariance", "regression")  # statistics that keep the variance
@@ -51,46 +48,6 @@ def require_bounds(table: Table, whole: Floats, job: Job) -> None:
     how = job.aggregation
     if isinstance(how, Shifting) and are_bounded_jointly(job):
         choose(how.solver, *MODELS[how.function].kinds, within=True)
-
-
-def are_bounded_jointly(job: Job) -> bool:
-    """Whether attributes with bounds are solved together, their covariance kept."""
-    return any(
-        section.bounded
-        for name, section in job.attributes.items()
-        if _kept_of(job, name) == "covariance"
-    )
-
-
-def bound_arguments(given: PartitionedTable) -> dict[str, Any]:
-    """Return the bounds as arguments of the job's aggregation, if it takes them.
-
-    Those of a model of the user's are standardised, as its records are; where these are
-    standardised in each stratum, it gets none.
-    """
-    job, names = given.job, given.names
-    bounds = read_bounds(given.table, job, names)
-    own = isinstance(job.aggregation, ByModel)
-    if not bounds.there or (
-        own and given.strata is not None and is_aggregated_by_stratum(job)
-    ):
-        return {}
-    if isinstance(job.aggregation, ByModel):
-        bounds = bounds.standardised(Scale.of(given.X))
-        takes = set(job.aggregation.program.takes.settings)
-    else:
-        takes = set(signature(AGGREGATORS.of(job.aggregation).function).parameters)
-    return {side: end for side, end in bounds._asdict().items() if side in takes}
-
-
-def _kept_of(job: Job, name: str) -> str | None:
-    """Return the statistic that is kept of an attribute."""
-    how = job.aggregation
-    if not isinstance(how, Keeping):
-        return None
-    if not isinstance(how.keep, KeptApart):
-        return how.keep
-    return next((what for what, names in how.keep.parts if name in names), None)
 
 
 def require_number(table: Table, name: str) -> None:

@@ -1,109 +1,87 @@
 """Check a job's settings of categories against the attributes of its table."""
 
+from math import ceil
 from typing import Any, cast
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.aggregate import CATEGORY_AGGREGATORS
+from aggopt.aggregate import CATEGORY_AGGREGATORS, PublishedCategories
 from aggopt.aggregate.categories.frequencies import Frequencies
 from aggopt.aggregate.categories.kept_combinations import (
+    read_cross_table_values,
     read_slack_or_price,
     require_near,
 )
-from aggopt.aggregate.categories.plurality import Plurality, require_nodes
+from aggopt.aggregate.categories.plurality import require_nodes
 from aggopt.aggregate.categories.registry import CategorySection
-from aggopt.aggregate.categories.wish import (
-    OWN,
-    CategoryWish,
-    require_choice,
-    require_reach,
-)
 from aggopt.core.plural import plural
+from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.data.context.distance_requests import resolve_category_request
 from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.parsing.categories import find_missing_entries, find_nodes
 from aggopt.data.table import Table
-from aggopt.encoding import Encoded
-from aggopt.errors import InfeasibleInputError, JobError, naming
+from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError, naming
 from aggopt.job import Job, Mean
-from aggopt.partition._in_blocks import select_block
-from aggopt.partition.neighbours import RecordPlaces
 from aggopt.pipeline.prepare.attribute_blocks import Columns
-from aggopt.pipeline.validate.cross_table_columns import require_cross_table_columns
+from aggopt.pipeline.prepare.category_settings import (
+    categories_by_block,
+    publishable_nodes,
+)
+from aggopt.pipeline.prepare.cross_table_columns import (
+    list_cross_table_names,
+    read_cross_table_columns,
+)
+from aggopt.solvers import Status
 
 
-def count_widest_block(records: Floats | Encoded, columns: Columns) -> int:
-    """Return how many coordinates the widest block of attributes has.
-
-    A category has two at least: no method for one number takes it.
-    """
-    if not isinstance(records, Encoded):
-        return max(map(len, columns))
-    return max(_coordinates(records.only(block)) for block in columns)
-
-
-def count_most_distinct(records: Floats | Encoded, columns: Columns) -> int:
-    """Return the largest number of distinct records in a block of attributes."""
-    parts = (select_block(records, block) for block in columns)
-    return max(len(RecordPlaces.of(np.asarray(part)).rows) for part in parts)
-
-
-def _coordinates(block: Encoded) -> int:
-    names = any(each.categories is not None for each in block.attributes)
-    return max(block.shape[1], 2 if names else 1)
-
-
-def set_category_method(job: Job, table: Table) -> Job:
-    """Return the job with a method for the categories of a table, if it has some.
+def require_category_settings(job: Job, table: Table) -> None:
+    """Refuse settings of categories that do not fit the quasi-identifiers.
 
     Raises
     ------
     JobError
-        As `set_unchecked_category_method`; or as `require_published`.
+        As `require_category_method` and `require_publishable_nodes`.
     InfeasibleInputError
         A level of fewer than k records is to be published as often as in the originals.
     """
-    made = set_unchecked_category_method(job, table)
+    require_category_method(job, table)
     if table.domains:
         for require in CATEGORY_CHECKS:
-            require(made, table)
-    return made
+            require(job, table)
 
 
-def set_unchecked_category_method(job: Job, table: Table) -> Job:
-    """Return the job with a method for the categories of a table, none of it checked.
+def require_category_method(job: Job, table: Table) -> None:
+    """Refuse a method for attributes of another kind than the table has.
 
     Raises
     ------
     JobError
-        It has none and the job publishes them, or nothing else and the job publishes
-        numbers.
+        The job has a method for categories, and every quasi-identifier is a number; or
+        a method for numbers, and every quasi-identifier is a category.
     """
-    how, names = job.aggregation, job.roles.quasi_identifier
+    aggregation, names = job.aggregation, job.roles.quasi_identifier
+    categories = aggregation.categories
     if not table.domains:
-        if how.categories is not None:
+        if categories is not None:
             raise JobError(
-                "[aggregation.categories] says how categories are published, and every "
+                "[aggregation.categories] is for categories, and every "
                 "quasi-identifier is a number.",
-                fix="leave the section out, or say which are categories: "
+                fix="leave the section out, or declare the categories: "
                 f'kind = "nominal" under [attributes.{names[0]}].',
             )
-        return job
-    said = how.categories or Plurality()
-    how = how.model_copy(update={"categories": said})
-    if not table.numeric and how != Mean(categories=said):
+        return
+    if not table.numeric and aggregation != Mean(categories=categories):
         raise JobError(
-            f"[aggregation] method = {how.method!r} publishes numbers, and every "
-            "quasi-identifier is a category.",
-            fix="leave the method and its settings out; how categories are published "
-            "is said under [aggregation.categories].",
+            f"[aggregation] method = {aggregation.method!r} publishes numbers, and "
+            "every quasi-identifier is a category.",
+            fix="leave the method and its settings out; the method for categories is "
+            "set under [aggregation.categories].",
         )
-    return job.model_copy(update={"aggregation": how})
 
 
-def require_published(job: Job, table: Table) -> None:
+def require_publishable_nodes(job: Job, table: Table) -> None:
     """Refuse nodes if the method publishes levels, or a tree has duplicate names.
 
     Raises
@@ -199,57 +177,6 @@ def require_possible(count: I64, k: int, slack: float) -> None:
         )
 
 
-CATEGORY_CHECKS = (require_published, require_cross_table_columns, require_counts)
-
-
-def publishable_nodes(job: Job, name: str) -> str:
-    """Return which nodes of a category may be published."""
-    stated = job.attributes.get(name)
-    return stated.publish if stated else "leaf"
-
-
-def category_requests(job: Job, table: Table) -> dict[str, dict[str, Floats]]:
-    """Return the arguments of `wish` for each categorical attribute, by name.
-
-    Raises
-    ------
-    JobError
-        As `resolve_category_request`; a distance that no two levels have; or equal
-        requests for unordered names, without a budget.
-    """
-    how = job.aggregation.categories
-    if not isinstance(how, CategoryWish) or not table.domains:
-        return {}
-    asked: dict[str, dict[str, Floats]] = {name: {} for name in table.domains}
-    for key in ("delta", "importance"):
-        stated = getattr(how, key)
-        if stated is None:
-            continue
-        for name, values in resolve_category_request(stated, table, key).items():
-            asked[name][key] = values
-    for name, domain in table.domains.items():
-        much = asked[name]["importance"]
-        far = asked[name].get("delta", np.full(len(much), OWN))
-        there = ~find_missing_entries(table.frame[name])
-        with naming(repr(name)):
-            require_reach(far, domain)
-            require_choice(domain, far[there], much[there], how.budget)
-    return asked
-
-
-def stated_requests(job: Job) -> tuple[Any, ...]:
-    """Return the requests in the job's section of categories."""
-    how = job.aggregation.categories
-    return (how.delta, how.importance) if isinstance(how, CategoryWish) else ()
-
-
-def categories_by_block(job: Job, table: Table, columns: Columns) -> list[list[str]]:
-    """Return the categories among the attributes of each block."""
-    names = job.roles.quasi_identifier
-    blocks = [[names[j] for j in block] for block in columns]
-    return [[name for name in block if name in table.domains] for block in blocks]
-
-
 def require_together(job: Job, table: Table, columns: Columns) -> None:
     """Refuse categories that are to be chosen together and cannot be.
 
@@ -262,22 +189,71 @@ def require_together(job: Job, table: Table, columns: Columns) -> None:
         job.aggregation.categories.together(categories_by_block(job, table, columns))
 
 
-def require_numbers(job: Job, table: Table, columns: Columns) -> None:
-    """Refuse a partition of one number at a time if a block has a category.
+def require_cross_table_columns(job: Job, table: Table) -> None:
+    """Refuse, as kept with categories, columns that have no table worth keeping.
 
     Raises
     ------
     JobError
-        The message names the method and the attribute.
+        One is named twice, masked or not published, or text that hardly two records
+        share.
+    TableError
+        All of it is missing, or its values are of several types.
     """
-    if job.partition.function != "univariate":
+    roles = table.roles
+    plain = (*roles.confidential, *roles.other)
+    names = list_cross_table_names(job)
+    for name in names:
+        if names.count(name) > 1:
+            raise JobError(
+                f"[aggregation.categories] with names {name!r} more than once.",
+                fix="name it once.",
+            )
+        if name in roles.quasi_identifier:
+            raise JobError(
+                f"[aggregation.categories] with names {name!r}, which is masked.",
+                fix='keep its table with another category by cross = [["A", "B"]]; '
+                "with is for columns that are published as they are.",
+            )
+        if name not in plain:
+            raise UnknownNameError("column that is published as it is", name, plain)
+    beside = read_cross_table_columns(table, job)
+    for name in beside.columns:
+        with naming(repr(name)):
+            _require_shared(beside[name], table)
+
+
+def _require_shared(column: nw.Series[Any], table: Table) -> None:
+    """Refuse a column without levels, among all records or the ones with a category."""
+    read_cross_table_values(column.to_native(), len(column))
+    for name in table.kept & table.domains.keys():
+        rows = np.flatnonzero(~find_missing_entries(table.frame[name]))
+        read_cross_table_values(column[rows].to_native(), len(rows))
+
+
+def require_chosen(made: PublishedCategories, weights: Floats | None = None) -> None:
+    """Refuse a release if no choice of categories satisfies the job.
+
+    A slack is in records, or with `weights` (n,) in records of mean weight.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The message has the slack that always leaves a choice.
+    """
+    if made.certificate.status is not Status.INFEASIBLE:
         return
-    names = job.roles.quasi_identifier
-    grouped = [names[j] for block in columns for j in block]
-    for name in filter(table.domains.__contains__, grouped):
-        raise JobError(
-            f"{job.partition.method} orders numbers, and {name!r} is "
-            f"{table.domains[name].kind}.",
-            fix='choose method = "mdav", "local_search" or another that takes several '
-            "attributes.",
-        )
+    largest = ceil(np.bincount(made.labels, scale_to_mean_one(weights)).max())
+    raise InfeasibleInputError(
+        f"No choice of categories for {len(made.choice)} groups keeps the number of "
+        f"records of each as near to the original as [aggregation.categories] asks.",
+        fix=f"allow a slack of the largest group, slack = {largest}, which always "
+        "leaves a choice, or name a price in its place.",
+    )
+
+
+CATEGORY_CHECKS = (
+    require_publishable_nodes,
+    require_cross_table_columns,
+    require_counts,
+)

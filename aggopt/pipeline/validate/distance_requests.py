@@ -1,28 +1,18 @@
 """Distances that records request of published numbers, and their importance."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats
+from aggopt.aggregate.aggregation import get_column
+from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.distance_requests import (
-    require_reach,
     require_read,
-    resolve_request,
 )
-from aggopt.data.context.weights import read_scaled_weights
-from aggopt.data.table import Table
+from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import Job, Shifting
-from aggopt.pipeline.validate.categories import category_requests, stated_requests
-
-
-def read_requests(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:
-    """Return the requests of records (n, d) for each number, (n, p) each.
-
-    Empty if the aggregation does not shift; 0 for missing values.
-    """
-    category_requests(job, table)
-    require_all_read(job)
-    return number_requests(table, whole, job)
+from aggopt.models import p3m
+from aggopt.pipeline.prepare.record_requests import stated_requests
 
 
 def require_all_read(job: Job) -> None:
@@ -32,16 +22,48 @@ def require_all_read(job: Job) -> None:
     require_read(job.roles.wish, *own, *stated_requests(job))
 
 
-def number_requests(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:
-    """Return the arguments of the aggregation of numbers that wishes are, by name."""
-    how = job.aggregation
-    if not isinstance(how, Shifting):
-        return {}
-    X = whole[:, table.places]
-    there = ~np.isnan(X)
-    weights = read_scaled_weights(table)
-    Z = np.where(there, Scale.of(X, weights).standardise(X), 0.0)
-    delta = np.where(there, resolve_request(how.delta, table, Z, "delta"), 0.0)
-    require_reach(delta, Z, job.privacy.k, table.numeric, weights)
-    importance = resolve_request(how.importance, table, Z, "importance")
-    return {"delta": delta, "importance": np.where(there, importance, 0.0)}
+def require_agreement(
+    names: Sequence[str],
+    Z: Floats,
+    labels: Labels,
+    importance: Floats,
+    distances: Floats,
+    with_margins: Floats,
+    weights: Floats | None,
+) -> None:
+    """Refuse demands within a group that agree without their margins only.
+
+    `Z` (n, p) are z-scores, and `labels` (n,) or (n, p) the groups.  `importance`,
+    `distances` and `with_margins` (n, p) are the requests of the records.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Demands of a group contradict each other, with their margins or without them.
+    """
+    for j, name in enumerate(names):
+        z, is_demand = Z[:, j], importance[:, j] == 1
+        if np.nanmin(z) == np.nanmax(z) or not is_demand.any():
+            continue
+        rows = np.flatnonzero(~np.isnan(z))
+        groups = np.unique(get_column(labels, j)[rows], return_inverse=True)[1]
+        asks = importance[rows, j]
+        with naming(repr(name)):
+            try:
+                p3m.Data(
+                    z[rows], groups, with_margins[rows, j], asks, 0.5, weights=weights
+                )
+                continue
+            except InfeasibleInputError:
+                p3m.Data(
+                    z[rows], groups, distances[rows, j], asks, 0.5, weights=weights
+                )
+            raise InfeasibleInputError(
+                "Demands (importance 1) within a group agree on one published value, "
+                "below some of them and above others: with a margin beyond each "
+                "distance they do not, and without one that value gives the originals "
+                "away.",
+                fix="lower the importance of some of their records below 1, group "
+                "those with the same demands together, or, if that is acceptable, "
+                "set margin = 0 under [aggregation].",
+            )

@@ -1,29 +1,26 @@
 """Conditions of jobs that keep covariances: blocks, groups and response."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from aggopt.aggregate.kept_statistics import FORMULA, Keeping, KeptApart
+from aggopt.aggregate.kept_statistics import Keeping, KeptApart
 from aggopt.core.plural import plural
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.data.context.strata import RecordStrata
-from aggopt.data.parsing.entries import Moment, Values, entry_reader
 from aggopt.data.table import Table
-from aggopt.errors import InfeasibleInputError, JobError, TableError, require_known
+from aggopt.errors import InfeasibleInputError, JobError, require_known
 from aggopt.job import Job
 from aggopt.models.shared.joint import compute_root
-from aggopt.pipeline.aggregate.by_stratum import is_aggregated_by_stratum
-from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.attribute_blocks import Columns
+from aggopt.pipeline.prepare.job_properties import is_aggregated_by_stratum
+from aggopt.pipeline.prepare.kept_moments import columns_by_statistic, read_response
 
 TOGETHER = {  # number of groups in addition to the rank, and the description
     "covariance": (1, "covariance matrix"),
     "regression": (2, "regression on attributes"),
 }
-FARTHEST = 1e100  # of a response: squares of it still fit into a float
 
 
 def require_covariance(
@@ -54,7 +51,7 @@ def require_covariance(
         _require_names(keep, table.numeric)
         if keep.formula:
             read_response(table, job)
-        for what, columns in _parts(keep, table.numeric):
+        for what, columns in columns_by_statistic(keep, table.numeric):
             if what in TOGETHER:
                 _require_together(what, _among(places, columns))
                 for own in rows:
@@ -75,10 +72,6 @@ def _require_names(keep: KeptApart, names: Sequence[str]) -> None:
             f"keep does not name {', '.join(left)}.",
             fix="name every quasi-identifier that is a number under one statistic.",
         )
-
-
-def _parts(keep: KeptApart, names: Sequence[str]) -> list[tuple[str, list[int]]]:
-    return [(what, [names.index(name) for name in own]) for what, own in keep.parts]
 
 
 def _among(places: Columns, columns: Sequence[int]) -> int:
@@ -111,58 +104,3 @@ def _require_kept(what: str, X: Floats, job: Job, who: str) -> None:
             "more.",
             fix='choose a smaller k, fewer quasi-identifiers, or keep = "variance".',
         )
-
-
-def read_response(table: Table, job: Job) -> Floats:
-    """Return the response (n,) of the regression that a job keeps.
-
-    Raises
-    ------
-    JobError
-        It is not a column that is published unchanged, or has one value only.
-    TableError
-        It is not a number in some records.
-    """
-    name = job.aggregation.keep.formula[0]  # type: ignore[attr-defined]
-    roles = job.roles
-    known = (*roles.confidential, *roles.other)
-    require_known("column that is published as it is", name, known)
-    values = Values.of(table.frame[name], entry_reader(job.input.decimal))
-    wrong = values.count(lambda value: not _is_number(value))
-    if wrong:
-        raise TableError(
-            f"{name!r} is the response of a regression, and {wrong} of "
-            f"{len(values.which)} values are missing or no numbers.",
-            fix=f"name another response in keep = {FORMULA}, or remove those records.",
-        )
-    numbers = np.array([float(value) for value in values.distinct])
-    if len(numbers) < 2:
-        raise JobError(
-            f"{name!r} is the response of a regression and has one value only.",
-            fix="name another, or leave the regression out.",
-        )
-    return np.asarray(numbers[values.which])
-
-
-def _is_number(value: Any) -> bool:
-    plain = isinstance(value, int | float) and not isinstance(value, Moment)
-    return plain and abs(value) < FARTHEST
-
-
-def keep_by_column(
-    given: PartitionedTable, settings: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the settings with columns of numbers in place of their names in `keep`."""
-    keep = settings.get("keep")
-    if not isinstance(keep, KeptApart):
-        return dict(settings)
-    found: dict[str, Any] = {}
-    for what, columns in _parts(keep, given.names):
-        if what == "covariance":
-            found.setdefault(what, []).append(columns)
-        else:
-            found[what] = columns
-    asked = {**settings, "keep": found}
-    if keep.formula:
-        asked["response"] = read_response(given.table, given.job)
-    return asked

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.aggregate.user_model import ByModel, choose_solver
 from aggopt.core.validation import Floats
 from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
@@ -17,42 +16,41 @@ from aggopt.data.context.units import RecordUnits
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.job import Job, Mean, SolverSection
-from aggopt.models import MODELS, Model
 from aggopt.partition.shared.result import Block
-from aggopt.pipeline.aggregate.missing_values import require_alone
-from aggopt.pipeline.finish.pseudonyms import require_linkable
-from aggopt.pipeline.partition.missing_patterns import (
-    require_covered,
-    require_patterns,
-    require_values,
-)
-from aggopt.pipeline.partition.partitioned_table import find_constant
-from aggopt.pipeline.partition.strata import (
-    require_two_groups_per_stratum,
-    require_values_in_strata,
-    require_within,
-)
-from aggopt.pipeline.prepare.attribute_blocks import (
-    Columns,
+from aggopt.pipeline.prepare.attribute_blocks import Columns
+from aggopt.pipeline.prepare.job_properties import choose_method_solver, keeps_variance
+from aggopt.pipeline.prepare.prepared_table import find_constant
+from aggopt.pipeline.validate.block_settings import (
+    require_numbers,
     require_one_at_a_time,
     require_scope,
+    require_weights,
 )
-from aggopt.pipeline.validate.attribute_weights import require_weights
 from aggopt.pipeline.validate.bounds import require_bounds
-from aggopt.pipeline.validate.categories import (
-    require_counts,
-    require_numbers,
-    require_together,
-)
+from aggopt.pipeline.validate.categories import require_counts, require_together
+from aggopt.pipeline.validate.distance_requests import require_all_read
 from aggopt.pipeline.validate.infeasibility import explain_single_group
+from aggopt.pipeline.validate.missing_values import (
+    require_covered,
+    require_patterns,
+    require_present_together,
+    require_values,
+)
 from aggopt.pipeline.validate.moments import require_covariance
 from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 from aggopt.pipeline.validate.rare_categories import require_rare
 from aggopt.pipeline.validate.sampling_weights import require_weighed
-from aggopt.pipeline.validate.units import require_units, require_units_declared
-from aggopt.pipeline.waves.earlier_groups import add_earlier_groups
+from aggopt.pipeline.validate.strata import (
+    require_two_groups_per_stratum,
+    require_values_in_strata,
+    require_within,
+)
+from aggopt.pipeline.validate.units import (
+    require_linkable,
+    require_units,
+    require_units_declared,
+)
 from aggopt.release.audit.risks import require_risk
-from aggopt.solvers import Solver, choose
 from aggopt.solvers.options import make_native_options
 
 Check = partial[Any]
@@ -81,7 +79,7 @@ def preflight_checks(
     yield partial(require_values_in_strata, table, whole, job, strata)
     yield partial(require_covered, table, whole, job)
     yield partial(require_patterns, whole, job)
-    yield partial(require_alone, job, table, whole, columns)
+    yield partial(require_present_together, job, table, whole, columns)
     yield partial(_require_varying, table, whole)
     yield partial(require_bounds, table, whole, job)
     how = job.aggregation
@@ -100,7 +98,7 @@ def preflight_checks(
     yield partial(require_guarantees, job)
     yield partial(require_risk, table, job)
     yield partial(_require_limits, whole, job)
-    yield partial(add_earlier_groups, job, table, strata, units)
+    yield partial(require_all_read, job)
     yield _of_covariance(table, whole, job, columns, strata)
 
 
@@ -119,23 +117,6 @@ def _of_covariance(
     own = (tuple(at[place] for place in block if place in at) for block in columns)
     numbers, X = tuple(filter(None, own)), whole[:, table.places]
     return partial(require_covariance, table, X, numbers, job, strata)
-
-
-def find_model(how: SolverSection) -> Model:
-    """Return the model of a method that uses a solver."""
-    return how.program if isinstance(how, ByModel) else MODELS[how.function]
-
-
-def choose_method_solver(how: SolverSection) -> Solver:
-    """Return the solver that a method will use; raises as `choose`."""
-    if isinstance(how, ByModel):
-        return choose_solver(how.program, how.arguments, how.solver)
-    return choose(how.solver, *find_model(how).kinds)
-
-
-def keeps_variance(job: Job) -> bool:
-    """Whether the aggregation keeps the variance of each attribute."""
-    return "variance" in job.aggregation.keeps
 
 
 def require_variance(
@@ -226,4 +207,20 @@ def _require_integers(table: Table, job: Job) -> None:
             f'centroids = "integer" is for columns of whole numbers, which '
             f"{', '.join(map(repr, other))} are not by their type.",
             fix="convert them to integers, or leave centroids out.",
+        )
+
+
+def require_memory_engine(job: Job) -> None:
+    """Refuse a job whose [engine] is for folders: a table is at hand.
+
+    Raises
+    ------
+    JobError
+        The way to a folder is in it.
+    """
+    if job.engine.name != "memory":
+        raise JobError(
+            f"[engine] name = {job.engine.name!r} masks a folder into another, and a "
+            "table is to be masked.",
+            fix='name the folder to write, out = "masked"; or leave [engine] out.',
         )

@@ -1,75 +1,33 @@
 """Steps that enforce privacy requirements; rejects jobs without an enforcing step."""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
 
-import numpy as np
-
-from aggopt.core.validation import Floats
-from aggopt.data.context.confidential import (
-    Confidential,
-    list_requirements,
-    read_confidential_attributes,
-)
-from aggopt.data.table import Table
-from aggopt.encoding import Encoded
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.job import (
     Job,
     Privacy,
-    Repairing,
     Treatment,
 )
 from aggopt.models import MODELS
-from aggopt.partition._in_blocks import call_with_progress
-from aggopt.partition.registry import PARTITIONERS, Bound, ConfidentialUse, Partitioner
-from aggopt.partition.shared.result import Block, Partition
-from aggopt.pipeline.validate.infeasibility import advice_to_measure
-from aggopt.pipeline.validate.requirement_names import (
+from aggopt.partition.registry import PARTITIONERS, ConfidentialUse
+from aggopt.pipeline.prepare.defaults import (
     describe_requirement,
-    requirement_names,
+    list_requirement_names,
 )
-from aggopt.privacy.closeness import unwarned_of_constants
+from aggopt.pipeline.validate.infeasibility import advice_to_measure
 from aggopt.privacy.model import OWN_MODELS
-from aggopt.privacy.models.l_diversity import Diversity
-from aggopt.privacy.models.t_closeness import Closeness
-from aggopt.privacy.requirement import Requirement
-from aggopt.repair.registry import REPAIRS, RepairInput
+from aggopt.repair.registry import REPAIRS
 from aggopt.solvers import choose
 from aggopt.solvers.options import require_limited
 
 PLAIN_REPAIRS = ("merge", "search")
 
-Kind = TypeVar("Kind", bound=Requirement)
 
 _MADE_FOR = {
     "l": 'values or entropy, method = "diverse_vmdav"',
     "t": 'the ordered distance, method = "closeness_first" or another of its kind, or '
     'repair = "sweep"',
 }
-
-
-def add_repair_for_search(job: Job) -> tuple[Job, tuple[str, ...]]:
-    """Return the job with a repair for partitions that search, and the reason.
-
-    Partitions that search take no requirement during the search.  Their groups are
-    merged until they satisfy all requirements, and then searched further with a check
-    of each change.  A job that names a repair, or requires only k, is returned
-    unchanged.
-    """
-    privacy, how = job.privacy, job.partition
-    method = PARTITIONERS.of(how)
-    if not (method.searches and privacy.models) or privacy.repair:
-        return job, ()
-    reason = (
-        f"{describe_requirement(privacy)}, and no repair is named: the groups of "
-        f"{how.method!r} are "
-        'merged until they keep it, then searched further, by repair = "search".'
-    )
-    asked = privacy.model_copy(update={"repair": Repairing(method="search")})
-    return job.model_copy(update={"privacy": asked}), (reason,)
 
 
 def require_guarantees(job: Job) -> None:
@@ -109,7 +67,7 @@ def require_guarantees(job: Job) -> None:
     if hoped:
         raise JobError(
             f"{describe_requirement(privacy)}, and {_together(job)} does not guarantee "
-            f"{' and '.join(requirement_names(hoped, privacy))} {_of(job)}.",
+            f"{' and '.join(list_requirement_names(hoped, privacy))} {_of(job)}.",
             fix='set repair = "merge" under [privacy], which keeps every promise, or '
             '"search", which loses less and takes longer'
             f"{_made_for(privacy)}.{advice_to_measure(privacy)}",
@@ -144,64 +102,6 @@ def _require_use(privacy: Privacy) -> None:
         )
 
 
-def read_confidential(table: Table, job: Job, decimal: str) -> tuple[Confidential, ...]:
-    """Return the confidential attributes if anything is required of them.
-
-    Raises
-    ------
-    TableError, JobError
-        As `read_confidential_attributes`.
-    InfeasibleInputError
-        No groups satisfy the job's requirements.
-    """
-    held = read_confidential_attributes(table.frame, table.roles, job.privacy, decimal)
-    for requirement in list_requirements(held):
-        if refusal := requirement.infeasible(job.privacy.k):
-            raise refusal
-    return held
-
-
-def make_partitioner(
-    job: Job, held: Sequence[Confidential]
-) -> str | Callable[..., Partition]:
-    """Return the function of the job's partition, with its confidential attributes."""
-    how = job.partition
-    method = PARTITIONERS.of(how)
-    if method.confides is ConfidentialUse.NONE:
-        return how.function if how.own is None else method.function
-
-    def divide(
-        X: Floats | Encoded, k: int, *, progress: Any, **settings: Any
-    ) -> Partition:
-        confidential_settings = _confidential_arguments(method, job.privacy, held)
-        with unwarned_of_constants():
-            made: Partition = call_with_progress(
-                method.function,
-                X,
-                k=k,
-                progress=progress,
-                **settings,
-                **confidential_settings,
-            )
-        return made
-
-    return divide
-
-
-def _confidential_arguments(
-    method: Partitioner, privacy: Privacy, held: Sequence[Confidential]
-) -> dict[str, Any]:
-    """Return a method's arguments for confidential attributes and requirements."""
-    if "t" in method.guarantees:
-        return {"confidential": _places(held), "t": privacy.t}
-    return {
-        "confidential": _of_kind(held, Diversity)[0].codes,
-        "l": privacy.l,
-        "diversity": privacy.diversity,
-        "levels": "values",
-    }
-
-
 def require_plain_repair(job: Job, why: str) -> None:
     """Refuse all repairs but merging and searching.
 
@@ -218,42 +118,6 @@ def require_plain_repair(job: Job, why: str) -> None:
             f"The repair {repair.method!r} {why}",
             fix='set repair = "merge" or "search" under [privacy].',
         )
-
-
-def repair_block(
-    block: Block,
-    X: Floats | Encoded,
-    job: Job,
-    held: Sequence[Confidential],
-    on_progress: Any,
-    more: Sequence[Requirement] = (),
-    weights: Floats | None = None,
-) -> Block:
-    """Return the groups of a block, repaired to satisfy the job and `more`.
-
-    A bound that the partition proved for all groups of k holds for repaired groups
-    too, and is kept if it is the highest.  Records may have `weights` (n,).
-    """
-    how = job.privacy.repair
-    if how is None or block.partition.interrupted:
-        return block
-    bound, asked = _bound_of_start(block, job), (*list_requirements(held), *more)
-    given = RepairInput(X, job.privacy.k, asked, bound, on_progress, weights)
-    made = REPAIRS.of(how).function(given, block.labels, how)
-    return block if made is None else replace(block, partition=made)
-
-
-def _bound_of_start(block: Block, job: Job) -> float | None:
-    """Return the proven bound on the loss of any groups of k, on z-scores.
-
-    None if the bound refers to another cost, or to whole-number centroids.
-    """
-    how = job.partition
-    plain = getattr(how, "cost", "sse") == "sse"
-    own = PARTITIONERS.of(how).bound is Bound.OWN
-    if not (own and plain) or getattr(how, "centroids", "any") != "any":
-        return None
-    return block.certificate.bound
 
 
 def _require_solver(privacy: Privacy) -> None:
@@ -285,17 +149,6 @@ def _kept_by(job: Job) -> frozenset[str]:
 
 def _treatments(job: Job) -> list[Treatment]:
     return [job.privacy.treatment(name) for name in job.roles.confidential]
-
-
-def _of_kind(held: Sequence[Confidential], kind: type[Kind]) -> list[Kind]:
-    """Return the requirements of one privacy model."""
-    return [each for each in list_requirements(held) if isinstance(each, kind)]
-
-
-def _places(held: Sequence[Confidential]) -> Any:
-    """Return ranks of confidential values, (n,) of one attribute or (n, c)."""
-    ranks = [each.distance.place for each in _of_kind(held, Closeness)]
-    return ranks[0] if len(ranks) == 1 else np.stack(ranks, axis=1)
 
 
 def _together(job: Job) -> str:

@@ -1,22 +1,15 @@
 """Check a job's treatment of categories that fewer than k originals have."""
 
-from collections.abc import Hashable
-
-import numpy as np
-
 from aggopt.core.plural import plural
 from aggopt.core.types import I64
 from aggopt.data.context.rare_categories import (
-    count_by_level,
     count_originals_by_node,
-    find_rare_nodes,
 )
-from aggopt.data.context.units import read_units
-from aggopt.data.parsing.categories import find_missing_entries, find_nodes
 from aggopt.data.table import Table
 from aggopt.encoding import Domain
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.job import Job
+from aggopt.pipeline.prepare.category_settings import _counts
 
 MOST = 0.5  # of the originals: more than half are then in categories of fewer than k
 
@@ -104,36 +97,3 @@ def require_frequent(job: Job, name: str, domain: Domain, counts: I64) -> None:
             f'[attributes.{name}] rare = "avoid" publishes frequent values alone, and '
             'rare = "publish" takes the risk.',
         )
-
-
-def find_avoided_nodes(
-    job: Job, name: str, domain: Domain, counts: I64
-) -> frozenset[Hashable]:
-    """Return the nodes of a category that the job publishes for no group, by name."""
-    if not _avoids(job, name):
-        return frozenset()
-    return find_rare_nodes(counts, domain, job.privacy.k)
-
-
-def find_avoided_nodes_of_table(
-    job: Job, table: Table, name: str
-) -> frozenset[Hashable]:
-    """Return the nodes of a table's category that no group may publish."""
-    if not _avoids(job, name):
-        return frozenset()
-    domain = table.domains[name]
-    return find_avoided_nodes(job, name, domain, _counts(table, name, domain))
-
-
-def _avoids(job: Job, name: str) -> bool:
-    section = job.attributes.get(name)
-    return section is not None and section.rare == "avoid"
-
-
-def _counts(table: Table, name: str, domain: Domain) -> I64:
-    """Return how many records, or units, have each level (m,)."""
-    column = table.frame[name]
-    codes = find_nodes(column, domain)
-    if name in table.kept:
-        codes = np.where(find_missing_entries(column), -1, codes)
-    return count_by_level(codes, domain, read_units(table))

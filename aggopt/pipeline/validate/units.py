@@ -1,43 +1,17 @@
 """Requirements of at least k units for each combination of values."""
 
+from typing import Any
+
 import numpy as np
 
 from aggopt.core.plural import plural
-from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.context.units import RecordUnits, find_undeclared_units
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError
-from aggopt.job import Job, Repairing
-from aggopt.job.earlier_section import EarlierGroups
+from aggopt.job import Job
 from aggopt.pipeline.prepare.attribute_blocks import Columns
 from aggopt.pipeline.validate.privacy_guarantees import require_plain_repair
-from aggopt.privacy.models.l_diversity import Diversity
-
-
-def add_repair_for_units(
-    job: Job, units: RecordUnits | None
-) -> tuple[Job, tuple[str, ...]]:
-    """Return the job with a repair for groups of k units, and why it has one."""
-    if units is None or units.records is not None or job.privacy.repair:
-        return job, ()
-    kept = isinstance(job.partition, EarlierGroups)
-    method, then = ("merge", "") if kept else ("search", "then searched further, ")
-    asked = job.privacy.model_copy(update={"repair": Repairing(method=method)})
-    reason = (
-        "k counts units: groups are merged until each has records of k units, "
-        f'{then}by repair = "{method}".'
-    )
-    return job.model_copy(update={"privacy": asked}), (reason,)
-
-
-def unit_requirements(job: Job, units: RecordUnits | None) -> tuple[Confidential, ...]:
-    """Return the requirement on the units of records: k distinct ones in a group."""
-    if units is None or units.records is not None:
-        return ()
-    codes = units.of.astype(np.int64)
-    asked = Diversity("unit", codes, job.privacy.k)
-    return (Confidential("unit", codes, (asked,)),)
 
 
 def require_units_declared(job: Job, table: Table) -> None:
@@ -116,3 +90,80 @@ def _require_units_within(strata: RecordStrata, units: RecordUnits, k: int) -> N
 
 
 _DONE = {"merge": "merged", "drop": "dropped"}
+
+
+def require_linkable(
+    job: Job, units: RecordUnits | None, strata: RecordStrata | None
+) -> None:
+    """Refuse pseudonyms if the joint values of its records would identify a unit.
+
+    Raises
+    ------
+    JobError
+        Records of a unit may be of several groups; or units of a stratum have different
+        numbers of records.
+    """
+    if units is None or job.pseudonym is None:
+        return
+    sizes = np.bincount(units.of)
+    if units.records is None and sizes.max() > 1:
+        raise JobError(
+            "Pseudonyms tell which records are of one unit, and the records of a unit "
+            "are masked each by itself: the groups that they are of, taken together, "
+            "tell the unit apart.",
+            fix="name every quasi-identifier as attributes under [units], if they are "
+            'the same within a unit; or set published = "drop" there.',
+        )
+    labels = np.zeros_like(sizes)
+    if strata is not None and units.records is not None:
+        labels = strata.labels
+    differ = len({*zip(labels.tolist(), sizes.tolist(), strict=True)})
+    several = differ - int(labels.max()) - 1
+    if several:
+        raise JobError(
+            f"Pseudonyms tell how many records a unit has, and {len(sizes)} units have "
+            f"{len({*sizes.tolist()})} different numbers of records, by which groups "
+            "are not made.",
+            fix="add a column with the number of records of each unit to the table, "
+            'and name it as stratum under [roles]; or set published = "drop" under '
+            "[units].",
+        )
+
+
+def require_uniform_settings(job: Job) -> None:
+    """Refuse settings of single attributes if a job masks units and records.
+
+    Raises
+    ------
+    JobError
+        The job names groups of attributes, or keeps or requests something of some.
+    """
+    if not job.units.apart(job.roles):
+        return
+    how = job.aggregation
+    keys = ("keep", "delta", "importance")
+    named = [key for key in keys if not _is_plain(getattr(how, key, None))]
+    if job.partition.attributes not in ("together", "one by one"):
+        named.append("attributes")
+    if named:
+        raise JobError(
+            f"{' and '.join(named)} of the job {'is' if len(named) == 1 else 'are'} "
+            "said of single attributes, and some of these are of units, others of "
+            "records: each kind is masked by itself.",
+            fix="say the same of all attributes; or mask those of one kind in a job of "
+            "their own, and drop the others there.",
+        )
+
+
+def _is_plain(said: Any) -> bool:
+    return said is None or isinstance(said, str | float | int)
+
+
+def require_one_kind(job: Job) -> None:
+    """Refuse attributes of units with attributes of records; `mask` separates them."""
+    if job.units.apart(job.roles):
+        raise JobError(
+            "Some quasi-identifiers are of units, and others of records: such a job is "
+            "for aggopt mask, aggopt check, and what looks at releases.",
+            fix="name those of one kind alone, and drop the others, as identifier.",
+        )

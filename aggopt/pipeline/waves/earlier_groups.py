@@ -23,6 +23,14 @@ from aggopt.encoding.iso_text import parse_dates
 from aggopt.errors import JobError, TableError
 from aggopt.job import Job
 from aggopt.job.earlier_section import EarlierGroups
+from aggopt.pipeline.validate.earlier_groups import (
+    LEFT_OUT,
+    NEW,
+    require_every_release,
+    require_groups,
+    require_shared_person,
+    require_table_of_release,
+)
 from aggopt.pipeline.waves.wave import (
     EarlierRelease,
     Wave,
@@ -36,10 +44,6 @@ from aggopt.pipeline.waves.wave import (
     read_statement,
 )
 from aggopt.release.audit.changes import NOT_THERE
-from aggopt.release.files.staging import sha256_of_file
-from aggopt.release.manifest import find_entry
-
-NEW, LEFT_OUT = NOT_THERE, -2  # of records without an earlier group
 
 
 def add_earlier_groups(
@@ -77,7 +81,7 @@ def add_earlier_groups(
     groups = _groups(path)
     if how.person is not None:
         rows, _ = _rows_by_person(how.person, how.tables[-1], groups, job, table)
-        _require_shared(how.tables[-1], how.person, rows)
+        require_shared_person(how.tables[-1], how.person, rows)
         found = np.where(rows == NEW, NEW, groups[rows])
         if how.changes != "refuse":
             found = np.where(found == LEFT_OUT, NEW, found)
@@ -93,7 +97,7 @@ def add_earlier_groups(
                 'table and an identifier: earlier = "FILE" and person = "NAME" '
                 "under [partition].",
             )
-    _require_groups(path, found)
+    require_groups(path, found)
     if of_units is not None:
         found = _of_units(path, found, of_units)
     return job.model_copy(update={"partition": how.of_records(found)})
@@ -116,7 +120,7 @@ def read_wave(job: Job, table: Table) -> Wave | None:
     if not isinstance(how, EarlierGroups) or how.earlier is None:
         return None
     statements = [read_statement(key) for key in how.keys]
-    _require_every_release(how.keys, statements)
+    require_every_release(how.keys, statements)
     index: dict[Any, int] = {}
     files = []
     for key, path, stated in zip(how.keys, how.tables, statements, strict=True):
@@ -125,9 +129,9 @@ def read_wave(job: Job, table: Table) -> Wave | None:
         named = _people(how, nw.from_native(before))
         at = np.array([index.setdefault(name, len(index)) for name in named])
         files.append(_EarlierFiles(key, path, stated, groups, before, rows, at))
-        _require_its_table(files[-1])
+        require_table_of_release(stated, path, key)
     if how.person is not None:
-        _require_shared(how.tables[-1], how.person, files[-1].rows)
+        require_shared_person(how.tables[-1], how.person, files[-1].rows)
     row = np.array([index.get(name, NEW) for name in _people(how, table.frame)])
     releases = tuple(_compare_release(f, job, table, row, len(index)) for f in files)
     return _add_units(Wave(releases, row), files, table)
@@ -190,47 +194,6 @@ def _compare_release(
     return EarlierRelease(name, first, changed, names, k, lacking)
 
 
-def _require_every_release(keys: Sequence[Path], statements: Sequence[Any]) -> None:
-    """Refuse keys if one keeps groups of a release that is not among those before it.
-
-    `statements` are what the manifests of the keys state.
-    """
-    names = [key.name for key in keys]
-    for i, (key, stated) in enumerate(zip(keys, statements, strict=True)):
-        own = find_entry(stated, "job", "partition", "keep_groups")
-        paths = own if isinstance(own, list) else [own] if own else []
-        earlier = [Path(path).name for path in paths]
-        unnamed = [name for name in earlier if name not in names]
-        if unnamed:
-            listed = ", ".join(f'"{name}"' for name in (*unnamed, *map(str, keys)))
-            raise JobError(
-                f"The release of {key.name} keeps groups of {' and '.join(unnamed)}, "
-                "which the job does not name: all releases together can show "
-                "values of fewer than k.",
-                fix=f"name every earlier release, the oldest first: keep_groups = "
-                f"[{listed}], and in earlier the table of each, under [partition].",
-            )
-        later = [name for name in earlier if name in names[i + 1 :]]
-        if later:
-            raise JobError(
-                f"[partition] keep_groups names {later[0]} after {key.name}, whose "
-                "release keeps its groups: it is the older one.",
-                fix="name the oldest release first, in keep_groups and in earlier.",
-            )
-
-
-def _require_its_table(files: "_EarlierFiles") -> None:
-    """Refuse another table than the one that an earlier release was made from."""
-    known = find_entry(files.stated, "input", "sha256")
-    if known is not None and known != sha256_of_file(files.path):
-        raise TableError(
-            f"{files.path.name} is not the table that the release of {files.key.name} "
-            "was made from, by its manifest.",
-            fix="name this table as it was, in earlier under [partition], in the order "
-            "of keep_groups.",
-        )
-
-
 def _add_units(wave: Wave, files: Sequence[_EarlierFiles], table: Table) -> Wave:
     """Return the wave with the units of persons and records, if k counts units."""
     names = table.roles.unit
@@ -288,20 +251,6 @@ def note_on_split_groups(job: Job, strata: RecordStrata | None) -> tuple[str, ..
         f"{plural(several, 'earlier group')} {have} records of several strata, and "
         "each stratum keeps its part: aggopt compare counts what both releases leave.",
     )
-
-
-def _require_groups(path: Path, found: Labels) -> None:
-    """Refuse records (n,) that the earlier release left out."""
-    count = int((found == LEFT_OUT).sum())
-    if count:
-        raise TableError(
-            f"{path.name} has no group for {plural(count, 'record')} of the table, "
-            "which the earlier release left out: in dropped strata, or held back.",
-            fix='set changes = "hold back" or "merge" under [partition], with the '
-            'earlier table and an identifier: earlier = "FILE" and person = "NAME"; or '
-            "take these records out of this table, too; or make the earlier release "
-            'with small = "merge" under [strata].',
-        )
 
 
 def _groups(path: Path) -> Labels:
@@ -385,12 +334,3 @@ def _rows_by_person(
     known = {name: i for i, name in enumerate(old)}
     found = np.array([known.get(each, NEW) for each in new])
     return found, before
-
-
-def _require_shared(earlier: Path, person: str, rows: Labels) -> None:
-    """Refuse a last earlier table that shares no person with the table."""
-    if (rows == NEW).all():
-        raise TableError(
-            f"No record of {earlier.name} is in the table, by {person!r}.",
-            fix="name the table that the earlier release was made from.",
-        )

@@ -18,18 +18,16 @@ from aggopt.errors import PrivacyError
 from aggopt.job import Job
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.partition.shared.result import Block
-from aggopt.pipeline.partition.missing_patterns import (
+from aggopt.pipeline.prepare.prepared_table import PreparedTable, prepare_table
+from aggopt.pipeline.prepare.value_patterns import (
     find_missing,
     join_patterns,
     join_patterns_within_strata,
 )
-from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.prepare.prepared_table import PreparedTable, prepare_table
 from aggopt.pipeline.waves.earlier_groups import read_wave
 from aggopt.pipeline.waves.wave import LaterWave, Wave
 from aggopt.pipeline.waves.wave_plan import choose_kept_records, place_records
-from aggopt.release.audit.changes import NOT_THERE, WaveChanges
-from aggopt.release.audit.counts import combine_codes, encode_entries
+from aggopt.release.audit.changes import NOT_THERE, Changes
 
 EFFECTS = {  # of each way to hold records back, on the others
     "merge": "lets new ones join by k and merges groups of few changes",
@@ -39,10 +37,6 @@ NO_REMEDY = (
     "publish a wave of which more persons are in the earlier release; or leave "
     "keep_groups out: then values of fewer than k may be shown, and aggopt compare "
     "counts them."
-)
-SAME_VALUES = (
-    "the values of a group differ as written, so they show smaller groups: let each "
-    "group publish one value per attribute, with another method under [aggregation]."
 )
 
 
@@ -69,7 +63,7 @@ def read_later_wave(table: Table, job: Job) -> tuple[Table, LaterWave | None]:
         left = 0 if later.kept is None else int(later.kept.sum())
         raise PrivacyError(
             f"All but {left} of {len(wave.row)} records would be held back.",
-            fix=_remedy(table, job, wave),
+            fix=suggest_wave_remedy(table, job, wave),
         )
     return part, later
 
@@ -94,7 +88,7 @@ def _hold_back_records(
     return (part if of.changes(second).holds else None), later
 
 
-def _remedy(table: Table, job: Job, wave: Wave) -> str:
+def suggest_wave_remedy(table: Table, job: Job, wave: Wave) -> str:
     """Return which other jobs hold for a wave that is refused; each was tried."""
     how = cast(EarlierGroups, job.partition)
     if how.person is None:
@@ -165,56 +159,14 @@ def place_new_records(
     return places, replace(wave, certificate=proof)
 
 
-def require_wave(
+def count_group_changes(
     wave: LaterWave,
     blocks: Sequence[Block],
-    job: Job,
-    table: Table,
     strata: RecordStrata | None,
     units: RecordUnits | None,
-) -> None:
-    """Refuse groups that show values of few together with the earlier release.
-
-    `table` has the records of the wave, also those of small strata that are dropped.
-
-    Raises
-    ------
-    PrivacyError
-        The message has counts alone, and which jobs hold.
-    """
+) -> Changes:
+    """Return the changes that groups show together with the earlier releases."""
     labels = blocks[0].labels
     if units is not None and units.records is not None:
         labels = labels[units.of]
-    changes = wave.counted(labels, strata).changes
-    if not changes.holds:
-        changes.require(_remedy(table, job, wave.wave))
-
-
-def count_changes_as_written(
-    given: PartitionedTable, released: Table
-) -> WaveChanges | None:
-    """Return what the values that will be written show.
-
-    Raises
-    ------
-    PrivacyError
-        They show values of fewer than k, though their groups do not.
-    """
-    if given.wave is None:
-        return None
-    names = given.job.combination
-    labels = combine_codes(encode_entries(released.frame[name]) for name in names)
-    found = given.wave.counted(labels, given.strata)
-    found.changes.require(SAME_VALUES)
-    return found
-
-
-def note_on_uncounted_changes(job: Job, given: LaterWave | None) -> tuple[str, ...]:
-    """Say that changes were not counted, where the job names no earlier table."""
-    if given is not None or not isinstance(job.partition, EarlierGroups):
-        return ()
-    return (
-        "Whose values changed since the earlier release was not counted: who has both "
-        "files computes a single change in a group. Name the earlier table, earlier = "
-        '"FILE" under [partition].',
-    )
+    return wave.counted(labels, strata).changes

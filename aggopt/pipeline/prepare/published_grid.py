@@ -1,5 +1,6 @@
 """Possible published numbers of an attribute: within bounds, and whole."""
 
+import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import inf, isinf
@@ -9,7 +10,7 @@ import numpy as np
 
 from aggopt.aggregate.bounds import Bounds
 from aggopt.data.table import Table
-from aggopt.job import Job
+from aggopt.job import Job, Output
 
 DIGITS = 400  # of a decimal: more than a float's and 15 decimals
 
@@ -84,3 +85,29 @@ def _decimal(end: float, place: int, rounding: str) -> float:
     unit = Decimal(1).scaleb(-place)
     exact = Context(prec=DIGITS, rounding=rounding)
     return float(Decimal(repr(end)).quantize(unit, context=exact)) + 0.0
+
+
+def choose_decimals(spread: float, output: Output) -> int | None:
+    """Return the number of decimals of an attribute, or None to keep all of them.
+
+    `spread` is its standard deviation.  Significant digits are counted from the first
+    digit of the spread.  Six digits of 12.3 are 12.3000, which has four decimals.
+    """
+    if output.decimals is not None:
+        return output.decimals
+    digits = output.significant
+    return None if digits is None else digits - 1 - math.floor(math.log10(spread))
+
+
+def decimals_of_attribute(
+    table: Table, job: Job, name: str, spread: float
+) -> int | None:
+    """Return the decimals of an attribute; None if its values are not rounded."""
+    output, kind = job.output, table.frame[name].dtype
+    place = choose_decimals(spread, output) if spread > 0 else None
+    if is_asked_whole(job, name):
+        return 0 if place is None else min(place, 0)
+    whole = kind.is_integer() or not kind.is_numeric()
+    if whole and output.round_integers and place is not None and place > 0:
+        return None  # rounded once, to its type
+    return place

@@ -1,0 +1,52 @@
+"""Read the job and the table that a caller passes."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from aggopt.core.deadline import require_progress
+from aggopt.core.plugins.trust import trust_files
+from aggopt.data.fingerprint import fingerprint
+from aggopt.data.readers.read import read_file
+from aggopt.data.table import Table
+from aggopt.errors import JobError
+from aggopt.job import Job
+from aggopt.pipeline.prepare.memory_check import require_memory_to_read
+from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.manifest import Source
+
+Progress = Callable[[str, float], None]
+
+
+def progress_or_noop(progress: Progress | None) -> Progress:
+    """Return the progress callback, or one that does nothing; refuse other objects."""
+    require_progress(progress, "the step and the share of it that is done")
+    return progress or (lambda step, share: None)
+
+
+def load_job(job: Job | str | Path, trust: Iterable[str | Path] = ()) -> Job:
+    """Return the job, read if it is a file, with the code that it names loaded.
+
+    `trust` are the files of code that may be run.
+    """
+    if isinstance(job, str | Path):
+        job = Job.read(job)
+    if not isinstance(job, Job):
+        raise JobError(
+            f"A {type(job).__name__} is not a job.",
+            fix="pass a Job(...), or the path of a TOML file.",
+        )
+    with trust_files(trust):
+        return job.loaded()
+
+
+def read_table(data: Any, job: Job) -> tuple[Table, Source]:
+    """Return the checked table of data or of a file, and its source."""
+    path = Path(data) if isinstance(data, str | Path) else None
+    found = read_file(path, job.roles, job.input, job.attributes) if path else data
+    if hasattr(found, "__len__"):  # else it is refused below
+        require_memory_to_read(len(found), job)
+    table = Table.of(found, job.roles, job.attributes, missing=job.missing)
+    file, digest = (path.name, sha256_of_file(path)) if path else (None, None)
+    known = fingerprint(table.frame)
+    return table, Source(file, digest, *table.frame.shape, known)

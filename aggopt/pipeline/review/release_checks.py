@@ -1,0 +1,143 @@
+"""Refusals of files that are not those of one release."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.regular_files import require_regular
+from aggopt.errors import JobError, TableError
+from aggopt.job import Job
+from aggopt.job.release_job import job_of_release
+from aggopt.pipeline.review.private_key import read_record_order
+from aggopt.release.files.output_paths import ReleaseFiles
+from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.manifest import SHUFFLED, read_manifest_or_none
+
+
+def require_original_first(original: Path, released: Path) -> None:
+    """Refuse a release in the place of the table that it was made from."""
+    manifest = ReleaseFiles.beside(original).manifest
+    if not (manifest.exists() and released.exists()):
+        return
+    for path in (manifest, released):
+        require_regular(path)
+    if read_manifest_or_none(manifest, "input", "sha256") == sha256_of_file(released):
+        raise TableError(
+            f"{original.name} is the release, made from {released.name}: "
+            f"{manifest.name} says so.",
+            fix="name the original first, and then what was released.",
+        )
+
+
+def require_record_order(original: Path, files: ReleaseFiles, n: int) -> None:
+    """Refuse `same_order` if the two orders are known to differ."""
+    for path in (files.manifest, files.private):
+        if path.exists():
+            require_regular(path)
+            says = _is_shuffled if path == files.manifest else _read_order
+            if says(path, n):
+                raise TableError(
+                    f"{files.table.name} has another record order than "
+                    f"{original.name}: {path.name} says so.",
+                    fix="leave --same-order out: the key says which record is which. "
+                    f"If {path.name} is of another release, move it away first.",
+                )
+
+
+def _is_shuffled(manifest: Path, n: int) -> bool:
+    """Return whether the manifest is of a release in random order."""
+    return bool(read_manifest_or_none(manifest, "order") == SHUFFLED)
+
+
+def _read_order(key: Path, n: int) -> bool:
+    place = read_record_order(key, n)
+    return place is not None and not np.array_equal(place, np.arange(n))
+
+
+def require_described_files(original: Path, files: ReleaseFiles) -> None:
+    """Refuse files other than the ones that the manifest describes."""
+    hashes = {
+        original: read_manifest_or_none(files.manifest, "input", "sha256")
+        or sha256_of_file(original),
+        files.table: read_manifest_or_none(files.manifest, "output", "sha256"),
+        files.private: read_manifest_or_none(files.manifest, "output", "key_sha256"),
+    }
+    for path, stated_hash in hashes.items():
+        if path.exists() and sha256_of_file(path) != stated_hash:
+            raise TableError(
+                f"{path.name} is not the file that {files.manifest.name} describes.",
+                fix="bring together the files of one and the same run.",
+            )
+
+
+def require_one_table(tables: Sequence[Path], stated: Sequence[dict[str, Any]]) -> None:
+    """Refuse releases of different tables: their records are not the same people."""
+    for key in ("sha256", "records"):
+        seen = {each["input"].get(key) for each in stated}
+        if len(seen) > 1:
+            files = ", ".join(table.name for table in tables)
+            raise TableError(
+                f"{files} are releases of different tables, by their manifests.",
+                fix="compare releases that were made from one and the same file; or "
+                "name the file of each, and an identifier that all have: "
+                "--original a.csv --original b.csv --person NAME.",
+            )
+
+
+def require_equal_requirements(manifest: Path, known: Job, asked: Path) -> None:
+    """Refuse a manifest that promises other than the job in a file."""
+    wanted = job_of_release(asked)
+    other = [s for s in PROMISED if _promised(known, s) != _promised(wanted, s)]
+    if other:
+        raise JobError(
+            f"{manifest.name} and {asked.name} differ in what is promised: "
+            f"[{'], ['.join(other)}].",
+            fix="name the job that the release was made by; if this is it, the "
+            "manifest has been edited: mask the table again.",
+        )
+
+
+def _promised(job: Job, section: str) -> str:
+    """Return the requirements of a section as text, without repairs and paths."""
+    found = job.model_dump().get(section, {})
+    said = {key: value for key, value in found.items() if key != "repair"}
+    return re.sub(r"[^']*[/\\](?=[^'/\\]+\.py:)", "", str(said))
+
+
+def require_manifest(files: ReleaseFiles) -> None:
+    """Refuse a table without its manifest, and one that it does not describe."""
+    for path in (files.table, files.manifest):
+        if not path.exists():
+            raise TableError(
+                f"{path} is not there.",
+                fix="name the released table, and the folder of its manifest, if it is "
+                "elsewhere (--manifests).",
+            )
+        require_regular(path)
+    if sha256_of_file(files.table) != read_manifest_or_none(
+        files.manifest, "output", "sha256"
+    ):
+        raise TableError(
+            f"{files.table.name} is not the file that {files.manifest.name} describes.",
+            fix="bring together the files of one and the same run.",
+        )
+
+
+def require_countable(job: Job) -> None:
+    """Refuse requirements that cannot be counted in the file without the original."""
+    fix = "name the table that was masked: aggopt report TABLE MASKED JOB."
+    if job.roles.unit:
+        units = ", ".join(job.roles.unit)
+        raise TableError(f"k counts units ({units}), which no release has.", fix=fix)
+    if job.roles.weight and job.weights.dominance < 1:
+        raise TableError(
+            "dominance is of the sampling weights of the originals, which no release "
+            "has.",
+            fix=fix,
+        )
+
+
+PROMISED = ("roles", "privacy", "strata", "units", "weights")  # sections of a job

@@ -1,0 +1,78 @@
+"""Refusals of earlier releases that do not fit a table or each other."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from aggopt.core.plural import plural
+from aggopt.core.types import Labels
+from aggopt.errors import JobError, TableError
+from aggopt.release.audit.changes import NOT_THERE
+from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.manifest import find_entry
+
+NEW, LEFT_OUT = NOT_THERE, -2  # of records without an earlier group
+
+
+def require_every_release(keys: Sequence[Path], statements: Sequence[Any]) -> None:
+    """Refuse keys if one keeps groups of a release that is not among those before it.
+
+    `statements` are what the manifests of the keys state.
+    """
+    names = [key.name for key in keys]
+    for i, (key, stated) in enumerate(zip(keys, statements, strict=True)):
+        own = find_entry(stated, "job", "partition", "keep_groups")
+        paths = own if isinstance(own, list) else [own] if own else []
+        earlier = [Path(path).name for path in paths]
+        unnamed = [name for name in earlier if name not in names]
+        if unnamed:
+            listed = ", ".join(f'"{name}"' for name in (*unnamed, *map(str, keys)))
+            raise JobError(
+                f"The release of {key.name} keeps groups of {' and '.join(unnamed)}, "
+                "which the job does not name: all releases together can show "
+                "values of fewer than k.",
+                fix=f"name every earlier release, the oldest first: keep_groups = "
+                f"[{listed}], and in earlier the table of each, under [partition].",
+            )
+        later = [name for name in earlier if name in names[i + 1 :]]
+        if later:
+            raise JobError(
+                f"[partition] keep_groups names {later[0]} after {key.name}, whose "
+                "release keeps its groups: it is the older one.",
+                fix="name the oldest release first, in keep_groups and in earlier.",
+            )
+
+
+def require_table_of_release(stated: Any, table: Path, key: Path) -> None:
+    """Refuse another table than the one that an earlier release was made from."""
+    known = find_entry(stated, "input", "sha256")
+    if known is not None and known != sha256_of_file(table):
+        raise TableError(
+            f"{table.name} is not the table that the release of {key.name} "
+            "was made from, by its manifest.",
+            fix="name this table as it was, in earlier under [partition], in the order "
+            "of keep_groups.",
+        )
+
+
+def require_groups(path: Path, found: Labels) -> None:
+    """Refuse records (n,) that the earlier release left out."""
+    count = int((found == LEFT_OUT).sum())
+    if count:
+        raise TableError(
+            f"{path.name} has no group for {plural(count, 'record')} of the table, "
+            "which the earlier release left out: in dropped strata, or held back.",
+            fix='set changes = "hold back" or "merge" under [partition], with the '
+            'earlier table and an identifier: earlier = "FILE" and person = "NAME"; or '
+            "take these records out of this table, too; or make the earlier release "
+            'with small = "merge" under [strata].',
+        )
+
+
+def require_shared_person(earlier: Path, person: str, rows: Labels) -> None:
+    """Refuse a last earlier table that shares no person with the table."""
+    if (rows == NEW).all():
+        raise TableError(
+            f"No record of {earlier.name} is in the table, by {person!r}.",
+            fix="name the table that the earlier release was made from.",
+        )

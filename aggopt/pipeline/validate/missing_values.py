@@ -1,0 +1,179 @@
+"""Refusals of missing values that a job cannot treat."""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from aggopt.aggregate.kept_statistics import Keeping, KeptApart
+from aggopt.core.plural import plural
+from aggopt.core.types import I64, Bool
+from aggopt.core.validation import Floats, Labels
+from aggopt.data.context.strata import RecordStrata
+from aggopt.data.table import Table
+from aggopt.encoding import Encoded
+from aggopt.errors import InfeasibleInputError, JobError, attribute_sections
+from aggopt.job import Job
+from aggopt.partition.registry import PARTITIONERS, ConfidentialUse
+from aggopt.partition.shared.result import Block
+from aggopt.pipeline.prepare.attribute_blocks import Columns
+from aggopt.pipeline.prepare.category_settings import categories_by_block
+from aggopt.pipeline.prepare.job_properties import keeps_variance
+
+
+def require_covered(table: Table, whole: Floats, job: Job) -> None:
+    """Refuse to keep the covariance of numbers with missing values.
+
+    Raises
+    ------
+    JobError
+        The aggregation uses all attributes of a record.
+    """
+    if np.isnan(whole[:, table.places]).any():
+        require_no_covariance(job)
+
+
+def require_no_covariance(job: Job) -> None:
+    """Refuse to keep the covariance, some numbers being missing.
+
+    Raises
+    ------
+    JobError
+        The aggregation looks at all attributes of a record.
+    """
+    how = job.aggregation
+    table_of = isinstance(how, Keeping) and isinstance(how.keep, KeptApart)
+    if "covariance" in how.keeps or table_of:
+        kept = "a table" if table_of else '"covariance"'
+        raise JobError(
+            f"keep = {kept} is of records that have every number, and values are "
+            "missing.",
+            fix='set keep = "variance", of each attribute, or remove those records.',
+        )
+
+
+def require_patterns(whole: Floats, job: Job) -> None:
+    """Refuse a partition that cannot be made within patterns of missing values.
+
+    Raises
+    ------
+    JobError
+        It uses the confidential attributes of all records together.
+    """
+    method = PARTITIONERS.of(job.partition)
+    apart = job.missing.policy == "patterns" and np.isnan(whole).any()
+    if method.confides is not ConfidentialUse.NONE and apart:
+        raise JobError(
+            f"{method.name} looks at confidential values of all records together, and "
+            "groups are made within each pattern of missing values.",
+            fix='choose method = "mdav" or another, with repair = "merge" under '
+            '[privacy]; or policy = "fill" under [missing].',
+        )
+
+
+def require_values(table: Table, whole: Floats, job: Job) -> None:
+    """Refuse attributes with too few present values.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Fewer than k are present, or fewer than 2k if the variance is to be kept.
+    """
+    require_enough((~np.isnan(whole)).sum(axis=0), len(whole), job, table.domains)
+
+
+def require_enough(there: I64, n: int, job: Job, categories: Collection[str]) -> None:
+    """Refuse attributes if `there` (d,), the present values of n, are too few.
+
+    Raises
+    ------
+    InfeasibleInputError
+        As `require_values`.
+    """
+    k, twice = job.privacy.k, "variance" in job.aggregation.keeps
+    for name, count in zip(job.roles.quasi_identifier, there.tolist(), strict=True):
+        least = 2 * k if twice and name not in categories else k
+        if count == n or count >= least:
+            continue
+        why = " and its variance is to be kept" if least > k else ""
+        raise InfeasibleInputError(
+            f"{name!r} has {count} values that are not missing, with k = {k}{why}: "
+            f"{least} are needed.",
+            fix="drop it, as identifier, or choose a smaller k.",
+        )
+
+
+def require_any_published(kept: Bool, names: Sequence[str]) -> None:
+    """Refuse a release that has nothing of an attribute."""
+    for name in (names[j] for j in np.flatnonzero(~kept.any(axis=0)).tolist()):
+        raise InfeasibleInputError(
+            f"Every value of {name!r} would be suppressed: fewer than k records of any "
+            "pattern of missing values have one.",
+            fix="drop the attribute, as identifier, or choose a smaller k.",
+        )
+
+
+def require_present_together(
+    job: Job, table: Table, whole: Floats, columns: Columns
+) -> None:
+    """Refuse to choose categories together if some of them are missing.
+
+    Raises
+    ------
+    JobError
+        A group might have no record with all of them.
+    """
+    how, names = job.aggregation.categories, job.roles.quasi_identifier
+    holes = {n for n, x in zip(names, whole.T, strict=True) if np.isnan(x).any()}
+    if how is None or not holes:
+        return
+    for chosen in how.together(categories_by_block(job, table, columns)):
+        lacking = [name for name in chosen if name in holes]
+        if len(chosen) > 1 and lacking:
+            raise JobError(
+                f"{', '.join(map(repr, chosen))} are chosen together, and values of "
+                f"{', '.join(map(repr, lacking))} are missing.",
+                fix='choose each by itself, or write missing = "own value" under '
+                f"{attribute_sections(lacking)}.",
+            )
+
+
+def require_present_units(
+    absent: Bool,
+    units: Labels,
+    names: Sequence[str],
+    k: int,
+    strata: RecordStrata | None,
+) -> None:
+    """Refuse an attribute if fewer than k units of a stratum have a value of it."""
+    within = np.zeros_like(units) if strata is None else strata.labels
+    for name, lacks in zip(names, absent.T, strict=True):
+        pairs = np.unique(np.stack([within[~lacks], units[~lacks]]), axis=1)[0]
+        least = int(np.bincount(pairs, minlength=int(within.max()) + 1).min())
+        if least < k:
+            raise InfeasibleInputError(
+                f"{name!r}: records of {plural(least, 'unit')} have a value"
+                f"{' in a stratum' if strata else ''}, fewer than k = {k}.",
+                fix=f"drop {name!r}, as identifier, or choose a smaller k.",
+            )
+
+
+def require_no_single_group(
+    block: Block, records: Encoded, there: Bool, job: Job
+) -> None:
+    """Refuse one group if the variance is to be kept; t reports this case separately.
+
+    `there` (n, d) are the values of the block's attributes that are not missing.
+    """
+    own = [records.attributes[j] for j in block.columns]
+    varying = any(each.numbers is not None and each.weight > 0 for each in own)
+    if not (varying and keeps_variance(job)) or job.privacy.t is not None:
+        return
+    count, k = there.sum(axis=0), job.privacy.k
+    name = own[int(count.argmin())].name
+    raise InfeasibleInputError(
+        f"Merging groups until k = {k} records of each have a value of every attribute "
+        f"leaves one group, and one value cannot keep the variance: {name!r} has "
+        f"{count.min()} of {len(there)} values, the fewest.",
+        fix=f"remove records in which {name!r} is missing, drop it, as identifier, "
+        "choose a smaller k, or aggregate by the mean as it is.",
+    )
