@@ -49,6 +49,24 @@ STAGES = {  # the same for the folders and files of a room
         "validate",
         "prepare",
     ),
+    "engine": (
+        "__init__",
+        "mask",
+        "run",
+        "folder_manifest",
+        "folder_release",
+        "report_data",
+        "folder_review",
+        "conversion",
+        "resource_check",
+        "runs",
+        "executors",
+        "steps",
+        "reduce",
+        "state",
+        "storage",
+        "supported_settings",
+    ),
 }
 REFUSING = ("pipeline",)  # rooms in which a file refuses or works, and does not do both
 CHECKED_IN_TURN = {"aggopt.pipeline.validate.preflight_checks": {"preflight_checks"}}

@@ -19,7 +19,7 @@ from aggopt.engine.resource_check import (
     require_fitting_memory,
 )
 from aggopt.engine.run import set_block_partition
-from aggopt.engine.steps.category_levels import Levels
+from aggopt.engine.state.category_levels import Levels
 from aggopt.engine.steps.count_levels import levels_of_folder
 from aggopt.engine.steps.weights import add_merging_for_dominance
 from aggopt.engine.storage.input_parts import (

@@ -84,7 +84,7 @@ def _continued(to: Path) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
-        from aggopt.engine.storage.abandoned_runs import find_kept_runs
+        from aggopt.engine.runs.abandoned_runs import find_kept_runs
 
         kept = " and ".join(map(str, find_kept_runs(to)))
         interrupts.outcome = NO_RELEASE

@@ -111,7 +111,7 @@ def _require_order(table: Path, masked: Path, manifests: Path | None) -> None:
 
 
 def _has_manifest(path: Path, manifests: Path | None) -> bool:
-    from aggopt.engine.storage.journal import private_folder
+    from aggopt.engine.runs.journal import private_folder
     from aggopt.engine.storage.manifest_file import MANIFEST
     from aggopt.release.files.output_paths import ReleaseFiles
 

@@ -16,12 +16,12 @@ from aggopt.data.formats.parquet import check_parquet
 from aggopt.data.readers.labelled_columns import apply_declared_types
 from aggopt.data.readers.read import read_file, read_release_as_text
 from aggopt.data.table import Table
+from aggopt.engine.runs.journal import private_folder
 from aggopt.engine.storage.input_parts import (
     InputFolder,
     first_records,
     is_folder_or_pattern,
 )
-from aggopt.engine.storage.journal import private_folder
 from aggopt.engine.storage.manifest_file import (
     MANIFEST,
     require_as_written,

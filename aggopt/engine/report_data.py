@@ -13,8 +13,8 @@ from aggopt.data.readers.read import read_release_as_text
 from aggopt.data.table import Table
 from aggopt.engine.folder_review import TwoFolders
 from aggopt.engine.reduce.measure_names import GROUPS, LOSS, LOSSES
+from aggopt.engine.runs.journal import private_folder
 from aggopt.engine.storage.input_parts import ENDING, InputFolder
-from aggopt.engine.storage.journal import private_folder
 from aggopt.engine.storage.manifest_file import (
     MANIFEST,
     require_as_written,

@@ -12,10 +12,10 @@ import pyarrow as pa
 from aggopt.core import memory
 from aggopt.core.memory import format_size, require_memory
 from aggopt.core.plural import plural
+from aggopt.engine.state.category_levels import Levels, count_coordinates
+from aggopt.engine.state.split_tree import PER_LEAF, UNEVEN, count_tree_levels
 from aggopt.engine.steps.categories import TOGETHER
-from aggopt.engine.steps.category_levels import Levels, count_coordinates
 from aggopt.engine.steps.describe import AT_ONCE, COORDINATES
-from aggopt.engine.steps.split_tree import PER_LEAF, UNEVEN, count_tree_levels
 from aggopt.engine.steps.write import choose_file_count
 from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.errors import EngineError

@@ -11,13 +11,23 @@ import pyarrow as pa
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.engine.executors.local import Executor
+from aggopt.engine.folder_manifest import make_folder_release
 from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.reduce.category_certificates import CategoryProofs
 from aggopt.engine.reduce.certificates import FolderCertificates
-from aggopt.engine.reduce.folder_manifest import make_folder_release
 from aggopt.engine.reduce.group_sums import GroupSums, PublishedSums
 from aggopt.engine.resource_check import require_fitting_memory, require_resources
-from aggopt.engine.run_state import BlockState, LeafState, RunState
+from aggopt.engine.runs.journal import PRIVATE, PUBLIC, Journal, private_folder
+from aggopt.engine.runs.output_folders import (
+    StagedRun,
+    rename_into_place,
+    require_new,
+    require_no_file,
+    stage_run,
+)
+from aggopt.engine.state.run_state import BlockState, LeafState, RunState
+from aggopt.engine.state.shuffle import run_second_step
+from aggopt.engine.state.split_tree import PER_LEAF, SplitTree, count_tree_levels
 from aggopt.engine.steps.block import part_shuffle
 from aggopt.engine.steps.coordinates import block_coordinates
 from aggopt.engine.steps.count_levels import (
@@ -36,7 +46,6 @@ from aggopt.engine.steps.global_programs import (
 from aggopt.engine.steps.merge_small_strata import add_merged_strata
 from aggopt.engine.steps.missing_plan import plan_buckets, plan_published_moments
 from aggopt.engine.steps.originals import add_originals
-from aggopt.engine.steps.split_tree import PER_LEAF, SplitTree, count_tree_levels
 from aggopt.engine.steps.strata import merge_strata_counts
 from aggopt.engine.steps.value_bounds import require_numbers, require_values
 from aggopt.engine.steps.weights import add_merging_for_dominance, mean_weight
@@ -49,17 +58,8 @@ from aggopt.engine.steps.write import (
     require_unchanged,
 )
 from aggopt.engine.storage.input_parts import InputFolder
-from aggopt.engine.storage.journal import PRIVATE, PUBLIC, Journal, private_folder
 from aggopt.engine.storage.manifest_file import write_manifest
-from aggopt.engine.storage.output_folders import (
-    StagedRun,
-    rename_into_place,
-    require_new,
-    require_no_file,
-    stage_run,
-)
 from aggopt.engine.storage.scratch_files import remove_steps, save_state
-from aggopt.engine.storage.shuffle import run_second_step
 from aggopt.engine.supported_settings import (
     PARTITION,
     require_kept,

@@ -16,7 +16,7 @@ from aggopt.core.randomness import derive_seed
 from aggopt.core.record_weights import group_sse
 from aggopt.data.parsing.categories import publish_nodes
 from aggopt.encoding import Domain
-from aggopt.engine.steps import category_levels as levels
+from aggopt.engine.state import category_levels as levels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.measure._typed_pair import TypedPair
 from aggopt.measure.types import assess_types, means_by_kind

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aggopt
-from aggopt.engine.reduce.moments import PartMoments
-from aggopt.engine.steps.missing_buckets import PatternBuckets, count_patterns
+from aggopt.engine.state.moments import PartMoments
+from aggopt.engine.state.pattern_buckets import PatternBuckets, count_patterns
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.partition import _blocked_search as improve
 

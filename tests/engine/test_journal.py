@@ -14,9 +14,9 @@ from refusals import refused
 import aggopt
 from aggopt.core import stale_files as leftovers
 from aggopt.engine.executors import local as engines
-from aggopt.engine.storage import journal
-from aggopt.engine.storage import output_folders as folders
-from aggopt.engine.storage.journal import STAGE
+from aggopt.engine.runs import journal
+from aggopt.engine.runs import output_folders as folders
+from aggopt.engine.runs.journal import STAGE
 from aggopt.engine.storage.scratch_files import STOP
 from aggopt.errors import EngineError
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from aggopt.engine.reduce.moments import PartMoments
+from aggopt.engine.state.moments import PartMoments
 from aggopt.errors import TableError
 
 

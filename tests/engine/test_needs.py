@@ -22,8 +22,8 @@ from aggopt.engine.resource_check import (
     require_resources,
     task_bytes,
 )
+from aggopt.engine.state.category_levels import Levels
 from aggopt.engine.steps import write as passes_out
-from aggopt.engine.steps.category_levels import Levels
 from aggopt.engine.storage.input_parts import InputFolder, InputPart
 from aggopt.errors import EngineError, InfeasibleInputError
 

@@ -8,7 +8,7 @@ from refusals import refused
 
 import aggopt
 from aggopt.engine.executors import tasks
-from aggopt.engine.steps.p3m import ShiftEnd
+from aggopt.engine.state.run_state import ShiftEnd
 from aggopt.errors import InfeasibleInputError
 from aggopt.solvers import Status
 

@@ -9,7 +9,7 @@ import aggopt
 from aggopt.aggregate.secret_margins import draw_margins
 from aggopt.core.standardise import Scale
 from aggopt.engine.executors import tasks
-from aggopt.engine.steps.p3m import ShiftEnd
+from aggopt.engine.state.run_state import ShiftEnd
 from aggopt.errors import SolverError
 from aggopt.solvers import Status
 

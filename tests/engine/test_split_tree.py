@@ -6,7 +6,7 @@ from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggopt.engine.steps.split_tree import UNEVEN, SplitTree, hash_to_unit, merge_leaves
+from aggopt.engine.state.split_tree import UNEVEN, SplitTree, hash_to_unit, merge_leaves
 
 
 def leaves(Z: np.ndarray, levels: int) -> np.ndarray:

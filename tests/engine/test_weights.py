@@ -8,7 +8,7 @@ from refusals import refused
 
 import aggopt
 from aggopt.engine import run
-from aggopt.engine.reduce.moments import PartMoments
+from aggopt.engine.state.moments import PartMoments
 from aggopt.errors import InfeasibleInputError, PrivacyError, TableError
 
 WEIGHED = {**ROLES, "weight": ["w"]}

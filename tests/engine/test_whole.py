@@ -6,8 +6,8 @@ import pytest
 from folders import QUASI, job, masked, persons, put, read
 
 from aggopt.engine import run
+from aggopt.engine.state.split_tree import merge_leaves
 from aggopt.engine.steps import global_confidential as whole
-from aggopt.engine.steps.split_tree import merge_leaves
 from aggopt.engine.supported_settings import require_supported
 from aggopt.errors import PrivacyError
 from aggopt.privacy import distinct_l, t_closeness

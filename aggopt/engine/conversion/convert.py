@@ -15,12 +15,12 @@ from aggopt.engine.conversion.column_plan import ColumnPlan, plan_columns
 from aggopt.engine.conversion.column_text import COMMA, POINT, ColumnText
 from aggopt.engine.conversion.csv_parts import CsvParts
 from aggopt.engine.conversion.summary import ConversionSummary
-from aggopt.engine.storage.input_parts import PIECE, list_files
-from aggopt.engine.storage.output_folders import (
+from aggopt.engine.runs.output_folders import (
     appearing_folder,
     require_new,
     require_no_file,
 )
+from aggopt.engine.storage.input_parts import PIECE, list_files
 from aggopt.engine.storage.scratch_files import write_atomically
 from aggopt.errors import JobError
 from aggopt.job import Input, Job, input_section

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 from aggopt.core.plural import plural
 from aggopt.core.processes import exclude_working_directory
 from aggopt.engine.executors.local import TRIES
-from aggopt.engine.executors.task_progress import OnProgress
 from aggopt.engine.executors.tasks import run_task
+from aggopt.engine.storage.task_progress import OnProgress
 from aggopt.errors import AggoptError, EngineError, JobError
 from aggopt.job.engine_section import Engine
 

@@ -18,15 +18,15 @@ from threading import Thread
 from typing import Any, Protocol
 
 from aggopt.core.processes import exclude_working_directory
-from aggopt.engine.executors.task_progress import (
+from aggopt.engine.executors.tasks import run_task
+from aggopt.engine.storage.scratch_files import StoppedError
+from aggopt.engine.storage.task_progress import (
     EVERY,
     OnProgress,
     forget_shares,
     reporting_to,
     sum_shares,
 )
-from aggopt.engine.executors.tasks import run_task
-from aggopt.engine.storage.scratch_files import StoppedError
 from aggopt.errors import EngineError
 from aggopt.pipeline.partition.subsets import report_share
 

@@ -10,7 +10,7 @@ from traceback import walk_tb
 from typing import Any
 
 from aggopt.core.memory import is_lack_of_memory
-from aggopt.engine.executors.task_progress import note_progress_in
+from aggopt.engine.state.shuffle import AGAIN, shuffle_region
 from aggopt.engine.steps.block import partition_block, publish_block
 from aggopt.engine.steps.bounded_means import solve_bounded_means
 from aggopt.engine.steps.categories import choose_category
@@ -28,7 +28,7 @@ from aggopt.engine.steps.write import (
     write_part,
 )
 from aggopt.engine.storage.scratch_files import StoppedError, load_state
-from aggopt.engine.storage.shuffle import AGAIN, shuffle_region
+from aggopt.engine.storage.task_progress import note_progress_in
 from aggopt.errors import AggoptError, DefectError, EngineError
 from aggopt.partition.shared.result import INTERRUPTED
 

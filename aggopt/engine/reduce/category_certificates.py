@@ -8,7 +8,7 @@ import numpy as np
 from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64
 from aggopt.data.context.rare_categories import PublishedRareCategories
-from aggopt.engine.run_state import BlockState
+from aggopt.engine.state.run_state import BlockState
 from aggopt.engine.storage.scratch_files import sum_arrays
 from aggopt.pipeline.aggregate.aggregate_table import note_on_root
 from aggopt.pipeline.prepare.category_settings import publishable_nodes

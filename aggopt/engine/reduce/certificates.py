@@ -9,8 +9,7 @@ from aggopt.core.validation import Floats
 from aggopt.engine.reduce.category_certificates import CategoryProofs
 from aggopt.engine.reduce.group_sums import GroupSums, PublishedSums
 from aggopt.engine.reduce.measure_names import LOSS, LOSS_OF_CATEGORIES, LOSS_OF_NUMBERS
-from aggopt.engine.run_state import BlockState
-from aggopt.engine.steps.p3m import ShiftEnd
+from aggopt.engine.state.run_state import BlockState, ShiftEnd
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import choose_gap_size, is_gap_closed
 

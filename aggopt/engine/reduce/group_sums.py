@@ -4,14 +4,15 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
-from aggopt.engine.reduce.published_moments import PublishedMoments
-from aggopt.engine.run_state import BlockState, Shift
-from aggopt.engine.steps.dates import date_steps
+from aggopt.engine.state.moments import PublishedMoments
+from aggopt.engine.state.run_state import BlockState, RunState, Shift
 from aggopt.engine.storage.scratch_files import sum_arrays
 from aggopt.errors import InfeasibleInputError
 from aggopt.models.covariance_mean import MomentSums
+from aggopt.pipeline.finish.rounding import choose_time_step
 from aggopt.pipeline.prepare.published_grid import choose_decimals
 from aggopt.release.drift import Drift
 
@@ -172,3 +173,14 @@ class PublishedSums:
         if keep == "covariance":
             missed = max(missed, np.abs(away).max())
         return float(missed)
+
+
+def date_steps(config: RunState, scale: Scale) -> dict[str, int]:
+    """Return of how many units published dates are multiples, by name."""
+    output = config.job.output
+    return {
+        name: choose_time_step(
+            clock, float(scale.spread[config.numbers.index(name)]), output
+        )
+        for name, clock in config.clocks.items()
+    }

@@ -11,8 +11,10 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
-from aggopt.engine.reduce.published_moments import block_moments
-from aggopt.engine.run_state import BlockState
+from aggopt.engine.reduce.group_sums import date_steps
+from aggopt.engine.state.moments import block_moments
+from aggopt.engine.state.run_state import BlockState
+from aggopt.engine.state.shuffle import Shuffle, read_block
 from aggopt.engine.steps.block_groups import partition_in_strata
 from aggopt.engine.steps.categories import (
     data_for_global_program,
@@ -21,7 +23,6 @@ from aggopt.engine.steps.categories import (
     read_codes,
 )
 from aggopt.engine.steps.coordinates import coordinates
-from aggopt.engine.steps.dates import date_steps
 from aggopt.engine.steps.describe import check_table
 from aggopt.engine.steps.merge_small_strata import set_published_strata
 from aggopt.engine.steps.missing_groups import (
@@ -37,9 +38,7 @@ from aggopt.engine.steps.weights import (
     read_weights,
     scale_weights,
 )
-from aggopt.engine.storage.block_rows import read_block
 from aggopt.engine.storage.scratch_files import append_column, load_arrays, save_arrays
-from aggopt.engine.storage.shuffle import Shuffle
 from aggopt.pipeline.partition.missing_patterns import observed_sse
 from aggopt.pipeline.prepare.published_grid import is_asked_whole
 from aggopt.pipeline.prepare.value_patterns import find_missing

@@ -10,7 +10,7 @@ from aggopt.data.context.confidential import list_requirements
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.encoding.incomplete import select_rows
-from aggopt.engine.run_state import LeafState
+from aggopt.engine.state.run_state import LeafState
 from aggopt.engine.steps.global_confidential import confidential_attributes
 from aggopt.engine.steps.strata import apply_within_strata
 from aggopt.engine.steps.weights import (

@@ -11,8 +11,8 @@ import numpy as np
 from aggopt.algorithms.lagrangian.program import Separable
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.engine.run_state import BlockState
-from aggopt.engine.steps.p3m import ShiftEnd, read_end
+from aggopt.engine.state.run_state import BlockState, ShiftEnd
+from aggopt.engine.steps.p3m import read_end
 from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import Job, Mean

@@ -12,7 +12,7 @@ from aggopt.core.randomness import derive_seed
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.encoding import Categories, EncodedAttribute
-from aggopt.engine.run_state import BlockState, RunState
+from aggopt.engine.state.run_state import BlockState, RunState
 from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
 from aggopt.errors import naming
 from aggopt.pipeline.aggregate.missing_values import PresentRows

@@ -8,7 +8,7 @@ from aggopt.core.validation import Floats
 from aggopt.encoding import Categories, Encoded, EncodedAttribute
 from aggopt.encoding.encoded_table import join_attributes
 from aggopt.encoding.typed_column import NumericColumn
-from aggopt.engine.run_state import RunState
+from aggopt.engine.state.run_state import RunState
 
 
 def coordinates(X: Floats, config: RunState, scale: Scale) -> Encoded:

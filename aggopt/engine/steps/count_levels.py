@@ -18,8 +18,8 @@ from aggopt.data.parsing.categories import Types, encoding_types
 from aggopt.data.table import Table, attributes_kept_missing
 from aggopt.encoding import AttributeType
 from aggopt.encoding.attribute_type import NUMERIC
-from aggopt.engine.run_state import RunState
-from aggopt.engine.steps.category_levels import Levels, count_values
+from aggopt.engine.state.category_levels import Levels, count_values
+from aggopt.engine.state.run_state import RunState
 from aggopt.engine.steps.strata import read_published_rows
 from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.engine.storage.scratch_files import (

@@ -9,17 +9,15 @@ from dataclasses import replace
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
-from aggopt.core.standardise import Scale
 from aggopt.data.parsing.dates import find_clocks, parse_date_columns
 from aggopt.encoding.clock import Clock
 from aggopt.encoding.iso_text import parse_dates as dated
-from aggopt.engine.run_state import RunState
+from aggopt.engine.state.run_state import RunState
 from aggopt.engine.steps.count_levels import declared_kind, select_attributes
 from aggopt.engine.steps.strata import read_published_rows
 from aggopt.engine.storage.scratch_files import load_state, save_state
 from aggopt.errors import TableError, naming
 from aggopt.job import Job
-from aggopt.pipeline.finish.rounding import choose_time_step
 
 
 def find_dates(schema: pa.Schema, job: Job) -> tuple[str, ...]:
@@ -117,14 +115,3 @@ def parse_dates(rows: pa.Table, config: RunState) -> pa.Table:
             text = nw.from_native(column, series_only=True)
             rows = rows.set_column(place, name, dated(text, clock.format).to_arrow())
     return rows
-
-
-def date_steps(config: RunState, scale: Scale) -> dict[str, int]:
-    """Return of how many units published dates are multiples, by name."""
-    output = config.job.output
-    return {
-        name: choose_time_step(
-            clock, float(scale.spread[config.numbers.index(name)]), output
-        )
-        for name, clock in config.clocks.items()
-    }

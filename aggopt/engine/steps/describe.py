@@ -13,19 +13,19 @@ from aggopt.core.validation import Floats
 from aggopt.data.context.confidential import read_confidential_attributes
 from aggopt.data.parsing.numbers import check_magnitudes
 from aggopt.data.table import Table
-from aggopt.engine.reduce.moments import PartMoments
-from aggopt.engine.run_state import LeafState, RunState
-from aggopt.engine.steps.category_levels import count_coordinates
+from aggopt.engine.state.category_levels import count_coordinates
+from aggopt.engine.state.moments import PartMoments
+from aggopt.engine.state.pattern_buckets import count_patterns, count_present
+from aggopt.engine.state.run_state import LeafState, RunState
+from aggopt.engine.state.shuffle import Shuffle
 from aggopt.engine.steps.coordinates import block_coordinates
 from aggopt.engine.steps.count_levels import level_weights, make_empty_table
 from aggopt.engine.steps.dates import parse_dates
 from aggopt.engine.steps.global_confidential import count_confidential_values
-from aggopt.engine.steps.missing_buckets import count_patterns, count_present
 from aggopt.engine.steps.strata import count_buckets, find_bucket, read_published_rows
 from aggopt.engine.steps.value_bounds import require_originals_inside
 from aggopt.engine.steps.weights import describe_weights, read_weights, require_weights
 from aggopt.engine.storage.scratch_files import append_column, load_arrays, save_arrays
-from aggopt.engine.storage.shuffle import Shuffle
 from aggopt.errors import naming
 
 AT_ONCE = 2**16  # records that are encoded at once, where they are narrow

@@ -15,7 +15,8 @@ import pyarrow as pa
 from aggopt.core.types import I64
 from aggopt.data.context.confidential import list_requirements
 from aggopt.data.table import Table
-from aggopt.engine.run_state import LeafState, PartState
+from aggopt.engine.state.run_state import LeafState, PartState
+from aggopt.engine.state.shuffle import Each, Shuffle
 from aggopt.engine.steps.block_groups import partition_records
 from aggopt.engine.steps.coordinates import coordinates
 from aggopt.engine.steps.describe import check_table
@@ -30,7 +31,6 @@ from aggopt.engine.steps.strata import (
 )
 from aggopt.engine.steps.weights import requirements_of_all_weights
 from aggopt.engine.storage.bucket_refs import Sources, read_sources
-from aggopt.engine.storage.shuffle import Each, Shuffle
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import Job
 from aggopt.pipeline.prepare.value_patterns import find_missing

@@ -15,7 +15,7 @@ from aggopt.data.context.confidential_parts import (
     count_entries,
     merge_entry_counts,
 )
-from aggopt.engine.run_state import RunState
+from aggopt.engine.state.run_state import RunState
 from aggopt.engine.storage.scratch_files import (
     load_state,
     load_table,

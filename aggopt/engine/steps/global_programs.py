@@ -5,12 +5,11 @@ from dataclasses import replace
 import pyarrow as pa
 
 from aggopt.engine.reduce.group_sums import GroupSums
-from aggopt.engine.run_state import BlockState
+from aggopt.engine.state.run_state import BlockState, ShiftEnd
+from aggopt.engine.state.shuffle import Each
 from aggopt.engine.steps.bounded_means import may_violate_bounds, require_found
 from aggopt.engine.steps.categories import are_chosen_globally
-from aggopt.engine.steps.p3m import ShiftEnd
 from aggopt.engine.steps.value_bounds import add_bounds
-from aggopt.engine.storage.shuffle import Each
 from aggopt.job import Job, Mean
 from aggopt.pipeline.validate.solver_answers import require_solved
 from aggopt.solvers import Certificate

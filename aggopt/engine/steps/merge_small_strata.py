@@ -12,7 +12,8 @@ from aggopt.core.validation import Floats
 from aggopt.data.context.merged_strata import merge_small_strata
 from aggopt.data.context.strata import stratum_domains
 from aggopt.data.parsing.categories import find_nodes, publish_nodes
-from aggopt.engine.run_state import LeafState, RunState
+from aggopt.engine.state.run_state import LeafState, RunState
+from aggopt.engine.state.shuffle import Each
 from aggopt.engine.steps.coordinates import block_coordinates
 from aggopt.engine.steps.dates import parse_dates
 from aggopt.engine.steps.describe import check_table, count_rows_at_once, read_summary
@@ -23,7 +24,6 @@ from aggopt.engine.storage.scratch_files import (
     save_state,
     sum_arrays,
 )
-from aggopt.engine.storage.shuffle import Each
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
 

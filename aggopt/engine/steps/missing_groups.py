@@ -13,7 +13,7 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
-from aggopt.engine.run_state import LeafState
+from aggopt.engine.state.run_state import LeafState
 from aggopt.engine.steps.coordinates import coordinates
 from aggopt.engine.steps.global_confidential import confidential_attributes
 from aggopt.engine.steps.strata import apply_within_strata

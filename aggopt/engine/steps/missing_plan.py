@@ -7,10 +7,10 @@ import numpy as np
 
 from aggopt.core.columns import REFUSE
 from aggopt.core.types import I64, Bool
-from aggopt.engine.reduce.published_moments import PublishedMoments
-from aggopt.engine.run_state import BlockState, LeafState
+from aggopt.engine.state.moments import PublishedMoments
+from aggopt.engine.state.pattern_buckets import PatternBuckets, merge_patterns
+from aggopt.engine.state.run_state import BlockState, LeafState
 from aggopt.engine.steps.describe import read_descriptions
-from aggopt.engine.steps.missing_buckets import PatternBuckets, merge_patterns
 from aggopt.engine.storage.scratch_files import sum_arrays
 from aggopt.pipeline.validate.missing_values import (
     require_any_published,

@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.types import Labels
 from aggopt.core.validation import Floats
-from aggopt.engine.run_state import BlockState
+from aggopt.engine.state.run_state import BlockState
 from aggopt.engine.storage.scratch_files import load_state, save_state
 from aggopt.pipeline.finish.original_comparison import rounding_distance
 from aggopt.release.audit.audit import Audit

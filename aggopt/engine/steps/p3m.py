@@ -4,11 +4,10 @@ A separable program needs of a group no record, but the pieces of its cost funct
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from aggopt.aggregate.joint_aggregation import VARIANCE
 from aggopt.aggregate.secret_margins import draw_margins
 from aggopt.algorithms.lagrangian.piecewise_quartics import build_separable_program
 from aggopt.algorithms.lagrangian.program import Separable
@@ -16,20 +15,17 @@ from aggopt.core.types import I64, Labels
 from aggopt.core.validation import Floats
 from aggopt.data.context.distance_requests import resolve_request
 from aggopt.data.table import Table
-from aggopt.engine.run_state import BlockState
+from aggopt.engine.state.run_state import BlockState, ShiftEnd
+from aggopt.engine.state.shuffle import read_block
 from aggopt.engine.steps.block import standardised_numbers
 from aggopt.engine.steps.describe import check_table
 from aggopt.engine.steps.value_bounds import standardised_bounds
 from aggopt.engine.steps.weights import read_weights, scale_weights
-from aggopt.engine.storage.block_rows import read_block
 from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
-from aggopt.engine.supported_settings import SOLVER
 from aggopt.job import P3m
 from aggopt.models import p3m
 from aggopt.models.shared.shift_data import FARTHEST
 from aggopt.pipeline.aggregate.missing_values import PresentRows
-from aggopt.solvers import Certificate, Status
-from aggopt.solvers.certificate import choose_gap_size, is_gap_closed
 
 if TYPE_CHECKING:  # it imports numba
     from aggopt.algorithms.lagrangian.solve import LagrangianSolution
@@ -112,25 +108,6 @@ def _program(
     known: dict[str, Any] = {"lower": within[0], "upper": within[1], "weights": weights}
     part = PartOfTable(np.ascontiguousarray(x), labels, *asked, **known)
     return build_separable_program(part)
-
-
-class ShiftEnd(NamedTuple):
-    """Result of the program of an attribute."""
-
-    status: Status
-    objective: float
-    bound: float
-    evaluations: int
-    seconds: float
-
-    def certificate(self, missed: float) -> Certificate:
-        """Return the certificate of centroids that miss kept moments by `missed`."""
-        bound, status = max(self.bound, 0.0), self.status
-        size = choose_gap_size(self.objective, VARIANCE)
-        if status is Status.OPTIMAL and not is_gap_closed(self.objective, bound, size):
-            status = Status.UNPROVEN  # it was content with less
-        found = status, self.objective, bound, missed, SOLVER, self.seconds
-        return Certificate(*found, iterations=self.evaluations, size=size)
 
 
 def solve_attribute(j: int, config: BlockState) -> ShiftEnd | None:

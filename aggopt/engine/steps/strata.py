@@ -16,8 +16,8 @@ from aggopt.data.context.strata import (
     small_strata_error,
 )
 from aggopt.data.restore_types import to_plain_column
-from aggopt.engine.run_state import LeafState, RunState
-from aggopt.engine.steps.split_tree import merge_leaves
+from aggopt.engine.state.run_state import LeafState, RunState
+from aggopt.engine.state.split_tree import merge_leaves
 from aggopt.engine.storage.scratch_files import (
     load_state,
     load_table,

@@ -10,9 +10,9 @@ from aggopt.aggregate.whole_numbers import round_to_whole_numbers
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.data.table import Table
-from aggopt.engine.run_state import BlockState, RunState
+from aggopt.engine.reduce.group_sums import date_steps
+from aggopt.engine.state.run_state import BlockState, RunState
 from aggopt.engine.steps.count_levels import make_empty_table
-from aggopt.engine.steps.dates import date_steps
 from aggopt.errors import naming
 from aggopt.pipeline.finish.rounding import move_inside_bounds, round_to_grid
 from aggopt.pipeline.prepare.prepared_table import present_values

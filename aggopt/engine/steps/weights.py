@@ -14,7 +14,7 @@ from aggopt.core.validation import Floats
 from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.restore_types import replace_values
 from aggopt.data.table import Table
-from aggopt.engine.run_state import RunState
+from aggopt.engine.state.run_state import RunState
 from aggopt.engine.storage.scratch_files import append_column, load_arrays, pop_column
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.job import Job

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 from aggopt.core.plural import plural
 from aggopt.core.types import I64
 from aggopt.data.readers.read import read_release_as_text
-from aggopt.engine.run_state import BlockState, RunState
+from aggopt.engine.state.run_state import BlockState, RunState
+from aggopt.engine.state.shuffle import Shuffle
 from aggopt.engine.steps import weights
 from aggopt.engine.steps.block import part_shuffle
 from aggopt.engine.steps.global_confidential import (
@@ -32,7 +33,6 @@ from aggopt.engine.storage.scratch_files import (
     save_arrays,
     write_atomically,
 )
-from aggopt.engine.storage.shuffle import Shuffle
 from aggopt.errors import EngineError, PrivacyError
 from aggopt.release.audit.dominance import dominance_requirement
 from aggopt.release.audit.partial_audit import (

@@ -20,7 +20,7 @@ import pyarrow.ipc
 from aggopt.core.types import I64, AnyInt
 from aggopt.core.validation import Floats
 from aggopt.data.restore_types import decode_dictionary
-from aggopt.engine.executors.task_progress import phase_progress
+from aggopt.engine.storage.task_progress import phase_progress
 from aggopt.errors import EngineError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -6,21 +6,26 @@ It holds no record; of values only levels, scales and cuts.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from aggopt.aggregate.bounds import Bounds
+from aggopt.aggregate.joint_aggregation import VARIANCE
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.encoding.clock import Clock
-from aggopt.engine.reduce.published_moments import PublishedMoments
-from aggopt.engine.steps.category_levels import Levels
-from aggopt.engine.steps.missing_buckets import PatternBuckets
-from aggopt.engine.steps.split_tree import SplitTree
+from aggopt.engine.state.category_levels import Levels
+from aggopt.engine.state.moments import PublishedMoments
+from aggopt.engine.state.pattern_buckets import PatternBuckets
+from aggopt.engine.state.split_tree import SplitTree
 from aggopt.engine.storage.bucket_refs import ShuffleRegion, Sources
 from aggopt.engine.storage.input_parts import InputPart
+from aggopt.engine.supported_settings import SOLVER
 from aggopt.job import Job
+from aggopt.solvers import Certificate, Status
+from aggopt.solvers.certificate import choose_gap_size, is_gap_closed
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,3 +202,22 @@ class BlockState(LeafState):
         if self.kept_values is None:
             return self.scale.constant
         return np.asarray(self.scale.constant | self.kept_values.scale.constant)
+
+
+class ShiftEnd(NamedTuple):
+    """Result of the program of an attribute."""
+
+    status: Status
+    objective: float
+    bound: float
+    evaluations: int
+    seconds: float
+
+    def certificate(self, missed: float) -> Certificate:
+        """Return the certificate of centroids that miss kept moments by `missed`."""
+        bound, status = max(self.bound, 0.0), self.status
+        size = choose_gap_size(self.objective, VARIANCE)
+        if status is Status.OPTIMAL and not is_gap_closed(self.objective, bound, size):
+            status = Status.UNPROVEN  # it was content with less
+        found = status, self.objective, bound, missed, SOLVER, self.seconds
+        return Certificate(*found, iterations=self.evaluations, size=size)

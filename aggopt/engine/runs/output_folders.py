@@ -17,10 +17,10 @@ from aggopt.core.stale_files import (
     run_prefix,
 )
 from aggopt.data.formats.registry import list_suffixes
-from aggopt.engine.run_state import RunState
-from aggopt.engine.storage.abandoned_runs import clear_runs, resume_run
+from aggopt.engine.runs.abandoned_runs import clear_runs, resume_run
+from aggopt.engine.runs.journal import PUBLIC, STAGE, Identity, Journal, RunRecord
+from aggopt.engine.state.run_state import RunState
 from aggopt.engine.storage.input_parts import InputFolder
-from aggopt.engine.storage.journal import PUBLIC, STAGE, Identity, Journal, RunRecord
 from aggopt.engine.storage.scratch_files import STOP
 from aggopt.errors import PlaceError, TableError
 from aggopt.job import Job

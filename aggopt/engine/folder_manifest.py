@@ -9,10 +9,10 @@ from aggopt.core.plural import plural
 from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.reduce.certificates import FolderCertificates
 from aggopt.engine.reduce.measure_names import GROUPS
-from aggopt.engine.run_state import BlockState
+from aggopt.engine.runs.journal import PACKAGES
+from aggopt.engine.state.run_state import BlockState
 from aggopt.engine.steps.weights import note_on_weights
 from aggopt.engine.storage.input_parts import first_records
-from aggopt.engine.storage.journal import PACKAGES
 from aggopt.engine.storage.scratch_files import load_state
 from aggopt.job import Job, P3m
 from aggopt.pipeline.aggregate import margins

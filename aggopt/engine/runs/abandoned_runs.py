@@ -11,7 +11,7 @@ from aggopt.core.stale_files import (
     remove_stale,
     strip_owner,
 )
-from aggopt.engine.storage.journal import (
+from aggopt.engine.runs.journal import (
     DONE,
     PRIVATE,
     SAYS,

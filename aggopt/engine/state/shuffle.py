@@ -14,8 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.core.types import I64
-from aggopt.engine.run_state import RunState
-from aggopt.engine.storage.bucket_refs import BlockSource, ShuffleRegion, Sources
+from aggopt.engine.state.run_state import BlockState, RunState
+from aggopt.engine.storage.bucket_refs import (
+    BlockSource,
+    ShuffleRegion,
+    Sources,
+    read_sources,
+)
 from aggopt.engine.storage.input_parts import PIECE
 from aggopt.engine.storage.scratch_files import (
     append_column,
@@ -134,3 +139,12 @@ def shuffle_region(step: str, number: int, config: RunState) -> list[int]:
 
 def _dealt(step: str) -> str:
     return f"{step}-again"
+
+
+def read_block(number: int, config: BlockState) -> tuple[pa.Table, I64]:
+    """Return the records of a block, sorted by their numbers, and the numbers."""
+    rows = read_sources(config.blocks[number], config.at)
+    numbers = rows.column(len(config.columns)).to_numpy()
+    order = np.argsort(numbers, kind="stable")
+    own = rows.select(list(range(len(config.columns))))
+    return own.take(pa.array(order)), numbers[order]

@@ -1,0 +1,1 @@
+"""Runs of the engine: their folders, their journal, and runs that were killed."""
