@@ -42,6 +42,7 @@ from aggopt.pipeline.prepare.defaults import (
 from aggopt.pipeline.prepare.inputs import read_table
 from aggopt.pipeline.prepare.record_requests import category_requests, number_requests
 from aggopt.pipeline.validate.categories import CATEGORY_CHECKS, require_category_method
+from aggopt.pipeline.validate.distance_requests import require_all_read
 from aggopt.pipeline.validate.preflight_checks import OF_K, preflight_checks
 from aggopt.pipeline.validate.units import require_uniform_settings
 from aggopt.pipeline.waves.earlier_groups import add_earlier_groups
@@ -243,6 +244,7 @@ def _of_wishes(job: Job, whole: Table, X: Floats) -> Iterator[Obstacle]:
     """Yield what is wrong with wishes, of numbers and of categories."""
     how = job.aggregation
     yield from _caught(category_requests, job, whole)
+    yield from _caught(require_all_read, job)
     if not isinstance(how, Shifting) or not whole.numeric:
         return
     Z = np.zeros((len(X), len(whole.numeric)))

@@ -46,6 +46,7 @@ from aggopt.pipeline.prepare.memory_check import (
 from aggopt.pipeline.prepare.prepared_table import PreparedTable, prepare_table
 from aggopt.pipeline.prepare.record_requests import read_requests
 from aggopt.pipeline.validate.categories import require_category_settings
+from aggopt.pipeline.validate.distance_requests import require_all_read
 from aggopt.pipeline.validate.preflight_checks import (
     preflight_checks,
     require_memory_engine,
@@ -101,6 +102,7 @@ def partition_table(
     for check in preflight_checks(table, whole, job, columns, strata, units):
         check()
     asked = read_requests(table, whole, job)
+    require_all_read(job)
     held = group_requirements(given, job)
     if made is None:
         require_kept(held, strata, repair)

@@ -28,7 +28,6 @@ from aggopt.pipeline.validate.block_settings import (
 )
 from aggopt.pipeline.validate.bounds import require_bounds
 from aggopt.pipeline.validate.categories import require_counts, require_together
-from aggopt.pipeline.validate.distance_requests import require_all_read
 from aggopt.pipeline.validate.infeasibility import explain_single_group
 from aggopt.pipeline.validate.missing_values import (
     require_covered,
@@ -98,7 +97,6 @@ def preflight_checks(
     yield partial(require_guarantees, job)
     yield partial(require_risk, table, job)
     yield partial(_require_limits, whole, job)
-    yield partial(require_all_read, job)
     yield _of_covariance(table, whole, job, columns, strata)
 
 
