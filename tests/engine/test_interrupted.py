@@ -29,7 +29,7 @@ block = 100
 COMMAND = """
 import os, signal, sys
 from aggopt.command import cli
-from aggopt.engine.storage import journal
+from aggopt.engine.runs import journal
 number, step = int(sys.argv[1]), sys.argv[2]
 sys.argv[1:] = sys.argv[3:]
 note = journal.Journal.note
