@@ -15,8 +15,8 @@ from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.job import Job, Privacy, Repairing, settled
 from aggopt.job.earlier_section import EarlierGroups
-from aggopt.partition._in_blocks import select_attributes
-from aggopt.partition.neighbours.neighbours import RecordPlaces
+from aggopt.partition._in_blocks import select_block
+from aggopt.partition.neighbours import RecordPlaces
 from aggopt.partition.registry import PARTITIONERS
 from aggopt.pipeline.prepare.attribute_blocks import Columns
 from aggopt.pipeline.prepare.prepared_table import PreparedTable
@@ -53,7 +53,7 @@ def count_widest_block(records: Floats | Encoded, columns: Columns) -> int:
 
 def count_most_distinct(records: Floats | Encoded, columns: Columns) -> int:
     """Return the largest number of distinct records in a block of attributes."""
-    parts = (select_attributes(records, block) for block in columns)
+    parts = (select_block(records, block) for block in columns)
     return max(len(RecordPlaces.of(np.asarray(part)).rows) for part in parts)
 
 
