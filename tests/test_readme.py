@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from aggopt import Job
 from aggopt.aggregate import AGGREGATORS
 from aggopt.command.cli import app
-from aggopt.job._choices import methods
+from aggopt.job._choices import list_methods
 from aggopt.job.earlier_section import KEPT
 from aggopt.models import MODELS
 from aggopt.partition import PARTITIONERS
@@ -80,7 +80,7 @@ def test_the_table_of_solvers_is_complete() -> None:
 def test_which_method_names_every_method_of_a_job() -> None:
     section = page("methods").split("## Which solver")[0]
     uses = " ".join(re.findall(r"^\| [^|]+ \| (.*) \|$", section, re.MULTILINE))
-    partitions = {"recommend", *methods("partition", Job)} - {"recommended"}
+    partitions = {"recommend", *list_methods("partition", Job)} - {"recommended"}
     missing = [n for n in (*AGGREGATORS, *sorted(partitions)) if f"`{n}`" not in uses]
     assert missing == []
 
@@ -89,7 +89,7 @@ def test_the_page_on_privacy_says_what_every_partition_keeps() -> None:
     section = page("privacy").split("## What keeps the requirements")[1]
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| ([^|]*) \|", section, re.MULTILINE)
     keeps = {n: kept for names, kept in rows for n in re.findall(r"\w+", names)}
-    named = set(methods("partition", Job)) - {"recommended"}  # names another
+    named = set(list_methods("partition", Job)) - {"recommended"}  # names another
     assert set(keeps) == named
     for name, kept in keeps.items():
         method = KEPT if name == KEPT.name else PARTITIONERS[name]

@@ -97,11 +97,11 @@ def assess(
     Both may be folders of an engine.  aggopt reads them into memory.
     """
     from aggopt.engine.folder_review import find_release
-    from aggopt.job.release_job import job_of_release
+    from aggopt.job.release_job import read_job_of_release
     from aggopt.pipeline.prepare.inputs import load_job
     from aggopt.pipeline.review.review_release import review_source
 
-    asked = load_job(job_of_release(job), trust)
+    asked = load_job(read_job_of_release(job), trust)
     both = find_release(table, masked, same_order=same_order, private=private)
     found = review_source(both, asked)
     _told(found, show.review, as_json=as_json, holds=found.holds)
@@ -142,14 +142,14 @@ def risk(
     from aggopt.command import show_risk
     from aggopt.engine.folder_review import find_release, read_original
     from aggopt.job import Risk
-    from aggopt.job.release_job import job_of_release
+    from aggopt.job.release_job import read_job_of_release
     from aggopt.pipeline.prepare.inputs import load_job
     from aggopt.pipeline.review.original_risk import original_risk
     from aggopt.pipeline.review.review_release import review_source
 
     path = masked if job is None else job
     require_no_table(context, path)
-    asked = load_job(job_of_release(path), trust)
+    asked = load_job(read_job_of_release(path), trust)
     own = asked.risk
     wanted = Risk(
         weight=weight or own.weight,
@@ -212,11 +212,11 @@ def utility(
     """
     from aggopt.command import show_utility
     from aggopt.engine.folder_review import find_release
-    from aggopt.job.release_job import job_of_release
+    from aggopt.job.release_job import read_job_of_release
     from aggopt.pipeline.prepare.inputs import load_job
     from aggopt.pipeline.review.utility import measure_utility_of
 
-    asked = load_job(job_of_release(job), trust)
+    asked = load_job(read_job_of_release(job), trust)
     both = find_release(table, masked, same_order=same_order, private=private)
     with console.progress(quiet=as_json) as report:
         found = measure_utility_of(

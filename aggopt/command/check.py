@@ -21,7 +21,7 @@ from aggopt.core.column_names import count_numeric_names, list_confusable_names
 from aggopt.core.memory import format_size
 from aggopt.core.plural import plural
 from aggopt.data.context.units import RepeatedIdentifiers
-from aggopt.data.formats.csv import note_on_formulas
+from aggopt.data.formats.csv import describe_formulas
 from aggopt.data.formats.registry import has_text_entries
 from aggopt.data.parsing.parse_text import count_missing_words
 from aggopt.data.readers.column_profile import (
@@ -39,7 +39,7 @@ from aggopt.engine.resource_check import RunNeeds
 from aggopt.errors import AggoptError, MemoryLimitError, toml_key
 from aggopt.job import AttributeSection, Job
 from aggopt.job.engine_section import Engine
-from aggopt.job.release_job import job_of_release, stated_roles
+from aggopt.job.release_job import read_job_of_release, read_stated_roles
 from aggopt.job.roles import Roles
 from aggopt.pipeline.prepare.inputs import load_job
 from aggopt.pipeline.prepare.memory_check import (
@@ -105,7 +105,7 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     job: Job | None = None
     table = None
     try:
-        stated = job_of_release(file)
+        stated = read_job_of_release(file)
         job = load_job(stated, trust).model_copy(update={"engine": Engine()})
         Job.read(file)  # what would do nothing without an engine
     except AggoptError as error:
@@ -122,7 +122,7 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     if job is not None:
         require_memory_to_read(len(table), job)
     seen = tuple(profile_columns(table, how if has_text_entries(path) else None))
-    roles = stated.roles if stated else stated_roles(file)
+    roles = stated.roles if stated else read_stated_roles(file)
     columns = with_roles(seen, roles, table.column_names)
     if job is None:
         return Checked(len(table), columns, tuple(wrong), (), code=wrong[0].code)
@@ -133,7 +133,7 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     published = table.select(
         [look.name for look, _ in columns if look.name not in job.dropped]
     )
-    notes += tuple(note_on_formulas(published, job.released_input))
+    notes += tuple(describe_formulas(published, job.released_input))
     notes += tuple(unsure_limits(job.privacy))
     notes += tuple(policies(path, table, job, found, seen))
     if not has_text_entries(path):

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aggopt.data.context.confidential import COMPARED
-from aggopt.data.parsing.entries import entry_reader
+from aggopt.data.parsing.entries import make_entry_reader
 from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.errors import TableError, toml_key
 from aggopt.job import Job
@@ -60,7 +60,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _has_words(name: str, parts: InputFolder, decimal: str) -> bool:
-    entry = entry_reader(decimal)
+    entry = make_entry_reader(decimal)
     paths = dict.fromkeys(piece.path for piece in parts.pieces)
     ends = (end for path in paths for end in _ends(path, name))
     return any(isinstance(entry(end), str) for end in ends)

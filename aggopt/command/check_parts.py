@@ -35,7 +35,7 @@ from aggopt.engine.supported_settings import (
 )
 from aggopt.errors import AggoptError
 from aggopt.job import Job
-from aggopt.job.release_job import job_of_release, names_engine, stated_roles
+from aggopt.job.release_job import has_engine, read_job_of_release, read_stated_roles
 from aggopt.pipeline.prepare.inputs import load_job
 from aggopt.pipeline.prepare.memory_check import GROUPED, NUMBER
 from aggopt.pipeline.validate.rare_categories import require_frequent
@@ -66,7 +66,9 @@ def checked_parts(
     job: Job | None = None
     parts: InputFolder | None = None
     try:
-        job = override_engine(file, name=engine) if engine else job_of_release(file)
+        job = (
+            override_engine(file, name=engine) if engine else read_job_of_release(file)
+        )
         job = load_job(job, trust)
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
@@ -75,7 +77,7 @@ def checked_parts(
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
     if job is not None:
-        named = engine is not None or names_engine(file)
+        named = engine is not None or has_engine(file)
         wrong += [] if named and job.engine.name != "memory" else [NO_ENGINE]
         wrong += obstacles_of_engine(job)
     if parts is None:
@@ -99,7 +101,7 @@ def checked_parts(
         for field in parts.schema
     ]
     columns = with_roles(
-        seen, job.roles if job else stated_roles(file), parts.schema.names
+        seen, job.roles if job else read_stated_roles(file), parts.schema.names
     )
     notes, needs = [*_of_footers(parts, missing, tuple(levels))], None
     if job is not None:

@@ -28,7 +28,7 @@ from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.encoding.incomplete import impute_means
 from aggopt.errors import AggoptError, JobError
-from aggopt.job import Correlation, Job, Shifting, settled
+from aggopt.job import Correlation, Job, Shifting, choose_partition
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.job.roles import Roles
 from aggopt.pipeline.aggregate.units_and_records import split_job
@@ -216,7 +216,7 @@ def _of_whole(job: Job, whole: Table, lost: bool) -> Iterator[Obstacle]:
         yield from wrong
     columns = columns or together
     enough = max(n, job.privacy.k)  # that there are fewer is said by itself
-    job, _ = settled(job, enough, count_widest_block(records, columns))
+    job, _ = choose_partition(job, enough, count_widest_block(records, columns))
     job, _ = add_repair_for_search(job)
     job = set_category_method(job, whole)
     yield from _caught(require_category_method, job, whole)
@@ -234,7 +234,7 @@ def _of_whole(job: Job, whole: Table, lost: bool) -> Iterator[Obstacle]:
 
 def _encoded(whole: Table, X: Floats, job: Job) -> Floats | Encoded:
     """Return records as they are encoded; numbers where they are or cannot be."""
-    found, _ = _tried(whole.encoded, job.partition.weights)
+    found, _ = _tried(whole.encode, job.partition.weights)
     if found is None:
         return X
     return impute_means(found) if np.isnan(X).any() else found

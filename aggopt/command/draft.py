@@ -27,7 +27,7 @@ from aggopt.data.context.structure import Structure
 from aggopt.data.formats.registry import has_text_entries
 from aggopt.data.formats.text_encoding import UTF_8
 from aggopt.data.readers.column_profile import count_repeated_headers, profile_columns
-from aggopt.data.readers.csv_dialect import sample_as_found
+from aggopt.data.readers.csv_dialect import sample_with_dialect
 from aggopt.data.readers.sample import Sample
 from aggopt.engine.storage.input_parts import InputFolder, is_folder_or_pattern
 from aggopt.errors import TableError, name_sections
@@ -95,7 +95,7 @@ def draft(
     Raises
     ------
     TableError, JobError
-        As `aggopt.data.readers.csv_dialect.sample_as_found`; or the first line may be
+        As `aggopt.data.readers.csv_dialect.sample_with_dialect`; or the first line may
         a record, or there are more columns than are looked at.
     """
     folder = is_folder_or_pattern(path)
@@ -103,7 +103,7 @@ def draft(
         parts = InputFolder.of(path)
         sample, how = Sample.of_blocks(parts.blocks(), parts.records), Input()
     else:
-        sample, how = sample_as_found(path, separator, decimal, encoding)
+        sample, how = sample_with_dialect(path, separator, decimal, encoding)
     table = sample.table.unify_dictionaries() if folder else sample.table
     _require_few(path, table)
     _require_header(path, table)

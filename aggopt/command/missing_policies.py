@@ -96,7 +96,7 @@ def _suppressed(path: Path, table: pa.Table, job: Job) -> int | None:
     """Return how many values patterns suppress; None where no policy is needed."""
     whole, _ = read_table(as_read(path, table, job), job)
     read, strata = stratify(collapse_units(whole, job)[0], job)
-    found = read.encoded(job.partition.weights)
+    found = read.encode(job.partition.weights)
     absent = np.isnan(read.matrix())
     if not (isinstance(found, Encoded) and absent.any()):
         return None

@@ -119,7 +119,7 @@ def _read(data: pa.Table, job: Job) -> None:
     if job.roles.quasi_identifier:
         if job.privacy.k <= len(found.frame):
             require_values(found, found.matrix(), job)
-        found.encoded(job.partition.weights)
+        found.encode(job.partition.weights)
     read_confidential(found, job, job.input.decimal)
 
 

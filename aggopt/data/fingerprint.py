@@ -9,21 +9,21 @@ import numpy as np
 _PLAIN = "biuf"  # kinds of numbers that are their bytes
 
 
-def fingerprint(frame: nw.DataFrame[Any]) -> str:
+def compute_fingerprint(frame: nw.DataFrame[Any]) -> str:
     """Return the SHA-256 of the names and entries of a table, in hexadecimal.
 
     Numbers without holes count by their value in memory, and all other entries by their
     spelling.  A file has one fingerprint on every reading.
     """
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name in frame.columns:
-        entries = _entries(frame[name])
-        found.update(f"{name!r} {len(entries)}\n".encode(errors="surrogatepass"))
-        found.update(entries)
-    return found.hexdigest()
+        entries = _list_entries(frame[name])
+        digest.update(f"{name!r} {len(entries)}\n".encode(errors="surrogatepass"))
+        digest.update(entries)
+    return digest.hexdigest()
 
 
-def _entries(column: nw.Series[Any]) -> bytes:
+def _list_entries(column: nw.Series[Any]) -> bytes:
     if not column.null_count():
         numbers = np.asarray(column.to_numpy())
         if numbers.dtype.kind in _PLAIN:

@@ -18,8 +18,8 @@ def replace_values(
     nan is a missing value: null, or nan in a column without null.
     """
     blank = np.isnan(values)
-    made = _replaced(column, np.where(blank, 0.0, values), round_integers)
-    return blank_entries(made, blank)
+    replaced = _replace(column, np.where(blank, 0.0, values), round_integers)
+    return blank_entries(replaced, blank)
 
 
 def blank_entries(column: nw.Series[Any], blank: Bool) -> nw.Series[Any]:
@@ -32,29 +32,29 @@ def blank_entries(column: nw.Series[Any], blank: Bool) -> nw.Series[Any]:
     elif column.implementation.is_polars():
         native = native.set(type(native)(blank), None)
     else:
-        native = native.take(_rows_but(blank))
-    found: nw.Series[Any] = nw.from_native(native, series_only=True)
-    return found.alias(column.name)
+        native = native.take(_number_rows_but(blank))
+    series: nw.Series[Any] = nw.from_native(native, series_only=True)
+    return series.alias(column.name)
 
 
-def _rows_but(blank: Bool) -> Any:
+def _number_rows_but(blank: Bool) -> Any:
     """Return the numbers of all rows (n,), null for those that are blank."""
     import pyarrow as pa
 
     return pa.array(np.arange(len(blank)), mask=blank)
 
 
-def _replaced(
+def _replace(
     column: nw.Series[Any], values: Floats, round_integers: bool
 ) -> nw.Series[Any]:
-    whole = column.dtype.is_integer() or column.dtype == nw.Boolean
+    is_whole = column.dtype.is_integer() or column.dtype == nw.Boolean
     rows = np.arange(len(values))
-    if whole and round_integers:
-        return column.scatter(rows, _like(column, _nearest_whole(values, column)))
+    if is_whole and round_integers:
+        return column.scatter(rows, _make_like(column, _round_to_type(values, column)))
     kind = nw.Float32() if column.dtype == nw.Float32 else nw.Float64()
-    if whole:  # zeros first: a cast of large whole numbers may be refused
+    if is_whole:  # zeros first: a cast of large whole numbers may be refused
         blank = np.zeros(len(values), dtype=bool)
-        column = column.scatter(rows, _like(column, blank))
+        column = column.scatter(rows, _make_like(column, blank))
     fresh = nw.new_series(column.name, values, kind, backend=column.implementation)
     return column.cast(kind).scatter(rows, fresh)
 
@@ -119,8 +119,8 @@ def take_rows(
     taken = native.gather(rows) if hasattr(native, "gather") else native.take(rows)
     if column.implementation.is_pandas():
         taken.index = (column if like is None else like).to_native().index
-    found: nw.Series[Any] = nw.from_native(taken, series_only=True)
-    return found.alias(column.name)
+    series: nw.Series[Any] = nw.from_native(taken, series_only=True)
+    return series.alias(column.name)
 
 
 def drop_unused_categories(column: nw.Series[Any]) -> nw.Series[Any]:
@@ -128,7 +128,7 @@ def drop_unused_categories(column: nw.Series[Any]) -> nw.Series[Any]:
     native = column.to_native()
     if column.implementation.is_pyarrow():
         ordered = native.type.ordered
-        native = _in_order(native) if ordered else _encoded(native)
+        native = _drop_unused_ordered(native) if ordered else _encode_again(native)
     elif hasattr(native.dtype, "pyarrow_dtype"):  # a dictionary within pandas
         entries = native.astype(object)
         native = entries.astype(
@@ -137,30 +137,32 @@ def drop_unused_categories(column: nw.Series[Any]) -> nw.Series[Any]:
     elif column.implementation.is_pandas():
         native = native.cat.remove_unused_categories()
     elif isinstance(column.dtype, nw.Enum):
-        there = set(column.unique().to_list())
-        kept = [entry for entry in column.dtype.categories if entry in there]
-        return column.cast(nw.Enum(kept))
+        present = set(column.unique().to_list())
+        used = [entry for entry in column.dtype.categories if entry in present]
+        return column.cast(nw.Enum(used))
     series: nw.Series[Any] = nw.from_native(native, series_only=True)
     return series.alias(column.name)
 
 
-def _encoded(native: Any) -> Any:
+def _encode_again(native: Any) -> Any:
     return native.cast(native.type.value_type).dictionary_encode()
 
 
-def _in_order(native: Any) -> Any:
+def _drop_unused_ordered(native: Any) -> Any:
     """Return an ordered column of Arrow with a dictionary of the present values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    whole = native.unify_dictionaries().combine_chunks()
-    there = pc.is_in(whole.dictionary, pc.unique(whole.cast(whole.type.value_type)))
-    kept = whole.dictionary.filter(there)
-    codes = pc.index_in(whole.cast(whole.type.value_type), kept)
-    made = pa.DictionaryArray.from_arrays(
-        codes.cast(whole.type.index_type), kept, ordered=True
+    unified = native.unify_dictionaries().combine_chunks()
+    is_used = pc.is_in(
+        unified.dictionary, pc.unique(unified.cast(unified.type.value_type))
     )
-    return pa.chunked_array([made])
+    used = unified.dictionary.filter(is_used)
+    codes = pc.index_in(unified.cast(unified.type.value_type), used)
+    encoded = pa.DictionaryArray.from_arrays(
+        codes.cast(unified.type.index_type), used, ordered=True
+    )
+    return pa.chunked_array([encoded])
 
 
 def strip_metadata(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
@@ -177,29 +179,34 @@ def strip_metadata(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     elif frame.implementation.is_pyarrow():
         import pyarrow as pa
 
-        plain = [pa.field(f.name, _plain(f.type), f.nullable) for f in native.schema]
+        plain = [
+            pa.field(f.name, _strip_type_metadata(f.type), f.nullable)
+            for f in native.schema
+        ]
         native = native.cast(pa.schema(plain))
-    found: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
-    return found
+    frame_without: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
+    return frame_without
 
 
-def _plain(kind: Any) -> Any:
+def _strip_type_metadata(kind: Any) -> Any:
     """Return an Arrow type whose inner fields have only their types."""
     import pyarrow as pa
 
     if pa.types.is_struct(kind):
         inner = [kind.field(i) for i in range(kind.num_fields)]
-        return pa.struct([pa.field(f.name, _plain(f.type), f.nullable) for f in inner])
+        return pa.struct(
+            [pa.field(f.name, _strip_type_metadata(f.type), f.nullable) for f in inner]
+        )
     if pa.types.is_list(kind):
         f = kind.value_field
-        return pa.list_(pa.field(f.name, _plain(f.type), f.nullable))
+        return pa.list_(pa.field(f.name, _strip_type_metadata(f.type), f.nullable))
     if pa.types.is_large_list(kind):
         f = kind.value_field
-        return pa.large_list(pa.field(f.name, _plain(f.type), f.nullable))
+        return pa.large_list(pa.field(f.name, _strip_type_metadata(f.type), f.nullable))
     return kind
 
 
-def _like(column: nw.Series[Any], values: np.ndarray[Any, Any]) -> nw.Series[Any]:
+def _make_like(column: nw.Series[Any], values: np.ndarray[Any, Any]) -> nw.Series[Any]:
     if column.dtype != nw.Boolean and values.dtype == bool:
         values = values.astype(np.int64)
     return nw.new_series(
@@ -207,7 +214,7 @@ def _like(column: nw.Series[Any], values: np.ndarray[Any, Any]) -> nw.Series[Any
     )
 
 
-def _nearest_whole(values: Floats, column: nw.Series[Any]) -> np.ndarray[Any, Any]:
+def _round_to_type(values: Floats, column: nw.Series[Any]) -> np.ndarray[Any, Any]:
     if column.dtype == nw.Boolean:
         return values >= 0.5
     try:

@@ -14,8 +14,8 @@ from aggopt.core.validation import Floats
 from aggopt.data.formats.registry import name_suffixes
 from aggopt.data.parsing.categories import (
     Types,
-    encoding_types,
     find_domains,
+    find_encoding_types,
     find_missing_entries,
     find_nodes,
     publish_nodes,
@@ -24,7 +24,11 @@ from aggopt.data.parsing.columns import are_equal_frames, check_comparable
 from aggopt.data.parsing.dates import find_clocks, parse_date_columns
 from aggopt.data.parsing.numbers import check_numbers, read_numbers
 from aggopt.data.parsing.unicode import check_text
-from aggopt.data.readers.codebook import Codebook, published_books, read_codebooks
+from aggopt.data.readers.codebook import (
+    Codebook,
+    read_codebooks,
+    select_published_books,
+)
 from aggopt.data.restore_types import (
     drop_unused_categories,
     replace_values,
@@ -110,17 +114,25 @@ class Table:
         check_text(frame)
         check_comparable(frame)
         names = roles.quasi_identifier
-        attributes = {n: how for n, how in (attributes or {}).items() if n in names}
-        types = like.types if like else encoding_types(frame, attributes)
+        attributes = {
+            n: section for n, section in (attributes or {}).items() if n in names
+        }
+        types = like.types if like else find_encoding_types(frame, attributes)
         frame = parse_date_columns(frame, types, like.clocks if like else {})
         policy = missing.policy if missing else REFUSE
-        kept = like.kept if like else attributes_kept_missing(names, attributes, policy)
-        domains = like.domains if like else find_domains(frame, names, types, kept)
+        keep_missing = (
+            like.kept
+            if like
+            else list_attributes_kept_missing(names, attributes, policy)
+        )
+        domains = (
+            like.domains if like else find_domains(frame, names, types, keep_missing)
+        )
         clocks = like.clocks if like else find_clocks(frame, names, types, domains)
         books = read_codebooks(data)
-        table = cls(frame, roles, is_array, types, domains, clocks, kept, books)
+        table = cls(frame, roles, is_array, types, domains, clocks, keep_missing, books)
         numbers = (*table.numeric, *roles.numbers)
-        check_numbers(frame, numbers, clocks, kept, part=like is not None)
+        check_numbers(frame, numbers, clocks, keep_missing, part=like is not None)
         return table
 
     @property
@@ -141,19 +153,19 @@ class Table:
         missing value is nan.
         """
         columns = [
-            self._nodes(name) if name in self.domains else self.numbers(name)
+            self._find_nodes(name) if name in self.domains else self.numbers(name)
             for name in self.roles.quasi_identifier
         ]
         return np.ascontiguousarray(np.stack(columns, axis=1))
 
-    def _nodes(self, name: str) -> Floats:
+    def _find_nodes(self, name: str) -> Floats:
         column = self.frame[name]
         nodes = find_nodes(column, self.domains[name]).astype(np.float64)
         if name in self.kept:
             nodes[find_missing_entries(column)] = np.nan
         return nodes
 
-    def encoded(self, weights: str, sampling: Floats | None = None) -> Encoded | None:
+    def encode(self, weights: str, sampling: Floats | None = None) -> Encoded | None:
         """Return the encoded quasi-identifiers; None if X is sufficient.
 
         X is sufficient if all are plain numbers, grouped without strata and without
@@ -162,7 +174,9 @@ class Table:
         quasi = self.frame.select(*self.roles.quasi_identifier)
         if self.kept and (absent := np.isnan(self.matrix())).any():
             return encode_observed(quasi, absent, self.types, weights, sampling)
-        weighted = any(how.weight != 1 for how in self.types.values())
+        weighted = any(
+            attribute_type.weight != 1 for attribute_type in self.types.values()
+        )
         within = bool(self.roles.stratum)  # on the scale of all records
         alike = weights == "variance" and sampling is None
         if alike and not (self.domains or weighted or within):
@@ -175,7 +189,7 @@ class Table:
         """Return one numeric column as floats (n,); dates from the first of them on."""
         return read_numbers(self.frame, name, self.clocks)
 
-    def masked(
+    def with_values(
         self,
         values: Floats,
         *,
@@ -197,7 +211,7 @@ class Table:
         masked = [
             publish_nodes(self.frame[name], self.domains[name], x, levels.get(name))
             if name in self.domains
-            else self._column(
+            else self._release_column(
                 name, x, round_integers or name in integers, steps.get(name, 1)
             )
             for name, x in zip(self.roles.quasi_identifier, values.T, strict=True)
@@ -209,21 +223,21 @@ class Table:
             *(drop_unused_categories(frame[name]) for name in coded)
         )
         numbers = (*self.numeric, *self.roles.weight)
-        books = published_books(self.codebooks, frame.columns, numbers)
+        books = select_published_books(self.codebooks, frame.columns, numbers)
         released = self.roles.released
         return replace(
             self, frame=strip_metadata(frame), roles=released, codebooks=books
         )
 
-    def _column(
-        self, name: str, values: Floats, whole: bool, step: int
+    def _release_column(
+        self, name: str, values: Floats, is_whole: bool, step: int
     ) -> nw.Series[Any]:
         column = self.frame[name]
         if name in self.clocks:
             clock = self.clocks[name]
-            made = clock.filled(column, values, step)
-            return format_column(made, clock.format)
-        return replace_values(column, values, whole)
+            released = clock.filled(column, values, step)
+            return format_column(released, clock.format)
+        return replace_values(column, values, is_whole)
 
     @property
     def keeps_index(self) -> bool:
@@ -241,7 +255,7 @@ class Table:
         native = self.frame.to_native()
         return native.to_numpy() if self.is_array else native
 
-    def arrow(self) -> Any:
+    def to_arrow(self) -> Any:
         """Return the table as a PyArrow table, a pandas index left out.
 
         Raises
@@ -252,11 +266,13 @@ class Table:
         return to_arrow_table(self.frame)
 
 
-def attributes_kept_missing(
+def list_attributes_kept_missing(
     names: Sequence[str], attributes: Mapping[str, AttributeSection], policy: str
 ) -> frozenset[str]:
     """Return the quasi-identifiers whose holes the policy is about."""
     if policy == REFUSE:
         return frozenset()
-    own = {name for name, section in attributes.items() if section.missing}
-    return frozenset(names) - own
+    missing_as_category = {
+        name for name, section in attributes.items() if section.missing
+    }
+    return frozenset(names) - missing_as_category

@@ -18,7 +18,7 @@ from aggopt.errors import JobError
 from aggopt.experiments._cell import Figures, list_columns
 from aggopt.experiments._grid import Cell
 from aggopt.job import Job
-from aggopt.job.user_code import own_methods
+from aggopt.job.user_code import list_user_methods
 from aggopt.release.files.staging import Staging, make_folder
 from aggopt.release.manifest import list_versions
 
@@ -37,7 +37,7 @@ def describe_code(job: Job) -> list[str]:
     """
     return [
         method.origin.sha256 or method.origin.package or _describe_source(method)
-        for method in own_methods(job)
+        for method in list_user_methods(job)
     ]
 
 

@@ -13,7 +13,7 @@ from aggopt.core.plural import plural
 from aggopt.core.processes import run_in_processes
 from aggopt.core.randomness import derive_secret
 from aggopt.core.validation import is_whole
-from aggopt.data.fingerprint import fingerprint
+from aggopt.data.fingerprint import compute_fingerprint
 from aggopt.data.readers.read import read_file
 from aggopt.data.table import Table
 from aggopt.errors import AggoptError, JobError, naming, require_known
@@ -67,7 +67,7 @@ class Tables:
         if table_key not in self._known:
             data = self.data(cell)
             table = Table.of(data, job.roles, job.attributes, missing=job.missing)
-            self._known[table_key] = fingerprint(table.frame)
+            self._known[table_key] = compute_fingerprint(table.frame)
         return self._known[table_key]
 
 

@@ -9,9 +9,9 @@ from aggopt.aggregate.shift_settings import Shifting as Shifting
 from aggopt.aggregate.shift_settings import Squared as Squared
 from aggopt.core.section import SolverSection as SolverSection
 from aggopt.job._attributes import AttributeSection as AttributeSection
-from aggopt.job._defaults import settled as settled
+from aggopt.job._defaults import choose_partition as choose_partition
 from aggopt.job._job import Job as Job
-from aggopt.job._job import input_section as input_section
+from aggopt.job._job import make_input_section as make_input_section
 from aggopt.job._missing import Missing as Missing
 from aggopt.job._partition import Recommended as Recommended
 from aggopt.job._privacy import Privacy as Privacy

@@ -14,11 +14,11 @@ from aggopt.errors import JobError
 from aggopt.privacy.models.t_closeness import Value
 
 
-def _tree(tree: Any) -> Any:
+def _to_text_path(tree: Any) -> Any:
     return str(tree) if isinstance(tree, Path) else tree
 
 
-def _plain_tree(tree: Any) -> Any:
+def _to_plain_tree(tree: Any) -> Any:
     return None if tree is None else to_plain(tree)
 
 
@@ -59,8 +59,8 @@ class AttributeSection(Section):
     order: tuple[Value, ...] | None = Field(default=None, min_length=1)
     tree: Annotated[
         dict[str, Any] | str | list[list[str]] | None,
-        BeforeValidator(_tree),
-        AfterValidator(_plain_tree),
+        BeforeValidator(_to_text_path),
+        AfterValidator(_to_plain_tree),
     ] = Field(default=None, min_length=1)
     publish: Literal["leaf", "node", "ancestor"] = "leaf"
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=True)

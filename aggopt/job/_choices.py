@@ -5,41 +5,41 @@ from typing import Annotated, Any, get_args, get_origin
 from aggopt.job._error_text import CATEGORIES
 
 
-def inner(section: Any, part: str) -> Any:
+def find_part(section: Any, part: str) -> Any:
     """Return a part of a section: a key's type, or all sections that it may hold."""
     if part == CATEGORIES:  # alike under each method of its section
-        return inner(inner(section, "aggregation")[0], "categories")
+        return find_part(find_part(section, "aggregation")[0], "categories")
     if isinstance(section, tuple):  # the methods that a section may name
-        return next(choice for choice in section if method_of(choice) == part)
+        return next(choice for choice in section if get_method(choice) == part)
     if isinstance(section, dict):  # of sections that the user names
         return section["any"]
     kind = section.model_fields[part].annotation
     if get_origin(kind) is dict:
         return {"any": get_args(kind)[1]}
-    choices = _choices(kind)
+    choices = _list_choices(kind)
     return choices[0] if len(choices) == 1 else choices or kind
 
 
-def _choices(kind: Any) -> tuple[Any, ...]:
+def _list_choices(kind: Any) -> tuple[Any, ...]:
     """Return the types that a field may have, None left out; () of a plain one."""
     if get_origin(kind) is Annotated:
-        return _choices(get_args(kind)[0])
+        return _list_choices(get_args(kind)[0])
     choices = tuple(c for c in get_args(kind) if c is not type(None))
     if len(choices) == 1:  # it may be left out
-        return _choices(choices[0]) or choices
+        return _list_choices(choices[0]) or choices
     return choices
 
 
-def method_of(section: Any) -> str:
+def get_method(section: Any) -> str:
     """Return the name of the method that a section is of."""
     return str(get_args(section.model_fields["method"].annotation)[0])
 
 
-def methods(section: str, job: Any) -> list[str]:
+def list_methods(section: str, job: Any) -> list[str]:
     """Return the names of all methods of a section of a job, by its name."""
-    return [method_of(choice) for choice in inner(job, section)]
+    return [get_method(choice) for choice in find_part(job, section)]
 
 
-def keys_of(section: Any) -> list[str]:
+def list_keys(section: Any) -> list[str]:
     """Return the keys of a section as a job file has them."""
     return [field.alias or name for name, field in section.model_fields.items()]

@@ -6,7 +6,7 @@ from aggopt.job._job import Job
 from aggopt.job._partition import Recommended
 
 
-def settled(
+def choose_partition(
     job: Job,
     n: int,
     d: int,
@@ -21,22 +21,28 @@ def settled(
     weights.  A job that names its method is returned unchanged.
 
     >>> job = Job(roles={"quasi-identifier": ["age"]}, privacy={"k": 5})
-    >>> settled(job, n=400, d=4)[0].partition.method
+    >>> choose_partition(job, n=400, d=4)[0].partition.method
     'local_search'
     """
-    how = job.partition
-    if not isinstance(how, Recommended):
+    partition = job.partition
+    if not isinstance(partition, Recommended):
         return job, ()
     from aggopt.partition import recommend
 
-    k, limit = job.privacy.k, how.time_limit
-    found = recommend(n, d, k, limit, distinct=distinct(), weighted=weighted)
-    kept = {"attributes": how.attributes, "weights": how.weights}
-    named = {"method": found.method, **kept, **found.settings}
+    k, limit = job.privacy.k, partition.time_limit
+    recommendation = recommend(n, d, k, limit, distinct=distinct(), weighted=weighted)
+    unchanged_keys = {"attributes": partition.attributes, "weights": partition.weights}
+    keys = {
+        "method": recommendation.method,
+        **unchanged_keys,
+        **recommendation.settings,
+    }
     section = Job.model_validate(
-        {"roles": job.roles, "privacy": job.privacy, "partition": named}
+        {"roles": job.roles, "privacy": job.privacy, "partition": keys}
     ).partition
-    reason = f"The partition {found.method!r} was chosen: {found.reason}"
-    if how.time_limit is not None and "time_limit" not in found.settings:
+    reason = (
+        f"The partition {recommendation.method!r} was chosen: {recommendation.reason}"
+    )
+    if partition.time_limit is not None and "time_limit" not in recommendation.settings:
         reason += " It ends by itself: [partition] time_limit is not needed."
     return job.model_copy(update={"partition": section}), (reason,)

@@ -14,25 +14,29 @@ _TRIED = re.compile(
 )
 
 
-def entries(wrong: Iterable[Any]) -> list[Any]:
+def list_errors(wrong: Iterable[Any]) -> list[Any]:
     """Return one error for each wrong entry, even if several readings were tried."""
-    found: dict[Any, Any] = {}
+    errors: dict[Any, Any] = {}
     for error in wrong:
         if error["type"] == "too_short" and error["input"]:
             continue  # its wrong entries have errors of their own
-        known = error["type"] != "extra_forbidden"  # an unknown key may have any name
-        place = _of_section(_named(error["loc"]) if known else error["loc"])
-        found.setdefault(place, {**error, "loc": place})
-    return list(found.values())
+        is_known_key = (
+            error["type"] != "extra_forbidden"
+        )  # an unknown key may have any name
+        place = _get_section_place(
+            _strip_tried(error["loc"]) if is_known_key else error["loc"]
+        )
+        errors.setdefault(place, {**error, "loc": place})
+    return list(errors.values())
 
 
-def _of_section(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
+def _get_section_place(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
     """Return the place of an entry; a section within a method counts as a section."""
     inner = place[:1] == ("aggregation",) and place[2:3] == ("categories",)
     return (CATEGORIES, *place[3:]) if inner else place
 
 
-def _named(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
+def _strip_tried(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
     """Return the place of an entry, without the library's own parts.
 
     An attribute may have the name of such a part.
@@ -45,30 +49,32 @@ def _named(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
     return place
 
 
-def keys(given: Any) -> str:
+def format_keys(table: Any) -> str:
     """Return the keys of a table as text; an empty text for other values."""
-    if not isinstance(given, dict):
+    if not isinstance(table, dict):
         return ""
-    return f" with the keys {clipped(repr(sorted(map(str, given))))}"
+    return f" with the keys {clip_text(repr(sorted(map(str, table))))}"
 
 
-def seen(error: Any) -> str:
+def describe_error(error: Any) -> str:
     """Return a text with the place of an entry and the expected value."""
-    place = _written(error["loc"])
+    place = _format_place(error["loc"])
     if error["type"] == "missing":
         return f"{place} is missing"
     if error["type"] == "too_short":
         return f"{place} is empty"
     if error["type"] == "extra_forbidden":
         return f"{place} is not known"
-    own = error["msg"].removeprefix("Value error, ")
+    message = error["msg"].removeprefix("Value error, ")
     if error["type"] == "value_error":
-        what = f" is {shown(error['input'])}" if own.startswith("write") else ""
-        return f"{place}{what}: {own}"
-    return f"{place} is {shown(error['input'])}: {_belongs(error)}"
+        what = (
+            f" is {format_entry(error['input'])}" if message.startswith("write") else ""
+        )
+        return f"{place}{what}: {message}"
+    return f"{place} is {format_entry(error['input'])}: {_describe_expected(error)}"
 
 
-def _belongs(error: Any) -> str:
+def _describe_expected(error: Any) -> str:
     """Return what belongs there, in our own words."""
     words = _KINDS.get(error["type"], "write something else")
     return words.format(**error.get("ctx", {}))
@@ -94,7 +100,7 @@ _KINDS = {
 }
 
 
-def _written(place: Any) -> str:
+def _format_place(place: Any) -> str:
     """Return the place of an entry in the file, without parts that are not tables."""
     parts = [str(part) for part in place]
     if parts[0] in CHOOSING and parts[2:]:
@@ -102,20 +108,20 @@ def _written(place: Any) -> str:
     return ".".join(parts)
 
 
-def shown(given: Any) -> str:
+def format_entry(entry: Any) -> str:
     """Return an entry as short text, in the words of a job file."""
-    if isinstance(given, dict):
+    if isinstance(entry, dict):
         return "a table"
-    if isinstance(given, list | tuple):
+    if isinstance(entry, list | tuple):
         return "a list"
-    if isinstance(given, int) and abs(given) >= 10**20:
+    if isinstance(entry, int) and abs(entry) >= 10**20:
         return "a whole number of more than 20 digits"  # Python may refuse to spell it
-    if given is None or isinstance(given, str | int | float):
-        return clipped(repr(given))
-    kind = type(given).__name__
+    if entry is None or isinstance(entry, str | int | float):
+        return clip_text(repr(entry))
+    kind = type(entry).__name__
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
-def clipped(text: str) -> str:
+def clip_text(text: str) -> str:
     """Return the beginning of a text that is long."""
     return text if len(text) <= _LONG else f"{text[:_LONG]}..."

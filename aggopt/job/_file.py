@@ -6,7 +6,7 @@ from typing import Any
 from aggopt.core.text_formats import read_toml
 
 
-def sections_in(file: Path) -> dict[str, Any]:
+def read_sections(file: Path) -> dict[str, Any]:
     """Return the unchecked sections of a TOML file.
 
     Raises

@@ -10,14 +10,19 @@ from pydantic import ValidationError as Invalid
 from aggopt.core.html import render_html_lines, render_html_section
 from aggopt.core.plugins.loading import Origin
 from aggopt.errors import JobError, naming
-from aggopt.job._file import sections_in
-from aggopt.job._refusal import refusal
+from aggopt.job._file import read_sections
+from aggopt.job._refusal import make_job_error
 from aggopt.job._section import Input
 from aggopt.job._sections import Sections
 from aggopt.job._units import PSEUDONYM
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.job.roles import Roles
-from aggopt.job.user_code import loaded, origins, require_told_apart, with_paths
+from aggopt.job.user_code import (
+    list_origins,
+    load_user_code,
+    require_distinct_names,
+    with_paths,
+)
 
 if TYPE_CHECKING:
     from aggopt.job._aggregation import Aggregation
@@ -91,14 +96,14 @@ class Job(Sections):
             try:
                 super().__init__(**sections)
             except Invalid as invalid:
-                raise refusal(invalid, type(self)) from None
+                raise make_job_error(invalid, type(self)) from None
 
     @property
     def released_roles(self) -> Roles:
         """The roles that are left in a release."""
-        kept = {} if self.pseudonym is None else {"unit": (self.pseudonym,)}
+        pseudonym = {} if self.pseudonym is None else {"unit": (self.pseudonym,)}
         dropped = {"weight": ()} if self.weights.published == "drop" else {}
-        return self.roles.released.model_copy(update={**kept, **dropped})
+        return self.roles.released.model_copy(update={**pseudonym, **dropped})
 
     @property
     def influential(self) -> tuple[str, ...]:
@@ -120,8 +125,8 @@ class Job(Sections):
     @property
     def dropped(self) -> tuple[str, ...]:
         """Attributes that no release holds."""
-        kept = self.released_roles.weight
-        return (*self.roles.dropped, *(n for n in self.roles.weight if n not in kept))
+        weight = self.released_roles.weight
+        return (*self.roles.dropped, *(n for n in self.roles.weight if n not in weight))
 
     @property
     def within(self) -> tuple[str, ...]:
@@ -191,20 +196,20 @@ class Job(Sections):
             out of range; the nearest known key is suggested.
         """
         file = Path(path)
-        sections = sections_in(file)
-        if engine and isinstance(own := sections.get("engine", {}), dict):
-            sections["engine"] = own | dict(engine)
+        sections = read_sections(file)
+        if engine and isinstance(engine_keys := sections.get("engine", {}), dict):
+            sections["engine"] = engine_keys | dict(engine)
         job = cls(**with_paths(sections, file.parent))
         return job.model_copy(update=job._beside(file.parent))
 
     def _beside(self, folder: Path) -> dict[str, Any]:
         """Return the sections that name files, with their paths seen from a folder."""
-        seen: dict[str, Any] = {
+        sections: dict[str, Any] = {
             "attributes": {n: a.beside(folder) for n, a in self.attributes.items()}
         }
         if isinstance(self.partition, EarlierGroups):
-            seen["partition"] = self.partition.beside(folder)
-        return seen
+            sections["partition"] = self.partition.beside(folder)
+        return sections
 
     def contained(self) -> "Job":
         """Return it with the contents of the files that it names, and no path of them.
@@ -218,11 +223,11 @@ class Job(Sections):
         UntrustedCodeError, JobError
             Code that it names is not trusted, or cannot be used.
         """
-        found = {}
+        sections = {}
         for name, attribute in self.attributes.items():
             with naming(f"Column {name!r}"):
-                found[name] = attribute.contained()
-        return self.model_copy(update={"attributes": found}).loaded()
+                sections[name] = attribute.contained()
+        return self.model_copy(update={"attributes": sections}).loaded()
 
     def loaded(self) -> "Job":
         """Return it with the code that it names loaded, and its settings checked.
@@ -233,24 +238,24 @@ class Job(Sections):
             The caller does not trust a file of it, or it cannot be used; or two files
             of one name are code of one kind.
         """
-        job = self.model_copy(update=loaded(self))
-        require_told_apart(job.code)
+        job = self.model_copy(update=load_user_code(self))
+        require_distinct_names(job.code)
         return job
 
     @property
     def code(self) -> tuple[Origin, ...]:
         """The origins of the code that it names, once it is loaded."""
-        return origins(self)
+        return list_origins(self)
 
 
-def input_section(separator: str, decimal: str, encoding: str = "utf-8") -> Input:
+def make_input_section(separator: str, decimal: str, encoding: str = "utf-8") -> Input:
     """Return the section of a CSV file; raises if its settings are invalid.
 
-    >>> input_section(";", ",").decimal
+    >>> make_input_section(";", ",").decimal
     ','
     """
     try:
         keys = {"separator": separator, "decimal": decimal, "encoding": encoding}
         return Input.model_validate(keys)
     except Invalid as invalid:
-        raise refusal(invalid, Job) from None
+        raise make_job_error(invalid, Job) from None

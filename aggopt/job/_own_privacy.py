@@ -31,7 +31,7 @@ class OwnRequiring(UserMethodSection):
         return own.asking(loaded.arguments, loaded.attributes)
 
 
-def listed(own: Any) -> list[Any]:
+def list_sections(own: Any) -> list[Any]:
     """Return the sections that `own` lists; one name or section becomes a list.
 
     Raises
@@ -39,23 +39,23 @@ def listed(own: Any) -> list[Any]:
     JobError
         One of them does not name a user's privacy model.
     """
-    return [_section(each) for each in (own if _several(own) else [own])]
+    return [_make_section(entry) for entry in (own if _is_list(own) else [own])]
 
 
-def _several(own: Any) -> bool:
+def _is_list(own: Any) -> bool:
     return isinstance(own, list | tuple)
 
 
-def _section(each: Any) -> Any:
-    if isinstance(each, OwnRequiring):
-        return each
-    section = each if isinstance(each, Mapping) else {"method": each}
-    named = section.get("method")
-    if REQUIREMENTS.names_own(named):
+def _make_section(entry: Any) -> Any:
+    if isinstance(entry, OwnRequiring):
+        return entry
+    section = entry if isinstance(entry, Mapping) else {"method": entry}
+    method = section.get("method")
+    if REQUIREMENTS.names_own(method):
         return section
-    seen = f"{named!r}, which is" if isinstance(named, str) else "what is"
+    subject = f"{method!r}, which is" if isinstance(method, str) else "what is"
     raise JobError(
-        f"[privacy] own names {seen} no privacy model of yours.",
+        f"[privacy] own names {subject} no privacy model of yours.",
         fix='name a file and a function in it, own = "mine.py:spread", or one with its '
         'settings, own = { method = "mine.py:spread", least = 3 }; those of this '
         f"package have keys of their own: {', '.join(REQUIREMENTS)}.",

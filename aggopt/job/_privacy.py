@@ -24,7 +24,7 @@ from aggopt.core.plugins.section import PluginSection, UserMethodSection
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section, list_written_keys
 from aggopt.errors import JobError
-from aggopt.job._own_privacy import OwnRequiring, listed
+from aggopt.job._own_privacy import OwnRequiring, list_sections
 from aggopt.privacy.model import (
     OF_RECORDS,
     OWN_MODELS,
@@ -117,8 +117,8 @@ def _read(repair: Any, read: ValidatorFunctionWrapHandler) -> Any:
     """Return the section of a repair; its name may replace the section."""
     if isinstance(repair, str) or callable(repair):
         repair = {"method": repair}
-    named = repair.get("method") if isinstance(repair, Mapping) else None
-    if isinstance(repair, OwnRepairing) or not REPAIRS.names_own(named):
+    method = repair.get("method") if isinstance(repair, Mapping) else None
+    if isinstance(repair, OwnRepairing) or not REPAIRS.names_own(method):
         return repair if isinstance(repair, OwnRepairing) else read(repair)
     try:
         return OwnRepairing.model_validate(repair)
@@ -153,7 +153,7 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
         link to their own.
     """
 
-    own: Annotated[tuple[OwnRequiring, ...], BeforeValidator(listed)] = ()
+    own: Annotated[tuple[OwnRequiring, ...], BeforeValidator(list_sections)] = ()
     repair: Annotated[SerializeAsAny[Repairing] | None, WrapValidator(_read)] = None
     confidential: dict[str, Treatment] = Field(default_factory=dict)
     dominance: float = Field(default=0.7, gt=0, le=1, strict=True)
@@ -163,38 +163,42 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
 
     def contained(self) -> Self:
         """Return it with user code loaded: privacy models and a repair."""
-        found: dict[str, Any] = {"own": tuple(each.contained() for each in self.own)}
+        sections: dict[str, Any] = {
+            "own": tuple(section.contained() for section in self.own)
+        }
         if isinstance(self.repair, OwnRepairing):
-            found["repair"] = self.repair.contained()
-        return self.model_copy(update=found)
+            sections["repair"] = self.repair.contained()
+        return self.model_copy(update=sections)
 
     def keys_with(self, **keys: Any) -> dict[str, Any]:
         """Return its keys with others; None removes a requirement.
 
         Keys without an effect, as a distance without t, are left out.
         """
-        own = {name: getattr(self, name) for name in list_written_keys(self)} | keys
-        asked = {n for n in (*REQUIREMENTS, OWN_MODELS) if own.get(n) not in (None, ())}
-        idle = {n for n, needs in _needs().items() if not asked & set(needs)}
-        kept = {name: value for name, value in own.items() if name not in idle}
-        if "confidential" in kept:
-            kept["confidential"] = {
-                name: _treatment_of(asked, how)
-                for name, how in kept["confidential"].items()
+        values = {name: getattr(self, name) for name in list_written_keys(self)} | keys
+        required = {
+            n for n in (*REQUIREMENTS, OWN_MODELS) if values.get(n) not in (None, ())
+        }
+        idle = {n for n, needs in _needs().items() if not required & set(needs)}
+        acting = {name: value for name, value in values.items() if name not in idle}
+        if "confidential" in acting:
+            acting["confidential"] = {
+                name: _reduce_treatment(required, treatment)
+                for name, treatment in acting["confidential"].items()
             }
-        return {name: value for name, value in kept.items() if value is not None}
+        return {name: value for name, value in acting.items() if value is not None}
 
     @property
     def own_methods(self) -> tuple[Method, ...]:
         """The privacy models and the repair of the user's, once they are loaded."""
         mended = (self.repair,) if isinstance(self.repair, OwnRepairing) else ()
-        return tuple(m for each in (*self.own, *mended) for m in each.own_methods)
+        return tuple(m for section in (*self.own, *mended) for m in section.own_methods)
 
     @property
     def asked(self) -> frozenset[str]:
         """The names of the privacy models that are promised; "own" of the user's."""
-        named = (n for n in REQUIREMENTS if getattr(self, n) is not None)
-        return frozenset({*named, *([OWN_MODELS] if self.own else [])})
+        names = (n for n in REQUIREMENTS if getattr(self, n) is not None)
+        return frozenset({*names, *([OWN_MODELS] if self.own else [])})
 
     @property
     def models(self) -> tuple[PrivacyModel, ...]:
@@ -205,16 +209,16 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
         UntrustedCodeError, JobError
             One of the user's is not loaded, and cannot be.
         """
-        asked = (REQUIREMENTS[n] for n in REQUIREMENTS if n in self.asked)
-        ours = (model for model in asked if model.requirement is not None)
-        return (*ours, *(each.model for each in self.own))
+        required = (REQUIREMENTS[n] for n in REQUIREMENTS if n in self.asked)
+        ours = (model for model in required if model.requirement is not None)
+        return (*ours, *(section.model for section in self.own))
 
     def treatment(self, name: str) -> Treatment:
         """Return the treatment of an attribute, with defaults from the section."""
-        own: Treatment = self.confidential.get(name, Treatment())
+        treatment: Treatment = self.confidential.get(name, Treatment())
         common = set(Treatment.model_fields) & set(type(self).model_fields)
-        update = {key: getattr(own, key) or getattr(self, key) for key in common}
-        copied: Treatment = own.model_copy(update=update)
+        update = {key: getattr(treatment, key) or getattr(self, key) for key in common}
+        copied: Treatment = treatment.model_copy(update=update)
         return copied
 
     @model_serializer(mode="wrap")
@@ -271,16 +275,20 @@ def require_counted(privacy: Privacy, weight: str | None) -> None:
         )
 
 
-def _treatment_of(asked: Collection[str], how: Treatment) -> Treatment:
+def _reduce_treatment(required: Collection[str], treatment: Treatment) -> Treatment:
     """Return a treatment without the keys of models that are not required."""
     idle = {
         key
         for model in REQUIREMENTS.values()
         for key in model.treatment.model_fields
-        if model.name not in asked
+        if model.name not in required
     }
     return Treatment(
-        **{n: getattr(how, n) for n in list_written_keys(how) if n not in idle}
+        **{
+            n: getattr(treatment, n)
+            for n in list_written_keys(treatment)
+            if n not in idle
+        }
     )
 
 
@@ -288,8 +296,8 @@ def _needs() -> dict[str, tuple[str, ...]]:
     """Return, for each key, the models that give it an effect."""
     of_values = tuple(n for n, model in REQUIREMENTS.items() if model.requirement)
     of_values += (OWN_MODELS,)
-    found = {"repair": of_values, "confidential": of_values}
+    models = {"repair": of_values, "confidential": of_values}
     for model in REQUIREMENTS.values():
         others = [key for key in model.settings.model_fields if key != model.name]
-        found |= {key: (model.name,) for key in others}
-    return found
+        models |= {key: (model.name,) for key in others}
+    return models

@@ -75,12 +75,12 @@ class Output(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _said(cls, section: Any) -> Any:
+    def _record_digits(cls, section: Any) -> Any:
         """Record the default digits in a written job, although no user chose them."""
         if not isinstance(section, dict):
             return section
-        given = section.get("digits"), section.get("decimals")
-        return section if given != (None, None) else {**section, "digits": DIGITS}
+        digits = section.get("digits"), section.get("decimals")
+        return section if digits != (None, None) else {**section, "digits": DIGITS}
 
     @model_validator(mode="after")
     def _check(self) -> "Output":

@@ -29,7 +29,7 @@ from aggopt.job.engine_section import Engine, require_engine
 from aggopt.job.measures_section import Measures
 from aggopt.job.risk_section import Risk
 from aggopt.job.roles import Roles
-from aggopt.job.user_code import by_name, model_section, own_section
+from aggopt.job.user_code import make_model_section, make_user_section, replace_by_name
 from aggopt.partition.registry import PARTITIONERS
 
 
@@ -53,29 +53,33 @@ class Sections(Section):
 
     @field_validator("partition", mode="wrap")
     @classmethod
-    def _recommend(cls, section: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    def _read_recommended(cls, section: Any, read: ValidatorFunctionWrapHandler) -> Any:
         """Read a section without a method as a recommended one."""
         if isinstance(section, dict) and "method" not in section:
-            named = "keep_groups" if "keep_groups" in section else "recommended"
-            section = {"method": named, **section}
-        section = by_name(section, PARTITIONERS)
-        return own_section(section, OwnGrouping, "partition", cls) or read(section)
+            method = "keep_groups" if "keep_groups" in section else "recommended"
+            section = {"method": method, **section}
+        section = replace_by_name(section, PARTITIONERS)
+        return make_user_section(section, OwnGrouping, "partition", cls) or read(
+            section
+        )
 
     @field_validator("aggregation", mode="wrap")
     @classmethod
-    def _means(cls, section: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    def _complete_means(cls, section: Any, read: ValidatorFunctionWrapHandler) -> Any:
         """Read a section that speaks of categories alone as one of means."""
         if isinstance(section, dict) and set(section) == {"categories"}:
             section = {"method": "mean", **section}
-        if (by_model := model_section(section, cls)) is not None:
+        if (by_model := make_model_section(section, cls)) is not None:
             return by_model
-        section = by_name(section, AGGREGATORS)
-        return own_section(section, OwnAggregating, "aggregation", cls) or read(section)
+        section = replace_by_name(section, AGGREGATORS)
+        return make_user_section(section, OwnAggregating, "aggregation", cls) or read(
+            section
+        )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        asked = self.privacy.diversity
-        if self.partition.method == "diverse_vmdav" and asked == "recursive":
+        diversity = self.privacy.diversity
+        if self.partition.method == "diverse_vmdav" and diversity == "recursive":
             raise JobError(
                 "diverse_vmdav makes groups of distinct or entropy diversity, and "
                 "[privacy] asks for recursive diversity.",

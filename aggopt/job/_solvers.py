@@ -23,7 +23,7 @@ def require_solvers(
     UnknownNameError, JobError
         The message names the section, and the solvers that take the model.
     """
-    for section, name, title in _named(privacy, partition, aggregation):
+    for section, name, title in _list_solvers(privacy, partition, aggregation):
         from aggopt.models import MODELS
         from aggopt.solvers import SOLVERS, choose
 
@@ -33,7 +33,7 @@ def require_solvers(
             choose(name, *MODELS[title].kinds)
 
 
-def _named(
+def _list_solvers(
     privacy: Privacy, partition: MethodSection, aggregation: MethodSection
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the section, the solver and the model of each solver that is named."""
@@ -43,13 +43,16 @@ def _named(
         if model is not None:
             yield "privacy", repair.solver, model
     solver = getattr(partition, "solver", None)
-    if solver is not None and (own := PARTITIONERS.of(partition).model):
-        yield "partition", solver, own
-    for section, how in (
+    if solver is not None and (registered := PARTITIONERS.of(partition).model):
+        yield "partition", solver, registered
+    for section, section_value in (
         ("aggregation", aggregation),
         ("aggregation.categories", getattr(aggregation, "categories", None)),
     ):
-        if isinstance(how, UserMethodSection):
+        if isinstance(section_value, UserMethodSection):
             continue  # of whose model nothing is known before it is loaded
-        if isinstance(how, SolverSection) and how.solver is not None:
-            yield section, how.solver, how.function
+        if (
+            isinstance(section_value, SolverSection)
+            and section_value.solver is not None
+        ):
+            yield section, section_value.solver, section_value.function

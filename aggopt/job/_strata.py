@@ -50,7 +50,7 @@ def require_strata(
             "or leave the section out.",
         )
     for name in filter(attributes.__contains__, roles.stratum):
-        if strata.small != "merge" or not _near(attributes[name]):
+        if strata.small != "merge" or not _is_near_only(attributes[name]):
             raise JobError(
                 f"[attributes.{name}] is of a stratum, which is published as it is: "
                 "only an order or a tree of its values does something, where small "
@@ -60,7 +60,7 @@ def require_strata(
             )
 
 
-def _near(section: AttributeSection) -> bool:
+def _is_near_only(section: AttributeSection) -> bool:
     """Whether a section has an order or a tree, and nothing else that acts."""
     nothing = {"kind": None, "order": None, "tree": None}
     idle = section.model_copy(update=nothing) == AttributeSection()

@@ -3,31 +3,31 @@
 from typing import Any
 
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.job._choices import inner, keys_of, method_of
+from aggopt.job._choices import find_part, get_method, list_keys
 from aggopt.job._error_text import CATEGORIES, CHOOSING
 from aggopt.repair.registry import REPAIRS
 
 
-def unknown_key(place: list[str], job: Any) -> JobError:
+def suggest_key(place: list[str], job: Any) -> JobError:
     """Suggest the nearest key in the section of an unknown key."""
     section: Any = job
     for part in place[:-1]:
-        section = inner(section, part)
-    known = keys_of(section)
+        section = find_part(section, part)
+    keys = list_keys(section)
     tables = place[:1] if place[0] in CHOOSING else place[:-1]
     where = f"[{'.'.join(tables)}]" if place[1:] else "the job"
-    if tables == ["privacy"] and (able := _repairs(place[-1])):
-        return _of_repair(place[-1], able)
+    if tables == ["privacy"] and (able := _list_repairs(place[-1])):
+        return _explain_repair(place[-1], able)
     if place[0] == "partition" and place[-1] == "initial_labels":
-        return _no_labels()
+        return _explain_labels()
     if place[0] == CATEGORIES and place[-1] == "keep":
-        return _not_of_categories()
-    if place[0] in CHOOSING and (able := _able(place, job)):
-        return _not_of_method(place, able)
-    return UnknownNameError(f"key of {where}", place[-1], known)
+        return _explain_categories()
+    if place[0] in CHOOSING and (able := _list_able(place, job)):
+        return _explain_method(place, able)
+    return UnknownNameError(f"key of {where}", place[-1], keys)
 
 
-def _no_labels() -> JobError:
+def _explain_labels() -> JobError:
     return JobError(
         "[partition] initial_labels is no key of a job: labels of groups are passed in "
         "Python.",
@@ -36,7 +36,7 @@ def _no_labels() -> JobError:
     )
 
 
-def _not_of_categories() -> JobError:
+def _explain_categories() -> JobError:
     return JobError(
         f"[{CATEGORIES}] takes no keep: mean, variance and covariance are of numbers.",
         fix='write it under [aggregation]; method = "frequencies" keeps how often '
@@ -44,15 +44,15 @@ def _not_of_categories() -> JobError:
     )
 
 
-def _able(place: list[str], job: Any) -> list[str]:
+def _list_able(place: list[str], job: Any) -> list[str]:
     """Return the methods that take a key of this name, where one does not."""
     if len(place) != 3:  # not a key of the method itself
         return []
-    choices = inner(job, place[0])
-    return [method_of(c) for c in choices if place[2] in keys_of(c)]
+    choices = find_part(job, place[0])
+    return [get_method(c) for c in choices if place[2] in list_keys(c)]
 
 
-def _not_of_method(place: list[str], able: list[str]) -> JobError:
+def _explain_method(place: list[str], able: list[str]) -> JobError:
     """Say that a method does not take a key, and which do."""
     section, method, key = place
     if method == "recommended":
@@ -67,12 +67,12 @@ def _not_of_method(place: list[str], able: list[str]) -> JobError:
     )
 
 
-def _repairs(key: str) -> list[str]:
+def _list_repairs(key: str) -> list[str]:
     """Return the repairs that take a key of this name."""
     return [n for n, r in REPAIRS.items() if key in r.settings.model_fields]
 
 
-def _of_repair(key: str, able: list[str]) -> JobError:
+def _explain_repair(key: str, able: list[str]) -> JobError:
     """Say that a key of [privacy] is one of the repair."""
     return JobError(
         f"[privacy] takes no {key}: it is a key of [privacy.repair].",

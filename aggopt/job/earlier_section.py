@@ -65,12 +65,12 @@ class EarlierGroups(Grouping):
     @property
     def keys(self) -> tuple[Path, ...]:
         """The private keys of the earlier releases, the oldest first."""
-        return _paths(self.keep_groups)
+        return _list_paths(self.keep_groups)
 
     @property
     def tables(self) -> tuple[Path, ...]:
         """The tables that the earlier releases were made from; none if left out."""
-        return () if self.earlier is None else _paths(self.earlier)
+        return () if self.earlier is None else _list_paths(self.earlier)
 
     @property
     def own(self) -> Any:
@@ -111,10 +111,10 @@ class EarlierGroups(Grouping):
                 fix="name the table that the earlier release was made from, earlier = "
                 '"FILE", and the identifier that both tables have, person = "NAME".',
             )
-        named = [n for n in ("solver", "time_limit") if getattr(self, n) is not None]
-        if named and self.changes != "merge":
+        names = [n for n in ("solver", "time_limit") if getattr(self, n) is not None]
+        if names and self.changes != "merge":
             raise JobError(
-                f"[partition] names {' and '.join(named)}, and changes = "
+                f"[partition] names {' and '.join(names)}, and changes = "
                 f"{self.changes!r} solves nothing.",
                 fix='set changes = "merge", or leave them out.',
             )
@@ -122,21 +122,21 @@ class EarlierGroups(Grouping):
     def beside(self, folder: Path) -> "EarlierGroups":
         """Return it with its paths seen from a folder."""
         paths = {"keep_groups": self.keep_groups, "earlier": self.earlier}
-        seen = {n: _seen_from(folder, path) for n, path in paths.items() if path}
-        return self.model_copy(update=seen)
+        resolved = {n: _resolve_from(folder, path) for n, path in paths.items() if path}
+        return self.model_copy(update=resolved)
 
     def of_records(self, labels: Labels) -> "EarlierGroups":
         """Return it with the earlier group of each record (n,), -1 of new ones."""
-        made = self.model_copy()
-        made._labels = labels
-        return made
+        section = self.model_copy()
+        section._labels = labels
+        return section
 
 
-def _paths(named: str | tuple[str, ...]) -> tuple[Path, ...]:
-    return tuple(map(Path, (named,) if isinstance(named, str) else named))
+def _list_paths(paths: str | tuple[str, ...]) -> tuple[Path, ...]:
+    return tuple(map(Path, (paths,) if isinstance(paths, str) else paths))
 
 
-def _seen_from(folder: Path, named: str | tuple[str, ...]) -> str | tuple[str, ...]:
+def _resolve_from(folder: Path, paths: str | tuple[str, ...]) -> str | tuple[str, ...]:
     """Return paths as text, seen from a folder; one path remains one."""
-    seen = tuple(str(resolve_path(folder / path)) for path in _paths(named))
-    return seen[0] if isinstance(named, str) else seen
+    resolved = tuple(str(resolve_path(folder / path)) for path in _list_paths(paths))
+    return resolved[0] if isinstance(paths, str) else resolved

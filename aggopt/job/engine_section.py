@@ -69,10 +69,10 @@ class Engine(Section):
         return {key: value for key, value in dump(self).items() if key in taken}
 
 
-def engine_of(keys: Collection[str]) -> str:
+def find_engine(keys: Collection[str]) -> str:
     """Return the first engine that takes these keys; "memory", which has none, if none.
 
-    >>> engine_of({"block"}), engine_of({"workers", "block"})
+    >>> find_engine({"block"}), find_engine({"workers", "block"})
     ('local', 'dask')
     """
     return next((name for name in ENGINES if _TAKES[name] >= set(keys)), ENGINES[0])
@@ -91,7 +91,8 @@ def require_engine(engine: Engine) -> None:
         raise JobError(
             f"[engine] {', '.join(idle)} {'does' if len(idle) == 1 else 'do'} nothing "
             f"where name = {engine.name!r}.",
-            fix=f"{_naming(engine)}; or leave {'it' if len(idle) == 1 else 'them'} "
+            fix=f"{_name_engine(engine)}; or leave "
+            f"{'it' if len(idle) == 1 else 'them'} "
             "out.",
         )
     if engine.workers is not None and engine.scheduler is not None:
@@ -101,9 +102,9 @@ def require_engine(engine: Engine) -> None:
         )
 
 
-def _naming(engine: Engine) -> str:
+def _name_engine(engine: Engine) -> str:
     """Return the text that names the engine whose keys are written."""
-    wanted = engine_of(list_written_keys(engine) - {"name"})
+    wanted = find_engine(list_written_keys(engine) - {"name"})
     if wanted == ENGINES[0]:
         return "name the engine that it is for"
     return (

@@ -47,12 +47,12 @@ class Measures(PluginSection):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+    def _check_names(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
         extra = section.get("extra", ()) if isinstance(section, Mapping) else ()
         if not isinstance(extra, list | tuple) or not any(map(callable, extra)):
             return read(section)
-        own = adopt_user_measures(extra)
-        return read({**section, "extra": tuple(own)})._with(own)
+        measures = adopt_user_measures(extra)
+        return read({**section, "extra": tuple(measures)})._replace_extra(measures)
 
     @property
     def idle(self) -> bool:
@@ -63,9 +63,9 @@ class Measures(PluginSection):
         """Return it with its measures loaded; raises as `adopt_user_measures`."""
         if self._own is not None or not self.extra:
             return self
-        return self._with(adopt_user_measures(self.extra))
+        return self._replace_extra(adopt_user_measures(self.extra))
 
-    def _with(self, own: Mapping[str, Measure]) -> Self:
-        made = self.model_copy(update={"extra": tuple(own)})
-        made._own = own
-        return made
+    def _replace_extra(self, measures: Mapping[str, Measure]) -> Self:
+        section = self.model_copy(update={"extra": tuple(measures)})
+        section._own = measures
+        return section

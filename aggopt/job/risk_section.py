@@ -33,7 +33,7 @@ class Risk(Section):
 
     @field_validator("unit", "target", mode="before")
     @classmethod
-    def _only_lists(cls, names: Any) -> Any:
+    def _require_lists(cls, names: Any) -> Any:
         if not isinstance(names, list | tuple):
             raise ValueError('write a list of names: ["NAME", ...]')
         return names
@@ -51,8 +51,8 @@ class Risk(Section):
         if self.idle and not roles.weight:
             return self
         weight = self.weight or next(iter(roles.weight), None)
-        found = {"weight": weight, "unit": self.unit or roles.unit}
-        return self.model_copy(update=found)
+        defaults = {"weight": weight, "unit": self.unit or roles.unit}
+        return self.model_copy(update=defaults)
 
     def require(self, roles: Roles) -> None:
         """Refuse names that the roles lack, or whose role does not fit.
@@ -65,10 +65,10 @@ class Risk(Section):
             A column is weight and unit.
         """
         published = (*roles.stratum, *roles.weight, *roles.confidential, *roles.other)
-        kept = (*roles.identifier, *roles.unit, *roles.drop, *published)
-        whole = [] if self.weight is None else [self.weight]
-        for name in (*whole, *self.unit):
-            require_known("column that is not masked", name, kept)
+        allowed = (*roles.identifier, *roles.unit, *roles.drop, *published)
+        weights = [] if self.weight is None else [self.weight]
+        for name in (*weights, *self.unit):
+            require_known("column that is not masked", name, allowed)
         for name in self.target:
             require_known(
                 "column that is published as it is",

@@ -60,7 +60,7 @@ class Roles(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _only_lists(cls, names: Any, about: ValidationInfo) -> Any:
+    def _require_lists(cls, names: Any, about: ValidationInfo) -> Any:
         one = about.field_name == "weight"
         if one and isinstance(names, str):
             return [names]
@@ -117,31 +117,32 @@ class Roles(BaseModel):
         TableError
             An attribute of the table plays no role.
         """
-        named = Counter(column for _, members in self for column in members)
-        twice = [column for column, times in named.items() if times > 1]
+        counts = Counter(column for _, members in self for column in members)
+        twice = [column for column, times in counts.items() if times > 1]
         if twice:
             raise JobError(
-                f"Named more than once in the roles: {_listed(twice)}.",
+                f"Named more than once in the roles: {_join_quoted(twice)}.",
                 fix="give each attribute exactly one role.",
             )
-        there = set(columns)
-        absent = [column for column in named if column not in there]
+        existing = set(columns)
+        absent = [column for column in counts if column not in existing]
         if absent:
             raise JobError(
-                f"The roles name {_listed(absent)}, which the table does not have.",
-                fix=_own_names(columns, len(named) - len(absent)),
+                f"The roles name {_join_quoted(absent)}, which the table does not "
+                "have.",
+                fix=_advise_names(columns, len(counts) - len(absent)),
             )
-        undeclared = [column for column in columns if column not in named]
+        undeclared = [column for column in columns if column not in counts]
         if undeclared:
             raise TableError(
-                f"No role is declared for {_listed(undeclared)}.",
+                f"No role is declared for {_join_quoted(undeclared)}.",
                 fix="name each in one of [roles] identifier, quasi-identifier, "
                 "confidential, other, stratum, unit, weight, wish, drop.",
             )
 
 
-def _own_names(columns: Sequence[str], known: int) -> str:
-    """Return advice on the names of the columns, of which the roles know `known`.
+def _advise_names(columns: Sequence[str], role_count: int) -> str:
+    """Return advice on the names of the columns, of which the roles know `role_count`.
 
     If the roles know few names, the names may be a record and are not repeated.
     """
@@ -153,14 +154,14 @@ def _own_names(columns: Sequence[str], known: int) -> str:
         )
     if not columns:
         return "bring a table with columns."
-    if 2 * known < len(columns):
+    if 2 * role_count < len(columns):
         return (
-            f"use the table's own names, of which the roles have {known} of "
+            f"use the table's own names, of which the roles have {role_count} of "
             f"{len(columns)}; if its first line is a record, put a line with names "
             "above it."
         )
-    return f"use the table's own names: {_listed(columns)}."
+    return f"use the table's own names: {_join_quoted(columns)}."
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_quoted(names: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in names)

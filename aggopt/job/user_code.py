@@ -12,7 +12,7 @@ from aggopt.core.plugins.loading import KINDS, Origin, resolve_code_path
 from aggopt.core.plugins.section import PluginSection, UserMethodSection
 from aggopt.core.registry import Registry
 from aggopt.errors import JobError, naming
-from aggopt.job._refusal import refused
+from aggopt.job._refusal import make_validation_error
 from aggopt.solvers import SOLVERS
 
 Own = TypeVar("Own", bound=UserMethodSection)
@@ -29,16 +29,16 @@ _INNER = ("categories", "repair")  # sections within sections that name solvers
 _METHODS = {**_NAMING, "partition": "partitioners", "aggregation": "aggregators"}
 
 
-def by_name(section: Any, methods: Registry[Any]) -> Any:
+def replace_by_name(section: Any, methods: Registry[Any]) -> Any:
     """Return a section that has a method of this package, or its function, by name."""
-    named = section.get("method") if isinstance(section, Mapping) else None
-    if named is None or isinstance(named, str):
+    method = section.get("method") if isinstance(section, Mapping) else None
+    if method is None or isinstance(method, str):
         return section
-    own = methods.declared_as(named)
-    return section if own is None else {**section, "method": own.name}
+    declared = methods.declared_as(method)
+    return section if declared is None else {**section, "method": declared.name}
 
 
-def own_section(
+def make_user_section(
     section: Any, kind: type[UserMethodSection], title: str, job: Any
 ) -> Any:
     """Return the section of a method of the user's; None if it names none.
@@ -50,13 +50,13 @@ def own_section(
     """
     if isinstance(section, kind):
         return section
-    named = section.get("method") if isinstance(section, Mapping) else None
-    if named is None or not kind.methods.names_own(named):
+    method = section.get("method") if isinstance(section, Mapping) else None
+    if method is None or not kind.methods.names_own(method):
         return None
     return _read(section, kind, title, job)
 
 
-def model_section(section: Any, job: Any) -> ByModel | None:
+def make_model_section(section: Any, job: Any) -> ByModel | None:
     """Return the section of an aggregation by a model of the user's; None without one.
 
     Raises
@@ -82,15 +82,15 @@ def _read(section: Any, kind: type[Own], title: str, job: Any) -> Own:
     except Invalid as invalid:
         wrong = invalid.errors(include_url=False)
         placed = [{**e, "loc": (title, "own", *e["loc"])} for e in wrong]
-        raise refused(placed, job) from None
+        raise make_validation_error(placed, job) from None
 
 
 def with_paths(sections: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the sections of a job file with the whole path of each file of code."""
-    return renamed(sections, lambda _, name: resolve_code_path(folder, name))
+    return rename_user_code(sections, lambda _, name: resolve_code_path(folder, name))
 
 
-def renamed(
+def rename_user_code(
     sections: dict[str, Any], change: Callable[[str, str], str], within: str = ""
 ) -> dict[str, Any]:
     """Return the sections of a job, with `change` applied to names of user code.
@@ -99,27 +99,30 @@ def renamed(
     """
     kinds = {**_NAMING, "method": _METHODS.get(within, "")}
     return {
-        key: renamed(value, change, key)
+        key: rename_user_code(value, change, key)
         if isinstance(value, dict)
-        else _changed(value, partial(change, kinds[key]), change, key)
+        else _change(value, partial(change, kinds[key]), change, key)
         if key in kinds
         else value
         for key, value in sections.items()
     }
 
 
-def _changed(
-    named: Any, own: Callable[[str], str], change: Callable[[str, str], str], key: str
+def _change(
+    value: Any,
+    change_entry: Callable[[str], str],
+    change: Callable[[str, str], str],
+    key: str,
 ) -> Any:
     """Return the value of a key, with its name or names changed, or its sections."""
-    if isinstance(named, list | tuple):
-        return [_changed(each, own, change, key) for each in named]
-    if isinstance(named, dict):
-        return renamed(named, change, key)
-    return own(named) if isinstance(named, str) else named
+    if isinstance(value, list | tuple):
+        return [_change(entry, change_entry, change, key) for entry in value]
+    if isinstance(value, dict):
+        return rename_user_code(value, change, key)
+    return change_entry(value) if isinstance(value, str) else value
 
 
-def loaded(job: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def load_user_code(job: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Return the sections of a job that name code of the user's, with it loaded.
 
     Raises
@@ -127,37 +130,37 @@ def loaded(job: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     UntrustedCodeError, JobError
         It is not trusted, or cannot be used; the message names the section.
     """
-    found = {}
+    sections = {}
     for title, section in job:
-        own = isinstance(section, PluginSection)
+        is_plugin = isinstance(section, PluginSection)
         with naming(f"[{title}]"):
-            made = with_solver(section.contained() if own else section)
-        if made is not section:
-            found[title] = made
-    return found
+            loaded_section = load_solver(section.contained() if is_plugin else section)
+        if loaded_section is not section:
+            sections[title] = loaded_section
+    return sections
 
 
-def with_solver(section: Any) -> Any:
+def load_solver(section: Any) -> Any:
     """Return a section with the solver of the user's that it names, loaded."""
-    named = getattr(section, "solver", None)
+    solver = getattr(section, "solver", None)
     update: dict[str, Any] = {}
-    known = named is None or getattr(named, "origin", None) is not None
-    if not known and SOLVERS.names_own(named):
+    is_known = solver is None or getattr(solver, "origin", None) is not None
+    if not is_known and SOLVERS.names_own(solver):
         with naming("solver"):
-            update["solver"] = SOLVERS.adopted(named)
+            update["solver"] = SOLVERS.adopted(solver)
     for name in _INNER:
         inner = getattr(section, name, None)
-        if inner is not None and (made := with_solver(inner)) is not inner:
-            update[name] = made
+        if inner is not None and (loaded_part := load_solver(inner)) is not inner:
+            update[name] = loaded_part
     return section.model_copy(update=update) if update else section
 
 
-def origins(job: Iterable[tuple[str, Any]]) -> tuple[Origin, ...]:
+def list_origins(job: Iterable[tuple[str, Any]]) -> tuple[Origin, ...]:
     """Return the origins of the loaded code of a job's sections."""
-    return tuple(method.origin for method in own_methods(job))
+    return tuple(method.origin for method in list_user_methods(job))
 
 
-def require_told_apart(code: Iterable[Origin]) -> None:
+def require_distinct_names(code: Iterable[Origin]) -> None:
     """Refuse two files of one name for one kind of code: certificates name no folder.
 
     Raises
@@ -165,9 +168,9 @@ def require_told_apart(code: Iterable[Origin]) -> None:
     JobError
         Two files with one name and kind have different bytes.
     """
-    seen: dict[tuple[str, str], Origin] = {}
+    origins_by_name: dict[tuple[str, str], Origin] = {}
     for origin in code:
-        first = seen.setdefault((origin.kind, origin.name), origin)
+        first = origins_by_name.setdefault((origin.kind, origin.name), origin)
         if first.sha256 != origin.sha256:
             raise JobError(
                 f"The job names two files for {origin.name}, a {KINDS[origin.kind]}: "
@@ -176,11 +179,13 @@ def require_told_apart(code: Iterable[Origin]) -> None:
             )
 
 
-def own_methods(job: Iterable[tuple[str, Any]]) -> tuple[Any, ...]:
+def list_user_methods(job: Iterable[tuple[str, Any]]) -> tuple[Any, ...]:
     """Return the loaded user methods that a job names."""
-    named: list[Any] = []
+    methods: list[Any] = []
     for _, section in job:
-        named += section.own_methods if isinstance(section, PluginSection) else ()
+        methods += section.own_methods if isinstance(section, PluginSection) else ()
         inner = (getattr(section, name, None) for name in _INNER)
-        named += [getattr(each, "solver", None) for each in (section, *inner)]
-    return tuple(each for each in named if getattr(each, "origin", None) is not None)
+        methods += [getattr(method, "solver", None) for method in (section, *inner)]
+    return tuple(
+        method for method in methods if getattr(method, "origin", None) is not None
+    )

@@ -23,7 +23,7 @@ from aggopt.core.plural import plural
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.strata import RecordStrata
-from aggopt.data.formats.registry import FORMATS, file_suffix, list_packages
+from aggopt.data.formats.registry import FORMATS, get_suffix, list_packages
 from aggopt.data.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
@@ -341,11 +341,11 @@ class Release(EqualByField):
 
     def notes_on(self, path: Path) -> tuple[str, ...]:
         """Return the notes on a file of the release, by its ending."""
-        format = FORMATS.get(file_suffix(path))
+        format = FORMATS.get(get_suffix(path))
         if format is None or format.notes is None:
             return ()
-        return tuple(format.notes(self.masked.arrow(), self.job.released_input))
+        return tuple(format.notes(self.masked.to_arrow(), self.job.released_input))
 
     def _write_table(self, to: Path, rows: Labels) -> None:
-        shuffled = self.masked.arrow().take(pa.array(rows))
+        shuffled = self.masked.to_arrow().take(pa.array(rows))
         write_table(to, shuffled, self.job, self.masked.codebooks)

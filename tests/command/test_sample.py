@@ -8,7 +8,7 @@ import pytest
 
 from aggopt.command.draft import draft
 from aggopt.data.readers import sample
-from aggopt.data.readers.csv_dialect import read_with_dialect, sample_as_found
+from aggopt.data.readers.csv_dialect import read_with_dialect, sample_with_dialect
 from aggopt.data.readers.sample import Sample
 from aggopt.errors import TableError
 
@@ -40,7 +40,7 @@ def write(table, to):
 def test_runs_of_records_are_spread_over_the_table(tmp_path, ending, n):
     path = tmp_path / f"table{ending}"
     write(persons(n), path)
-    found, how = sample_as_found(path)
+    found, how = sample_with_dialect(path)
     every = n // 4
     rows = [r * every + i for r in range(4) for i in range(10)]
     assert [int(row) for row in found.table["row"].to_pylist()] == rows
@@ -48,14 +48,14 @@ def test_runs_of_records_are_spread_over_the_table(tmp_path, ending, n):
         f"Of {n} records a sample was looked at: the first 10 of each {every}."
     )
     assert how == read_with_dialect(path)[1]
-    assert sample_as_found(path)[0].table.equals(found.table)
+    assert sample_with_dialect(path)[0].table.equals(found.table)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_of_a_small_table_all_records_are_looked_at(tmp_path, ending):
     path = tmp_path / f"table{ending}"
     write(persons(40), path)
-    found, _ = sample_as_found(path)
+    found, _ = sample_with_dialect(path)
     assert found.note == ""
     assert found.table.equals(read_with_dialect(path)[0])
 

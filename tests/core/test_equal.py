@@ -68,7 +68,7 @@ def test_results_of_other_values_differ(made):
     proof = replace(block.certificate, seconds=-1.0)
     assert block != replace(block, partition=Partition(block.labels, proof))
     release = made["release"]
-    other = release.masked.masked(release.masked.matrix() + 1)
+    other = release.masked.with_values(release.masked.matrix() + 1)
     assert release != replace(release, masked=other)
     assert release != made["blocks"]
 

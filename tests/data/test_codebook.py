@@ -8,9 +8,9 @@ import pytest
 from aggopt.data.readers.codebook import (
     Codebook,
     attach_codebooks,
-    published_books,
     read_codebook,
     read_codebooks,
+    select_published_books,
     spell_code,
 )
 
@@ -26,23 +26,38 @@ TEXT = Codebook("", (("F", "female"),), missing=(("X", "X"),))
 
 
 def test_texts_and_codes_turn_into_each_other() -> None:
-    assert BOOK.named([2.0, None, 3.0, 0.5, -9.0]) == ["South", None, "3", "0.5", "-9"]
-    assert BOOK.codes(["South", None, "3", "0.5", "-9"]) == [2.0, None, 3.0, 0.5, -9.0]
+    assert BOOK.label_codes([2.0, None, 3.0, 0.5, -9.0]) == [
+        "South",
+        None,
+        "3",
+        "0.5",
+        "-9",
+    ]
+    assert BOOK.encode_texts(["South", None, "3", "0.5", "-9"]) == [
+        2.0,
+        None,
+        3.0,
+        0.5,
+        -9.0,
+    ]
     for strange in ("East", "3.0", "nan", "inf", "", "01"):
-        assert BOOK.codes(["South", strange]) is None
+        assert BOOK.encode_texts(["South", strange]) is None
 
 
 def test_codes_that_are_text_stand_for_themselves() -> None:
-    assert TEXT.named(["F", "M", None]) == ["female", "M", None]
-    assert TEXT.codes(["female", "M", None]) == ["F", "M", None]
-    assert Codebook("", (), missing=(("F", "F"),)).codes(["F", "M"]) == ["F", "M"]
+    assert TEXT.label_codes(["F", "M", None]) == ["female", "M", None]
+    assert TEXT.encode_texts(["female", "M", None]) == ["F", "M", None]
+    assert Codebook("", (), missing=(("F", "F"),)).encode_texts(["F", "M"]) == [
+        "F",
+        "M",
+    ]
 
 
 def test_codes_are_missing_within_the_ranges() -> None:
     codes = [-9.5, -9.0, -4.0, -1.0, -0.5, 98.0, 99.0, None]
-    found = [BOOK.stands_for_missing(code) for code in codes]
+    found = [BOOK.is_missing_code(code) for code in codes]
     assert found == [False, True, True, True, False, False, True, False]
-    assert [TEXT.stands_for_missing(code) for code in ("X", "Y")] == [True, False]
+    assert [TEXT.is_missing_code(code) for code in ("X", "Y")] == [True, False]
 
 
 @pytest.mark.parametrize(("code", "text"), [(3.0, "3"), (-2, "-2"), ("07", "07")])
@@ -60,7 +75,7 @@ def test_a_table_carries_it_in_its_fields() -> None:
 
 def test_of_masked_numbers_only_the_label_is_published() -> None:
     books = {"r": BOOK, "s": TEXT, "gone": BOOK}
-    found = published_books(books, ["s", "r", "new"], ["r"])
+    found = select_published_books(books, ["s", "r", "new"], ["r"])
     assert found == {"r": Codebook("Region"), "s": TEXT}
     assert list(found) == ["s", "r"]
     assert json.dumps(found["r"].texts) == "[]"

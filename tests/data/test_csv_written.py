@@ -6,7 +6,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from aggopt.data.formats.csv import note_on_formulas, write_csv
+from aggopt.data.formats.csv import describe_formulas, write_csv
 from aggopt.errors import TableError
 from aggopt.job import Input
 
@@ -105,10 +105,10 @@ def test_names_and_entries_that_a_spreadsheet_runs_are_counted_by_column(kind) -
         }
     )
     ends = "may be run as a formula by a spreadsheet that opens the CSV file."
-    assert list(note_on_formulas(table, Input())) == [
+    assert list(describe_formulas(table, Input())) == [
         f"'note': 6 entries {ends}",
         f"'=x': its name {ends}",
     ]
     plain = pa.table({"note": pa.array(["-1,5"]), "other": pa.array([-1.5])})
-    assert not list(note_on_formulas(plain, COMMA))
-    assert len(list(note_on_formulas(plain, Input()))) == 1
+    assert not list(describe_formulas(plain, COMMA))
+    assert len(list(describe_formulas(plain, Input()))) == 1

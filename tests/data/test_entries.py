@@ -11,10 +11,10 @@ import pytest
 
 from aggopt.data.parsing.entries import (
     Values,
-    entry_reader,
     is_date,
     is_doubtful,
     list_entries,
+    make_entry_reader,
     read_tree,
     require_apart,
 )
@@ -43,7 +43,7 @@ from aggopt.privacy import distinct_l, find_groups
     ],
 )
 def test_a_value_is_what_its_text_is(value, text, meant) -> None:
-    entry = entry_reader(".")
+    entry = make_entry_reader(".")
     for given in (value, text):
         found = entry(given)
         assert found == meant
@@ -51,13 +51,15 @@ def test_a_value_is_what_its_text_is(value, text, meant) -> None:
 
 
 def test_a_decimal_comma() -> None:
-    entry = entry_reader(",")
+    entry = make_entry_reader(",")
     assert (entry("1,5"), entry("1.5"), entry("1e999")) == (1.5, "1.5", "inf")
 
 
 def test_text_that_may_stand_for_what_is_missing_is_counted() -> None:
     entries = ["-", "Unknown", "inf", "-", "none", "flu", None, "3"]
-    values = Values.of(nw.new_series("x", entries, backend="polars"), entry_reader("."))
+    values = Values.of(
+        nw.new_series("x", entries, backend="polars"), make_entry_reader(".")
+    )
     assert values.count(is_doubtful) == 4
     assert values.all.tolist() == [*entries[:-1], 3]
 
@@ -66,7 +68,7 @@ def test_refusals() -> None:
     with pytest.raises(TableError, match="2 of 4 different entries are read as"):
         require_apart([1, 1.0, "a", "a", None])
     with pytest.raises(JobError, match="one value twice, in two spellings"):
-        read_tree({"1": ["a"], "01": ["b"]}, entry_reader("."))
+        read_tree({"1": ["a"], "01": ["b"]}, make_entry_reader("."))
     for odd in ([1, "a"], [[1], [2]], [b"a", b"b"], [10**30, 1], [1j, 2j]):
         frame = nw.from_native(pd.DataFrame({"x": pd.Series(odd, dtype=object)}))
         with pytest.raises(TableError, match="that no file can hold") as refused:
@@ -91,4 +93,4 @@ def test_dates_are_dates_and_the_two_zeros_are_one() -> None:
     zeros = list_entries(frame["zero"])
     assert zeros[0] != zeros[1]  # as a file has them
     with pytest.raises(TableError, match="1 of 2 different entries"):
-        require_apart(map(entry_reader(","), zeros))
+        require_apart(map(make_entry_reader(","), zeros))

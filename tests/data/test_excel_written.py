@@ -92,7 +92,7 @@ def test_a_sheet_that_fails_leaves_nothing(tmp_path, monkeypatch):
         yield (next(tmp_path.glob("aggopt-*/sheet.xml")).stat().st_mode & 0o777,)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(excel_file, "_row_values", fail)
+    monkeypatch.setattr(excel_file, "_iter_rows", fail)
     with pytest.raises(OSError, match="No space"):
         write_excel(tmp_path / "t.xlsx", pa.table({"x": ["a"]}))
     assert not [*tmp_path.iterdir()]

@@ -186,7 +186,7 @@ def test_a_text_of_an_unused_code_stands_for_none(tmp_path) -> None:
     path = sav(tmp_path, CODES, variable_value_labels={"x": texts})
     table = read_as_text(path, Input())
     book = read_codebooks(table)["x"]
-    assert book.codes(table["x"].to_pylist()) == [1.0, 3.0, 1.0, None, 2.0]
+    assert book.encode_texts(table["x"].to_pylist()) == [1.0, 3.0, 1.0, None, 2.0]
 
 
 DECLARED = {

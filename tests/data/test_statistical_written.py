@@ -165,7 +165,7 @@ def test_spss_has_texts_of_broken_numbers(tmp_path) -> None:
 )
 def test_columns_have_one_type_whatever_is_missing(entries, book, kind) -> None:
     column = pa.chunked_array([pa.array(entries, pa.string())])
-    prepared = statistical_file._prepared(column, book, ".sav")
+    prepared = statistical_file._prepare(column, book, ".sav")
     assert str(prepared.values.dtype) == kind
 
 
@@ -215,7 +215,7 @@ def test_no_time_is_in_a_file(tmp_path, ending) -> None:
 def test_the_time_is_looked_for_in_the_header_alone(tmp_path, pattern, made) -> None:
     path = tmp_path / "t"
     path.write_bytes(made + b"--" + made)
-    statistical_file._forget_time(path, len(made) + 2)
+    statistical_file._reset_time(path, len(made) + 2)
     found = path.read_bytes()
     assert found[: len(made)] != made
     assert found[len(made) :] == b"--" + made

@@ -37,7 +37,7 @@ def column(table, name):
 def test_the_kind_that_comes_in_goes_out(table):
     checked = Table.of(table, roles)
     values = np.round(checked.matrix())
-    native = checked.masked(values).native
+    native = checked.with_values(values).native
     assert type(native) is type(table)
     assert list(getattr(native, "column_names", native.columns)) == [
         "age",
@@ -60,7 +60,7 @@ def test_a_pandas_index_is_kept_even_with_duplicate_labels():
     frame = people(4)
     frame.index = [7, 7, 3, 1]
     checked = Table.of(frame, roles)
-    native = checked.masked(checked.matrix() + 1).native
+    native = checked.with_values(checked.matrix() + 1).native
     assert native.index.tolist() == [7, 7, 3, 1]
     assert native["age"].tolist() == (frame["age"] + 1).tolist()
 
@@ -68,7 +68,7 @@ def test_a_pandas_index_is_kept_even_with_duplicate_labels():
 @pytest.mark.smoke
 def test_types_are_kept():
     frame = people(4).astype({"income": "float32"})
-    native = Table.of(frame, roles).masked(np.full((4, 2), 0.1)).native
+    native = Table.of(frame, roles).with_values(np.full((4, 2), 0.1)).native
     assert native["income"].dtype == np.float32
     assert native["income"].nunique() == 1
     assert native["age"].dtype == np.float64
@@ -79,7 +79,7 @@ def test_the_input_is_left_alone():
     frame = people()
     before = frame.copy()
     checked = Table.of(frame, roles)
-    checked.masked(checked.matrix() * 0)
+    checked.with_values(checked.matrix() * 0)
     pd.testing.assert_frame_equal(frame, before)
 
 
@@ -87,7 +87,7 @@ def test_a_numpy_array_has_numbered_columns():
     array = np.array([[1.0, 5.0, 9.0], [2.0, 6.0, 8.0]])
     numbered = Roles(identifier=("0",), quasi_identifier=("2",), other=("1",))
     checked = Table.of(array, numbered)
-    native = checked.masked(np.array([[8.5], [8.5]])).native
+    native = checked.with_values(np.array([[8.5], [8.5]])).native
     assert isinstance(native, np.ndarray)
     assert native.tolist() == [[5.0, 8.5], [6.0, 8.5]]
 
@@ -111,7 +111,7 @@ q = Roles(quasi_identifier=("q",))
 def test_rounding_gives_the_nearest_value_the_type_can_hold(dtype, expected):
     checked = Table.of(one([1, 2, 3, 4], dtype), q)
     values = np.array([[1.7], [1.7], [-2.2], [1e6]])
-    native = checked.masked(values, round_integers=True).native
+    native = checked.with_values(values, round_integers=True).native
     assert native["q"].tolist() == expected
     assert str(native["q"].dtype) == dtype
 
@@ -126,7 +126,7 @@ def test_rounding_gives_the_nearest_value_the_type_can_hold(dtype, expected):
 def test_rounding_stays_inside_the_widest_types(dtype, ends):
     checked = Table.of(one([1, 2], dtype), q)
     values = np.array([[-1e300], [1e300]])
-    native = checked.masked(values, round_integers=True).native
+    native = checked.with_values(values, round_integers=True).native
     assert native["q"].tolist() == list(ends)
 
 
@@ -135,8 +135,8 @@ def test_booleans_as_numbers_are_shares_and_with_rounding_booleans():
         one([True, False, True]), q, {"q": AttributeSection(kind="numeric")}
     )
     values = np.array([[0.5], [0.4], [1.2]])
-    assert checked.masked(values).native["q"].tolist() == [0.5, 0.4, 1.2]
-    rounded = checked.masked(values, round_integers=True).native["q"]
+    assert checked.with_values(values).native["q"].tolist() == [0.5, 0.4, 1.2]
+    rounded = checked.with_values(values, round_integers=True).native["q"]
     assert rounded.tolist() == [True, False, True]
     assert rounded.dtype == bool
 
@@ -144,7 +144,7 @@ def test_booleans_as_numbers_are_shares_and_with_rounding_booleans():
 def test_rounding_leaves_floats_alone():
     checked = Table.of(one([1.0, 2.0]), q)
     values = np.array([[1.25], [1.25]])
-    native = checked.masked(values, round_integers=True).native
+    native = checked.with_values(values, round_integers=True).native
     assert native["q"].tolist() == [1.25, 1.25]
 
 
@@ -152,7 +152,7 @@ def test_missing_entries_outside_the_quasi_identifiers_are_kept():
     frame = people(4)
     frame["note"] = [None, "a", None, "b"]
     checked = Table.of(frame, roles)
-    native = checked.masked(checked.matrix()).native
+    native = checked.with_values(checked.matrix()).native
     assert native["note"].isna().tolist() == [True, False, True, False]
 
 
@@ -247,7 +247,7 @@ def test_printing_a_table_shows_no_record():
 def test_columns_of_mixed_types_cannot_be_filed():
     frame = people(3).assign(note=np.array([1, "SECRET", 2.5], dtype=object))
     with pytest.raises(TableError, match="no file can hold: 'note'") as refusal:
-        Table.of(frame, roles).arrow()
+        Table.of(frame, roles).to_arrow()
     assert "SECRET" not in str(refusal.value)
 
 

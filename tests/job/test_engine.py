@@ -4,7 +4,7 @@ import pytest
 
 from aggopt import Job
 from aggopt.errors import JobError
-from aggopt.job.release_job import job_of_release, names_engine
+from aggopt.job.release_job import has_engine, read_job_of_release
 
 ENGINES = {
     "local": {"name": "local", "jobs": 2},
@@ -41,11 +41,11 @@ def test_a_job_of_a_release_may_leave_out_who_carried_it_out(tmp_path, name):
     file = tmp_path / "job.toml"
     said = job({}).to_toml().split("[engine]")[0]
     file.write_text(f"{said}[engine]\n{UNNAMED[name]}\n")
-    assert job_of_release(file).engine.name == name
-    assert not names_engine(file)
+    assert read_job_of_release(file).engine.name == name
+    assert not has_engine(file)
     file.write_text(f'{said}[engine]\nname = "dask"\n')
-    assert job_of_release(file).engine.name == "dask"
-    assert names_engine(file)
+    assert read_job_of_release(file).engine.name == "dask"
+    assert has_engine(file)
 
 
 @pytest.mark.parametrize("said", ["jobs = 2\nworkers = 2", "nonsense = 1"])
@@ -54,7 +54,7 @@ def test_keys_that_no_engine_takes_are_refused_all_the_same(tmp_path, said):
     text = job({}).to_toml().split("[engine]")[0]
     file.write_text(f"{text}[engine]\n{said}\n")
     with pytest.raises(JobError):
-        job_of_release(file)
+        read_job_of_release(file)
 
 
 @pytest.mark.parametrize(

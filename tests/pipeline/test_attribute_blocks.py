@@ -307,7 +307,7 @@ def test_a_file_that_breaks_the_promise_of_a_block_is_never_there(tmp_path):
     release = aggopt.mask(wide(), wide_job(partition=WAYS[0][0]))
     values = release.masked.matrix()
     values[5, 2] += 1e-9
-    tampered = replace(release, masked=release.masked.masked(values))
+    tampered = replace(release, masked=release.masked.with_values(values))
     with pytest.raises(PrivacyError, match=r"'height', 'weight' stands in 1 record"):
         tampered.write(tmp_path / "masked.csv")
     assert list(tmp_path.iterdir()) == []

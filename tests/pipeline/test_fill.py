@@ -127,7 +127,7 @@ def test_every_kind_of_table_is_filled(kind, tmp_path):
     names = ["0", "1"] if kind == "numpy" else NUMBERS
     job = of_numbers(names, 4, output={"round_integers": True}, **FILL)
     release = aggopt.mask(made, job)
-    table = release.masked.arrow()
+    table = release.masked.to_arrow()
     assert sum(column.null_count for column in table.columns) == 0
     if kind != "numpy":
         assert {str(column.type) for column in table.columns} == {"int64"}

@@ -433,7 +433,7 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path, release, name, mess
 def test_a_file_that_breaks_the_promise_is_never_there(tmp_path, release):
     values = release.masked.matrix()
     values[5] += 1e-9
-    tampered = replace(release, masked=release.masked.masked(values))
+    tampered = replace(release, masked=release.masked.with_values(values))
     with pytest.raises(PrivacyError, match=r"stands in 1 record\b"):
         tampered.write(tmp_path / "masked.csv")
     assert list(tmp_path.iterdir()) == []

@@ -22,7 +22,7 @@ from aggopt.errors import (
 )
 from aggopt.experiments.compare_solvers import compare
 from aggopt.experiments.sweep import sweep
-from aggopt.job.user_code import renamed
+from aggopt.job.user_code import rename_user_code
 from aggopt.partition import Partition
 from aggopt.pipeline.review.trusted_code import attach_trusted_code
 from aggopt.release import manifest as manifest_module
@@ -322,7 +322,7 @@ def test_two_files_of_one_name_and_kind_are_refused_before_work(tmp_path) -> Non
 )
 def test_code_is_named_by_its_kind_where_it_stands(kind, sections) -> None:
     seen = []
-    renamed(sections, lambda *of: seen.append(of) or "b")
+    rename_user_code(sections, lambda *of: seen.append(of) or "b")
     assert (kind, "a") in seen
 
 

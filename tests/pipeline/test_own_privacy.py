@@ -21,7 +21,7 @@ from aggopt.errors import (
     UnknownNameError,
     UntrustedCodeError,
 )
-from aggopt.job.user_code import renamed
+from aggopt.job.user_code import rename_user_code
 from aggopt.release.audit.audit import audit_release
 
 CODE = """
@@ -256,7 +256,7 @@ def test_names_are_changed_within_lists_of_sections_too() -> None:
         "privacy": {"own": ["a.py", {"method": "b.py", "least": 3}], "k": [1]},
         "output": {"digits": ["c.py"]},
     }
-    assert renamed(sections, lambda kind, name: f"{kind}/{name}") == {
+    assert rename_user_code(sections, lambda kind, name: f"{kind}/{name}") == {
         "privacy": {
             "own": [
                 "privacy_models/a.py",

@@ -114,7 +114,7 @@ def test_small_strata_are_merged_whatever_is_missing():
 
 def test_strata_of_some_records_are_numbered_anew():
     strata = RecordStrata(np.array([0, 2, 1, 2, 0]))
-    assert strata.of_rows(np.array([1, 3, 4])).labels.tolist() == [1, 1, 0]
+    assert strata.select_rows(np.array([1, 3, 4])).labels.tolist() == [1, 1, 0]
 
 
 def lacking(region, count, n=14):

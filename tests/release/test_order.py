@@ -10,7 +10,7 @@ import pytest
 from tables import job, people
 
 import aggopt
-from aggopt.data.fingerprint import fingerprint
+from aggopt.data.fingerprint import compute_fingerprint
 from aggopt.data.table import Table
 
 KNOWN = ["age", "income"]
@@ -31,7 +31,7 @@ def test_a_register_and_the_seed_do_not_undo_the_shuffle(tmp_path) -> None:
 def made(frame) -> str:
     roles = {"identifier": ["name"], "quasi-identifier": KNOWN}
     roles |= {"confidential": ["illness"], "other": ["note"]}
-    return fingerprint(
+    return compute_fingerprint(
         Table.of(frame, aggopt.Job(roles=roles, privacy={"k": 3}).roles).frame
     )
 

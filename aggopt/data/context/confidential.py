@@ -21,9 +21,9 @@ from aggopt.data.parsing.entries import (
     Entries,
     Entry,
     Values,
-    entry_reader,
     is_date,
     is_doubtful,
+    make_entry_reader,
     read_tree,
 )
 from aggopt.errors import JobError, TableError, naming
@@ -63,19 +63,25 @@ class Confidential:
     notes: tuple[str, ...] = ()
 
 
-def list_requirements(held: Sequence[Confidential]) -> tuple[Requirement, ...]:
+def list_requirements(attributes: Sequence[Confidential]) -> tuple[Requirement, ...]:
     """Return the requirements of all attributes."""
-    return tuple(each for attribute in held for each in attribute.requirements)
+    return tuple(
+        requirement
+        for attribute in attributes
+        for requirement in attribute.requirements
+    )
 
 
 def check_requirements(
-    frame: nw.DataFrame[Any], names: Sequence[str], held: Sequence[Confidential]
+    frame: nw.DataFrame[Any], names: Sequence[str], attributes: Sequence[Confidential]
 ) -> tuple[Check, ...]:
     """Return the checks of groups of records with equal values in columns `names`."""
-    if not held:
+    if not attributes:
         return ()
     published = find_groups(frame.select(*names).to_native())
-    return tuple(each.check(published) for each in list_requirements(held))
+    return tuple(
+        requirement.check(published) for requirement in list_requirements(attributes)
+    )
 
 
 def read_confidential_attributes(
@@ -92,13 +98,13 @@ def read_confidential_attributes(
     """
     if not privacy.models:
         return ()
-    found = []
+    attributes = []
     for name in roles.confidential:
         with naming(repr(name), name):
-            entry = entry_reader(decimal)
+            entry = make_entry_reader(decimal)
             values = Values.of(frame[name], entry)
-            found.append(make_confidential(name, values, privacy, entry))
-    return tuple(found)
+            attributes.append(make_confidential(name, values, privacy, entry))
+    return tuple(attributes)
 
 
 def make_confidential(
@@ -115,12 +121,14 @@ def make_confidential(
     """
     treatment = privacy.treatment(name)
     codes = coded(values.all, treatment.missing)
-    of = _Column(name, treatment, codes, values, entry, counts)
+    column = _Column(name, treatment, codes, values, entry, counts)
     concerned = (model for model in privacy.models if model.concerns(name))
-    made = (model.requirement for model in concerned)
-    asked = tuple(require(of, privacy) for require in made if require is not None)
+    makers = (model.requirement for model in concerned)
+    requirements = tuple(
+        require(column, privacy) for require in makers if require is not None
+    )
     alike = _count_alike(values.distinct)
-    if alike and asked and treatment.alike == "refuse":
+    if alike and requirements and treatment.alike == "refuse":
         raise TableError(
             f"{alike} of {len(values.distinct)} different entries differ from another "
             "one only in case, in invisible characters or in how Unicode writes them, "
@@ -128,7 +136,7 @@ def make_confidential(
             fix="spell each value in one way; if they do differ in meaning, as alleles "
             f'A and a do, set alike = "different" under [privacy.confidential.{name}].',
         )
-    return Confidential(name, codes, asked, _notes(name, values, alike))
+    return Confidential(name, codes, requirements, _describe_alike(name, values, alike))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +163,8 @@ class _Column:
             _require_no_dates(self.values, f"the {metric.distance} distance")
         if metric.distance == "ordered" and order is None:
             _require_numbers(self.values)
-        found = metric.of(self.values.all, self.codes)
-        return found if self.counts is None else found.counted(self.counts)
+        distance = metric.of(self.values.all, self.codes)
+        return distance if self.counts is None else distance.counted(self.counts)
 
     def levels(self) -> I64:
         """Return the level of each number (n,), by the job's settings."""
@@ -184,10 +192,10 @@ class _Column:
     def entries(self) -> npt.NDArray[Any]:
         """Return the values (n,): numbers if all are numbers, else unchanged."""
         _require_no_dates(self.values, "a privacy model of yours")
-        return _typed(self.values.distinct)[self.values.which]
+        return _to_typed_array(self.values.distinct)[self.values.which]
 
 
-def _typed(distinct: Entries) -> npt.NDArray[Any]:
+def _to_typed_array(distinct: Entries) -> npt.NDArray[Any]:
     """Return values as an array of numbers, if it can hold them all."""
     kinds = {type(value) for value in distinct}
     try:
@@ -227,7 +235,7 @@ def _count_alike(distinct: Entries) -> int:
     return sum(count for count in folded.values() if count > 1)
 
 
-def _notes(name: str, values: Values, alike: int) -> tuple[str, ...]:
+def _describe_alike(name: str, values: Values, alike: int) -> tuple[str, ...]:
     notes = []
     if alike:
         notes.append(

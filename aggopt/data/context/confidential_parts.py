@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from aggopt.core.types import I64
 from aggopt.data.context.confidential import Confidential, make_confidential
-from aggopt.data.parsing.entries import Values, entry_reader
+from aggopt.data.parsing.entries import Values, make_entry_reader
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import Privacy
 from aggopt.privacy.requirement_of_part import OfPart
@@ -24,8 +24,10 @@ def count_entries(column: pa.ChunkedArray) -> pa.Table:
     """Return the different entries of a column, and how many records have each."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    found = pc.value_counts(column)
-    return pa.table({VALUE: found.field("values"), COUNT: found.field("counts")})
+    value_counts = pc.value_counts(column)
+    return pa.table(
+        {VALUE: value_counts.field("values"), COUNT: value_counts.field("counts")}
+    )
 
 
 def merge_entry_counts(parts: Iterable[pa.Table], name: str) -> pa.Table:
@@ -36,19 +38,19 @@ def merge_entry_counts(parts: Iterable[pa.Table], name: str) -> pa.Table:
     InfeasibleInputError
         The values exceed the memory of a process.
     """
-    whole: pa.Table | None = None
+    totals: pa.Table | None = None
     for part in parts:
-        both = part if whole is None else pa.concat_tables([whole, part])
+        both = part if totals is None else pa.concat_tables([totals, part])
         summed = both.group_by(VALUE, use_threads=False).aggregate([(COUNT, "sum")])
-        whole = summed.rename_columns({f"{COUNT}_sum": COUNT})
-        if len(whole) > MOST:
+        totals = summed.rename_columns({f"{COUNT}_sum": COUNT})
+        if len(totals) > MOST:
             raise InfeasibleInputError(
                 f"{name!r} has more than {MOST} different values, and to keep what is "
                 "promised of them each process holds all.",
                 fix="round the attribute, promise l or p of values, or mask the table "
                 "in parts.",
             )
-    return whole
+    return totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,22 +79,24 @@ class WholeAttribute:
         TableError, JobError
             As `aggopt.data.context.confidential.read_confidential_attributes`.
         """
-        entry = entry_reader(decimal)
+        entry = make_entry_reader(decimal)
         with naming(repr(name)):
             values = Values.of(nw.from_native(occurring, eager_only=True)[VALUE], entry)
             counts = occurring.column(COUNT).to_numpy()
-            held = make_confidential(name, values, privacy, entry, counts)
+            attribute = make_confidential(name, values, privacy, entry, counts)
         places = zip(values.distinct[values.which], range(len(counts)), strict=True)
-        return cls(held, dict(places))
+        return cls(attribute, dict(places))
 
     def among(self, column: nw.Series[Any], decimal: str) -> Confidential:
         """Return the attribute of some of the records."""
         which = self.which(column, decimal)
-        asked = (OfPart(each, which) for each in self.held.requirements)
-        return Confidential(self.held.name, self.held.codes[which], tuple(asked))
+        requirements = (
+            OfPart(requirement, which) for requirement in self.held.requirements
+        )
+        return Confidential(self.held.name, self.held.codes[which], tuple(requirements))
 
     def which(self, column: nw.Series[Any], decimal: str) -> I64:
         """Return which of the values each of some records has, (n,)."""
-        values = Values.of(column, entry_reader(decimal))
+        values = Values.of(column, make_entry_reader(decimal))
         places = [self.places[value] for value in values.distinct]
         return np.array(places, np.int64)[values.which]

@@ -38,7 +38,9 @@ def resolve_request(
             )
     else:
         by_name = dict.fromkeys(names, wish)
-    columns = [_column(by_name[a], table, Z[:, j], name) for j, a in enumerate(names)]
+    columns = [
+        _read_column(by_name[a], table, Z[:, j], name) for j, a in enumerate(names)
+    ]
     values = np.stack(columns, axis=1)
     low, high = values < 0, values > MOST[name]
     bounds = "below 0" if np.isinf(MOST[name]) else f"below 0 or above {MOST[name]:g}"
@@ -61,7 +63,7 @@ def resolve_category_request(wish: Any, table: Table, name: str) -> dict[str, Fl
     """
     names = tuple(table.domains)
     inner = wish.attributes.values() if isinstance(wish, ByAttribute) else [wish]
-    if any(isinstance(each, Relative) for each in inner):
+    if any(isinstance(item, Relative) for item in inner):
         raise JobError(
             f"{name} is relative to the distance from the mean, and categories have "
             "none.",
@@ -122,8 +124,8 @@ def require_reach(
         Some record requests more.
     """
     n = len(Z)
-    least = k if weights is None else float(np.sort(weights)[:k].sum())
-    reach = np.abs(Z).max(axis=0) + np.sqrt(max(n - least, 0) / least)
+    smallest_group = k if weights is None else float(np.sort(weights)[:k].sum())
+    reach = np.abs(Z).max(axis=0) + np.sqrt(max(n - smallest_group, 0) / smallest_group)
     far = delta > reach
     count = int(far.any(axis=1).sum())
     if count:
@@ -137,7 +139,7 @@ def require_reach(
         )
 
 
-def _column(wish: Any, table: Table, z: Floats, name: str) -> Floats:
+def _read_column(wish: Any, table: Table, z: Floats, name: str) -> Floats:
     if isinstance(wish, Relative):
         return wish.relative * np.abs(z)
     if isinstance(wish, Column):

@@ -23,8 +23,8 @@ def merge_small_strata(
     column with a tree as the lowest node above both.
     """
     state = _Merging(keys, sizes, centres, tuple(domains.values()))
-    while (small := state.smallest(job.privacy.k)) >= 0:
-        state.merge(small, state.nearest(small))
+    while (small := state.find_smallest(job.privacy.k)) >= 0:
+        state.merge(small, state.find_nearest(small))
     return state.keys[state.into]
 
 
@@ -39,39 +39,43 @@ class _Merging:
         near = any(domain.kind != "nominal" for domain in domains)
         self.apart = [domain.distances for domain in domains] if near else []
 
-    def smallest(self, k: int) -> int:
+    def find_smallest(self, k: int) -> int:
         """Return the smallest stratum of fewer than k records, or -1."""
-        there = np.flatnonzero(self.sizes)
-        first = int(there[self.sizes[there].argmin()])
+        present = np.flatnonzero(self.sizes)
+        first = int(present[self.sizes[present].argmin()])
         return first if self.sizes[first] < k else -1
 
-    def nearest(self, small: int) -> int:
+    def find_nearest(self, small: int) -> int:
         """Return the stratum that is nearest to a small one."""
         others = np.flatnonzero(self.sizes)
         others = others[others != small]
         apart = ((self.centres[others] - self.centres[small]) ** 2).sum(axis=1)
-        return int(others[np.lexsort((apart, self._apart(others, small)))[0]])
+        return int(
+            others[np.lexsort((apart, self._compute_distances(others, small)))[0]]
+        )
 
-    def _apart(self, others: I64, small: int) -> F64:
+    def _compute_distances(self, others: I64, small: int) -> F64:
         """Return the distances of values of strata from those of a small one."""
-        found = np.zeros(len(others))
+        totals = np.zeros(len(others))
         for j, distances in enumerate(self.apart):
-            found += distances[self.keys[others, j], self.keys[small, j]]
-        return found
+            totals += distances[self.keys[others, j], self.keys[small, j]]
+        return totals
 
     def merge(self, small: int, near: int) -> None:
         """Publish two strata as one."""
         for j, domain in enumerate(self.domains):
             if domain.kind == "hierarchical":
                 pair = self.keys[small, j], self.keys[near, j]
-                self.keys[near, j] = _above(domain.parent, *map(int, pair))
+                self.keys[near, j] = _find_common_ancestor(
+                    domain.parent, *map(int, pair)
+                )
         sizes = self.sizes[[small, near]]
         self.centres[near] = np.average(self.centres[[small, near]], 0, weights=sizes)
         self.sizes[near], self.sizes[small] = sizes.sum(), 0
         self.into[self.into == small] = near
 
 
-def _above(parent: I64, one: int, other: int) -> int:
+def _find_common_ancestor(parent: I64, one: int, other: int) -> int:
     """Return the lowest node that is one of two nodes, or above it, for both."""
     chain = {one}
     while (one := int(parent[one])) >= 0:

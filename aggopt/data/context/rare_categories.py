@@ -24,10 +24,10 @@ def count_by_level(codes: I64, domain: Domain, units: Labels | None = None) -> I
 
     A negative code is not a level.
     """
-    there = codes >= 0
-    pairs = codes[there]
+    present = codes >= 0
+    pairs = codes[present]
     if units is not None:
-        pairs = np.unique(np.stack([pairs, units[there]]), axis=1)[0]
+        pairs = np.unique(np.stack([pairs, units[present]]), axis=1)[0]
     return np.bincount(pairs, minlength=domain.m).astype(np.int64)
 
 
@@ -61,7 +61,7 @@ class PublishedRareCategories:
         rare = (count_originals_by_node(counts, domain) < k) & (released > 0)
         return cls(int(rare.sum()), int(released[rare].sum()))
 
-    def said(self, name: str, k: int) -> str:
+    def describe(self, name: str, k: int) -> str:
         """Return the note on the attribute: its name and counts."""
         one = self.categories == 1
         categories = plural(
@@ -81,9 +81,9 @@ def find_published_rare(
 
     A missing value, nan, is not a category.
     """
-    there = ~np.isnan(after)
+    present = ~np.isnan(after)
     size = len(domain.nodes)
-    nodes = after[there].astype(np.int64)
+    nodes = after[present].astype(np.int64)
     released = np.bincount(nodes[nodes < size], minlength=size)  # others are new
     codes = np.where(np.isnan(before), -1, before).astype(np.int64)
     return PublishedRareCategories.of(

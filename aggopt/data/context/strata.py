@@ -15,8 +15,8 @@ from aggopt.core.validation import Floats, check_group_size
 from aggopt.data.context.merged_strata import merge_small_strata
 from aggopt.data.context.weights import read_sampling_weights, require_shared
 from aggopt.data.parsing.categories import (
-    encoding_types,
     find_domains,
+    find_encoding_types,
     find_missing_entries,
     find_nodes,
     publish_nodes,
@@ -60,7 +60,7 @@ class RecordStrata(EqualByField):
         ends = np.cumsum(self.sizes)[:-1]
         yield from np.split(np.argsort(self.labels, kind="stable"), ends)
 
-    def of_rows(self, rows: Labels) -> "RecordStrata":
+    def select_rows(self, rows: Labels) -> "RecordStrata":
         """Return the strata of only these records, renumbered."""
         return RecordStrata(np.unique(self.labels[rows], return_inverse=True)[1])
 
@@ -69,7 +69,7 @@ class RecordStrata(EqualByField):
         """Yield what became of small strata, in counts."""
         if self.small:
             changed = None if self.kept is not None else self.changed
-            yield note_on_small_strata(self.small, self.records, changed)
+            yield describe_small_strata(self.small, self.records, changed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, ready for JSON."""
@@ -84,7 +84,7 @@ class RecordStrata(EqualByField):
         }
 
 
-def note_on_small_strata(small: int, records: int, changed: int | None) -> str:
+def describe_small_strata(small: int, records: int, changed: int | None) -> str:
     """Return a note on the treatment of small strata, in counts.
 
     `changed` records are published with other values; None if they are left out.
@@ -126,16 +126,16 @@ def stratify(table: Table, job: Job) -> tuple[Table, RecordStrata | None]:
         require_shared(sampling, job.privacy.k)
     require_complete(table.frame, table.roles.stratum)
     table = replace(table, frame=_with_one_zero(table.frame, names))
-    domains = stratum_domains(table.frame, job)
+    domains = find_stratum_domains(table.frame, job)
     codes = np.stack([find_nodes(table.frame[n], domains[n]) for n in names], axis=1)
-    keys, labels = _numbered(codes)
+    keys, labels = _number_strata(codes)
     sizes = np.bincount(labels)
     few = sizes < job.privacy.k
     if not few.any():
         return table, RecordStrata(labels)
     small, records = int(few.sum()), int(sizes[few].sum())
     if job.strata.small == "refuse":
-        raise small_strata_error(
+        raise make_small_strata_error(
             small,
             len(sizes),
             records,
@@ -151,18 +151,18 @@ def stratify(table: Table, job: Job) -> tuple[Table, RecordStrata | None]:
             fix='choose a smaller k, fewer columns as stratum, or small = "merge".',
         )
     if job.strata.small == "drop":
-        kept = ~few[labels]
-        left = _numbered(codes[kept])[1]
-        return select_records(table, kept, job), RecordStrata(
-            left, small, records, kept=kept
+        is_kept = ~few[labels]
+        left = _number_strata(codes[is_kept])[1]
+        return select_records(table, is_kept, job), RecordStrata(
+            left, small, records, kept=is_kept
         )
     check_group_size(job.privacy.k, len(labels))
-    made = merge_small_strata(keys, sizes, _centres(table, job, labels), domains, job)[
-        labels
-    ]
-    changed = int((made != codes).any(axis=1).sum())
-    return _with(table, domains, made), RecordStrata(
-        _numbered(made)[1], small, records, changed
+    merged = merge_small_strata(
+        keys, sizes, _compute_centres(table, job, labels), domains, job
+    )[labels]
+    changed = int((merged != codes).any(axis=1).sum())
+    return _with(table, domains, merged), RecordStrata(
+        _number_strata(merged)[1], small, records, changed
     )
 
 
@@ -184,7 +184,7 @@ def _with_one_zero(frame: nw.DataFrame[Any], names: Sequence[str]) -> nw.DataFra
     )
 
 
-def stratum_domains(frame: nw.DataFrame[Any], job: Job) -> Mapping[str, Domain]:
+def find_stratum_domains(frame: nw.DataFrame[Any], job: Job) -> Mapping[str, Domain]:
     """Return the domain of each stratum column.
 
     Raises
@@ -193,9 +193,13 @@ def stratum_domains(frame: nw.DataFrame[Any], job: Job) -> Mapping[str, Domain]:
         A value is not in the order or tree that the job gives.
     """
     names = job.within
-    said = {name: how for name, how in job.attributes.items() if name in names}
+    sections = {
+        name: section for name, section in job.attributes.items() if name in names
+    }
     types = dict.fromkeys(names, AttributeType("nominal"))
-    return find_domains(frame, names, types | dict(encoding_types(frame, said)))
+    return find_domains(
+        frame, names, types | dict(find_encoding_types(frame, sections))
+    )
 
 
 def require_complete(frame: nw.DataFrame[Any], names: Sequence[str]) -> None:
@@ -217,13 +221,13 @@ def require_complete(frame: nw.DataFrame[Any], names: Sequence[str]) -> None:
             )
 
 
-def _numbered(codes: I64) -> tuple[I64, Labels]:
+def _number_strata(codes: I64) -> tuple[I64, Labels]:
     """Return the strata (s, q) of codes (n, q), in their order, and that of each."""
     keys, labels = np.unique(codes, axis=0, return_inverse=True)
     return keys, labels.ravel().astype(np.intp)
 
 
-def small_strata_error(
+def make_small_strata_error(
     small: int, strata: int, records: int, k: int, *, fix: str
 ) -> InfeasibleInputError:
     """Return the error that `small` of all strata have fewer than k records."""
@@ -235,12 +239,12 @@ def small_strata_error(
     )
 
 
-def _centres(table: Table, job: Job, labels: Labels) -> Floats:
+def _compute_centres(table: Table, job: Job, labels: Labels) -> Floats:
     """Return the mean of each stratum's records, in their encoding.
 
     Missing values count as the mean of all.
     """
-    records = np.asarray(table.encoded(job.partition.weights))
+    records = np.asarray(table.encode(job.partition.weights))
     records = np.where(np.isnan(records), np.nanmean(records, axis=0), records)
     return compute_plain_group_means(records, labels)
 
@@ -254,7 +258,7 @@ def _with(table: Table, domains: Mapping[str, Domain], nodes: I64) -> Table:
     return replace(table, frame=table.frame.with_columns(*columns))
 
 
-def select_records(table: Table, kept: Bool, job: Job) -> Table:
+def select_records(table: Table, is_kept: Bool, job: Job) -> Table:
     """Return the table of some records, checked again: levels may have disappeared."""
-    part = replace(table, frame=table.frame[np.flatnonzero(kept)])
+    part = replace(table, frame=table.frame[np.flatnonzero(is_kept)])
     return Table.of(part.native, table.roles, job.attributes, missing=job.missing)

@@ -42,25 +42,29 @@ class Structure:
         """Return the relations of a table's columns; empty for very many columns."""
         if not 0 < table.num_columns <= WIDE:
             return cls()
-        coded = {name: _codes(table[name]) for name in table.column_names}
-        there = {name: each for name, each in coded.items() if each is not None}
-        different = {name: int(each.max()) + 1 for name, each in there.items()}
+        coded = {name: _encode_column(table[name]) for name in table.column_names}
+        complete = {name: codes for name, codes in coded.items() if codes is not None}
+        different = {name: int(codes.max()) + 1 for name, codes in complete.items()}
         constant: dict[str, list[str]] = {}
         panel: dict[str, list[str]] = {}
         n = len(table)
-        for name, other in permutations(there, 2):
-            of, values = there[name], there[other]
+        for name, other in permutations(complete, 2):
+            unit, values = complete[name], complete[other]
             m, width = different[name], different[other]
             if not LEAST <= m <= n - SHARED:
                 continue
-            if width > 1 and _is_constant(of, values, m):
+            if width > 1 and _is_constant(unit, values, m):
                 constant.setdefault(name, []).append(other)
-            elif n <= m * width <= 2 * n and width < n and _pairs(of, values) == n:
+            elif (
+                n <= m * width <= 2 * n
+                and width < n
+                and _count_pairs(unit, values) == n
+            ):
                 panel.setdefault(name, []).append(other)
         return cls(constant, panel)
 
 
-def _codes(column: pa.ChunkedArray) -> I64 | None:
+def _encode_column(column: pa.ChunkedArray) -> I64 | None:
     """Return the number of each entry (n,) in their order; None if one is missing."""
     if column.null_count or not len(column):
         return None
@@ -69,13 +73,13 @@ def _codes(column: pa.ChunkedArray) -> I64 | None:
             column = column.dictionary_encode()
         except pa.ArrowException:  # nested entries; the message may quote one
             return None
-    whole = column.unify_dictionaries().combine_chunks()
-    places = _in_order(whole.dictionary)
-    codes = np.asarray(whole.indices, np.int64)
+    unified = column.unify_dictionaries().combine_chunks()
+    places = _order_entries(unified.dictionary)
+    codes = np.asarray(unified.indices, np.int64)
     return np.unique(places[codes], return_inverse=True)[1].astype(np.int64)
 
 
-def _in_order(entries: pa.Array) -> I64:
+def _order_entries(entries: pa.Array) -> I64:
     """Return the place of each entry in their order; of text that of numbers, if so."""
     try:
         numbers = pc.cast(entries, pa.float64())
@@ -87,11 +91,11 @@ def _in_order(entries: pa.Array) -> I64:
     return places
 
 
-def _pairs(one: I64, other: I64) -> int:
+def _count_pairs(one: I64, other: I64) -> int:
     return len(np.unique(one * (int(other.max()) + 1) + other))
 
 
-def _is_constant(of: I64, values: I64, m: int) -> bool:
+def _is_constant(unit: I64, values: I64, m: int) -> bool:
     """Whether values (n,) are constant in m units, and neither by chance nor derived.
 
     Values that are derived, as groups of ages are, go up or down with what they are
@@ -99,14 +103,14 @@ def _is_constant(of: I64, values: I64, m: int) -> bool:
     """
     first = np.zeros(m, np.int64)
     for some in (slice(SAMPLE), slice(None)):  # most columns differ soon
-        first[of[some][::-1]] = values[some][::-1]
-        if (first[of[some]] != values[some]).any():
+        first[unit[some][::-1]] = values[some][::-1]
+        if (first[unit[some]] != values[some]).any():
             return False
     shares = np.bincount(values) / len(values)
-    by_chance = (len(of) - m) * np.log((shares**2).sum())
+    by_chance = (len(unit) - m) * np.log((shares**2).sum())
     steps = np.diff(first)
-    return bool(by_chance < np.log(CHANCE) and not _monotone(steps))
+    return bool(by_chance < np.log(CHANCE) and not _is_monotone(steps))
 
 
-def _monotone(steps: I64) -> bool:
+def _is_monotone(steps: I64) -> bool:
     return bool((steps >= 0).all() or (steps <= 0).all())

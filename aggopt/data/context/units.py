@@ -49,7 +49,7 @@ def read_units(table: Table) -> Labels | None:
     """
     if not table.roles.unit:
         return None
-    parts = [_codes(table.frame[name]) for name in table.roles.unit]
+    parts = [_encode_column(table.frame[name]) for name in table.roles.unit]
     pairs = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)[1]
     return renumber_groups(pairs.ravel())
 
@@ -67,37 +67,37 @@ def collapse_units(table: Table, job: Job) -> tuple[Table, RecordUnits | None]:
     JobError
         The job has settings of records that do not apply to units.
     """
-    of = read_units(table)
-    if of is None:
+    unit = read_units(table)
+    if unit is None:
         return table, None
     if not job.units.attributes:
-        return table, RecordUnits(of)
+        return table, RecordUnits(unit)
     _require_of_units(job)
-    first = np.unique(of, return_index=True)[1]
-    _require_constant(table, of, first, job.units.attributes)
+    first = np.unique(unit, return_index=True)[1]
+    _require_constant(table, unit, first, job.units.attributes)
     if job.units.apart(job.roles):
-        return table, RecordUnits(of)
-    return replace(table, frame=table.frame[first]), RecordUnits(of, table)
+        return table, RecordUnits(unit)
+    return replace(table, frame=table.frame[first]), RecordUnits(unit, table)
 
 
-def _codes(column: nw.Series[Any]) -> I64:
+def _encode_column(column: nw.Series[Any]) -> I64:
     with naming(f"Column {column.name!r}"):
-        found = TypedColumn.of(column)
-        missing = int(found.absent.sum())
+        typed = TypedColumn.of(column)
+        missing = int(typed.absent.sum())
         if missing:
             raise TableError(
                 f"{plural(missing, 'record')} {'has' if missing == 1 else 'have'} no "
                 "unit.",
                 fix="give each a unit, one of its own if it is alone.",
             )
-        return found.coded[0]
+        return typed.coded[0]
 
 
 def _require_of_units(job: Job) -> None:
     """Refuse settings of records if units are masked."""
     keep = getattr(job.aggregation, "keep", None)
     beside = getattr(job.aggregation.categories, "with_", ())
-    asked = [
+    settings = [
         (
             "requirements on confidential values",
             job.privacy.models,
@@ -111,7 +111,7 @@ def _require_of_units(job: Job) -> None:
         (
             "sampling weights",
             job.roles.weight,
-            f"list {_listed(job.roles.weight)} as drop, and leave [weights] out",
+            f"list {_join_quoted(job.roles.weight)} as drop, and leave [weights] out",
         ),
         (
             "a regression on a column beside",
@@ -124,22 +124,22 @@ def _require_of_units(job: Job) -> None:
             'leave "with" out of [aggregation.categories]',
         ),
     ]
-    found = [(what, fix) for what, there, fix in asked if there]
-    if found:
+    wrong = [(what, fix) for what, is_set, fix in settings if is_set]
+    if wrong:
         raise JobError(
-            f"The job asks for {' and '.join(what for what, _ in found)}, which "
+            f"The job asks for {' and '.join(what for what, _ in wrong)}, which "
             "records have, and masks attributes of units.",
-            fix=f"{'; and '.join(fix for _, fix in found)}; or mask the records, "
+            fix=f"{'; and '.join(fix for _, fix in wrong)}; or mask the records, "
             "without [units]: groups then hold records of k units.",
         )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_quoted(names: Sequence[str]) -> str:
     return " and ".join(map(repr, names))
 
 
 def _require_constant(
-    table: Table, of: Labels, first: Labels, names: Sequence[str]
+    table: Table, unit: Labels, first: Labels, names: Sequence[str]
 ) -> None:
     """Refuse attributes of these names, and strata, that vary within a unit."""
     every, X = table.roles.quasi_identifier, table.matrix()
@@ -147,21 +147,24 @@ def _require_constant(
     codes = [TypedColumn.of(table.frame[name]).coded[0] for name in strata]
     columns = [*X[:, [every.index(name) for name in names]].T, *codes]
     pairs = zip((*names, *strata), columns, strict=True)
-    varies = ((name, len(np.unique(of[_differs(x, of, first)]))) for name, x in pairs)
-    found = [f"{name!r} in {units}" for name, units in varies if units]
-    if found:
+    varies = (
+        (name, len(np.unique(unit[_find_differences(x, unit, first)])))
+        for name, x in pairs
+    )
+    varying = [f"{name!r} in {units}" for name, units in varies if units]
+    if varying:
         raise TableError(
             f"What is said to be of units varies within some of {len(first)}: "
-            f"{', '.join(found)}.",
+            f"{', '.join(varying)}.",
             fix="correct those records; or mask the records, without [units]: groups "
             "then hold records of k units.",
         )
 
 
-def _differs(x: F64 | I64, of: Labels, first: Labels) -> Bool:
+def _find_differences(x: F64 | I64, unit: Labels, first: Labels) -> Bool:
     """Return which values (n,) are not that of the first record of their unit."""
-    own = x[first][of]
-    return np.asarray((x != own) & ~(np.isnan(x) & np.isnan(own)))
+    first_values = x[first][unit]
+    return np.asarray((x != first_values) & ~(np.isnan(x) & np.isnan(first_values)))
 
 
 def find_undeclared_units(table: Table) -> tuple[str, Labels] | None:
@@ -173,12 +176,12 @@ def find_undeclared_units(table: Table) -> tuple[str, Labels] | None:
     """
     roles, X = table.roles, table.matrix()
     for name in () if roles.unit else (*roles.identifier, *roles.other):
-        of = _perhaps_units(table.frame[name])
-        if of is None:
+        unit = _guess_units(table.frame[name])
+        if unit is None:
             continue
-        first = np.unique(of, return_index=True)[1]
-        if not any(_differs(x, of, first).any() for x in X.T):
-            return name, of
+        first = np.unique(unit, return_index=True)[1]
+        if not any(_find_differences(x, unit, first).any() for x in X.T):
+            return name, unit
     return None
 
 
@@ -233,8 +236,8 @@ def find_repeated_identifiers(table: Table) -> Iterator[RepeatedIdentifiers]:
         column = table.frame[name]
         if column.dtype.is_nested() or column.dtype == nw.Object:
             continue
-        found = TypedColumn(column, NAME)
-        codes = found.coded[0]
+        typed = TypedColumn(column, NAME)
+        codes = typed.coded[0]
         if column.dtype == nw.String:  # of a CSV file nothing is an empty entry
             empty = column.str.strip_chars().is_in(["", *MISSING]).to_numpy()
             codes = np.where(empty.astype(bool), -1, codes)
@@ -245,14 +248,14 @@ def find_repeated_identifiers(table: Table) -> Iterator[RepeatedIdentifiers]:
             yield several
 
 
-def _perhaps_units(column: nw.Series[Any]) -> Labels | None:
+def _guess_units(column: nw.Series[Any]) -> Labels | None:
     """Return which value each record (n,) has, where half of them share theirs."""
     if column.dtype.is_nested() or column.dtype == nw.Object:
         return None
     codes = TypedColumn(column, NAME).coded[0]
     if (codes < 0).any():
         return None
-    of = renumber_groups(codes)
-    sizes = np.bincount(of)
+    unit = renumber_groups(codes)
+    sizes = np.bincount(unit)
     shared = int(sizes[sizes > 1].sum())
-    return of if 2 * shared >= len(of) and len(set(sizes.tolist())) > 1 else None
+    return unit if 2 * shared >= len(unit) and len(set(sizes.tolist())) > 1 else None

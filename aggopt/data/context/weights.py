@@ -43,9 +43,9 @@ def read_sampling_weights(table: Table) -> SamplingWeights | None:
         return None
     (name,) = table.roles.weight
     with naming(f"Column {name!r}"):
-        each = weight_of_each(table.numbers(name), len(table.frame))
-        known = scale_to_mean_one(check_weights(each, len(each)))
-    return SamplingWeights(name, each, known)
+        values = weight_of_each(table.numbers(name), len(table.frame))
+        scaled = scale_to_mean_one(check_weights(values, len(values)))
+    return SamplingWeights(name, values, scaled)
 
 
 def read_scaled_weights(table: Table) -> Floats | None:

@@ -31,7 +31,7 @@ BLOCK = 2**21  # bytes of a block, of which the reader below has up to 32 ahead
 _FORMULA = r"(?s)^[ \r\n]*[=+\-@\t]."  # as a spreadsheet begins one
 
 
-def read_text_table(path: Path, how: Input) -> pa.Table:
+def read_text_table(path: Path, csv_format: Input) -> pa.Table:
     """Return the table in a file, each entry as the text that it is.
 
     Raises
@@ -42,20 +42,20 @@ def read_text_table(path: Path, how: Input) -> pa.Table:
         It needs more memory than is left.
     """
     # one block: entries may be as long as they like
-    wider = 1 if how.encoding == UTF_8 else WIDEST
+    wider = 1 if csv_format.encoding == UTF_8 else WIDEST
     size = wider * path.stat().st_size + 1
     require_memory(HELD * size, f"The table in {path.name}", IN_BLOCKS)
-    shape = read_csv_shape(path, how)
+    shape = read_csv_shape(path, csv_format)
     require_no_partition(path, shape.names)
     if not shape.records:  # the reader below needs a line end behind the header
         return pa.table({name: pa.array([], pa.string()) for name in shape.names})
-    options = _options(shape, how, min(size, 2**31 - 1))
+    options = _make_options(shape, csv_format, min(size, 2**31 - 1))
     table = pyarrow.csv.read_csv(path, **options)
     _require_counted(path, shape, table.num_rows)
     return table
 
 
-def read_csv_shape(path: Path, how: Input) -> CsvShape:
+def read_csv_shape(path: Path, csv_format: Input) -> CsvShape:
     """Return names and number of records of a valid file.
 
     Raises
@@ -63,12 +63,14 @@ def read_csv_shape(path: Path, how: Input) -> CsvShape:
     TableError
         As `aggopt.data.formats.csv_check.check_csv`; or names are duplicate or empty.
     """
-    shape = check_csv(path, how)
+    shape = check_csv(path, csv_format)
     check_header(shape.names, path.name)
     return shape
 
 
-def read_text_blocks(path: Path, shape: CsvShape, how: Input) -> Iterator[pa.Table]:
+def read_text_blocks(
+    path: Path, shape: CsvShape, csv_format: Input
+) -> Iterator[pa.Table]:
     """Yield the same table as `whole`, in blocks of consecutive records.
 
     Raises
@@ -78,11 +80,13 @@ def read_text_blocks(path: Path, shape: CsvShape, how: Input) -> Iterator[pa.Tab
     """
     if not shape.records:
         return
-    seen = 0
+    records = 0
     try:
-        with pyarrow.csv.open_csv(path, **_options(shape, how, BLOCK)) as blocks:
+        with pyarrow.csv.open_csv(
+            path, **_make_options(shape, csv_format, BLOCK)
+        ) as blocks:
             for batch in filter(len, blocks):
-                seen += len(batch)
+                records += len(batch)
                 yield pa.Table.from_batches([batch])
     except (pa.ArrowInvalid, OSError):
         raise TableError(
@@ -90,16 +94,16 @@ def read_text_blocks(path: Path, shape: CsvShape, how: Input) -> Iterator[pa.Tab
             "records is longer, or it has changed meanwhile.",
             fix="shorten that record; or mask the file as one table in memory.",
         ) from None
-    _require_counted(path, shape, seen)
+    _require_counted(path, shape, records)
 
 
-def _options(shape: CsvShape, how: Input, size: int) -> dict[str, Any]:
+def _make_options(shape: CsvShape, csv_format: Input, size: int) -> dict[str, Any]:
     return {
         "read_options": pyarrow.csv.ReadOptions(
-            use_threads=False, block_size=size, encoding=how.encoding
+            use_threads=False, block_size=size, encoding=csv_format.encoding
         ),
         "parse_options": pyarrow.csv.ParseOptions(
-            delimiter=how.separator,
+            delimiter=csv_format.separator,
             newlines_in_values=True,
             ignore_empty_lines=len(shape.names) > 1,
         ),
@@ -110,18 +114,18 @@ def _options(shape: CsvShape, how: Input, size: int) -> dict[str, Any]:
     }
 
 
-def _require_counted(path: Path, shape: CsvShape, seen: int) -> None:
-    if seen != shape.records:
+def _require_counted(path: Path, shape: CsvShape, records: int) -> None:
+    if records != shape.records:
         raise TableError(
             f"{path.name} can be read in two ways, as {shape.records} or as "
-            f"{seen} records.",
+            f"{records} records.",
             fix="write it again with quotes around entries that hold separators, "
             "quotes or line breaks.",
         )
 
 
 def write_csv(
-    to: Path, table: pa.Table, how: Input, *, masked: Iterable[str] = ()
+    to: Path, table: pa.Table, csv_format: Input, *, masked: Iterable[str] = ()
 ) -> None:
     """Write a table with the separator and the decimal point of a job.
 
@@ -135,30 +139,32 @@ def write_csv(
         letters that the encoding lacks.
     """
     _require_there(table, masked)
-    table = _pointed(_short(_lengths(table, masked), masked), how.decimal)
-    _require_letters(table, how.encoding)
+    table = _format_decimals(
+        _shorten_floats(_format_durations(table, masked), masked), csv_format.decimal
+    )
+    _require_letters(table, csv_format.encoding)
     text = [c for c in table.columns if is_text(c.type)]
     # a bare carriage return needs quotes, which the minimal rule does not give it
     bare = any(pc.any(pc.match_substring(column, "\r")).as_py() for column in text)
     table.to_pandas(types_mapper=pd.ArrowDtype).to_csv(
         to,
         index=False,
-        sep=how.separator,
-        decimal=how.decimal,
-        encoding=how.encoding,
+        sep=csv_format.separator,
+        decimal=csv_format.decimal,
+        encoding=csv_format.encoding,
         quoting=csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL,
     )
 
 
-def note_on_formulas(table: pa.Table, how: Input) -> Iterator[str]:
+def describe_formulas(table: pa.Table, csv_format: Input) -> Iterator[str]:
     """Yield a note on each column whose name or entries a spreadsheet may run.
 
     Numbers with a sign are not formulas, nor is a single sign.
     """
     for name, column in zip(table.column_names, table.columns, strict=True):
-        named = _formulas(pa.chunked_array([[name]]), how) > 0
-        count = _formulas(column, how)
-        parts = ["its name"] if named else []
+        name_count = _count_formulas(pa.chunked_array([[name]]), csv_format) > 0
+        count = _count_formulas(column, csv_format)
+        parts = ["its name"] if name_count else []
         parts += [plural(count, "entry", "entries")] if count else []
         if parts:
             yield (
@@ -167,25 +173,25 @@ def note_on_formulas(table: pa.Table, how: Input) -> Iterator[str]:
             )
 
 
-def _formulas(column: pa.ChunkedArray, how: Input) -> int:
+def _count_formulas(column: pa.ChunkedArray, csv_format: Input) -> int:
     """Return the number of text entries that begin like formulas."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not is_text(column.type):
         return 0
     begins = column.filter(pc.match_substring_regex(column, _FORMULA))
-    numbers = pc.sum(spell_numbers(begins, how)).as_py() or 0
+    numbers = pc.sum(spell_numbers(begins, csv_format)).as_py() or 0
     return len(begins) - int(numbers)
 
 
 def _require_there(table: pa.Table, names: Iterable[str]) -> None:
     """Refuse names that would be read back as missing: empty text, NA, ..."""
     lost = {name: count_missing_words(table[name]) for name in names}
-    seen = [f"{name!r}: {count}" for name, count in lost.items() if count]
-    if seen:
+    counts = [f"{name!r}: {count}" for name, count in lost.items() if count]
+    if counts:
         raise TableError(
             "Columns have entries that are text, and missing when they are read from a "
-            f"CSV file ({'; '.join(seen)}).",
+            f"CSV file ({'; '.join(counts)}).",
             fix="write a .parquet file; or, before masking, give what is empty, or "
             "spelled NA or null, another name, or make it missing.",
         )
@@ -195,17 +201,17 @@ def _require_letters(table: pa.Table, encoding: str) -> None:
     """Refuse names and entries with letters that an encoding has not."""
     if encoding == UTF_8:
         return
-    seen = []
+    counts = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         entries = column.to_pylist() if is_text(column.type) else []
         count = sum(not _has_letters(text, encoding) for text in (name, *entries))
-        seen += [f"{name!r}: {count}"] if count else []
-    if seen:
+        counts += [f"{name!r}: {count}"] if count else []
+    if counts:
         raise TableError(
             f"Columns have names or entries with letters that {encoding} has not "
-            f"({'; '.join(seen)}).",
+            f"({'; '.join(counts)}).",
             fix='write encoding = "utf-8" under [output], or leave it out.',
         )
 
@@ -218,7 +224,7 @@ def _has_letters(text: str | None, encoding: str) -> bool:
     return True
 
 
-def _lengths(table: pa.Table, names: Iterable[str]) -> pa.Table:
+def _format_durations(table: pa.Table, names: Iterable[str]) -> pa.Table:
     """Spell durations as `aggopt` reads them again: P1DT2H0M0S."""
     for name in names:
         column = table[name]
@@ -233,7 +239,7 @@ def _lengths(table: pa.Table, names: Iterable[str]) -> pa.Table:
     return table
 
 
-def _short(table: pa.Table, names: Iterable[str]) -> pa.Table:
+def _shorten_floats(table: pa.Table, names: Iterable[str]) -> pa.Table:
     """Give the numbers of 32 bits the digits that they have: 0.1, not 0.100000001."""
     for name in names:
         column = table[name]
@@ -243,7 +249,7 @@ def _short(table: pa.Table, names: Iterable[str]) -> pa.Table:
     return table
 
 
-def _pointed(table: pa.Table, decimal: str) -> pa.Table:
+def _format_decimals(table: pa.Table, decimal: str) -> pa.Table:
     """Give decimal numbers the decimal point that pandas gives to floats only."""
     if decimal == ".":
         return table
@@ -254,14 +260,14 @@ def _pointed(table: pa.Table, decimal: str) -> pa.Table:
     return table
 
 
-def _open_blocks(path: Path, how: Input) -> RecordBlocks:
-    shape = read_csv_shape(path, how)
+def _open_blocks(path: Path, csv_format: Input) -> RecordBlocks:
+    shape = read_csv_shape(path, csv_format)
     require_no_partition(path, shape.names)
-    return RecordBlocks(shape.records, read_text_blocks(path, shape, how))
+    return RecordBlocks(shape.records, read_text_blocks(path, shape, csv_format))
 
 
 def _write(to: Path, table: pa.Table, options: WriteOptions) -> None:
-    write_csv(to, table, options.text, masked=options.masked)
+    write_csv(to, table, options.csv_format, masked=options.masked)
 
 
 CSV = Format(
@@ -273,5 +279,5 @@ CSV = Format(
     has_text_entries=True,
     is_exact=True,
     open_blocks=_open_blocks,
-    notes=note_on_formulas,
+    notes=describe_formulas,
 )

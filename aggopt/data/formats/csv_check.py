@@ -17,7 +17,7 @@ from typing import Any, TextIO
 from aggopt.core.plural import plural
 from aggopt.data.formats.text_encoding import (
     UTF_8,
-    encoding_error_text,
+    describe_encoding_error,
     require_encoding,
 )
 from aggopt.errors import TableError
@@ -33,7 +33,7 @@ class CsvShape:
     spanning: int
 
 
-def check_csv(path: Path, how: Input) -> CsvShape:
+def check_csv(path: Path, csv_format: Input) -> CsvShape:
     """Return the shape of a CSV file that keeps the rules.
 
     Raises
@@ -41,44 +41,45 @@ def check_csv(path: Path, how: Input) -> CsvShape:
     TableError
         Not in its encoding, no header, an open quote, or lines of unequal length.
     """
-    require_encoding(path, how.encoding)
-    encoding = "utf-8-sig" if how.encoding == UTF_8 else how.encoding
-    with path.open(encoding=encoding, newline="") as stream, _long_entries():
-        lines = _lines(stream, how)
+    require_encoding(path, csv_format.encoding)
+    encoding = "utf-8-sig" if csv_format.encoding == UTF_8 else csv_format.encoding
+    with path.open(encoding=encoding, newline="") as stream, _allow_long_entries():
+        lines = _read_lines(stream, csv_format)
         try:
             names = next(lines, None)
             if not names:
                 raise TableError(
                     f"{path.name} is empty.", fix="bring a file with a header line."
                 )
-            _check_separator(path, names, how)
+            _check_separator(path, names, csv_format)
             widths = Counter(map(len, lines))
-            if lines.line_num == 1 + widths.total() and _alike(widths, len(names)):
-                return CsvShape(tuple(names), _records(widths, len(names)), 0)
+            if lines.line_num == 1 + widths.total() and _are_alike(widths, len(names)):
+                return CsvShape(tuple(names), _count_records(widths, len(names)), 0)
             stream.seek(0)  # again, to find the error and its line
-            lines = _lines(stream, how)
+            lines = _read_lines(stream, csv_format)
             next(lines)
-            return _walked(path, lines, tuple(names), how)
+            return _check_lines(path, lines, tuple(names), csv_format)
         except UnicodeError:  # a message of its own would quote the file
-            problem, fix = encoding_error_text(how.encoding)
+            problem, fix = describe_encoding_error(csv_format.encoding)
         except csv.Error:
-            problem = f"breaks the rules of quotes on line {_opening(stream, how)}"
+            line = _find_open_quote(stream, csv_format)
+            problem = f"breaks the rules of quotes on line {line}"
             fix = "close the quote that opens there, and double those inside an entry"
     raise TableError(f"{path.name} {problem}.", fix=f"{fix}.")
 
 
-def _lines(stream: TextIO, how: Input) -> Any:
-    return csv.reader(stream, delimiter=how.separator, strict=True)
+def _read_lines(stream: TextIO, csv_format: Input) -> Any:
+    return csv.reader(stream, delimiter=csv_format.separator, strict=True)
 
 
-def _opening(stream: TextIO, how: Input) -> int:
+def _find_open_quote(stream: TextIO, csv_format: Input) -> int:
     """Return the line on which the quote that breaks the rules opens.
 
     The reader names the line on which it gives up: the last one of the file, if a quote
     is never closed.
     """
     stream.seek(0)
-    lines = _lines(stream, how)
+    lines = _read_lines(stream, csv_format)
     begins = 0
     with suppress(csv.Error):
         for _ in lines:
@@ -94,16 +95,16 @@ def _opening(stream: TextIO, how: Input) -> int:
         place = 0
         while place < len(line):
             if quoted:
-                place, quoted = _behind_quoted(line, place)
+                place, quoted = _find_end_of_quoted(line, place)
             elif line[place] == '"':
                 opened, quoted, place = number, True, place + 1
             else:
-                end = line.find(how.separator, place)
+                end = line.find(csv_format.separator, place)
                 place = len(line) if end < 0 else end + 1
     return opened
 
 
-def _behind_quoted(line: str, place: int) -> tuple[int, bool]:
+def _find_end_of_quoted(line: str, place: int) -> tuple[int, bool]:
     """Return the end of a quoted entry, and whether it continues in the next line."""
     while (end := line.find('"', place)) >= 0:
         if line[end + 1 : end + 2] != '"':
@@ -112,18 +113,18 @@ def _behind_quoted(line: str, place: int) -> tuple[int, bool]:
     return len(line), True
 
 
-def _alike(widths: Counter[int], columns: int) -> bool:
+def _are_alike(widths: Counter[int], columns: int) -> bool:
     """Whether all lines have as many entries as the header, or are empty."""
     return widths.keys() <= {0, columns}
 
 
-def _records(widths: Counter[int], columns: int) -> int:
+def _count_records(widths: Counter[int], columns: int) -> int:
     """Return the number of records; an empty line is one if the file has one column."""
     return widths[columns] + (widths[0] if columns == 1 else 0)
 
 
-def _walked(
-    path: Path, lines: Iterator[list[str]], names: tuple[str, ...], how: Input
+def _check_lines(
+    path: Path, lines: Iterator[list[str]], names: tuple[str, ...], csv_format: Input
 ) -> CsvShape:
     records, spanning, ragged, first = 0, 0, 0, 0
     for entries in lines:
@@ -142,7 +143,7 @@ def _walked(
             fix="repair them, or set separator under [input] in the job, or "
             "--separator of `aggopt init` and `aggopt convert`.",
         )
-    if spanning and not how.multiline:
+    if spanning and not csv_format.multiline:
         span = "spans" if spanning == 1 else "span"
         raise TableError(
             f"{plural(spanning, 'entry', 'entries')} of {path.name} {span} several "
@@ -153,11 +154,12 @@ def _walked(
     return CsvShape(names, records, spanning)
 
 
-def _check_separator(path: Path, names: list[str], how: Input) -> None:
-    others = [s for s in SEPARATORS if s != how.separator and s in names[0]]
+def _check_separator(path: Path, names: list[str], csv_format: Input) -> None:
+    others = [s for s in SEPARATORS if s != csv_format.separator and s in names[0]]
     if len(names) == 1 and others:
         raise TableError(
-            f"{path.name} has one column by the separator {how.separator!r}, and its "
+            f"{path.name} has one column by the separator "
+            f"{csv_format.separator!r}, and its "
             f"header holds {others[0]!r}.",
             fix=f"set separator = {others[0]!r} under [input] in the job, or "
             f"--separator {others[0]!r} of `aggopt init` and `aggopt convert`.",
@@ -165,7 +167,7 @@ def _check_separator(path: Path, names: list[str], how: Input) -> None:
 
 
 @contextmanager
-def _long_entries() -> Iterator[None]:
+def _allow_long_entries() -> Iterator[None]:
     """Lift the limit on the length of an entry, for the while."""
     before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:

@@ -56,14 +56,14 @@ def read_excel(path: Path) -> pa.Table:
         larger than its stated size.  No message has an entry, and formulas are not
         worked out.
     """
-    sheet = _sheet(path)
+    sheet = _load_sheet(path)
     merged = len(sheet.merged_cells.ranges)
     if merged:
         raise TableError(
             f"{path.name} has {plural(merged, 'range')} of merged cells.",
             fix="unmerge them, so that each record has its own entries.",
         )
-    header, rows = _rows(path, sheet)
+    header, rows = _read_rows(path, sheet)
     width = max((max(row) for row in [header, *rows] if row), default=0)
     names = [str(header.get(j, "")) for j in range(1, width + 1)]
     if not names:
@@ -71,11 +71,11 @@ def read_excel(path: Path) -> pa.Table:
     check_header(names, path.name)
     _require_dense(path, sum(map(len, rows)), len(rows) * width)
     entries = {n: [row.get(j) for row in rows] for j, n in enumerate(names, 1)}
-    kinds = _kinds(path, entries)
-    return pa.table({name: _column(v, kinds[name]) for name, v in entries.items()})
+    kinds = _find_kinds(path, entries)
+    return pa.table({name: _make_column(v, kinds[name]) for name, v in entries.items()})
 
 
-def _sheet(path: Path) -> Any:
+def _load_sheet(path: Path) -> Any:
     """Return the one worksheet that has entries."""
     import openpyxl
 
@@ -107,7 +107,7 @@ def _sheet(path: Path) -> Any:
     return (used or sheets)[0]
 
 
-def _rows(path: Path, sheet: Any) -> tuple[dict[int, Any], list[dict[int, Any]]]:
+def _read_rows(path: Path, sheet: Any) -> tuple[dict[int, Any], list[dict[int, Any]]]:
     """Return the entries of the first row, and of all others that have some, by column.
 
     They come from the cells that the file has: a cell far from all others, at
@@ -117,7 +117,7 @@ def _rows(path: Path, sheet: Any) -> tuple[dict[int, Any], list[dict[int, Any]]]
     _require_values(path, cells.values())
     rows: dict[int, dict[int, Any]] = {}
     for (row, column), cell in cells.items():
-        entry = _entry(cell)
+        entry = _read_entry(cell)
         if entry is not None:
             rows.setdefault(row, {})[column] = entry
     header = rows.pop(1, {})
@@ -151,25 +151,25 @@ def _require_values(path: Path, cells: Collection[Any]) -> None:
         )
 
 
-def _entry(cell: Any) -> Any:
+def _read_entry(cell: Any) -> Any:
     """Return the value of a cell; None if it is missing."""
     missing = cell.value == "" or cell.data_type == "e"
     return None if missing else cell.value
 
 
-def _kinds(path: Path, columns: dict[str, list[Any]]) -> dict[str, str]:
+def _find_kinds(path: Path, columns: dict[str, list[Any]]) -> dict[str, str]:
     """Return the type of the entries of each column; refuse mixed types."""
-    found, mixed = {}, []
+    kinds, mixed = {}, []
     for name, values in columns.items():
         counts = {kind: sum(map(test, values)) for kind, test in _KINDS.items()}
         spelled = sum(isinstance(v, str) and v.strip() in MISSING for v in values)
         if any(counts[kind] for kind in counts if kind != "text"):
             counts["text"] -= spelled
-        there = [kind for kind, count in counts.items() if count]
-        found[name] = there[0] if there else ""
-        if len(there) > 1:
-            seen = ", ".join(f"{counts[kind]} {kind}" for kind in there)
-            mixed.append(f"{name!r} ({seen})")
+        present = [kind for kind, count in counts.items() if count]
+        kinds[name] = present[0] if present else ""
+        if len(present) > 1:
+            counts_text = ", ".join(f"{counts[kind]} {kind}" for kind in present)
+            mixed.append(f"{name!r} ({counts_text})")
     if mixed:
         raise TableError(
             f"Columns of {path.name} have entries of several types: "
@@ -177,15 +177,15 @@ def _kinds(path: Path, columns: dict[str, list[Any]]) -> dict[str, str]:
             fix="make each of them one type throughout; or save the sheet as CSV "
             "UTF-8, where all of them are text.",
         )
-    return found
+    return kinds
 
 
-def _column(values: Sequence[Any], kind: str) -> pa.Array:
+def _make_column(values: Sequence[Any], kind: str) -> pa.Array:
     """Return entries of one kind (n,) as a column."""
     if kind != "text":
         values = [None if isinstance(value, str) else value for value in values]
     if kind == "numbers":
-        return to_integers_if_whole(pa.array(map(_float, values), pa.float64()))
+        return to_integers_if_whole(pa.array(map(_to_float, values), pa.float64()))
     if kind == "dates":
         moments = [value for value in values if value is not None]
         timed = any(getattr(moment, "time", time)() != time() for moment in moments)
@@ -196,7 +196,7 @@ def _column(values: Sequence[Any], kind: str) -> pa.Array:
     return pa.array(values, pa.float64() if not kind else None)
 
 
-def _float(value: Any) -> float | None:
+def _to_float(value: Any) -> float | None:
     try:
         return None if value is None else float(value)
     except OverflowError:  # a whole number of 309 digits and more
@@ -227,10 +227,10 @@ def write_excel(to: Path, table: pa.Table) -> None:
     with make_scratch_folder(to.parent) as scratch:
         sheet = _open_sheet(book, scratch / "sheet.xml")
         with closing(sheet):  # even if the disk is full: an open sheet complains later
-            for row in _row_values(table):
-                sheet.append([_cell(sheet, value) for value in row])
+            for row in _iter_rows(table):
+                sheet.append([_make_cell(sheet, value) for value in row])
         book.save(to)
-    _forget_time(to)
+    _reset_time(to)
 
 
 def _open_sheet(book: Any, path: Path) -> Any:
@@ -252,25 +252,25 @@ def _require_printable(table: pa.Table) -> None:
     """Refuse text that no part of a workbook can hold: the library would quote it."""
     columns = zip(table.column_names, table.columns, strict=True)
     text = ((name, c) for name, c in columns if is_text(c.type))
-    seen = [
+    affected = [
         f"{name!r}: {count}"
         for name, column in text
         if (count := pc.sum(pc.match_substring_regex(column, _CONTROL)).as_py())
     ]
-    if seen:
+    if affected:
         raise TableError(
             "Columns have text with control characters, which a .xlsx file does not "
-            f"hold ({'; '.join(seen)}).",
+            f"hold ({'; '.join(affected)}).",
             fix="remove them before masking; or write a .parquet or a .csv file.",
         )
 
 
-def _row_values(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+def _iter_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     yield tuple(table.column_names)
     yield from zip(*(column.to_pylist() for column in table.columns), strict=True)
 
 
-def _cell(sheet: Any, value: Any) -> Any:
+def _make_cell(sheet: Any, value: Any) -> Any:
     """Return a cell with an entry: text as text, a float with all its digits."""
     from openpyxl.cell import WriteOnlyCell
 
@@ -287,7 +287,7 @@ def _cell(sheet: Any, value: Any) -> Any:
     return cell
 
 
-def _forget_time(path: Path) -> None:
+def _reset_time(path: Path) -> None:
     """Rewrite the parts of a workbook with a fixed time in place of now."""
     with ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}

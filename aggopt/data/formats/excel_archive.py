@@ -36,7 +36,7 @@ def require_harmless(path: Path) -> None:
     """
     with ZipFile(path) as archive:
         _require_room(path, sum(part.file_size for part in archive.infolist()))
-        cells = sum(_cells(archive, name) for name in archive.namelist())
+        cells = sum(_count_cells(archive, name) for name in archive.namelist())
     if cells > MOST_CELLS:
         raise TableError(
             f"{path.name} has ranges of merged cells or links with {cells} cells, and "
@@ -48,47 +48,49 @@ def require_harmless(path: Path) -> None:
 
 def _require_room(path: Path, unpacked: int) -> None:
     packed = path.stat().st_size
-    seen = f"{path.name} has {format_size(packed)} and unpacks to"
+    sizes = f"{path.name} has {format_size(packed)} and unpacks to"
     if unpacked > max(SMALL, DENSEST * packed):
         raise TableError(
-            f"{seen} {format_size(unpacked)}, {unpacked // max(packed, 1)} times as "
+            f"{sizes} {format_size(unpacked)}, {unpacked // max(packed, 1)} times as "
             f"much: no table unpacks to more than {DENSEST} times its "
             "size.",
             fix="use the file only if you trust it: then save the sheet as CSV UTF-8.",
         )
     if TAKES * unpacked > find_available_memory():
         raise TableError(
-            f"{seen} {format_size(unpacked)}, which takes about "
+            f"{sizes} {format_size(unpacked)}, which takes about "
             f"{format_size(TAKES * unpacked)} of memory; "
             f"{format_size(find_available_memory())} are left.",
             fix=_CSV,
         )
 
 
-def _cells(archive: ZipFile, name: str) -> int:
+def _count_cells(archive: ZipFile, name: str) -> int:
     """Return how many cells the ranges of a part have: those that are unfolded."""
     content = archive.read(name)
     if content.startswith(_WIDE):
         raise ValueError("Workbooks are UTF-8.")
-    return sum(_areas(content))
+    return sum(_iter_areas(content))
 
 
-def _areas(content: bytes) -> Iterator[int]:
-    for found in _RANGES.finditer(content):
-        if found["what"] is None:
+def _iter_areas(content: bytes) -> Iterator[int]:
+    for area in _RANGES.finditer(content):
+        if area["what"] is None:
             raise ValueError("Workbooks have no DOCTYPE.")
-        ref = _REF.search(found["says"])
+        ref = _REF.search(area["says"])
         if ref is None:
             raise ValueError("A range is none.")
         left, top, right, bottom = ref.groups()
-        across = abs(_number(right or left) - _number(left)) + 1
+        across = (
+            abs(_parse_column_number(right or left) - _parse_column_number(left)) + 1
+        )
         yield across * (abs(int(bottom or top) - int(top)) + 1)
 
 
-def _number(letters: bytes) -> int:
+def _parse_column_number(letters: bytes) -> int:
     """Return the number of a column, from 1.
 
-    >>> _number(b"XFD")
+    >>> _parse_column_number(b"XFD")
     16384
     """
     number = 0

@@ -70,11 +70,13 @@ def check_parquet(path: Path, file: pq.ParquetFile) -> int:
     packed, about = path.stat().st_size, file.metadata
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
     pages = sum(group.total_byte_size for group in groups)
-    unpacked = max(pages, about.num_rows * sum(map(_width, file.schema_arrow.types)))
-    most = max(SMALL, DENSEST * packed)
-    if unpacked <= most:
-        unpacked = max(unpacked, _size_of_text(path, about, most))
-    if unpacked > most:
+    unpacked = max(
+        pages, about.num_rows * sum(map(_find_width, file.schema_arrow.types))
+    )
+    limit = max(SMALL, DENSEST * packed)
+    if unpacked <= limit:
+        unpacked = max(unpacked, _measure_text(path, about, limit))
+    if unpacked > limit:
         raise TableError(
             f"{path.name} has {format_size(packed)} and unpacks to "
             f"{format_size(unpacked)} or more, {unpacked // packed} times as much: "
@@ -85,8 +87,8 @@ def check_parquet(path: Path, file: pq.ParquetFile) -> int:
     return int(unpacked)
 
 
-def _size_of_text(path: Path, about: pq.FileMetaData, most: int) -> int:
-    """Return how many bytes the entries of text take, or some number above `most`.
+def _measure_text(path: Path, about: pq.FileMetaData, limit: int) -> int:
+    """Return how many bytes the entries of text take, or some number above `limit`.
 
     A dictionary has a long entry once, and pages refer to it at next to no cost: only
     the entries themselves tell.  They are counted without being written out, and only
@@ -98,7 +100,7 @@ def _size_of_text(path: Path, about: pq.FileMetaData, most: int) -> int:
         for chunk in map(about.row_group(i).column, range(about.num_columns))
         if chunk.physical_type == "BYTE_ARRAY"
     ]
-    if sum(map(_longest, (chunk for _, chunk in chunks))) <= SMALL:
+    if sum(map(_bound_size, (chunk for _, chunk in chunks))) <= SMALL:
         return 0
     names = {chunk.path_in_schema for _, chunk in chunks}
     shared = {chunk.path_in_schema for _, chunk in chunks if _shares_prefixes(chunk)}
@@ -108,14 +110,14 @@ def _size_of_text(path: Path, about: pq.FileMetaData, most: int) -> int:
         for i, chunk in chunks:
             name = chunk.path_in_schema
             if name not in flat:  # nested, which no release has
-                size += _longest(chunk)
+                size += _bound_size(chunk)
                 continue
             records = BATCH
             if name in shared:  # written out, so that few are read at once
                 records = min(1 + SMALL // (1 + chunk.total_uncompressed_size), BATCH)
             for batch in file.iter_batches(records, [i], [name]):
-                size += _size_of_entries(batch.column(0))
-                if size > most:
+                size += _measure_entries(batch.column(0))
+                if size > limit:
                     return size
     return size
 
@@ -125,12 +127,12 @@ def _shares_prefixes(chunk: pq.ColumnChunkMetaData) -> bool:
     return any("DELTA" in encoding for encoding in chunk.encodings)
 
 
-def _longest(chunk: pq.ColumnChunkMetaData) -> int:
+def _bound_size(chunk: pq.ColumnChunkMetaData) -> int:
     """Return how many bytes entries take that are as long as their column chunk."""
     return int(chunk.num_values * chunk.total_uncompressed_size)
 
 
-def _size_of_entries(column: pa.Array) -> int:
+def _measure_entries(column: pa.Array) -> int:
     """Return the number of bytes of entries, with dictionary entries written out."""
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
@@ -138,7 +140,7 @@ def _size_of_entries(column: pa.Array) -> int:
     return int(pc.sum(lengths.take(column.indices).cast(pa.int64())).as_py() or 0)
 
 
-def _width(kind: pa.DataType) -> int:
+def _find_width(kind: pa.DataType) -> int:
     """Return how many bytes an entry takes at least."""
     try:
         return max(int(kind.bit_width) // 8, 1)

@@ -44,7 +44,7 @@ class NameRule:
     reserved: frozenset[str] = frozenset()
     caseless: bool = True
 
-    def broken(self, names: Sequence[str]) -> list[str]:
+    def find_violations(self, names: Sequence[str]) -> list[str]:
         """Return the names that break the rule, or that others would be taken for."""
         alike = [name.lower() if self.caseless else name for name in names]
         return [
@@ -63,7 +63,7 @@ class WriteOptions:
 
     Attributes
     ----------
-    text
+    csv_format
         Separator, decimal point and encoding of files of text.
     masked
         Names of the quasi-identifiers.
@@ -71,7 +71,7 @@ class WriteOptions:
         Codebooks of columns, reduced to their publishable parts.
     """
 
-    text: Input = field(default_factory=Input)
+    csv_format: Input = field(default_factory=Input)
     masked: Sequence[str] = ()
     codebooks: Mapping[str, Codebook] = field(default_factory=dict)
 
@@ -94,7 +94,7 @@ PLAIN_TYPES: tuple[TypeTest, ...] = (
 
 def _refuse_to_write(to: Path, *_: Any) -> NoReturn:
     raise TableError(
-        f"{to.name}: {file_suffix(to)} files are read, and not written.",
+        f"{to.name}: {get_suffix(to)} files are read, and not written.",
         fix=f"write one of {', '.join(list_suffixes(written=True))}.",
     )
 
@@ -175,27 +175,27 @@ def name_suffixes() -> str:
     return f"{', '.join(others)} or {last}"
 
 
-def file_suffix(path: Path) -> str:
+def get_suffix(path: Path) -> str:
     """Return the suffix of a path in small letters."""
     return path.suffix.lower()
 
 
 def has_text_entries(path: Path) -> bool:
     """Whether the entries of a file are text, by its suffix."""
-    format = FORMATS.get(file_suffix(path))
+    format = FORMATS.get(get_suffix(path))
     return format is not None and format.has_text_entries
 
 
 def find_release_suffix(path: Path) -> str:
     """Return the suffix for a release of the table at a path: its own, if written."""
-    suffix = file_suffix(path)
+    suffix = get_suffix(path)
     format = FORMATS.get(suffix)
     return format.released_as or suffix if format else suffix
 
 
 def list_packages(path: Path) -> tuple[str, ...]:
     """Return the packages that only this format needs."""
-    format = FORMATS.get(file_suffix(path))
+    format = FORMATS.get(get_suffix(path))
     return (format.package,) if format and format.package else ()
 
 
@@ -209,7 +209,7 @@ def require_format(path: Path, *, written: bool = False) -> Format:
         `require_local`.
     """
     require_local(path)
-    suffix = file_suffix(path)
+    suffix = get_suffix(path)
     format = FORMATS.get(suffix)
     if format is None:
         suffixes = list_suffixes(written=written)
@@ -236,10 +236,10 @@ def require_column_names(path: Path, names: Sequence[str]) -> None:
     TableError
         The message has the names and the rule.
     """
-    suffix = file_suffix(path)
+    suffix = get_suffix(path)
     format = FORMATS.get(suffix)
     rule = format.names if format else None
-    broken = rule.broken(names) if rule else []
+    broken = rule.find_violations(names) if rule else []
     if rule and broken:
         raise TableError(
             f"Column names that a {suffix} file does not allow: "

@@ -23,7 +23,7 @@ from aggopt.data.formats.registry import (
     Format,
     NameRule,
     WriteOptions,
-    file_suffix,
+    get_suffix,
 )
 from aggopt.data.parsing.columns import is_text
 from aggopt.data.readers.codebook import Code, Codebook, attach_codebooks
@@ -69,16 +69,18 @@ def read_statistical(path: Path, keep: Collection[str] = ()) -> pa.Table:
         that are not times of a day.  No message quotes the file.
     """
     _require_one_table(path)
-    data, about = _parsed(path)
-    if file_suffix(path) == ".xpt":
+    data, about = _parse(path)
+    if get_suffix(path) == ".xpt":
         _require_whole(path, about)
     check_names(list(data))
     _require_times(path, data)
     ranges: Mapping[str, Any] = {}
-    if file_suffix(path) in _DECLARING:
-        ranges = _declared(path, [n for n in keep if n in data and not _timed(data[n])])
+    if get_suffix(path) in _DECLARING:
+        ranges = _read_missing_ranges(
+            path, [n for n in keep if n in data and not _has_times(data[n])]
+        )
         if ranges:
-            data |= _raw(path, list(ranges), user_missing=True)[0]
+            data |= _read_raw(path, list(ranges), user_missing=True)[0]
     columns, books = {}, {}
     for name, values in data.items():
         texts = about.variable_value_labels.get(name, {}).items()
@@ -86,27 +88,29 @@ def read_statistical(path: Path, keep: Collection[str] = ()) -> pa.Table:
             label=about.column_names_to_labels.get(name) or "",
             texts=tuple(sorted(pair for pair in texts if pair[1])),
             ordered=about.variable_measure.get(name) == "ordinal",
-            missing=tuple((each["lo"], each["hi"]) for each in ranges.get(name, ())),
+            missing=tuple(
+                (limits["lo"], limits["hi"]) for limits in ranges.get(name, ())
+            ),
         )
         is_text = about.readstat_variable_types[name] == "string"
         columns[name], books[name] = make_column(values, book, is_text=is_text)
     return attach_codebooks(pa.table(columns), books)
 
 
-def _parsed(path: Path, **how: Any) -> tuple[Entries, Any]:
+def _parse(path: Path, **options: Any) -> tuple[Entries, Any]:
     """Return the entries of each column, and the metadata of the file."""
     import pyreadstat
 
-    ending = file_suffix(path)
+    ending = get_suffix(path)
     reader = getattr(pyreadstat, _READERS[ending])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.filterwarnings("error", "column .* is duplicated")
-            found: tuple[Entries, Any] = reader(
-                path.absolute(), output_format="dict", **how
+            parsed: tuple[Entries, Any] = reader(
+                path.absolute(), output_format="dict", **options
             )
-        return found
+        return parsed
     except MemoryError:
         raise
     except Exception:  # its message may quote an entry
@@ -118,18 +122,18 @@ def _parsed(path: Path, **how: Any) -> tuple[Entries, Any]:
     )
 
 
-def _raw(path: Path, names: list[str], **how: Any) -> tuple[Entries, Any]:
+def _read_raw(path: Path, names: list[str], **options: Any) -> tuple[Entries, Any]:
     """Return some columns with times as the numbers that the file has."""
-    return _parsed(path, usecols=names, disable_datetime_conversion=True, **how)
+    return _parse(path, usecols=names, disable_datetime_conversion=True, **options)
 
 
-def _declared(path: Path, names: list[str]) -> dict[str, Any]:
+def _read_missing_ranges(path: Path, names: list[str]) -> dict[str, Any]:
     """Return the ranges of codes for missing values in these columns."""
     if not names:
         return {}
-    about = _raw(path, names, user_missing=True, metadataonly=True)[1]
-    found: dict[str, Any] = about.missing_ranges
-    return found
+    about = _read_raw(path, names, user_missing=True, metadataonly=True)[1]
+    ranges: dict[str, Any] = about.missing_ranges
+    return ranges
 
 
 def _require_one_table(path: Path) -> None:
@@ -141,7 +145,7 @@ def _require_one_table(path: Path) -> None:
             f"{path.name} is encrypted.",
             fix="open it in SPSS with its password, and save it without one.",
         )
-    count = path.read_bytes().count(_DATA_SET) if file_suffix(path) == ".xpt" else 1
+    count = path.read_bytes().count(_DATA_SET) if get_suffix(path) == ".xpt" else 1
     if count > 1:
         raise TableError(
             f"{path.name} holds {count} data sets, and one would be read.",
@@ -171,7 +175,7 @@ def _require_whole(path: Path, about: Any) -> None:
         )
 
 
-def _timed(values: list[Any], *kinds: type) -> bool:
+def _has_times(values: list[Any], *kinds: type) -> bool:
     """Whether values are dates or times, or of these kinds of them."""
     first = next((value for value in values if value is not None), None)
     return type(first) in (kinds or _MOMENTS)
@@ -179,18 +183,18 @@ def _timed(values: list[Any], *kinds: type) -> bool:
 
 def _require_times(path: Path, data: Entries) -> None:
     """Refuse times of a day or more: as times of a day they would lose their days."""
-    names = [name for name, values in data.items() if _timed(values, time)]
+    names = [name for name, values in data.items() if _has_times(values, time)]
     if not names:
         return
-    day = 86_400_000.0 if file_suffix(path) == ".dta" else 86_400.0  # in its units
+    day = 86_400_000.0 if get_suffix(path) == ".dta" else 86_400.0  # in its units
     counts = {
         name: sum(value is not None and not 0 <= value < day for value in values)
-        for name, values in _raw(path, names)[0].items()
+        for name, values in _read_raw(path, names)[0].items()
     }
-    seen = [f"{name!r}: {count}" for name, count in counts.items() if count]
-    if seen:
+    affected = [f"{name!r}: {count}" for name, count in counts.items() if count]
+    if affected:
         raise TableError(
-            f"Columns have times that are no times of a day ({'; '.join(seen)}).",
+            f"Columns have times that are no times of a day ({'; '.join(affected)}).",
             fix="give them the format of a number in the program that wrote the file: "
             "they are then read as numbers.",
         )
@@ -216,15 +220,15 @@ def write_statistical(to: Path, table: pa.Table, books: Mapping[str, Codebook]) 
     TableError
         The file cannot be written; no message has an entry.
     """
-    ending = file_suffix(to)
+    ending = get_suffix(to)
     columns = {
-        name: _prepared(table[name], books.get(name, Codebook()), ending)
+        name: _prepare(table[name], books.get(name, Codebook()), ending)
         for name in table.column_names
     }
-    frame = pd.DataFrame({name: each.values for name, each in columns.items()})
+    frame = pd.DataFrame({name: column.values for name, column in columns.items()})
     longest = _LONGEST_LABEL[ending]
     labels = {n: _cut(b.label, longest) for n, b in books.items() if b.label}
-    write = _writer(ending, columns, labels)
+    write = _make_writer(ending, columns, labels)
     try:
         write(frame, to.absolute(), column_labels=labels or None)
     except (OSError, MemoryError):
@@ -234,10 +238,10 @@ def write_statistical(to: Path, table: pa.Table, books: Mapping[str, Codebook]) 
             f"The release cannot be written as a {ending} file.",
             fix="write a .parquet or a .csv file.",
         ) from None
-    _forget_time(to, _HEADER[ending])
+    _reset_time(to, _HEADER[ending])
 
 
-def _writer(
+def _make_writer(
     ending: str, columns: Mapping[str, PreparedColumn], labels: Mapping[str, str]
 ) -> Callable[..., None]:
     """Return a function that writes a frame, with the column metadata bound."""
@@ -246,20 +250,22 @@ def _writer(
     if ending == ".xpt":
         version: Literal[5, 8] = 5 if _is_short(columns, labels) else 8
         return partial(pyreadstat.write_xport, file_format_version=version)
-    texts = {name: each.texts for name, each in columns.items() if each.texts}
+    texts = {name: column.texts for name, column in columns.items() if column.texts}
     if ending == ".dta":
         return partial(
             pyreadstat.write_dta,
             version=14,  # any Stata since reads it; later ones are for more columns
             variable_value_labels=texts or None,
         )
-    missing = {name: each.missing for name, each in columns.items() if each.missing}
+    missing = {
+        name: column.missing for name, column in columns.items() if column.missing
+    }
     return partial(
         pyreadstat.write_sav,
         compress=ending == ".zsav",
         variable_value_labels=texts or None,
         missing_ranges=missing or None,
-        variable_measure={name: each.measure for name, each in columns.items()},
+        variable_measure={name: column.measure for name, column in columns.items()},
     )
 
 
@@ -270,7 +276,9 @@ def _cut(label: str, longest: int) -> str:
 
 def _is_short(columns: Mapping[str, PreparedColumn], labels: Mapping[str, str]) -> bool:
     """Whether version 5 of SAS transport files, which most programs read, will do."""
-    text = [each.values for each in columns.values() if each.values.dtype == "string"]
+    text = [
+        column.values for column in columns.values() if column.values.dtype == "string"
+    ]
     entries = (entry for column in text for entry in column.dropna())
     return (
         max(map(len, columns)) <= 8
@@ -279,13 +287,13 @@ def _is_short(columns: Mapping[str, PreparedColumn], labels: Mapping[str, str]) 
     )
 
 
-def _prepared(column: pa.ChunkedArray, book: Codebook, ending: str) -> PreparedColumn:
+def _prepare(column: pa.ChunkedArray, book: Codebook, ending: str) -> PreparedColumn:
     """Return a column with the codes of its texts, if the file supports them."""
-    kind, said = column.type, bool(book.texts or book.missing) and ending != ".xpt"
+    kind, has_codes = column.type, bool(book.texts or book.missing) and ending != ".xpt"
     if is_text(kind):
         entries = column.to_pylist()
-        codes = book.codes(entries) if said else None
-        if codes is None or not _may_have_texts(codes, ending):
+        codes = book.encode_texts(entries) if has_codes else None
+        if codes is None or not _supports_texts(codes, ending):
             return PreparedColumn(pd.Series(entries, dtype="string"), measure="nominal")
         return _with_texts(codes, book, "ordinal" if book.ordered else "nominal")
     if pa.types.is_timestamp(kind):
@@ -296,16 +304,16 @@ def _prepared(column: pa.ChunkedArray, book: Codebook, ending: str) -> PreparedC
     if pa.types.is_date(kind):
         return PreparedColumn(pd.Series(column.to_pylist()))
     numbers = column.cast(pa.float64()).to_pylist()
-    if not said or not _may_have_texts(numbers, ending):
+    if not has_codes or not _supports_texts(numbers, ending):
         return PreparedColumn(pd.Series(numbers, dtype="float64"))
     return _with_texts(numbers, book, "scale")
 
 
-def _may_have_texts(codes: Sequence[Code | None], ending: str) -> bool:
+def _supports_texts(codes: Sequence[Code | None], ending: str) -> bool:
     """Whether texts may represent codes: in Stata only for whole numbers."""
-    there = (code for code in codes if code is not None)
+    present = (code for code in codes if code is not None)
     return ending in _DECLARING or all(
-        not isinstance(code, str) and float(code).is_integer() for code in there
+        not isinstance(code, str) and float(code).is_integer() for code in present
     )
 
 
@@ -313,26 +321,26 @@ def _with_texts(
     codes: Sequence[Code | None], book: Codebook, measure: str
 ) -> PreparedColumn:
     """Return codes with the texts, and the declarations of missing ones, they need."""
-    there = {code for code in codes if code is not None}
-    kind = "string" if any(isinstance(code, str) for code in there) else "float64"
-    texts = {code: text for code, text in book.texts if code in there}
-    ends = (_within(there, *ends) for ends in book.missing)
-    missing = [{"lo": found[0], "hi": found[-1]} for found in ends if found]
+    present = {code for code in codes if code is not None}
+    kind = "string" if any(isinstance(code, str) for code in present) else "float64"
+    texts = {code: text for code, text in book.texts if code in present}
+    ends = (_select_within(present, *ends) for ends in book.missing)
+    missing = [{"lo": matches[0], "hi": matches[-1]} for matches in ends if matches]
     return PreparedColumn(pd.Series(codes, dtype=kind), texts, missing, measure)
 
 
-def _within(codes: Iterable[Any], low: Any, high: Any) -> list[Any]:
+def _select_within(codes: Iterable[Any], low: Any, high: Any) -> list[Any]:
     return sorted(code for code in codes if low <= code <= high)
 
 
-def _forget_time(path: Path, header: int) -> None:
+def _reset_time(path: Path, header: int) -> None:
     """Write a fixed time over when the file was made, in its first bytes."""
     with path.open("r+b") as stream:
-        found = stream.read(header)
+        content = stream.read(header)
         for pattern, fixed in _MADE:
-            found = re.sub(pattern, fixed, found)
+            content = re.sub(pattern, fixed, content)
         stream.seek(0)
-        stream.write(found)
+        stream.write(content)
 
 
 def _declare(suffix: str, program: str, rank: int, **details: Any) -> Format:

@@ -39,7 +39,7 @@ def require_encoding(path: Path, encoding: str) -> None:
             f'{path.name} is UTF-8 text, and encoding = "{encoding}".',
             fix=f'write encoding = "{UTF_8}" under [input], or leave it out.',
         )
-    blocks = _blocks(path) if encoding == LATIN_1 else ()
+    blocks = _read_blocks(path) if encoding == LATIN_1 else ()
     if any(block.translate(None, _CONTROLS) != block for block in blocks):
         raise TableError(
             f"{path.name} has bytes that Latin-1 has no letters for, and cp1252 has.",
@@ -48,7 +48,7 @@ def require_encoding(path: Path, encoding: str) -> None:
         )
 
 
-def encoding_error_text(encoding: str) -> tuple[str, str]:
+def describe_encoding_error(encoding: str) -> tuple[str, str]:
     """Return the error text for a file in another encoding, and the remedy."""
     if encoding == UTF_8:
         return "is not UTF-8 text", (
@@ -64,7 +64,7 @@ def _is_utf_8(path: Path) -> bool:
     """Return whether a file is UTF-8 and has letters beyond ASCII."""
     decoder, beyond = getincrementaldecoder(UTF_8)(), False
     try:
-        for block in _blocks(path):
+        for block in _read_blocks(path):
             decoder.decode(block)
             beyond |= not block.isascii()
         decoder.decode(b"", final=True)
@@ -73,7 +73,7 @@ def _is_utf_8(path: Path) -> bool:
     return beyond
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def _read_blocks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as stream:
         while block := stream.read(_BLOCK):
             yield block

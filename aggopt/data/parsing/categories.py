@@ -27,8 +27,8 @@ Types = Mapping[str, AttributeType]
 _WORDS = (nw.String, nw.Categorical, nw.Enum)
 
 
-def encoding_types(
-    frame: nw.DataFrame[Any], given: Mapping[str, AttributeSection]
+def find_encoding_types(
+    frame: nw.DataFrame[Any], attributes: Mapping[str, AttributeSection]
 ) -> Types:
     """Return the types of a table's columns for `aggopt.encode`.
 
@@ -36,31 +36,32 @@ def encoding_types(
     text if the column is text, and vice versa.
     """
     return {
-        name: _spelled(how.type, _spelling(frame[name])) for name, how in given.items()
+        name: _convert_levels(section.type, _choose_conversion(frame[name]))
+        for name, section in attributes.items()
     }
 
 
-def _spelled(how: AttributeType, entry: Entry) -> AttributeType:
-    tree, order = how.tree, how.order
+def _convert_levels(attribute_type: AttributeType, entry: Entry) -> AttributeType:
+    tree, order = attribute_type.tree, attribute_type.order
     if order is not None:
         order = [entry(level) for level in order]
     if tree is not None and not isinstance(tree, str):
         tree = read_tree(tree, entry)
-    return replace(how, order=order, tree=tree)
+    return replace(attribute_type, order=order, tree=tree)
 
 
-def _spelling(column: nw.Series[Any]) -> Entry:
+def _choose_conversion(column: nw.Series[Any]) -> Entry:
     if column.dtype.is_integer():
-        return _whole
-    return _text if column.dtype in _WORDS else lambda value: value
+        return _to_whole
+    return _to_text if column.dtype in _WORDS else lambda value: value
 
 
-def _whole(value: Any) -> Any:
+def _to_whole(value: Any) -> Any:
     spelled = isinstance(value, str) and value.removeprefix("-").isdecimal()
     return int(value) if spelled and str(int(value)) == value else value
 
 
-def _text(value: Any) -> Any:
+def _to_text(value: Any) -> Any:
     return str(value) if type(value) is int else value
 
 
@@ -68,34 +69,34 @@ def find_domains(
     frame: nw.DataFrame[Any],
     names: Iterable[str],
     types: Types,
-    kept: Collection[str] = (),
+    keep_missing: Collection[str] = (),
 ) -> dict[str, Domain]:
     """Return the levels of categorical columns, by name.
 
-    Missing values in `kept` columns are not a level, and not refused.
+    Missing values in `keep_missing` columns are not a level, and not refused.
 
     Raises
     ------
     TableError, JobError
         As `aggopt.encode`: the message names the column, never a level.
     """
-    found = {}
+    domains = {}
     for name in names:
-        how = types.get(name, AttributeType())
-        numeric = not how.kind and frame[name].dtype.is_numeric()
-        if how.kind in NUMERIC or numeric:
+        attribute_type = types.get(name, AttributeType())
+        numeric = not attribute_type.kind and frame[name].dtype.is_numeric()
+        if attribute_type.kind in NUMERIC or numeric:
             continue
         with naming(f"Column {name!r}"):
             column = TypedColumn.of(frame[name])
-            if name in kept and column.absent.any():
+            if name in keep_missing and column.absent.any():
                 column = TypedColumn.of(frame[name][np.flatnonzero(~column.absent)])
-            kind = how.kind or DEFAULT[column.what]
+            kind = attribute_type.kind or DEFAULT[column.what]
             if kind != "numeric":
-                categories = read_categories(column, kind, how)
+                categories = read_categories(column, kind, attribute_type)
                 require_few(categories.domain, categories.each)
                 _require_storable(frame[name])
-                found[name] = categories.domain
-    return found
+                domains[name] = categories.domain
+    return domains
 
 
 def _require_storable(column: nw.Series[Any]) -> None:
@@ -145,15 +146,19 @@ def publish_nodes(
     entries of all records, if the column has only some.  A node of nan publishes a
     missing entry.
     """
-    held = column if levels is None else levels
+    entries = column if levels is None else levels
     blank = np.isnan(nodes)
-    n, own, node = len(nodes), find_nodes(held, domain), np.where(blank, 0, nodes)
+    n, entry_nodes, node = (
+        len(nodes),
+        find_nodes(entries, domain),
+        np.where(blank, 0, nodes),
+    )
     node = node.astype(np.int64)
-    first = np.full(max(len(domain.nodes), own.max() + 1), -1)
-    first[own[::-1]] = np.arange(len(own))[::-1]
+    first = np.full(max(len(domain.nodes), entry_nodes.max() + 1), -1)
+    first[entry_nodes[::-1]] = np.arange(len(entry_nodes))[::-1]
     rows = np.where(blank, 0, first[node])
     if (rows >= 0).all():
-        return blank_entries(take_rows(held, rows, like=column), blank)
+        return blank_entries(take_rows(entries, rows, like=column), blank)
     if column.dtype not in _WORDS:
         raise JobError(
             f"{column.name!r}: nodes of a tree are published as text, and the column "
@@ -162,5 +167,7 @@ def publish_nodes(
         )
     names = [domain.nodes[j] for j in node.tolist()]
     text = [name if name is None else str(name) for name in names]
-    made = nw.new_series(column.name, text, nw.String, backend=column.implementation)
-    return blank_entries(take_rows(made, np.arange(n), like=column), blank)
+    released = nw.new_series(
+        column.name, text, nw.String, backend=column.implementation
+    )
+    return blank_entries(take_rows(released, np.arange(n), like=column), blank)

@@ -18,22 +18,26 @@ from aggopt.errors import TableError, naming
 def parse_date_columns(
     frame: nw.DataFrame[Any],
     types: Types,
-    known: Mapping[str, Clock] = MappingProxyType({}),
+    clocks: Mapping[str, Clock] = MappingProxyType({}),
 ) -> nw.DataFrame[Any]:
-    """Return a table with dates for text that is declared, or `known`, as dates.
+    """Return a table with dates for text that is declared, or `clocks`, as dates.
 
     Raises
     ------
     TableError
         Some of it spells none: the message has the column and how many.
     """
-    spellings = {name: clock.format for name, clock in known.items()}
-    spellings |= {n: how.format for n, how in types.items() if how.kind == "date"}
-    made = []
+    spellings = {name: clock.format for name, clock in clocks.items()}
+    spellings |= {
+        n: attribute_type.format
+        for n, attribute_type in types.items()
+        if attribute_type.kind == "date"
+    }
+    columns = []
     for name, spelling in spellings.items():
         with naming(f"Column {name!r}"):
-            made.append(parse_dates(frame[name], spelling))
-    return frame.with_columns(*made) if made else frame
+            columns.append(parse_dates(frame[name], spelling))
+    return frame.with_columns(*columns) if columns else frame
 
 
 def find_clocks(
@@ -47,27 +51,27 @@ def find_clocks(
         They are of several types or of years that ISO 8601 has no four digits for;
         columns declared as dates are not dates.
     """
-    found = {}
+    clocks = {}
     for name in names:
-        how = types.get(name, AttributeType())
-        kind = how.kind
+        attribute_type = types.get(name, AttributeType())
+        kind = attribute_type.kind
         column = frame[name]
         number = column.dtype.is_numeric() or column.dtype == nw.Boolean
         if name in but or (number and kind != "date"):
             continue
         with naming(f"Column {name!r}"):
-            typed = TypedColumn.of(column, kind, how.format)
+            typed = TypedColumn.of(column, kind, attribute_type.format)
             if typed.what == MOMENT:
                 moments = Moments.of(typed.series)
                 _require_years(moments)
-                found[name] = Clock.of(moments, how.format)
-    return found
+                clocks[name] = Clock.of(moments, attribute_type.format)
+    return clocks
 
 
-def _require_years(found: Moments) -> None:
-    if found.beyond:
+def _require_years(moments: Moments) -> None:
+    if moments.beyond:
         raise TableError(
-            f"{plural(found.beyond, 'date')} {'is' if found.beyond == 1 else 'are'} of "
-            "no year from 1 to 9999.",
+            f"{plural(moments.beyond, 'date')} "
+            f"{'is' if moments.beyond == 1 else 'are'} of no year from 1 to 9999.",
             fix="correct them, or remove those records: no file spells such a date.",
         )

@@ -43,14 +43,16 @@ def list_entries(column: nw.Series[Any]) -> Entries:
     TableError
         They are of a type, or of several, that no file can hold.
     """
-    found = np.empty(len(column), dtype=object)
+    entries = np.empty(len(column), dtype=object)
     try:
         arrow = to_plain_column(column.to_arrow())
         if pa.types.is_temporal(arrow.type):
-            found[:] = [None if v is None else Moment(v) for v in _counts(arrow)]
+            entries[:] = [
+                None if v is None else Moment(v) for v in _count_moments(arrow)
+            ]
         else:
-            found[:] = [_signed(v) for v in column.to_list()]
-        return found
+            entries[:] = [_mark_negative_zero(v) for v in column.to_list()]
+        return entries
     except MemoryError:
         raise
     except Exception:  # of four libraries, and each message may quote an entry
@@ -82,9 +84,11 @@ class Values:
 
         It raises as `list_entries` and `require_apart`.
         """
-        which, there = pd.factorize(list_entries(column), use_na_sentinel=False)
-        distinct = np.empty(len(there), dtype=object)
-        distinct[:] = [entry(found) for found in there]
+        which, distinct_entries = pd.factorize(
+            list_entries(column), use_na_sentinel=False
+        )
+        distinct = np.empty(len(distinct_entries), dtype=object)
+        distinct[:] = [entry(value) for value in distinct_entries]
         require_apart(distinct)
         return cls(distinct, which)
 
@@ -103,7 +107,7 @@ class Moment(int):
     """A date or a time in its own small units: one of Python's may be rounded."""
 
 
-def entry_reader(decimal: str) -> Entry:
+def make_entry_reader(decimal: str) -> Entry:
     """Return the function that reads an entry as the number that it spells, or as text.
 
     Missing entries, or text that represents them in a CSV file, become None.  An
@@ -113,14 +117,14 @@ def entry_reader(decimal: str) -> Entry:
 
     def entry(value: Any) -> Any:
         if not isinstance(value, str):
-            return _python(value)
+            return _to_python(value)
         text = value.strip()
         if text in MISSING:
             return None
         if _WHOLE.fullmatch(text):
             return int(text)
         if number.fullmatch(text):
-            return _finite(float(text.replace(decimal, ".")))
+            return _replace_infinite(float(text.replace(decimal, ".")))
         return text
 
     return entry
@@ -149,11 +153,11 @@ def read_tree(tree: Any, entry: Entry) -> Any:
 
 def require_apart(distinct: Iterable[Any]) -> None:
     """Refuse entries that differ and are read as one: the release has them apart."""
-    there = [value for value in distinct if value is not None]
-    merged = len(there) - len(set(there))
+    present = [value for value in distinct if value is not None]
+    merged = len(present) - len(set(present))
     if merged:
         raise TableError(
-            f"{merged} of {len(there)} different entries are read as a value that "
+            f"{merged} of {len(present)} different entries are read as a value that "
             "another one has, too.",
             fix="spell each value in one way (no 1 beside 01 or 1.0, no blanks around "
             "text), or shorten numbers of more digits than a float has.",
@@ -174,7 +178,7 @@ def is_doubtful(value: object) -> bool:
     return isinstance(value, str) and value.lower() in _DOUBTFUL
 
 
-def _counts(moments: Any) -> list[int | None]:
+def _count_moments(moments: Any) -> list[int | None]:
     narrow = pa.types.is_date32(moments.type) or pa.types.is_time32(moments.type)
     counts: list[int | None] = moments.cast(
         pa.int32() if narrow else pa.int64()
@@ -182,26 +186,26 @@ def _counts(moments: Any) -> list[int | None]:
     return counts
 
 
-def _signed(value: Any) -> Any:
+def _mark_negative_zero(value: Any) -> Any:
     """Return what a file has apart as what differs: -0.0 equals 0.0 otherwise."""
     negative = isinstance(value, float) and value == 0 and copysign(1, value) < 0
     return "-0" if negative else value
 
 
-def _python(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, float):
-        return None if isnan(value) else _finite(value)
+        return None if isnan(value) else _replace_infinite(value)
     if isinstance(value, Decimal) and not value.is_nan():
-        whole = value.is_finite() and value == value.to_integral_value()
-        return int(value) if whole else _finite(float(value))
+        is_whole = value.is_finite() and value == value.to_integral_value()
+        return int(value) if is_whole else _replace_infinite(float(value))
     if isinstance(value, int) or not pd.api.types.is_scalar(value):
         return value
     return None if pd.isna(value) else value
 
 
-def _finite(number: float) -> float | str:
+def _replace_infinite(number: float) -> float | str:
     return number if isfinite(number) else str(number)

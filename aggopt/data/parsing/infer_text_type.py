@@ -54,25 +54,25 @@ class Spelling:
     doubtful: bool = False
 
     @classmethod
-    def of(cls, column: pa.ChunkedArray, how: Input) -> "Spelling":
+    def of(cls, column: pa.ChunkedArray, csv_format: Input) -> "Spelling":
         """Return the spelling of a column of text."""
         entries = strip_blanks(column).drop_null()
-        there = len(entries)
-        if not there:
+        present = len(entries)
+        if not present:
             return cls()
-        truths = tuple(_all_of(entries, pair) for pair in _TRUTH)
+        truths = tuple(_has_only(entries, pair) for pair in _TRUTH)
         if any(truths):
             plain = {"whole": False, "plain": False, "doubtful": True}
-            return cls(there, there, truths, **plain)
-        words = there - pc.sum(spell_numbers(entries, how)).as_py()
-        whole = not words and _all(entries, _WHOLE)
+            return cls(present, present, truths, **plain)
+        words = present - pc.sum(spell_numbers(entries, csv_format)).as_py()
+        are_whole = not words and _match_all(entries, _WHOLE)
         return cls(
-            there=there,
+            there=present,
             words=words,
             truths=truths,
-            whole=whole,
-            plain=whole and _all(blank_missing(column).drop_null(), PLAIN),
-            beyond=0 if words or whole else _beyond(entries, how),
+            whole=are_whole,
+            plain=are_whole and _match_all(blank_missing(column).drop_null(), PLAIN),
+            beyond=0 if words or are_whole else _count_beyond(entries, csv_format),
             doubtful=words > 0 and _may_be_meant(entries),
         )
 
@@ -92,8 +92,8 @@ class Spelling:
     @property
     def truth(self) -> str:
         """The spelling of truth if all are truth values, else ""."""
-        found = zip(_TRUTH, self.truths, strict=True)
-        return next((pair[0] for pair, all_ in found if all_ and self.there), "")
+        pairs = zip(_TRUTH, self.truths, strict=True)
+        return next((pair[0] for pair, all_ in pairs if all_ and self.there), "")
 
     @property
     def wordy(self) -> bool:
@@ -121,7 +121,7 @@ class Spelling:
         return self.type if as_is else pa.string()
 
     def read(
-        self, column: pa.ChunkedArray, type: pa.DataType, how: Input
+        self, column: pa.ChunkedArray, type: pa.DataType, csv_format: Input
     ) -> pa.ChunkedArray:
         """Return a column of text as one of these types; missing entries are null."""
         if pa.types.is_string(type):
@@ -129,7 +129,7 @@ class Spelling:
         entries = strip_blanks(column)
         if pa.types.is_boolean(type):
             return pc.equal(entries, self.truth)
-        return _numbers(entries, type, how)
+        return _parse_numbers(entries, type, csv_format)
 
 
 def blank_missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -145,31 +145,31 @@ def strip_blanks(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
 
 
-def spell_numbers(entries: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
+def spell_numbers(entries: pa.ChunkedArray, csv_format: Input) -> pa.ChunkedArray:
     """Return which entries are numbers, null where one is."""
-    pattern = _NUMBER.replace(r"\.", re.escape(how.decimal))
+    pattern = _NUMBER.replace(r"\.", re.escape(csv_format.decimal))
     return pc.match_substring_regex(entries, pattern, ignore_case=True)
 
 
-def _numbers(
-    entries: pa.ChunkedArray, type: pa.DataType, how: Input
+def _parse_numbers(
+    entries: pa.ChunkedArray, type: pa.DataType, csv_format: Input
 ) -> pa.ChunkedArray:
     """Return entries that spell numbers as numbers."""
     if pc.any(pc.starts_with(entries, "+")).as_py():
         entries = pc.replace_substring_regex(entries, r"^\+", "")
-    if how.decimal != ".":
-        entries = pc.replace_substring(entries, how.decimal, ".")
+    if csv_format.decimal != ".":
+        entries = pc.replace_substring(entries, csv_format.decimal, ".")
     return entries.cast(type)
 
 
-def _beyond(entries: pa.ChunkedArray, how: Input) -> int:
+def _count_beyond(entries: pa.ChunkedArray, csv_format: Input) -> int:
     """Return how many numbers are too large, which are no infinities by their words."""
     large = entries.filter(pc.match_substring_regex(entries, _LARGE))
-    numbers = _numbers(large, pa.float64(), how)
+    numbers = _parse_numbers(large, pa.float64(), csv_format)
     return int(pc.sum(pc.is_inf(numbers), min_count=0).as_py())
 
 
-def _all_of(entries: pa.ChunkedArray, pair: tuple[str, str]) -> bool:
+def _has_only(entries: pa.ChunkedArray, pair: tuple[str, str]) -> bool:
     if entries[0].as_py() not in pair:
         return False
     return bool(pc.all(pc.is_in(entries, pa.array(pair))).as_py())
@@ -177,12 +177,12 @@ def _all_of(entries: pa.ChunkedArray, pair: tuple[str, str]) -> bool:
 
 def _may_be_meant(entries: pa.ChunkedArray) -> bool:
     truths = pc.is_in(entries, pa.array(sum(_TRUTH, ())))
-    return _any(entries, _ANY_NUMBER) or bool(pc.any(truths).as_py())
+    return _match_any(entries, _ANY_NUMBER) or bool(pc.any(truths).as_py())
 
 
-def _all(entries: pa.ChunkedArray, pattern: str) -> bool:
+def _match_all(entries: pa.ChunkedArray, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(entries, pattern)).as_py())
 
 
-def _any(entries: pa.ChunkedArray, pattern: str) -> bool:
+def _match_any(entries: pa.ChunkedArray, pattern: str) -> bool:
     return bool(pc.any(pc.match_substring_regex(entries, pattern)).as_py())

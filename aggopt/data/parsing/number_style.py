@@ -52,8 +52,8 @@ class NumberStyle:
         if decimal != ".":
             entries = pc.replace_substring(entries, decimal, ".")
         is_power = pc.match_substring(entries, "e", ignore_case=True)
-        plain = _of_plain(entries.filter(pc.invert(is_power)))
-        return plain + _of_powers(entries.filter(is_power))
+        plain = _find_plain_style(entries.filter(pc.invert(is_power)))
+        return plain + _find_power_style(entries.filter(is_power))
 
     def __add__(self, other: "NumberStyle") -> "NumberStyle":
         """Return the style of the entries of both."""
@@ -79,17 +79,19 @@ class NumberStyle:
         return self.short or self.pointed or len(self.decimals) == 1
 
 
-def _of_plain(entries: pa.ChunkedArray) -> NumberStyle:
+def _find_plain_style(entries: pa.ChunkedArray) -> NumberStyle:
     """Return the style of entries without powers."""
     numbers = entries.cast(pa.float64())
     endless = pc.is_inf(numbers)
     if not _all(pc.is_in(entries.filter(endless), pa.array(["inf", "-inf"]))):
         return NumberStyle(exact=False)
     finite = pc.invert(endless)
-    return _of_finite(entries.filter(finite), numbers.filter(finite))
+    return _find_finite_style(entries.filter(finite), numbers.filter(finite))
 
 
-def _of_finite(entries: pa.ChunkedArray, numbers: pa.ChunkedArray) -> NumberStyle:
+def _find_finite_style(
+    entries: pa.ChunkedArray, numbers: pa.ChunkedArray
+) -> NumberStyle:
     has_point = pc.match_substring(entries, ".")
     bare = pc.utf8_rtrim(pc.utf8_rtrim(entries, "0"), ".")
     bare = pc.if_else(has_point, bare, entries)
@@ -98,13 +100,13 @@ def _of_finite(entries: pa.ChunkedArray, numbers: pa.ChunkedArray) -> NumberStyl
     size = np.abs(numbers.to_numpy())
     rare = (size < 10 * _LEAST) | (size >= 1e5)
     return NumberStyle(
-        exact=_come_back(entries, bare, numbers),
+        exact=_is_reproduced(entries, bare, numbers),
         short=_all(pc.equal(entries, bare)),
         pointed=_all(has_point)
         and _all(pc.or_(pc.equal(entries, bare), _with_zero(entries, bare))),
         decimals=frozenset(pc.unique(pc.if_else(has_point, behind, 0)).to_pylist()),
         usual=bool(((size == 0) | ((size >= _LEAST) & (size < _MOST))).all()),
-        spare=not _any(entries.filter(pa.array(rare)), _LONG),
+        spare=not _match_any(entries.filter(pa.array(rare)), _LONG),
     )
 
 
@@ -113,33 +115,33 @@ def _with_zero(entries: pa.ChunkedArray, bare: pa.ChunkedArray) -> pa.ChunkedArr
     return pc.equal(entries, pc.binary_join_element_wise(bare, ".0", ""))
 
 
-def _come_back(
+def _is_reproduced(
     entries: pa.ChunkedArray, bare: pa.ChunkedArray, numbers: pa.ChunkedArray
 ) -> bool:
     """Whether the digits of entries are those of their numbers, and none is -0."""
     back = numbers.cast(pa.string())
-    if _any(back, "^-0$"):
+    if _match_any(back, "^-0$"):
         return False
     other = pc.not_equal(bare, back)
     if not pc.any(other).as_py():
         return True
     entries, back = entries.filter(other), back.filter(other)  # 1e-07 of numbers
-    same = pc.equal(_digits(entries), _digits(back))
+    same = pc.equal(_extract_digits(entries), _extract_digits(back))
     return _all(pc.match_substring_regex(entries, _REGULAR)) and _all(same)
 
 
-def _of_powers(entries: pa.ChunkedArray) -> NumberStyle:
+def _find_power_style(entries: pa.ChunkedArray) -> NumberStyle:
     """Return the style of powers of ten."""
     if not len(entries):
         return NumberStyle()
     back = entries.cast(pa.float64()).cast(pa.string())
     regular = _all(pc.match_substring_regex(entries, _POWER))
-    exact = regular and _all(pc.equal(_digits(entries), _digits(back)))
+    exact = regular and _all(pc.equal(_extract_digits(entries), _extract_digits(back)))
     if not exact:
         return NumberStyle(exact=False, powers=True)
-    found = pc.extract_regex(entries.combine_chunks(), _POWER)
-    power = pc.utf8_ltrim(found.field("power"), "+").cast(pa.int64()).to_numpy()
-    rest = pc.utf8_length(found.field("rest")).to_numpy()
+    parts = pc.extract_regex(entries.combine_chunks(), _POWER)
+    power = pc.utf8_ltrim(parts.field("power"), "+").cast(pa.int64()).to_numpy()
+    rest = pc.utf8_length(parts.field("rest")).to_numpy()
     more = rest > 0
     large, small = power - rest >= _SOME + more, -power >= _FEW + more
     return NumberStyle(
@@ -149,7 +151,7 @@ def _of_powers(entries: pa.ChunkedArray) -> NumberStyle:
     )
 
 
-def _digits(entries: pa.ChunkedArray) -> pa.ChunkedArray:
+def _extract_digits(entries: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the digits of numbers from the first to the last that is not 0."""
     return pc.utf8_rtrim(pc.replace_substring_regex(entries, _BESIDE_DIGITS, ""), "0")
 
@@ -158,6 +160,6 @@ def _all(which: pa.ChunkedArray) -> bool:
     return bool(pc.all(which, min_count=0).as_py())
 
 
-def _any(entries: pa.ChunkedArray, pattern: str) -> bool:
-    found = pc.match_substring_regex(entries, pattern)
-    return bool(pc.any(found, min_count=0).as_py())
+def _match_any(entries: pa.ChunkedArray, pattern: str) -> bool:
+    matches = pc.match_substring_regex(entries, pattern)
+    return bool(pc.any(matches, min_count=0).as_py())

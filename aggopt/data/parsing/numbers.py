@@ -38,15 +38,15 @@ def check_numbers(
     frame: nw.DataFrame[Any],
     names: Sequence[str],
     clocks: Mapping[str, Clock],
-    kept: Collection[str],
+    keep_missing: Collection[str],
     *,
     part: bool = False,
 ) -> None:
     """Refuse columns that are not numbers, have holes, or exceed what floats hold.
 
-    Of the columns with `clocks`, holes alone: how they are counted refuses the others.
-    Those that are `kept` may have holes, and one value at least, but in a `part` of a
-    table.
+    Columns with `clocks` may only have holes here: counting them refuses the rest.
+    Columns of `keep_missing` may have holes if they have one value at least, which a
+    `part` of a table may lack.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def check_numbers(
     """
     plain = [name for name in names if name not in clocks]
     _check_types(frame, plain)
-    _check_complete(frame, names, clocks, kept, 0 if part else 1)
+    _check_complete(frame, names, clocks, keep_missing, 0 if part else 1)
     _check_digits(frame, plain)
     if not part:
         check_magnitudes(frame, plain)
@@ -87,9 +87,9 @@ def _check_types(frame: nw.DataFrame[Any], names: Iterable[str]) -> None:
         if not (schema[name].is_numeric() or schema[name] == nw.Boolean)
     }
     if other:
-        seen = ", ".join(f"{name!r} ({kind})" for name, kind in other.items())
+        columns = ", ".join(f"{name!r} ({kind})" for name, kind in other.items())
         raise TableError(
-            f"Columns that must be numeric and are not: {seen}.",
+            f"Columns that must be numeric and are not: {columns}.",
             fix=f"{NOT_AS_THEY_ARE} Convert their type if they are numbers.",
         )
 
@@ -98,10 +98,10 @@ def _check_complete(
     frame: nw.DataFrame[Any],
     names: Iterable[str],
     clocks: Mapping[str, Clock],
-    kept: Collection[str],
-    least: int,
+    keep_missing: Collection[str],
+    fewest: int,
 ) -> None:
-    """Refuse holes, but in columns that are `kept` and have so many values at least."""
+    """Refuse holes, except in columns of `keep_missing` with the `fewest` values."""
     holes = []
     for name in names:
         if name in clocks:
@@ -110,7 +110,7 @@ def _check_complete(
             column = frame[name]
             numbers, missing = to_floats(column.drop_nulls()), column.null_count()
         missing += int(np.isnan(numbers).sum())
-        if name in kept and len(frame) - missing >= least:
+        if name in keep_missing and len(frame) - missing >= fewest:
             missing = 0
         infinite = int(np.isinf(numbers).sum())
         counts = {"missing": missing, "infinite": infinite}

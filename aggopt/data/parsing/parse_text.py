@@ -18,7 +18,10 @@ from aggopt.job.roles import Roles
 
 
 def parse_table(
-    text: pa.Table, roles: Roles, how: Input, attributes: Mapping[str, AttributeSection]
+    text: pa.Table,
+    roles: Roles,
+    csv_format: Input,
+    attributes: Mapping[str, AttributeSection],
 ) -> pa.Table:
     """Return the table with numbers for numbers; with text for quasi-identifiers of it.
 
@@ -27,10 +30,10 @@ def parse_table(
     """
     wanted = (*roles.quasi_identifier, *roles.numbers)
     names = [name for name in text.column_names if name in wanted]
-    found = {name: Spelling.of(text[name], how) for name in names}
-    types = find_declared_types(found, roles, attributes)
+    spellings = {name: Spelling.of(text[name], csv_format) for name in names}
+    types = find_declared_types(spellings, roles, attributes)
     columns = {
-        name: found[name].read(text[name], types[name], how)
+        name: spellings[name].read(text[name], types[name], csv_format)
         if name in types
         else text[name]
         for name in text.column_names
@@ -39,7 +42,7 @@ def parse_table(
 
 
 def find_declared_types(
-    found: Mapping[str, Spelling],
+    spellings: Mapping[str, Spelling],
     roles: Roles,
     attributes: Mapping[str, AttributeSection],
 ) -> dict[str, pa.DataType]:
@@ -51,7 +54,7 @@ def find_declared_types(
         Some have words among numbers, or numbers that no float can be.
     """
     types, mixed = {}, {}
-    for name, spelling in found.items():
+    for name, spelling in spellings.items():
         kind = attributes[name].type.kind if name in attributes else None
         number = kind == "numeric" or name in roles.numbers
         if kind == "date" or (kind is None and not number and spelling.wordy):
@@ -70,16 +73,16 @@ def find_declared_types(
             'a decimal comma set decimal = "," under [input], and leave out points '
             "between thousands.",
         )
-    _require_within(found, types)
+    _require_within(spellings, types)
     return types
 
 
 def _require_within(
-    found: Mapping[str, Spelling], types: Mapping[str, pa.DataType]
+    spellings: Mapping[str, Spelling], types: Mapping[str, pa.DataType]
 ) -> None:
     """Refuse numbers that are too large, and would be read as infinite."""
     numbers = (name for name, type_ in types.items() if pa.types.is_floating(type_))
-    counts = [f"{n!r}: {found[n].beyond}" for n in numbers if found[n].beyond]
+    counts = [f"{n!r}: {spellings[n].beyond}" for n in numbers if spellings[n].beyond]
     if counts:
         raise TableError(
             f"Columns have numbers beyond 1.8e308 ({'; '.join(counts)}).",
@@ -87,15 +90,17 @@ def _require_within(
         )
 
 
-def parse_column(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
+def parse_column(
+    column: pa.ChunkedArray, csv_format: Input
+) -> tuple[pa.ChunkedArray, int]:
     """Return the column as numbers, or truth values, and the number of words.
 
     Missing entries are null; a column with words is unchanged.
     """
-    found = Spelling.of(column, how)
-    if found.mixed:
-        return column, found.mixed
-    return found.read(column, found.type, how), 0
+    spelling = Spelling.of(column, csv_format)
+    if spelling.mixed:
+        return column, spelling.mixed
+    return spelling.read(column, spelling.type, csv_format), 0
 
 
 def count_missing_words(column: pa.ChunkedArray) -> int:
@@ -107,8 +112,8 @@ def count_missing_words(column: pa.ChunkedArray) -> int:
     return int(blank_missing(column).null_count - column.null_count)
 
 
-def blank_non_numbers(column: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
+def blank_non_numbers(column: pa.ChunkedArray, csv_format: Input) -> pa.ChunkedArray:
     """Return a column of text with entries that are not numbers removed."""
     entries = strip_blanks(column)
-    numeric = pc.fill_null(spell_numbers(entries, how), False)
+    numeric = pc.fill_null(spell_numbers(entries, csv_format), False)
     return pc.if_else(numeric, entries, pa.scalar(""))

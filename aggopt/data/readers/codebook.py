@@ -51,38 +51,38 @@ class Codebook:
         """The text of each code that has one."""
         return dict(self.texts)
 
-    def named(self, codes: Iterable[Code | None]) -> list[str | None]:
+    def label_codes(self, codes: Iterable[Code | None]) -> list[str | None]:
         """Return texts for codes (n,); codes without text are spelled as numbers."""
         names = self.names
         return [None if c is None else names.get(c, spell_code(c)) for c in codes]
 
-    def codes(self, entries: Iterable[str | None]) -> list[Code | None] | None:
+    def encode_texts(self, entries: Iterable[str | None]) -> list[Code | None] | None:
         """Return codes for texts (n,); None if a text has no code."""
-        known = {text: code for code, text in self.texts}
+        code_of = {text: code for code, text in self.texts}
         ends = (end for pair in self.missing for end in pair)
-        text_codes = any(isinstance(code, str) for code in (*known.values(), *ends))
-        made: list[Code | None] = []
+        text_codes = any(isinstance(code, str) for code in (*code_of.values(), *ends))
+        codes: list[Code | None] = []
         for entry in entries:
             code: Code | None = None
             if entry is not None:
-                code = known.get(entry, entry if text_codes else _number(entry))
+                code = code_of.get(entry, entry if text_codes else _parse_code(entry))
                 if code is None:
                     return None
-            made.append(code)
-        return made
+            codes.append(code)
+        return codes
 
-    def stands_for_missing(self, code: Code | None) -> bool:
+    def is_missing_code(self, code: Code | None) -> bool:
         """Whether the file declares that a code represents missing values."""
         return code is not None and any(lo <= code <= hi for lo, hi in self.missing)
 
 
 def spell_code(code: Code) -> str:
     """Return a code without a text as text: 3, not 3.0."""
-    whole = not isinstance(code, str) and float(code).is_integer()
-    return str(int(code)) if whole else str(code)
+    is_whole = not isinstance(code, str) and float(code).is_integer()
+    return str(int(code)) if is_whole else str(code)
 
 
-def _number(entry: str) -> float | None:
+def _parse_code(entry: str) -> float | None:
     """Return the code that is spelled so."""
     try:
         number = float(entry)
@@ -105,10 +105,10 @@ def read_codebook(field: pa.Field) -> Codebook:
     codebook_text = (field.metadata or {}).get(_KEY)
     if codebook_text is None:
         return Codebook()
-    found = json.loads(codebook_text)
+    entries = json.loads(codebook_text)
     for name in ("texts", "missing"):
-        found[name] = tuple(map(tuple, found[name]))
-    return Codebook(**found)
+        entries[name] = tuple(map(tuple, entries[name]))
+    return Codebook(**entries)
 
 
 def read_codebooks(data: Any) -> dict[str, Codebook]:
@@ -118,15 +118,15 @@ def read_codebooks(data: Any) -> dict[str, Codebook]:
     return {field.name: read_codebook(field) for field in data.schema}
 
 
-def published_books(
+def select_published_books(
     books: Mapping[str, Codebook], names: Iterable[str], masked: Container[str]
 ) -> dict[str, Codebook]:
     """Return the codebooks of a release's columns; masked numbers keep no codes.
 
     A mean has no text of a code, and does not represent a missing value.
     """
-    found = {name: books[name] for name in names if name in books}
+    published = {name: books[name] for name in names if name in books}
     return {
         name: Codebook(book.label) if name in masked else book
-        for name, book in found.items()
+        for name, book in published.items()
     }

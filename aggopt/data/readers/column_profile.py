@@ -101,9 +101,9 @@ class ColumnProfile:
     @property
     def names_records(self) -> bool:
         """Whether each entry is of one record, as a name or a number of it is."""
-        there = self.records - self.missing
-        apart = self.different == there > 1 and self.type in (TEXT, CATEGORIES)
-        return self.numbered or (apart and self.words in (None, there))
+        present = self.records - self.missing
+        apart = self.different == present > 1 and self.type in (TEXT, CATEGORIES)
+        return self.numbered or (apart and self.words in (None, present))
 
     @property
     def may_number_records(self) -> bool:
@@ -111,9 +111,9 @@ class ColumnProfile:
 
         Ages and years of so many records repeat; amounts of money may not.
         """
-        there = self.records - self.missing
-        apart = (self.different or 0) >= NEARLY_ALL * there
-        return self.whole and there >= MANY and apart
+        present = self.records - self.missing
+        apart = (self.different or 0) >= NEARLY_ALL * present
+        return self.whole and present >= MANY and apart
 
     @property
     def looks_as_numbering(self) -> bool:
@@ -145,8 +145,8 @@ class ColumnProfile:
     @property
     def may_be_codes(self) -> bool:
         """Whether whole numbers are so few that they may be codes."""
-        there = self.records - self.missing
-        return self.whole and is_perhaps_codes(self.different or 0, there)
+        present = self.records - self.missing
+        return self.whole and is_perhaps_codes(self.different or 0, present)
 
     def rare(self, k: int) -> int:
         """Return the number of names that fewer than k records have; 0 if not names."""
@@ -155,8 +155,10 @@ class ColumnProfile:
         return int((self.counts < k).sum())
 
     def __str__(self) -> str:
-        known = f", {self.different} different" if self.different is not None else ""
-        return f"{self.type}{known if self.type != NOTHING else ''}" + (
+        different = (
+            f", {self.different} different" if self.different is not None else ""
+        )
+        return f"{self.type}{different if self.type != NOTHING else ''}" + (
             f", {self.missing} missing" if self.missing else ""
         )
 
@@ -184,24 +186,28 @@ class NumberProfile:
     @classmethod
     def of(cls, x: F64, *, different: int) -> "NumberProfile":
         """Return the profile of numbers (n,), of which `different` are distinct."""
-        least = float(x.min())
-        span = float(x.max()) - least  # a float of Python's is inf without a warning
+        smallest = float(x.min())
+        span = float(x.max()) - smallest  # a float of Python's is inf without a warning
         digits = np.floor(np.log10(np.maximum(np.abs(x), 1)))
         same = np.unique(digits, return_counts=True)[1].max() >= ALIKE * len(x)
         dense = different >= DENSE * (span + 1)
         with np.errstate(over="ignore", invalid="ignore"):
             cents, mean = 100 * x, float(x.mean())
             fine = (np.abs(cents - np.rint(cents)) > 1e-6 * np.abs(x)).mean() > 0.5
-        return cls(least, mean, least >= 0 and bool(same or dense), bool(fine))
+        return cls(smallest, mean, smallest >= 0 and bool(same or dense), bool(fine))
 
 
 def profile_columns(
-    table: pa.Table, how: Input | None = None
+    table: pa.Table, csv_format: Input | None = None
 ) -> Iterator[ColumnProfile]:
-    """Yield the profile of each column; `how` describes text in a CSV file."""
+    """Yield the profile of each column; `csv_format` describes text in a CSV file."""
     for field_ in table.schema:
         name, column, book = field_.name, table[field_.name], read_codebook(field_)
-        look = _look(name, column) if how is None else _of_text(name, column, how)
+        look = (
+            _profile_column(name, column)
+            if csv_format is None
+            else _profile_text(name, column, csv_format)
+        )
         coded = bool(book.texts) and look.type in (CATEGORIES, RANKED)
         yield replace(look, label=book.label, coded=coded)
 
@@ -213,21 +219,23 @@ def count_repeated_headers(table: pa.Table) -> int:
     return sum(pc.any(pc.equal(c, name)).as_py() is True for name, c in text)
 
 
-def _of_text(name: str, text: pa.ChunkedArray, how: Input) -> ColumnProfile:
-    column, words = parse_column(text, how)
+def _profile_text(name: str, text: pa.ChunkedArray, csv_format: Input) -> ColumnProfile:
+    column, words = parse_column(text, csv_format)
     if words:
         entries = strip_blanks(text)
-        kind, formats = _of_words(pc.unique(entries))
+        kind, formats = _classify_words(pc.unique(entries))
         missing = entries.null_count
-        words = min(words, parse_column(text, _other_point(how))[1])
-        counts, blank = _counts(entries), _blank(entries)
-        seen = ColumnProfile(name, kind, len(text), missing, counts, words, blank=blank)
-        return replace(seen, formats=formats, codes=are_codes(entries))
-    thousands = how.decimal == "," and may_be_thousands(text)
-    return _look(name, column, thousands=thousands)
+        words = min(words, parse_column(text, _swap_point(csv_format))[1])
+        counts, blank = _count_entries(entries), _find_blank(entries)
+        profile = ColumnProfile(
+            name, kind, len(text), missing, counts, words, blank=blank
+        )
+        return replace(profile, formats=formats, codes=are_codes(entries))
+    thousands = csv_format.decimal == "," and may_be_thousands(text)
+    return _profile_column(name, column, thousands=thousands)
 
 
-def _of_words(entries: pa.Array) -> tuple[str, tuple[str, ...]]:
+def _classify_words(entries: pa.Array) -> tuple[str, tuple[str, ...]]:
     """Return what entries of text are, dates or text, and the formats of dates."""
     if is_date_text(entries):
         return SPELLED_DATES, ()
@@ -236,11 +244,11 @@ def _of_words(entries: pa.Array) -> tuple[str, tuple[str, ...]]:
     return OTHER_DATES, find_formats(entries)
 
 
-def _other_point(how: Input) -> Input:
-    return Input(separator="\t", decimal="," if how.decimal == "." else ".")
+def _swap_point(csv_format: Input) -> Input:
+    return Input(separator="\t", decimal="," if csv_format.decimal == "." else ".")
 
 
-def _look(
+def _profile_column(
     name: str, column: pa.ChunkedArray, *, thousands: bool = False
 ) -> ColumnProfile:
     kind, n = column.type, len(column)
@@ -249,13 +257,13 @@ def _look(
     missing = column.null_count
     if missing == n:
         return ColumnProfile(name, NOTHING, n, n, np.zeros(0, np.int64))
-    counts = _counts(column)
+    counts = _count_entries(column)
     numbered = not missing and _is_numbered(column, counts)
     says = describe_type(kind)
     formats: tuple[str, ...] = ()
     if says == TEXT:
-        says, formats = _of_words(pc.unique(column.drop_null()))
-    found = ColumnProfile(name, says, n, missing, counts, whole=_is_whole(column))
+        says, formats = _classify_words(pc.unique(column.drop_null()))
+    profile = ColumnProfile(name, says, n, missing, counts, whole=_is_whole(column))
     numbers = None
     if says in (WHOLE, NUMBERS) and counts is not None:
         x = column.drop_null().to_numpy().astype(np.float64)
@@ -263,25 +271,25 @@ def _look(
         if len(finite):
             numbers = NumberProfile.of(finite, different=len(counts))
     return replace(
-        found,
+        profile,
         numbered=numbered,
         thousands=thousands,
-        blank=_blank(column),
+        blank=_find_blank(column),
         codes=are_codes(column),
         numbers=numbers,
         formats=formats,
     )
 
 
-def _blank(column: pa.ChunkedArray) -> Bool | None:
+def _find_blank(column: pa.ChunkedArray) -> Bool | None:
     """Return which entries of text have blanks or digits, as `_counts` counts them."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return None
     entries = pc.value_counts(column.drop_null()).field("values")
-    found = pc.match_substring_regex(entries, r"\s|\d")
-    return np.asarray(found.to_numpy(zero_copy_only=False), bool)
+    matches = pc.match_substring_regex(entries, r"\s|\d")
+    return np.asarray(matches.to_numpy(zero_copy_only=False), bool)
 
 
 def are_codes(column: pa.ChunkedArray | pa.Array) -> bool:
@@ -310,7 +318,7 @@ def describe_type(kind: Any) -> str:
     is_a = pa.types
     if is_a.is_dictionary(kind):
         return RANKED if kind.ordered else CATEGORIES
-    found = (
+    tests = (
         (is_a.is_boolean, TRUTH),
         (is_a.is_integer, WHOLE),
         (is_a.is_floating, NUMBERS),
@@ -319,15 +327,15 @@ def describe_type(kind: Any) -> str:
         (is_a.is_string, TEXT),
         (is_a.is_large_string, TEXT),
     )
-    return next((words for test, words in found if test(kind)), OTHER)
+    return next((words for test, words in tests if test(kind)), OTHER)
 
 
-def _counts(column: pa.ChunkedArray) -> I64 | None:
+def _count_entries(column: pa.ChunkedArray) -> I64 | None:
     try:
-        found = pc.value_counts(column.drop_null())
+        value_counts = pc.value_counts(column.drop_null())
     except pa.ArrowException:  # nested entries; the message may quote one
         return None
-    return np.asarray(found.field("counts").to_numpy(), np.int64)
+    return np.asarray(value_counts.field("counts").to_numpy(), np.int64)
 
 
 def _is_whole(column: pa.ChunkedArray) -> bool:

@@ -18,7 +18,7 @@ from aggopt.data.parsing.infer_text_type import strip_blanks
 from aggopt.data.parsing.parse_text import parse_column
 from aggopt.data.readers.read import read_as_text
 from aggopt.data.readers.sample import Sample
-from aggopt.job import SEPARATORS, Input, input_section
+from aggopt.job import SEPARATORS, Input, make_input_section
 
 SAMPLE = 2**20  # bytes that are looked at for the separator
 LINES = 1000  # in which numbers are counted
@@ -41,52 +41,58 @@ def read_with_dialect(
     TableError, JobError
         As `read_as_text`; the separator or the decimal point is unknown.
     """
-    how = _input(path, separator, decimal, encoding)
-    table = read_as_text(path, _lenient(path, how))
-    return table, how if decimal else _by_decimals(path, table, how)
+    csv_format = _make_input(path, separator, decimal, encoding)
+    table = read_as_text(path, _allow_multiline(path, csv_format))
+    return table, csv_format if decimal else _detect_decimal(path, table, csv_format)
 
 
-def sample_as_found(
+def sample_with_dialect(
     path: Path,
     separator: str | None = None,
     decimal: str | None = None,
     encoding: str = UTF_8,
 ) -> tuple[Sample, Input]:
     """Return the same of some of the records, if there are many."""
-    how = _input(path, separator, decimal, encoding)
-    sample = Sample.of(path, _lenient(path, how))
-    return sample, how if decimal else _by_decimals(path, sample.table, how)
+    csv_format = _make_input(path, separator, decimal, encoding)
+    sample = Sample.of(path, _allow_multiline(path, csv_format))
+    return sample, csv_format if decimal else _detect_decimal(
+        path, sample.table, csv_format
+    )
 
 
-def _input(
+def _make_input(
     path: Path, separator: str | None, decimal: str | None, encoding: str
 ) -> Input:
     require_format(path)
     require_regular(path)
     if separator is None and has_text_entries(path):
         separator = find_separator(path)
-    return input_section(separator or ",", decimal or ".", encoding)
+    return make_input_section(separator or ",", decimal or ".", encoding)
 
 
-def _lenient(path: Path, how: Input) -> Input:
-    return how.model_copy(update={"multiline": True}) if has_text_entries(path) else how
+def _allow_multiline(path: Path, csv_format: Input) -> Input:
+    return (
+        csv_format.model_copy(update={"multiline": True})
+        if has_text_entries(path)
+        else csv_format
+    )
 
 
-def _by_decimals(path: Path, table: pa.Table, how: Input) -> Input:
+def _detect_decimal(path: Path, table: pa.Table, csv_format: Input) -> Input:
     """Return the section with the decimal point that the entries of a CSV have."""
     if not has_text_entries(path):
-        return how
-    found = _decimal(table, how.separator)
-    return input_section(how.separator, found, how.encoding)
+        return csv_format
+    decimal = _find_decimal(table, csv_format.separator)
+    return make_input_section(csv_format.separator, decimal, csv_format.encoding)
 
 
 def may_be_thousands(column: pa.ChunkedArray) -> bool:
     """Whether each comma of a column of text may separate thousands."""
     commas = pc.match_substring(strip_blanks(column), ",")
-    found = strip_blanks(column).filter(commas)
-    if not len(found):
+    with_comma = strip_blanks(column).filter(commas)
+    if not len(with_comma):
         return False
-    return bool(pc.all(pc.match_substring_regex(found, _THOUSANDS)).as_py())
+    return bool(pc.all(pc.match_substring_regex(with_comma, _THOUSANDS)).as_py())
 
 
 def find_separator(path: Path) -> str:
@@ -94,10 +100,10 @@ def find_separator(path: Path) -> str:
     with path.open("rb") as stream:
         read = stream.read(SAMPLE)
     text, cut = read.decode("utf-8-sig", errors="replace"), len(read) == SAMPLE
-    return max(SEPARATORS, key=lambda separator: _fits(text, separator, cut))
+    return max(SEPARATORS, key=lambda separator: _score_separator(text, separator, cut))
 
 
-def _fits(text: str, separator: str, cut: bool) -> tuple[float, int, int]:
+def _score_separator(text: str, separator: str, cut: bool) -> tuple[float, int, int]:
     """Return the share of lines with as many entries as the header, numbers, entries.
 
     If the text was `cut`, so was its last line.
@@ -113,20 +119,20 @@ def _fits(text: str, separator: str, cut: bool) -> tuple[float, int, int]:
     if width < 2:
         return 0.0, 0, 0
     alike = sum(len(row) == width for row in rows) / len(rows)
-    return alike, sum(map(_numbers, rows[:LINES])), width
+    return alike, sum(map(_count_numbers, rows[:LINES])), width
 
 
-def _numbers(row: list[str]) -> int:
+def _count_numbers(row: list[str]) -> int:
     return sum(entry.replace(",", "").replace(".", "").isdecimal() for entry in row)
 
 
-def _decimal(table: pa.Table, separator: str) -> str:
+def _find_decimal(table: pa.Table, separator: str) -> str:
     """Return the decimal point with which more columns are numbers."""
     if separator == ",":
         return "."
     points = {
         decimal: sum(
-            not parse_column(column, input_section(separator, decimal))[1]
+            not parse_column(column, make_input_section(separator, decimal))[1]
             for column in table.columns
         )
         for decimal in (".", ",")

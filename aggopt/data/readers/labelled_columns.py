@@ -27,18 +27,20 @@ def make_column(
     if is_text:
         values = [value or None for value in values]
     codes = {value for value in values if value is not None}
-    there = {code for code in codes if not book.stands_for_missing(code)}
+    present = {code for code in codes if not book.is_missing_code(code)}
     names = book.names
-    bare, levels = there - names.keys(), _levels(codes, book)
-    only = replace(book, texts=_of(book, codes))
-    if not book.texts or bare == there:
-        return _plain(values, is_text=is_text), only
-    if not bare and len(set(book.named(levels))) == len(levels):
-        return _texts(values, levels, book), replace(book, texts=_of(book, levels))
+    bare, levels = present - names.keys(), _order_codes(codes, book)
+    only = replace(book, texts=_select_texts(book, codes))
+    if not book.texts or bare == present:
+        return _make_plain(values, is_text=is_text), only
+    if not bare and len(set(book.label_codes(levels))) == len(levels):
+        return _make_texts(values, levels, book), replace(
+            book, texts=_select_texts(book, levels)
+        )
     plain = sum(value in bare for value in values)
-    labelled = sum(value in there - bare for value in values)
+    labelled = sum(value in present - bare for value in values)
     only = replace(only, labelled=labelled, plain=plain)
-    return _plain(values, is_text=is_text), only
+    return _make_plain(values, is_text=is_text), only
 
 
 def apply_declared_types(
@@ -65,10 +67,10 @@ def apply_declared_types(
         if book.unclear and kind is None:
             wrong.append(f"{name!r}: {book.labelled} with a text, {book.plain} without")
         elif is_names and (kind == "numeric" or name in roles.numbers):
-            table = _with(table, j, _numbers(name, table.column(j), book))
+            table = _with(table, j, _read_numbers(name, table.column(j), book))
         elif book.unclear and kind not in ("numeric", "date"):
             with naming(repr(name)):
-                table = _with(table, j, _named(table.column(j), book))
+                table = _with(table, j, _label_codes(table.column(j), book))
     if wrong:
         raise TableError(
             "Columns have codes that the file gives a text, and values that it gives "
@@ -85,68 +87,76 @@ def _with(table: pa.Table, j: int, column: pa.Array) -> pa.Table:
     return table.set_column(j, field, column)
 
 
-def _plain(values: Sequence[Any], *, is_text: bool) -> pa.Array:
+def _make_plain(values: Sequence[Any], *, is_text: bool) -> pa.Array:
     """Return entries as text, dates, times, whole numbers or floats."""
     if is_text:
         return pa.array(values, pa.string())
-    found = pa.array(values)
-    if pa.types.is_null(found.type):
-        return found.cast(pa.float64())
-    return to_integers_if_whole(found) if pa.types.is_floating(found.type) else found
+    column = pa.array(values)
+    if pa.types.is_null(column.type):
+        return column.cast(pa.float64())
+    return to_integers_if_whole(column) if pa.types.is_floating(column.type) else column
 
 
 def to_integers_if_whole(numbers: pa.Array) -> pa.Array:
     """Return floats as whole numbers if all are, and none is a negative zero."""
-    there = np.asarray(numbers.drop_null())
-    small = (np.abs(there) < _MOST_WHOLE).all()
-    if small and (there == np.rint(there)).all() and not _negative_zeros(there):
+    present = np.asarray(numbers.drop_null())
+    small = (np.abs(present) < _MOST_WHOLE).all()
+    if (
+        small
+        and (present == np.rint(present)).all()
+        and not _has_negative_zeros(present)
+    ):
         return numbers.cast(pa.int64())
     return numbers
 
 
-def _negative_zeros(numbers: Any) -> bool:
+def _has_negative_zeros(numbers: Any) -> bool:
     return bool((np.signbit(numbers) & (numbers == 0)).any())
 
 
-def _levels(codes: Collection[Code], book: Codebook) -> list[Code]:
+def _order_codes(codes: Collection[Code], book: Codebook) -> list[Code]:
     """Return codes in their order; if ordered, also codes that no record has."""
-    said = book.names if book.ordered else ()
-    rest = (code for code in said if not book.stands_for_missing(code))
+    named_codes = book.names if book.ordered else ()
+    rest = (code for code in named_codes if not book.is_missing_code(code))
     return sorted({*codes, *rest})
 
 
-def _of(book: Codebook, codes: Collection[Code]) -> tuple[tuple[Code, str], ...]:
+def _select_texts(
+    book: Codebook, codes: Collection[Code]
+) -> tuple[tuple[Code, str], ...]:
     """Return the texts of these codes alone."""
     return tuple((code, text) for code, text in book.texts if code in codes)
 
 
-def _texts(values: Sequence[Any], levels: Sequence[Code], book: Codebook) -> pa.Array:
+def _make_texts(
+    values: Sequence[Any], levels: Sequence[Code], book: Codebook
+) -> pa.Array:
     """Return the texts of codes (n,), a dictionary of those of the levels."""
     at = {code: j for j, code in enumerate(levels)}
     places = pa.array([None if v is None else at[v] for v in values], pa.int32())
-    texts = pa.array(book.named(levels), pa.string())
+    texts = pa.array(book.label_codes(levels), pa.string())
     return pa.DictionaryArray.from_arrays(places, texts, ordered=book.ordered)
 
 
-def _named(column: pa.ChunkedArray, book: Codebook) -> pa.Array:
+def _label_codes(column: pa.ChunkedArray, book: Codebook) -> pa.Array:
     """Return text for codes of which only some have one; refuse texts of several."""
     values = column.to_pylist()
     codes = {value for value in values if value is not None}
-    texts = len(set(book.named(codes)))
+    texts = len(set(book.label_codes(codes)))
     if texts < len(codes):
         raise TableError(
             f"{plural(len(codes), 'code')} of the file have {plural(texts, 'text')}.",
             fix="give each code a text of its own.",
         )
-    return pa.array(book.named(values), pa.string())
+    return pa.array(book.label_codes(values), pa.string())
 
 
-def _numbers(name: str, column: pa.ChunkedArray, book: Codebook) -> pa.Array:
+def _read_numbers(name: str, column: pa.ChunkedArray, book: Codebook) -> pa.Array:
     """Return codes as numbers for texts; refuse codes that are text."""
-    codes = book.codes(column.cast(pa.string()).to_pylist())
+    codes = book.encode_texts(column.cast(pa.string()).to_pylist())
     if codes is None or any(isinstance(code, str) for code in codes):
         raise TableError(
             f"The codes of {name!r} are text.",
             fix='write kind = "nominal" under [attributes.NAME].',
         )
-    return _plain(codes, is_text=False)
+    return _make_plain(codes, is_text=False)

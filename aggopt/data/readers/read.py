@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from aggopt.core.regular_files import explain_unreadable, require_regular
 from aggopt.data.formats.registry import (
-    file_suffix,
+    get_suffix,
     has_text_entries,
     require_format,
 )
@@ -22,7 +22,7 @@ from aggopt.job.roles import Roles
 def read_file(
     path: Path,
     roles: Roles,
-    how: Input,
+    csv_format: Input,
     attributes: Mapping[str, AttributeSection] | None = None,
 ) -> pa.Table:
     """Return the table in a file of any format.
@@ -37,15 +37,15 @@ def read_file(
     TableError
         As `read_as_text` and `apply_roles`.
     """
-    table = read_as_text(path, how, keep=roles.other)
-    return apply_roles(path, table, roles, how, attributes or {})
+    table = read_as_text(path, csv_format, keep=roles.other)
+    return apply_roles(path, table, roles, csv_format, attributes or {})
 
 
 def apply_roles(
     path: Path,
     table: pa.Table,
     roles: Roles,
-    how: Input,
+    csv_format: Input,
     attributes: Mapping[str, AttributeSection],
 ) -> pa.Table:
     """Return columns of the table at a path, converted for their roles and the job.
@@ -56,11 +56,13 @@ def apply_roles(
         A column that must be numeric contains text, or codes some of which have a text.
     """
     if has_text_entries(path):
-        return parse_table(table, roles, how, attributes)
+        return parse_table(table, roles, csv_format, attributes)
     return apply_declared_types(table, roles, attributes)
 
 
-def read_as_text(path: Path, how: Input, *, keep: Collection[str] = ()) -> pa.Table:
+def read_as_text(
+    path: Path, csv_format: Input, *, keep: Collection[str] = ()
+) -> pa.Table:
     """Return the table in a file, each entry of a CSV file as unchanged text.
 
     Codes that a file declares to be missing are null, but for the columns in `keep`.
@@ -74,7 +76,7 @@ def read_as_text(path: Path, how: Input, *, keep: Collection[str] = ()) -> pa.Ta
     format = require_format(path)
     require_regular(path)
     try:
-        return format.read(path, how, keep)
+        return format.read(path, csv_format, keep)
     except OSError as error:
         fix = "check that it may be read and is what its ending says."
         raise explain_unreadable(path, error, fix=fix) from None
@@ -83,12 +85,12 @@ def read_as_text(path: Path, how: Input, *, keep: Collection[str] = ()) -> pa.Ta
     except pa.ArrowException:
         pass  # its message quotes the file
     raise TableError(
-        f"{path} is not a readable {file_suffix(path)[1:]} file.",
+        f"{path} is not a readable {get_suffix(path)[1:]} file.",
         fix="check that it is what its ending says, and not damaged.",
     )
 
 
-def read_release_as_text(path: Path, how: Input, roles: Roles) -> pa.Table:
+def read_release_as_text(path: Path, csv_format: Input, roles: Roles) -> pa.Table:
     """Return a release as text, with null for empty entries of a CSV file.
 
     A release writes missing values as empty entries: no name in it is an empty text.
@@ -99,9 +101,9 @@ def read_release_as_text(path: Path, how: Input, roles: Roles) -> pa.Table:
     TableError
         As `read_as_text`.
     """
-    table = read_as_text(path, how, keep=roles.other)
+    table = read_as_text(path, csv_format, keep=roles.other)
     if not has_text_entries(path):
         return table
     nothing = pa.scalar(None, pa.string())
-    there = [pc.if_else(pc.equal(c, ""), nothing, c) for c in table.columns]
-    return pa.table(there, names=table.column_names)
+    columns = [pc.if_else(pc.equal(c, ""), nothing, c) for c in table.columns]
+    return pa.table(columns, names=table.column_names)

@@ -32,21 +32,21 @@ class Sample:
     records: int
 
     @classmethod
-    def of(cls, path: Path, how: Input) -> "Sample":
+    def of(cls, path: Path, csv_format: Input) -> "Sample":
         """Return a sample of the table in a file; raises as `read_as_text`."""
         open_blocks = require_format(path).open_blocks
-        blocks = open_blocks(path, how) if open_blocks else None
+        blocks = open_blocks(path, csv_format) if open_blocks else None
         if blocks is not None and blocks.records > MOST:
             with suppress(OSError, pa.ArrowException):  # a damaged page: see below
                 return cls.of_blocks(blocks.tables, blocks.records)
-        whole = read_as_text(path, how)
-        return cls.of_blocks([whole], len(whole))
+        table = read_as_text(path, csv_format)
+        return cls.of_blocks([table], len(table))
 
     @classmethod
     def of_blocks(cls, blocks: Iterable[pa.Table], n: int) -> "Sample":
         """Return a sample of consecutive blocks with n records in all."""
         if n > MOST:
-            return cls(_sampled(blocks, n), n)
+            return cls(_sample_blocks(blocks, n), n)
         return cls(pa.concat_tables(list(blocks)), n)
 
     @property
@@ -60,12 +60,12 @@ class Sample:
         )
 
 
-def _sampled(blocks: Iterable[pa.Table], n: int) -> pa.Table:
+def _sample_blocks(blocks: Iterable[pa.Table], n: int) -> pa.Table:
     """Return runs of records, evenly spread over the n that the blocks have."""
-    return pa.concat_tables(list(_runs(blocks, n // (MOST // RUN))))
+    return pa.concat_tables(list(_iter_runs(blocks, n // (MOST // RUN))))
 
 
-def _runs(blocks: Iterable[pa.Table], every: int) -> Iterator[pa.Table]:
+def _iter_runs(blocks: Iterable[pa.Table], every: int) -> Iterator[pa.Table]:
     """Yield the first records of each so many, `MOST` in all."""
     first = 0
     for block in blocks:

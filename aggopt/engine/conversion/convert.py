@@ -23,7 +23,7 @@ from aggopt.engine.runs.output_folders import (
 from aggopt.engine.storage.input_parts import PIECE, list_files
 from aggopt.engine.storage.scratch_files import write_atomically
 from aggopt.errors import JobError
-from aggopt.job import Input, Job, input_section
+from aggopt.job import Input, Job, make_input_section
 from aggopt.pipeline.prepare.inputs import Progress, progress_or_noop
 
 PART = 1_000_000  # records of a file, about
@@ -134,7 +134,7 @@ def _csv_dialect(
     """Return the format of the files; the decimal point may be provisional."""
     if job is None:
         cut = separator or find_separator(first)
-        found = input_section(cut, decimal or POINT, encoding)
+        found = make_input_section(cut, decimal or POINT, encoding)
         return found.model_copy(update={"multiline": multiline})
     named = {"separator": separator, "decimal": decimal, "multiline": multiline}
     named["encoding"] = encoding != UTF_8

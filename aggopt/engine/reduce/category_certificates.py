@@ -96,7 +96,7 @@ class CategoryProofs:
             k = self.config.job.privacy.k
             rare = PublishedRareCategories.of(levels.counts, released, levels.domain, k)
             if rare.categories:
-                yield rare.said(name, k)
+                yield rare.describe(name, k)
             if publishable_nodes(self.config.job, name) != "leaf":
                 yield from note_on_root(name, int(released[-1]), int(released.sum()))
 

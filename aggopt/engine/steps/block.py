@@ -112,7 +112,7 @@ def publish_block(number: int, config: BlockState) -> list[int]:
     place = draw_words(config.secret, f"order of block {number}", len(labels))
     group = (np.int64(number) << GROUP_BITS) + labels
     out = in_their_types(
-        publish_weights(masked, labels, each, config.job).arrow(), config
+        publish_weights(masked, labels, each, config.job).to_arrow(), config
     )
     out = set_published_strata(out, rows, config)
     out = append_weights(out, each, held["kept"], config)
@@ -192,7 +192,7 @@ def _masked(table: Table, values: Floats, config: BlockState) -> Table:
     asked = [name for name in config.numbers if is_asked_whole(job, name)]
     whole = job.output.round_integers
     steps = date_steps(config, config.scale)
-    return table.masked(
+    return table.with_values(
         values, round_integers=whole, integers=asked, levels=held, steps=steps
     )
 

@@ -14,8 +14,8 @@ from aggopt.aggregate.categories.kept_combinations import (
 )
 from aggopt.core.types import F64
 from aggopt.core.validation import Floats
-from aggopt.data.parsing.categories import Types, encoding_types
-from aggopt.data.table import Table, attributes_kept_missing
+from aggopt.data.parsing.categories import Types, find_encoding_types
+from aggopt.data.table import Table, list_attributes_kept_missing
 from aggopt.encoding import AttributeType
 from aggopt.encoding.attribute_type import NUMERIC
 from aggopt.engine.state.category_levels import Levels, count_values
@@ -86,12 +86,14 @@ def make_empty_table(schema: pa.Schema, config: RunState) -> Table:
 def attributes_with_missing(job: Job) -> frozenset[str]:
     """Return the quasi-identifiers that may lack values and have no level for that."""
     names, policy = job.roles.quasi_identifier, job.missing.policy
-    return attributes_kept_missing(names, job.attributes, policy)
+    return list_attributes_kept_missing(names, job.attributes, policy)
 
 
 def _types(schema: pa.Schema, job: Job) -> Types:
     given = {n: how for n, how in job.attributes.items() if n in schema.names}
-    return encoding_types(nw.from_native(schema.empty_table(), eager_only=True), given)
+    return find_encoding_types(
+        nw.from_native(schema.empty_table(), eager_only=True), given
+    )
 
 
 def count_levels(number: int, config: RunState) -> int:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from aggopt.core.plural import plural
 from aggopt.core.validation import Floats
 from aggopt.data.context.merged_strata import merge_small_strata
-from aggopt.data.context.strata import stratum_domains
+from aggopt.data.context.strata import find_stratum_domains
 from aggopt.data.parsing.categories import find_nodes, publish_nodes
 from aggopt.engine.state.run_state import LeafState, RunState
 from aggopt.engine.state.shuffle import Each
@@ -135,7 +135,7 @@ def _as_often(held: TableStrata) -> nw.DataFrame[pa.Table]:
 
 def _merged(held: TableStrata, centres: Floats, job: Job) -> TableStrata:
     """Return strata with small ones merged, as for one table in memory."""
-    domains = stratum_domains(_as_often(held), job)
+    domains = find_stratum_domains(_as_often(held), job)
     frame = nw.from_native(held.keys, eager_only=True)
     codes = np.stack([find_nodes(frame[n], domains[n]) for n in domains], axis=1)
     order, nodes = np.lexsort(codes.T[::-1]), np.empty_like(codes)

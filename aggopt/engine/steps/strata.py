@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from aggopt.core.types import I64, Labels
 from aggopt.data.context.strata import (
-    note_on_small_strata,
+    describe_small_strata,
+    make_small_strata_error,
     require_complete,
-    small_strata_error,
 )
 from aggopt.data.restore_types import to_plain_column
 from aggopt.engine.state.run_state import LeafState, RunState
@@ -82,7 +82,7 @@ class TableStrata:
         """Yield what became of small strata, in counts."""
         if self.small:
             changed = None if self.into is None else self.changed
-            yield note_on_small_strata(self.small, self.records, changed)
+            yield describe_small_strata(self.small, self.records, changed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, ready for JSON."""
@@ -140,7 +140,7 @@ def merge_strata_counts(config: RunState) -> Path:
     few = (sizes < config.job.privacy.k) & (not merged)
     small, records = int(few.sum()), int(sizes[few].sum())
     if few.all() or (small and config.job.strata.small == "refuse"):
-        raise small_strata_error(
+        raise make_small_strata_error(
             small, len(sizes), records, config.job.privacy.k, fix=LESS
         )
     kept = np.sort(first[~few])

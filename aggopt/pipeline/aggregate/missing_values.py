@@ -69,7 +69,7 @@ def aggregate_observed(
         only = {key: _only(value, len(X), own, j) for key, value in settings.items()}
         if given.weights is not None:
             only["weights"] = given.weights[own.rows]
-        strata = None if within is None else within.of_rows(own.rows)
+        strata = None if within is None else within.select_rows(own.rows)
         with naming(repr(name)):
             x = X[own.rows][:, [j]]
             part = _aggregate_columns(combine, x, own.labels, only, strata, jobs)

@@ -42,7 +42,7 @@ def round_release(given: PartitionedTable, values: Floats) -> Table:
     rounded[:, given.table.places] = _rounded(given, given.of_numbers(values))
     whole = given.job.output.round_integers
     asked = frozenset(n for n in given.names if is_asked_whole(given.job, n))
-    made = given.table.masked(
+    made = given.table.with_values(
         rounded, round_integers=whole, integers=asked, steps=_steps(given)
     )
     return add_pseudonyms(given, add_weights(given, made))

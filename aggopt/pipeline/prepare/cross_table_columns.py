@@ -5,7 +5,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import pandas as pd
 
-from aggopt.data.parsing.entries import Entry, entry_reader, list_entries
+from aggopt.data.parsing.entries import Entry, list_entries, make_entry_reader
 from aggopt.data.table import Table
 from aggopt.encoding.iso_text import parse_dates
 from aggopt.errors import TableError
@@ -19,7 +19,7 @@ def read_cross_table_columns(table: Table, job: Job) -> nw.DataFrame[Any]:
     memory give equal results.  Numbers become ranks, from 0.
     """
     own = table.frame.select(*list_cross_table_names(job))
-    entry = entry_reader(job.input.decimal)
+    entry = make_entry_reader(job.input.decimal)
     return own.with_columns(*(_read(own[name], entry) for name in own.columns))
 
 

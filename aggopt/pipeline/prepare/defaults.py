@@ -13,7 +13,7 @@ from aggopt.data.context.units import RecordUnits
 from aggopt.data.context.weights import SamplingWeights
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
-from aggopt.job import Job, Privacy, Repairing, settled
+from aggopt.job import Job, Privacy, Repairing, choose_partition
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.partition._in_blocks import select_block
 from aggopt.partition.neighbours import RecordPlaces
@@ -34,7 +34,7 @@ def with_defaults(
     differing = partial(count_most_distinct, records, columns)
     size, weighted = len(given.whole), given.weights is not None
     of = count_widest_block(records, columns), differing
-    job, chosen = settled(job, size, *of, weighted=weighted)
+    job, chosen = choose_partition(job, size, *of, weighted=weighted)
     job, added = add_repair_for_search(set_category_method(job, given.table))
     job, repaired = add_repair_for_units(job, given.units)
     job, merged = add_dominance_repair(job, given.sampling, apart=given.apart)

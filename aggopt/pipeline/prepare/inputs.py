@@ -6,7 +6,7 @@ from typing import Any
 
 from aggopt.core.deadline import require_progress
 from aggopt.core.plugins.trust import trust_files
-from aggopt.data.fingerprint import fingerprint
+from aggopt.data.fingerprint import compute_fingerprint
 from aggopt.data.readers.read import read_file
 from aggopt.data.table import Table
 from aggopt.errors import JobError
@@ -48,5 +48,5 @@ def read_table(data: Any, job: Job) -> tuple[Table, Source]:
         require_memory_to_read(len(found), job)
     table = Table.of(found, job.roles, job.attributes, missing=job.missing)
     file, digest = (path.name, sha256_of_file(path)) if path else (None, None)
-    known = fingerprint(table.frame)
+    known = compute_fingerprint(table.frame)
     return table, Source(file, digest, *table.frame.shape, known)

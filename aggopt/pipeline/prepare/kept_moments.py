@@ -7,7 +7,7 @@ import numpy as np
 
 from aggopt.aggregate.kept_statistics import FORMULA, KeptApart
 from aggopt.core.validation import Floats
-from aggopt.data.parsing.entries import Moment, Values, entry_reader
+from aggopt.data.parsing.entries import Moment, Values, make_entry_reader
 from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError, require_known
 from aggopt.job import Job
@@ -36,7 +36,7 @@ def read_response(table: Table, job: Job) -> Floats:
     roles = job.roles
     known = (*roles.confidential, *roles.other)
     require_known("column that is published as it is", name, known)
-    values = Values.of(table.frame[name], entry_reader(job.input.decimal))
+    values = Values.of(table.frame[name], make_entry_reader(job.input.decimal))
     wrong = values.count(lambda value: not _is_number(value))
     if wrong:
         raise TableError(

@@ -60,7 +60,7 @@ def prepare_table(table: Table, job: Job) -> PreparedTable:
     require_memory_to_encode(table, whole, job)
     sampling = read_sampling_weights(table)
     weights = sampling.known if sampling else None
-    encoded = table.encoded(job.partition.weights, weights)
+    encoded = table.encode(job.partition.weights, weights)
     of = strata, units, sampling, () if encoded is None else encoded.notes
     if encoded is None:
         return PreparedTable(table, whole, whole, None, False, *of)

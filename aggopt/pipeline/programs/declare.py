@@ -12,7 +12,7 @@ from aggopt.aggregate.aggregation import get_column
 from aggopt.aggregate.shifted_means import FEASIBLE
 from aggopt.aggregate.user_model import ByModel
 from aggopt.core.standardise import Scale
-from aggopt.data.fingerprint import fingerprint
+from aggopt.data.fingerprint import compute_fingerprint
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job, Shifting, Squared
 from aggopt.pipeline.aggregate.margins import margin_arguments
@@ -207,7 +207,7 @@ def adopt(
             fix="pass the job that aggopt.declare was given; or declare it anew.",
         )
     table, _ = read_table(data, job)
-    if (made.table, made.attribute) != (fingerprint(table.frame), attribute):
+    if (made.table, made.attribute) != (compute_fingerprint(table.frame), attribute):
         raise JobError(
             f"The problem was declared of {made.attribute!r}, or of another table.",
             fix="pass table, job and attribute that it was declared of.",

@@ -10,7 +10,7 @@ import numpy as np
 from aggopt.core.regular_files import require_regular
 from aggopt.errors import JobError, TableError
 from aggopt.job import Job
-from aggopt.job.release_job import job_of_release
+from aggopt.job.release_job import read_job_of_release
 from aggopt.pipeline.review.private_key import read_record_order
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.files.staging import sha256_of_file
@@ -89,7 +89,7 @@ def require_one_table(tables: Sequence[Path], stated: Sequence[dict[str, Any]]) 
 
 def require_equal_requirements(manifest: Path, known: Job, asked: Path) -> None:
     """Refuse a manifest that promises other than the job in a file."""
-    wanted = job_of_release(asked)
+    wanted = read_job_of_release(asked)
     other = [s for s in PROMISED if _promised(known, s) != _promised(wanted, s)]
     if other:
         raise JobError(

@@ -203,7 +203,7 @@ def _recount(
     `beside` is the released table in the order of the originals.
     """
     X, units = original.matrix(), read_units(original)
-    encoded = original.encoded(job.partition.weights, read_scaled_weights(original))
+    encoded = original.encode(job.partition.weights, read_scaled_weights(original))
     blocks = block_names(find_blocks(job, X if encoded is None else encoded), job)
     weights = weights_between(original, beside)
     return audit_release(

@@ -5,7 +5,7 @@ from typing import Any
 
 from aggopt.core.plugins.trust import CodeFile, list_trusted_files
 from aggopt.errors import JobError, RepeatError, UntrustedCodeError
-from aggopt.job.user_code import renamed
+from aggopt.job.user_code import rename_user_code
 
 
 def attach_trusted_code(job: dict[str, Any], stated: Any) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def attach_trusted_code(job: dict[str, Any], stated: Any) -> dict[str, Any]:
             found[each["kind"], each["name"]] = (
                 f"{path}{each['name'].removeprefix(file)}"
             )
-    return renamed(job, lambda kind, name: found.get((kind, name), name))
+    return rename_user_code(job, lambda kind, name: found.get((kind, name), name))
 
 
 def _entries(stated: Any) -> list[dict[str, str]]:

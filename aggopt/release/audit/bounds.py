@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from aggopt.core.plural import plural
-from aggopt.data.parsing.entries import Values, entry_reader
+from aggopt.data.parsing.entries import Values, make_entry_reader
 from aggopt.job import AttributeSection
 
 
@@ -81,7 +81,7 @@ def _found(
         )
         if column.dtype == nw.Float32:  # which rounds the ends as it does the values
             ends = float(np.float32(ends[0])), float(np.float32(ends[1]))
-        values = Values.of(column, entry_reader(decimal))
+        values = Values.of(column, make_entry_reader(decimal))
 
         def outside(value: Any, ends: tuple[float, float] = ends) -> bool:
             return value is not None and not (

@@ -238,7 +238,7 @@ class Audit:
 
     def with_rare(self, rare: Mapping[str, PublishedRareCategories]) -> "Audit":
         """Return it with rare categories that are published, and a note on each."""
-        said = tuple(each.said(name, self.k) for name, each in rare.items())
+        said = tuple(each.describe(name, self.k) for name, each in rare.items())
         first, notes = (*said, *self.disclosures), (*said, *self.notes)
         return replace(self, rare=rare, disclosures=first, notes=notes)
 

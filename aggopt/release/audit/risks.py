@@ -11,7 +11,7 @@ from aggopt.core.equality import EqualByField
 from aggopt.core.record_weights import weight_of_each
 from aggopt.core.types import Labels
 from aggopt.core.validation import Floats
-from aggopt.data.parsing.entries import Moment, Values, entry_reader
+from aggopt.data.parsing.entries import Moment, Values, make_entry_reader
 from aggopt.data.table import Table
 from aggopt.errors import TableError, naming
 from aggopt.job import Job
@@ -132,7 +132,7 @@ def read_weight_column(table: Table, name: str | None, job: Job) -> Floats | Non
 def read_plain_column(table: Table, name: str, job: Job) -> npt.NDArray[Any]:
     """Return a column that is not masked: numbers (n,) if it has no other value."""
     with naming(f"Column {name!r}"):
-        found = Values.of(table.frame[name], entry_reader(job.input.decimal)).all
+        found = Values.of(table.frame[name], make_entry_reader(job.input.decimal)).all
     return found.astype(np.float64) if all(map(_is_number, found)) else found
 
 

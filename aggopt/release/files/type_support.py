@@ -7,7 +7,7 @@ import narwhals.stable.v2 as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aggopt.data.formats.registry import FORMATS, Format, file_suffix
+from aggopt.data.formats.registry import FORMATS, Format, get_suffix
 from aggopt.data.parsing.columns import is_text
 from aggopt.data.readers.read import read_as_text
 from aggopt.data.restore_types import to_arrow_table
@@ -81,7 +81,7 @@ def require_types(to: Path, table: Path, names: Sequence[str], how: Input) -> No
     TableError
         As `require_supported`; or no file can hold a column.
     """
-    format = FORMATS.get(file_suffix(to))
+    format = FORMATS.get(get_suffix(to))
     if format is None:
         return
     columns = _as_they_are(table, names, how, whole=format.types is not None)
@@ -97,7 +97,7 @@ def _as_they_are(
     Otherwise return their types, if the format stores them; None of others, and of what
     cannot be read.
     """
-    format = FORMATS.get(file_suffix(table))
+    format = FORMATS.get(get_suffix(table))
     if format is None or not table.is_file() or not (whole or format.read_schema):
         return None
     try:

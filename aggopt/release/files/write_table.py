@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aggopt.core.types import F64
-from aggopt.data.formats.registry import WriteOptions, file_suffix, require_format
+from aggopt.data.formats.registry import WriteOptions, get_suffix, require_format
 from aggopt.data.readers.codebook import Codebook
 from aggopt.data.readers.read import read_file
 from aggopt.errors import TableError
@@ -80,8 +80,8 @@ def blank_missing_codes(column: pa.ChunkedArray, book: Codebook) -> pa.Array:
     entries = column.to_pylist()
     codes: Sequence[Any] | None = entries
     if pa.types.is_string(column.type):
-        codes = book.codes(entries)
-    missing = [book.stands_for_missing(code) for code in codes or ()]
+        codes = book.encode_texts(entries)
+    missing = [book.is_missing_code(code) for code in codes or ()]
     if not any(missing):
         return column
     return pa.array(entries, column.type, mask=np.array(missing))
@@ -109,7 +109,7 @@ def _require_same(to: Path, table: pa.Table, job: Job) -> None:
     seen = [f"{name!r}: {count}" for name, count in counts.items() if count]
     if seen:
         raise TableError(
-            f"A {file_suffix(to)} file does not hold some entries as they are "
+            f"A {get_suffix(to)} file does not hold some entries as they are "
             f"({'; '.join(seen)}).",
             fix="write a .parquet file; or, before masking, shorten long text, remove "
             "blanks at its ends, and round times to milliseconds.",

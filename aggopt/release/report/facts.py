@@ -9,7 +9,7 @@ import numpy as np
 
 from aggopt.core.types import F64, Labels
 from aggopt.data.context.weights import read_sampling_weights
-from aggopt.data.parsing.entries import Values, entry_reader
+from aggopt.data.parsing.entries import Values, make_entry_reader
 from aggopt.data.table import Table
 from aggopt.job import Job
 from aggopt.measure.safe_figures import FEW
@@ -172,7 +172,7 @@ class Facts:
 
         Of a CSV file those that are spelled; nan where one is missing.
         """
-        frame, entry = self.released.frame, entry_reader(self.job.input.decimal)
+        frame, entry = self.released.frame, make_entry_reader(self.job.input.decimal)
         names = self.job.roles.confidential
         found = {name: Values.of(frame[name], entry) for name in names}
         numbers = {
