@@ -107,6 +107,7 @@ def seconds(call: str, checkout: Path, cache: str) -> float:
         "PYTHONPATH": os.pathsep.join([str(checkout), str(BENCHMARKS)]),
         "OPENBLAS_NUM_THREADS": "1",  # or idle threads of linear algebra are counted
     }
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-c", TABLE + call]
     subprocess.run(command, env=environment, cwd=cache, check=True)
@@ -122,6 +123,8 @@ def list_kernels(call: str) -> None:
 
 def cold_and_warm(call: str, checkout: Path, runs: int) -> tuple[float, float]:
     cold, warm = [], []
+    with tempfile.TemporaryDirectory() as cache:
+        seconds(call, checkout, cache)  # not counted: Python writes its bytecode
     for _ in range(runs):
         with tempfile.TemporaryDirectory() as cache:
             cold.append(seconds(call, checkout, cache))
