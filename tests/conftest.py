@@ -8,6 +8,7 @@ import sys
 from functools import cache, partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 from _pytest.doctest import DoctestModule
@@ -166,6 +167,20 @@ def ticking(monkeypatch):
     clock = TickingClock(1e-3)
     monkeypatch.setattr("aggopt.core.compile_time.time", clock)
     return clock
+
+
+STATES: dict[tuple[str, str], dict[str, object]] = {}
+
+
+@pytest.fixture(autouse=True)
+def generators_as_imported(request):
+    """Restart the random generators of a module: no test depends on those before it."""
+    for name, value in vars(getattr(request, "module", request)).items():
+        if isinstance(value, np.random.Generator):
+            first = STATES.setdefault(
+                (request.module.__name__, name), value.bit_generator.state
+            )
+            value.bit_generator.state = first
 
 
 @pytest.fixture(autouse=True)

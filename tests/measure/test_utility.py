@@ -1,7 +1,6 @@
 """What analysts can still learn: beside slow copies, by hand, and beside the notes."""
 
 import tracemalloc
-import warnings
 from math import sqrt
 from types import SimpleNamespace
 
@@ -286,6 +285,7 @@ def test_a_coefficient_is_significant_below_the_level_and_not_at_it() -> None:
             conf_int=lambda level: ends,
             pvalues=pd.Series([p]),
             params=pd.Series([0.5], ["a"]),
+            model=SimpleNamespace(exog=np.ones((3, 1))),
         )
         for p in (0.05, 0.04)
     )
@@ -297,12 +297,21 @@ def test_a_coefficient_is_significant_below_the_level_and_not_at_it() -> None:
 def test_what_cannot_be_estimated_has_no_overlap() -> None:
     pytest.importorskip("statsmodels", reason=EXTRA)
     flat = TABLE.assign(a=0.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # statsmodels divides by zero there
-        found = utility.interval_overlap("y ~ a + b", TABLE, flat)
+    found = utility.interval_overlap("y ~ a + b", TABLE, flat)
     assert found.coefficients[0].overlap is None
     assert found.coefficients[1].overlap is not None
     assert found.smallest is None
+
+
+@pytest.mark.parametrize("factor", [3.0, -1e-7])
+def test_columns_that_determine_each_other_have_no_overlap(factor: float) -> None:
+    pytest.importorskip("statsmodels", reason=EXTRA)
+    original = TABLE.assign(c=np.sin(np.arange(len(TABLE))))
+    released = original.assign(a=factor * original["b"] + 1)
+    found = utility.interval_overlap("y ~ a + b + c", original, released)
+    overlaps = {each.name: each.overlap for each in found.coefficients}
+    assert overlaps["a"] is overlaps["b"] is None
+    assert overlaps["c"] is not None
 
 
 def test_categories_and_functions_are_those_of_the_original() -> None:

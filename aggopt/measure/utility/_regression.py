@@ -2,6 +2,7 @@
 
 import ast
 import re
+import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg
 
 from aggopt.core.record_weights import weight_of_each
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError, TableError, require_known
 from aggopt.measure.utility._frames import list_names, read_frames
@@ -78,6 +81,7 @@ def import_package(package: str) -> Any:
 if TYPE_CHECKING:
     import pandas as pd
 
+DEPENDENT = 1e-8  # part of a column in a linear dependence; less is rounding
 LEVEL = 0.05  # of significance; intervals are of 1 - LEVEL
 
 
@@ -91,7 +95,8 @@ class Coefficient:
         Name of its term.
     overlap
         Overlap of the two 95 % confidence intervals: 1 if they are equal, 0 if they
-        touch, below 0 if they are apart; None if it cannot be estimated.
+        touch, below 0 if they are apart; None if the coefficient cannot be estimated in
+        one of the two tables: its column is constant, or others determine it.
     sign, significance
         Whether both have one sign, and agree on significance at 5 %.
     """
@@ -190,15 +195,36 @@ def _fit_formula(
             fix="name a column of numbers before the ~.",
         )
     models = import_package("statsmodels.regression.linear_model")
-    fit = models.WLS(matrices.lhs, matrices.rhs, weights=weights[is_complete]).fit()
+    with warnings.catch_warnings():  # `_find_estimable` finds what it warns of
+        warnings.simplefilter("ignore")
+        fit = models.WLS(matrices.lhs, matrices.rhs, weights=weights[is_complete]).fit()
     return fit, matrices.model_spec
+
+
+def _find_estimable(design: Floats) -> Bool:
+    """Return which coefficients of a design (n, p) have one least-squares estimate.
+
+    A coefficient has one if no solution of design @ x = 0 changes it.
+    """
+    norms = np.linalg.norm(design, axis=0)
+    triangle = np.linalg.qr(design / np.where(norms > 0, norms, 1.0), mode="r")
+    directions = linalg.null_space(triangle, rcond=len(design) * np.finfo(float).eps)
+    estimable: Bool = (np.abs(directions) < DEPENDENT).all(axis=1)
+    return estimable
 
 
 def _compare_coefficients(before: Any, after: Any) -> Iterator[Coefficient]:
     """Yield each coefficient of two fits of the same columns."""
-    ends = [fit.conf_int(LEVEL).to_numpy() for fit in (before, after)]
-    significant = [fit.pvalues.to_numpy() < LEVEL for fit in (before, after)]
-    signs = [np.sign(fit.params.to_numpy()) for fit in (before, after)]
+    fits = (before, after)
+    estimable = [_find_estimable(np.asarray(fit.model.exog)) for fit in fits]
+    with warnings.catch_warnings():  # of a constant response: its interval has length 0
+        warnings.simplefilter("ignore")
+        ends = [
+            np.where(has_one[:, None], fit.conf_int(LEVEL).to_numpy(), np.nan)
+            for fit, has_one in zip(fits, estimable, strict=True)
+        ]
+        significant = [fit.pvalues.to_numpy() < LEVEL for fit in fits]
+    signs = [np.sign(fit.params.to_numpy()) for fit in fits]
     for j, name in enumerate(before.params.index):
         if name != "Intercept":
             yield Coefficient(
