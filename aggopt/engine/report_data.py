@@ -38,7 +38,7 @@ READ = (
     "read audit, certificates and measures in the manifest.json of its private folder."
 )
 LARGEST = 20_000_000  # values: a page is made of all of them at once
-COMPARED = 2_000_000  # masked values: attacks on them take a minute, about
+COMPARED = 2_000_000  # masked values: attacks took 17 s on 200,000 records of ten
 ATTACKS = "aggopt assess ORIGINALS RELEASE JOB runs them, if memory suffices"
 
 

@@ -7,9 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 
 import aggopt
-from aggopt.errors import AggoptError, InfeasibleInputError, JobError
+from aggopt.core import memory
+from aggopt.errors import AggoptError, InfeasibleInputError, JobError, MemoryLimitError
 from aggopt.measure import utility
 from aggopt.measure.utility import _propensity
 from aggopt.measure.utility._assess import _compute_correlation_change
@@ -76,6 +78,33 @@ def test_products_of_all_records_are_never_in_memory_together(monkeypatch) -> No
     tracemalloc.stop()
     assert found.terms == 90
     assert peak < 8 * 2 * records * found.terms
+
+
+def test_levels_of_one_category_have_no_products(monkeypatch) -> None:
+    level = np.random.default_rng(0).integers(0, 30, 900).astype(str)
+    one, other = (pd.DataFrame({"s": np.roll(level, by)}) for by in (0, 1))
+    monkeypatch.setattr(_propensity, "MOST", 29)
+    assert utility.pmse(one, other).terms == 29
+    assert utility.pmse(one, other).pmse < 1e-12
+    monkeypatch.setattr(_propensity, "MOST", 28)
+    with refused(
+        "More than 28 terms of order 2, which would take hours.",
+        "pass fewer attributes, or use pmse_tree.",
+        InfeasibleInputError,
+    ):
+        utility.pmse(one, other)
+
+
+def test_levels_whose_columns_do_not_fit_memory_are_refused(monkeypatch) -> None:
+    one = pd.DataFrame({"s": [f"v{i}" for i in range(600)]})
+    monkeypatch.setattr(memory, "find_available_memory", lambda: 2**20)
+    with refused(
+        "A comparison of 1200 records in 599 columns needs about 22 MiB of memory, and "
+        "1 MiB are left.",
+        "leave out the categories of most levels; or use a machine with more.",
+        MemoryLimitError,
+    ):
+        utility.pmse_tree(one, one)
 
 
 def test_means_that_are_kept_do_not_hide_variances_that_are_lost() -> None:

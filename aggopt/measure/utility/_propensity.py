@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations_with_replacement, islice, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggopt.core.types import I64, Bool
+from aggopt.core.memory import require_memory
+from aggopt.core.types import I64, Bool, Labels
 from aggopt.core.validation import Floats, is_whole, require_seed
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.measure.utility._frames import (
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AT_ONCE = 2**20  # products of some records that are in memory together
+MOST = 5000  # products: a decomposition of more takes an hour
+STACKED = 4  # times the columns of all records: sorted, copied and classified
 LARGE = 1_000_000  # numbers of which a decomposition takes seconds
+FEWER = "pass fewer attributes, or use pmse_tree."
 EVENTS = 10  # records of each table per coefficient, as Peduzzi et al. (1996) advise
 
 
@@ -71,7 +76,7 @@ def pmse(original: Any, released: Any, *, order: int = 2) -> Propensity:
     JobError
         order is not a whole number of at least 2.
     InfeasibleInputError
-        A table has fewer than 10 records per term.
+        A table has fewer than 10 records per term, or there are more than 5000 terms.
 
     Source: Woo, Reiter, Oganian and Karr (2009); Snoke, Raab, Nowok, Dibben and
     Slavkovic (2018).
@@ -88,9 +93,11 @@ def pmse(original: Any, released: Any, *, order: int = 2) -> Propensity:
             fix="leave it out, or pass order=2: of order 1 it is 0 of every release "
             "that keeps the means.",
         )
-    Z, after = _stack_records(original, released)
+    Z, attributes, after = _stack_records(original, released)
+    if not len(attributes):  # categories of one level
+        return Propensity(0.0, 0.0, 0)
     smaller = int(min(after.sum(), (~after).sum()))
-    products = _Products.of(Z, int(order))
+    products = _Products.of(Z, attributes, int(order))
     few = _bound_rank(products, smaller // EVENTS)
     if smaller < EVENTS * few:
         raise _explain_too_many(f"At least {few}", order, smaller)
@@ -138,7 +145,7 @@ def pmse_tree(original: Any, released: Any, *, leaf: int = 20, seed: int = 0) ->
     require_seed(seed)
     if not (is_whole(leaf) and leaf >= 1):
         raise JobError("leaf is not a whole number of at least 1.", fix="pass leaf=20.")
-    Z, after = _stack_records(original, released)
+    Z, _, after = _stack_records(original, released)
     order = np.lexsort((after, *Z.T))  # or sums would round otherwise in another one
     Z, after = Z[order], after[order]
     from sklearn.tree import DecisionTreeClassifier
@@ -148,8 +155,16 @@ def pmse_tree(original: Any, released: Any, *, leaf: int = 20, seed: int = 0) ->
     return float(np.mean((p - after.mean()) ** 2))
 
 
-def _stack_records(original: Any, released: Any) -> tuple[Floats, Bool]:
-    """Return the records of both, (N, q), and whether each is a released one."""
+def _stack_records(original: Any, released: Any) -> tuple[Floats, Labels, Bool]:
+    """Return the records of both, (N, q), and whether each is a released one.
+
+    Between them is the number of the attribute that each column (q,) is of.
+
+    Raises
+    ------
+    MemoryLimitError
+        Categories have so many levels that the columns do not fit memory.
+    """
     frames = [frame[is_complete(frame)] for frame in read_frames(original, released)]
     if not all(map(len, frames)):
         raise TableError(
@@ -160,9 +175,22 @@ def _stack_records(original: Any, released: Any) -> tuple[Floats, Bool]:
 
     rows = pd.concat(frames)
     after = np.repeat([False, True], [len(frame) for frame in frames])
-    return np.column_stack(
-        [_encode_attribute(rows, name) for name in list_names(rows)]
-    ), after
+    names = list_names(rows)
+    widths = [
+        1 if is_numeric(rows, name) else rows[name].nunique(dropna=False) - 1
+        for name in names
+    ]
+    require_memory(
+        STACKED * 8 * len(rows) * sum(widths),
+        f"A comparison of {len(rows)} records in {sum(widths)} columns",
+        "leave out the categories of most levels; or use a machine with more.",
+    )
+    attributes = np.arange(len(names)).repeat(widths)
+    return (
+        np.column_stack([_encode_attribute(rows, name) for name in names]),
+        attributes,
+        after,
+    )
 
 
 def _encode_attribute(rows: "pd.DataFrame", name: str) -> Floats:
@@ -179,7 +207,7 @@ def _explain_too_many(terms: str, order: int, records: int) -> InfeasibleInputEr
     return InfeasibleInputError(
         f"{terms} terms of order {order} for {records} records: {EVENTS} records per "
         "term are needed.",
-        fix="pass fewer attributes, or use pmse_tree.",
+        fix=FEWER,
     )
 
 
@@ -194,37 +222,59 @@ class _Products:
     ----------
     columns : (N, q)
         The columns, each of mean 0 and variance 1 if it varies.
-    powers
-        Multiplies them.
+    factors : (t, order)
+        Which columns each product has; the one behind the last has ones.
     scaler
         Subtracts the mean of each product, and divides by its standard deviation.
     """
 
     columns: Floats
-    powers: Any
+    factors: Labels
     scaler: Any
 
     @classmethod
-    def of(cls, Z: Floats, order: int) -> "_Products":
-        """Return the products of up to `order` columns."""
-        from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+    def of(cls, Z: Floats, attributes: Labels, order: int) -> "_Products":
+        """Return the products of up to `order` columns, of `attributes` (q,).
 
+        Two levels of one category have no product: it is 0 for every record.
+
+        Raises
+        ------
+        InfeasibleInputError
+            They are more than `MOST`.
+        """
+        from sklearn.preprocessing import StandardScaler
+
+        listed = islice(_list_factors(attributes, order), MOST + 1)
+        factors = np.array(list(listed), np.intp)
+        if len(factors) > MOST:
+            raise InfeasibleInputError(
+                f"More than {MOST} terms of order {order}, which would take hours.",
+                fix=FEWER,
+            )
         columns = StandardScaler().fit_transform(Z)
-        powers = PolynomialFeatures(order, include_bias=False).fit(columns[:1])
-        found = cls(columns, powers, StandardScaler(copy=False))
+        found = cls(columns, factors.reshape(-1, order), StandardScaler(copy=False))
         for rows in found._spans():
-            found.scaler.partial_fit(powers.transform(columns[rows]))
+            found.scaler.partial_fit(found._multiply(rows))
         return found
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of records and of products."""
-        return len(self.columns), int(self.powers.n_output_features_)
+        return len(self.columns), len(self.factors)
 
     def of_records(self, rows: slice | I64) -> Floats:
         """Return the products of some records (b, t)."""
-        terms = self.powers.transform(self.columns[rows])
-        return np.asarray(self.scaler.transform(terms))
+        return np.asarray(self.scaler.transform(self._multiply(rows)))
+
+    def _multiply(self, rows: slice | I64) -> Floats:
+        """Return the products of some records, not scaled."""
+        some = self.columns[rows]
+        some = np.column_stack([some, np.ones(len(some))])
+        found = some[:, self.factors[:, 0]]
+        for column in self.factors.T[1:]:
+            found *= some[:, column]
+        return found
 
     def blocks(self) -> Iterator[Floats]:
         """Yield the products of all records, of some at a time."""
@@ -247,6 +297,18 @@ class _Products:
         N, t = self.shape
         records = max(t, AT_ONCE // t)
         return (slice(start, start + records) for start in range(0, N, records))
+
+
+def _list_factors(attributes: Labels, order: int) -> Iterator[tuple[int, ...]]:
+    """Yield the columns of each product; the one behind the last has ones."""
+    ones = len(attributes)
+    columns = [np.flatnonzero(attributes == each) for each in np.unique(attributes)]
+    for size in range(1, order + 1):
+        for chosen in combinations_with_replacement(range(len(columns)), size):
+            several = [each for each in chosen if len(columns[each]) > 1]
+            if len(several) == len(set(several)):  # else 0, or the level itself
+                for factors in product(*(columns[each].tolist() for each in chosen)):
+                    yield (*factors, *(ones,) * (order - size))
 
 
 def _bound_rank(products: _Products, most: int) -> int:
