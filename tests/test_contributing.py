@@ -31,6 +31,7 @@ LAWS = {  # the tests that hold what a checklist adds, and those of them that ca
     "A privacy model": ("tests/privacy/test_laws.py", "alpha"),
     "A measure": ("tests/measure/test_laws.py", "largest_shift"),
     "A format of files": ("tests/data/test_formats.py", "feather and not known"),
+    "A section of a report": ("tests/release/report/test_sections.py", "sizes"),
 }
 
 

@@ -69,7 +69,7 @@ def report(
     from aggopt.pipeline.review.report_data import read_report_data
     from aggopt.release.files.output_paths import require_html
     from aggopt.release.files.staging import check_places
-    from aggopt.release.report.release_report import written
+    from aggopt.release.report.release_report import write_page
 
     if masked is None or job is None:
         raise JobError(
@@ -90,7 +90,7 @@ def report(
             where = {"folder": manifests, "asked": job, "original": table}
             facts = read_report_data(masked, private=private, **where)
         with interrupts.result(f"{out.name} is written"):
-            written(facts, out, overwrite=overwrite)
+            write_page(facts, out, overwrite=overwrite)
     _told(out, facts, as_json=as_json)
 
 

@@ -71,12 +71,12 @@ class FolderRelease:
             too large for a page.
         """
         from aggopt.engine.report_data import read_folder_report
-        from aggopt.release.report.release_report import require_place, written
+        from aggopt.release.report.release_report import require_place, write_page
 
         require_place(Path(path), overwrite=overwrite)
         there = None if originals is None else Path(originals)
         facts = read_folder_report(self.path, private=self.private, originals=there)
-        return written(facts, Path(path), overwrite=overwrite)
+        return write_page(facts, Path(path), overwrite=overwrite)
 
     def __repr__(self) -> str:
         """Return verdict and certificates."""

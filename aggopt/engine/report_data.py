@@ -32,7 +32,7 @@ from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit, audit_release
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts, Loss
-from aggopt.release.report.statement import Statement, facts_of_statement
+from aggopt.release.report.statement import Statement, make_facts
 
 READ = (
     "read audit, certificates and measures in the manifest.json of its private folder."
@@ -84,7 +84,7 @@ def read_folder_report(
         raise stated.error("measures")
     groups = {", ".join(job.roles.quasi_identifier): proven.pop(GROUPS)}
     found = _compared(folder, of.parent, originals, len(rows), job)
-    return facts_of_statement(
+    return make_facts(
         stated,
         title=folder.name,
         released=_table(rows, job) if found.released is None else found.released,

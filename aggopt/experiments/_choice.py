@@ -18,7 +18,7 @@ from aggopt.experiments._choice_grid import ChoicePoint, name_point
 from aggopt.experiments._picture import find_front
 from aggopt.experiments.tidy_rows import TidyRows, Writer, write_files
 from aggopt.release.report.charts import scatter
-from aggopt.release.report.page import TEMPLATES, page
+from aggopt.release.report.page import TEMPLATES, fill_template
 from aggopt.release.report.parts import DataTable, Figure
 
 LOSSES = {"pil": "PIL", "il": "IL"}
@@ -175,7 +175,7 @@ def render_page(choice: Tried) -> str:
     chosen = choice.recommended()
     head, _, rest = choice.recommendation().partition(": ")
     axes = _list_labels(choice.points)
-    return page(
+    return fill_template(
         "choice.html",
         script=(TEMPLATES / "choice.js").read_text("utf-8"),
         title=f"Releases of {choice.called} to choose from",

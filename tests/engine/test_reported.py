@@ -17,10 +17,10 @@ from aggopt.errors import JobError, TableError
 from aggopt.pipeline.review.review_release import review_source
 from aggopt.privacy.requirement import Check
 from aggopt.release.files.staging import sha256_of_file
-from aggopt.release.report.attack_section import intruder
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST
-from aggopt.release.report.number_format import as_share, share
-from aggopt.release.report.verdict import verdict
+from aggopt.release.report.number_format import format_share, round_share
+from aggopt.release.report.sections.attacks import find_attacks
+from aggopt.release.report.sections.headline import make_headline
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_the_page_says_what_the_files_hold(made, tmp_path):
         "assess ORIGINALS RELEASE JOB runs them, if memory suffices." in text
     )
     same = made.audit.unchanged.records
-    assert f"Published unchanged {share(same / 120)} of records" in text
+    assert f"Published unchanged {format_share(same / 120)} of records" in text
     rows = table(page, "Certificates of published values")[1:]
     assert [row[0] for row in rows] == QUASI
     sizes = pd.read_parquet(made.path).groupby(QUASI).size()
@@ -90,22 +90,22 @@ def test_a_page_of_originals_has_the_attacks_that_a_review_runs(made, tmp_path):
         ("One-to-one assignment", found.linkage),
     ):
         assert rows[name] == [
-            share(as_share(attack)),
-            share(as_share(found.linkage_chance)),
-            share(as_share(found.linkage_limit)),
+            format_share(round_share(attack)),
+            format_share(round_share(found.linkage_chance)),
+            format_share(round_share(found.linkage_limit)),
         ]
     text = Reader(page).text
     assert "No attack that links records was run" not in text
     before, _ = linked(folder, made)
     unique = (before.groupby(QUASI)["ill"].transform("size") == 1).mean()
-    assert f"Before, {share(unique)} of the records were unique" in text
+    assert f"Before, {format_share(unique)} of the records were unique" in text
 
 
 def test_more_values_than_a_page_compares_are_not_attacked(made, monkeypatch):
     monkeypatch.setattr(reported, "COMPARED", 359)
     facts = read_folder_report(made.path, originals=made.path.parent / "in")
     assert facts.original is None
-    said = intruder(facts).limits[0]
+    said = find_attacks(facts).limits[0]
     assert said == (
         "No attack that links records was run: there are 360 masked values, and at "
         "most 359 are compared for a page; aggopt assess ORIGINALS RELEASE JOB runs "
@@ -116,7 +116,7 @@ def test_more_values_than_a_page_compares_are_not_attacked(made, monkeypatch):
 def test_originals_that_do_not_fit_memory_are_not_attacked(made, monkeypatch):
     monkeypatch.setattr(memory, "find_available_memory", lambda: 2**20)
     facts = read_folder_report(made.path, originals=made.path.parent / "in")
-    assert "the originals do not fit memory" in intruder(facts).limits[0]
+    assert "the originals do not fit memory" in find_attacks(facts).limits[0]
     assert facts.audit.holds
 
 
@@ -216,7 +216,7 @@ def weigh(*checks):
 def test_dominance_of_weights_is_what_the_manifest_says_and_the_page_says_so(copied):
     edit(copied, weigh(KEPT))
     facts = read_folder_report(copied)
-    says = verdict(facts, intruder(facts)).checks
+    says = make_headline(facts).checks
     assert says == (
         "dominance <= 0.6 holds for 'note': the worst group, of 4 records, has 0.55. "
         "So its manifest says: it is of the weights that originals had, which no "

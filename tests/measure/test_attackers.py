@@ -9,10 +9,10 @@ import aggopt
 from aggopt import measure
 from aggopt.errors import AggoptError, TableError
 from aggopt.pipeline.review.review_release import review_release
-from aggopt.release.report.html import report_html
-from aggopt.release.report.number_format import as_share
-from aggopt.release.report.number_format import share as percent
-from aggopt.release.report.release_report import facts_of
+from aggopt.release.report.html import render_report
+from aggopt.release.report.number_format import format_share as percent
+from aggopt.release.report.number_format import round_share
+from aggopt.release.report.release_report import collect_facts
 from tests.measure.recounted import attacks, attribution
 
 NAMES = ["a", "b", "c"]
@@ -178,11 +178,11 @@ def test_a_link_is_right_if_it_reaches_the_unit(seed) -> None:
     expected = attacks(frame, release.table, NAMES, columns, ["household"], columns)
     for name, share in expected.items():
         assert getattr(release.measures, name) == pytest.approx(share, abs=1e-9), name
-    page = report_html(facts_of(release, "masked.csv"))
+    page = render_report(collect_facts(release, "masked.csv"))
     shown = {row[0]: row[2:] for row in Reader(page).tables["Attacks"]}
     limit, chance = expected["linkage_limit"], expected["linkage_chance"]
     for attack, name in SHOWN.items():
-        figures = as_share(expected[name]), as_share(chance), limit
+        figures = round_share(expected[name]), round_share(chance), limit
         assert shown[attack] == [percent(each) for each in figures]
 
 

@@ -14,7 +14,7 @@ import aggopt
 from aggopt import Job
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.pipeline.review.report_data import read_report_data
-from aggopt.release.report.html import report_html
+from aggopt.release.report.html import render_report
 
 K = 4
 FREQUENCIES = {"method": "frequencies"}
@@ -79,7 +79,9 @@ def test_a_report_of_the_files_says_which_are_rare(tmp_path: Path) -> None:
     release.write(tmp_path / "masked.csv")
     facts = read_report_data(tmp_path / "masked.csv")
     assert facts.rare == {"town": 2}
-    assert f"published categories of fewer than k = {K} originals" in report_html(facts)
+    assert f"published categories of fewer than k = {K} originals" in render_report(
+        facts
+    )
 
 
 def test_rare_categories_are_avoided() -> None:

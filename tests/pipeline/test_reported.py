@@ -23,8 +23,8 @@ from aggopt.pipeline.review.release_checks import (
 )
 from aggopt.pipeline.review.report_data import _leveled, _read, read_report_data
 from aggopt.release.report.facts import BY_BOTH, BY_JOB, BY_MANIFEST
-from aggopt.release.report.html import report_html
-from aggopt.release.report.release_report import facts_of
+from aggopt.release.report.html import render_report
+from aggopt.release.report.release_report import collect_facts
 from aggopt.release.report.statement import MEASURED, Statement
 from aggopt.solvers import Status
 from aggopt.solvers.certificate import Claim
@@ -50,7 +50,7 @@ def edit(change, manifest="masked.manifest.json"):
 
 def html_of_mask(found):
     """Return the page as mask writes it, which has the job itself."""
-    return report_html(replace(found, promised_by=BY_JOB))
+    return render_report(replace(found, promised_by=BY_JOB))
 
 
 def test_what_is_read_again_is_what_was_written_with_the_release(here):
@@ -66,7 +66,7 @@ def test_without_the_originals_nothing_is_compared(here):
     assert found.audit.holds
     assert found.audit.smallest == 3
     assert (here / "report.html").read_text("utf-8").count(found.sha256) == 1
-    assert "The originals were not at hand" in report_html(found)
+    assert "The originals were not at hand" in render_report(found)
 
 
 def test_the_office_sees_what_the_manifest_states(here):
@@ -134,7 +134,7 @@ def test_a_job_that_promises_the_same_is_said(here):
     (here / "job.toml").write_text(job().to_toml())
     found = read_report_data(here / "masked.csv", asked=here / "job.toml")
     assert found.promised_by == BY_BOTH
-    assert f"What was promised is stated by {BY_BOTH}." in report_html(found)
+    assert f"What was promised is stated by {BY_BOTH}." in render_report(found)
 
 
 def test_a_manifest_that_promises_less_than_the_job_is_refused(here):
@@ -335,7 +335,7 @@ def test_rows_are_numbered_as_in_the_table_that_came(tmp_path):
     assert (
         found.private.rows.tolist() == np.flatnonzero(frame["region"] != "m").tolist()
     )
-    own = facts_of(release, "masked.csv", private=True)
+    own = collect_facts(release, "masked.csv", private=True)
     assert own.private.rows.tolist() == found.private.rows.tolist()
     before, after = (facts.released.frame["income"].to_list() for facts in (own, found))
     assert before == after
@@ -353,7 +353,7 @@ def test_levels_of_a_release_are_read_as_names(tmp_path):
     )
     release = aggopt.mask(frame, asked)
     release.write(tmp_path / "masked.csv")
-    assert "illness: share of records" in report_html(
+    assert "illness: share of records" in render_report(
         read_report_data(tmp_path / "masked.csv")
     )
 

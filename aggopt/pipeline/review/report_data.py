@@ -28,8 +28,8 @@ from aggopt.release.files.staging import sha256_of_file
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts
 from aggopt.release.report.statement import (
     Statement,
-    facts_of_statement,
-    private_facts,
+    make_facts,
+    make_private_facts,
 )
 
 NAMES = AttributeSection(kind="nominal")  # without the originals their levels are names
@@ -82,8 +82,8 @@ def read_report_data(
     n = len(found.released.frame)
     counted = recount_file(masked, job, blocks, n, found.units, found.weights)
     linkage = None if measures is None else measures["linkage"]
-    own = private_facts(stated, found.rows, str(stated.find("output", "seed")))
-    return facts_of_statement(
+    own = make_private_facts(stated, found.rows, str(stated.find("output", "seed")))
+    return make_facts(
         stated,
         title=masked.name,
         released=found.released,

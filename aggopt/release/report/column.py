@@ -41,7 +41,9 @@ class ReportedColumn:
         return self.before[there], self.after[there]
 
 
-def column_of(name: str, original: Table | None, released: Table) -> ReportedColumn:
+def make_reported_column(
+    name: str, original: Table | None, released: Table
+) -> ReportedColumn:
     """Return a numeric attribute of both tables."""
     before = None if original is None else numbers(original, name)
     after = numbers(released, name)

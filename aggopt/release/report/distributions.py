@@ -7,13 +7,15 @@ from aggopt.data.table import Table
 from aggopt.measure.safe_figures import Density
 from aggopt.release.figures.distributions import Distribution, distribution
 from aggopt.release.report.charts import bars, densities
-from aggopt.release.report.number_format import share
+from aggopt.release.report.number_format import format_share
 from aggopt.release.report.parts import DataTable, Figure
 
 BINS = 2  # one alone says nothing
 
 
-def distributed(name: str, original: Table | None, released: Table) -> Figure | None:
+def draw_distribution(
+    name: str, original: Table | None, released: Table
+) -> Figure | None:
     """Return the distribution of an attribute, of the release alone without original.
 
     None where there are fewer than ten records, or one bin is all.
@@ -49,8 +51,8 @@ def _table(
 ) -> DataTable:
     caption = f"{name}: share of records"
     if before is None:
-        cells = [[row, share(b)] for row, b in zip(rows, after, strict=True)]
+        cells = [[row, format_share(b)] for row, b in zip(rows, after, strict=True)]
         return DataTable(caption, ["value", "released"], cells, (1,))
     both = zip(rows, before, after, strict=True)
-    cells = [[row, share(a), share(b)] for row, a, b in both]
+    cells = [[row, format_share(a), format_share(b)] for row, a, b in both]
     return DataTable(caption, ["value", "original", "released"], cells, (1, 2))

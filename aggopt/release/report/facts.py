@@ -1,9 +1,9 @@
 """What a report is made from: a release, and its originals where they are at hand."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from aggopt.measure.types import means_by_kind
 from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counts import combine_codes, encode_entries
-from aggopt.release.report.column import ReportedColumn, column_of
+from aggopt.release.report.column import ReportedColumn, make_reported_column
 from aggopt.solvers import Certificate
 
+Result = TypeVar("Result")
 BY_JOB = "the job that made the file"
 BY_MANIFEST = "its manifest alone, which was compared with no job"
 BY_BOTH = "its manifest, and by the job that this was compared with"
@@ -121,6 +122,16 @@ class Facts:
     stated: tuple[Check, ...] = ()
     private: Private | None = None
     unlinked: str = ""
+    _results: dict[Callable[["Facts"], Any], Any] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def once(self, find: Callable[["Facts"], Result]) -> Result:
+        """Return the result of a function of these facts, which is called once."""
+        if find not in self._results:
+            self._results[find] = find(self)
+        result: Result = self._results[find]
+        return result
 
     @property
     def few(self) -> bool:
@@ -164,7 +175,9 @@ class Facts:
     def columns(self) -> dict[str, ReportedColumn]:
         """The quasi-identifiers that are numbers or dates, before and after."""
         numeric = self.released.numeric
-        return {n: column_of(n, self.original, self.released) for n in numeric}
+        return {
+            n: make_reported_column(n, self.original, self.released) for n in numeric
+        }
 
     @cached_property
     def outcomes(self) -> dict[str, F64]:

@@ -11,7 +11,7 @@ from aggopt.measure.safe_figures import FEW, round_figure
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.report.column import ReportedColumn
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.number_format import as_share, figure, share
+from aggopt.release.report.number_format import format_figure, format_share, round_share
 from aggopt.release.report.parts import DataTable
 
 SHOWN = 20  # rows that are seen at once; the others are folded
@@ -52,7 +52,7 @@ class WeightedMoments:
         return cls(mean, deviation, mean * (len(x) if w is None else float(w.sum())))
 
 
-def means_within(
+def compute_stratum_means(
     values: F64, strata: Labels, weights: F64 | None = None
 ) -> tuple[F64, Labels]:
     """Return the mean of values (n,) in each stratum 0..m-1 (m,), and how many it has.
@@ -61,7 +61,7 @@ def means_within(
 
     Examples
     --------
-    >>> means_within(np.array([1.0, 3.0, 7.0]), np.array([0, 0, 1]))
+    >>> compute_stratum_means(np.array([1.0, 3.0, 7.0]), np.array([0, 0, 1]))
     (array([2., 7.]), array([2, 1]))
     """
     there, m = ~np.isnan(values), int(strata.max()) + 1
@@ -72,7 +72,7 @@ def means_within(
     return means, np.bincount(of, minlength=m)
 
 
-def moments_table(
+def make_moments_table(
     facts: Facts, columns: list[ReportedColumn]
 ) -> tuple[DataTable | None, DataTable | None]:
     """Return the moments of these attributes: those shown, and those folded."""
@@ -112,14 +112,14 @@ def _cells(
 
 
 def _figure(number: float) -> str:
-    return "" if np.isnan(number) else figure(round_figure(number))
+    return "" if np.isnan(number) else format_figure(round_figure(number))
 
 
 def _moved(column: ReportedColumn, moments: WeightedMoments) -> list[str]:
     """Return the shares of records whose value moved by so much of a deviation."""
     one, other = column.both or (column.after, column.after)
     away = np.abs(one - other) / (moments.deviation or 1.0)
-    return [share(as_share(float((away <= far).mean()))) for far in FAR]
+    return [format_share(round_share(float((away <= far).mean()))) for far in FAR]
 
 
 def _table(rows: list[list[str]], facts: Facts) -> DataTable:
@@ -140,7 +140,7 @@ def _table(rows: list[list[str]], facts: Facts) -> DataTable:
     return DataTable(caption, head, rows, range(1, len(head)))
 
 
-def means_by_stratum(facts: Facts, columns: list[ReportedColumn]) -> DataTable | None:
+def make_stratum_table(facts: Facts, columns: list[ReportedColumn]) -> DataTable | None:
     """Return how the means of numbers moved within strata; None without strata.
 
     Of more than twenty rows those whose mean moved most, by what is shown of it.
@@ -174,8 +174,8 @@ def _rows(
     """Yield of each stratum how far the mean moved, -1 where unknown, and its cells."""
     if column.before is None:
         return
-    before, counts = means_within(column.before, strata, weights)
-    after, _ = means_within(column.after, strata, weights)
+    before, counts = compute_stratum_means(column.before, strata, weights)
+    after, _ = compute_stratum_means(column.after, strata, weights)
     width = round_figure(WeightedMoments.of(column.before, weights).deviation)
     for j, entries in enumerate(named):
         cells = [", ".join(map(str, entries)), column.name]
@@ -184,5 +184,5 @@ def _rows(
             continue
         away = abs(round_figure(after[j]) - round_figure(before[j])) / (width or 1.0)
         away = round_figure(away, MOVED)
-        shown = [_figure(before[j]), _figure(after[j]), figure(away, MOVED)]
+        shown = [_figure(before[j]), _figure(after[j]), format_figure(away, MOVED)]
         yield away, [*cells, *shown]

@@ -7,44 +7,44 @@ from aggopt.measure.safe_figures import format_percents, round_percent
 MINUS = "\N{MINUS SIGN}"
 
 
-def share(part: float) -> str:
+def format_share(part: float) -> str:
     """Return a fraction as a whole percentage; 0 % and 100 % are exactly none and all.
 
     Examples
     --------
-    >>> share(0.187), share(0.004), share(0.996), share(1.0)
+    >>> format_share(0.187), format_share(0.004), format_share(0.996), format_share(1.0)
     ('19 %', '< 1 %', '> 99 %', '100 %')
     """
     return format_percents(round_percent(part)).replace("-", MINUS)
 
 
-def at_most(part: float) -> str:
+def format_upper_bound(part: float) -> str:
     """Return an upper bound on a fraction as a whole percentage, rounded up.
 
     Examples
     --------
-    >>> at_most(0.361), at_most(0.36), at_most(0.0)
+    >>> format_upper_bound(0.361), format_upper_bound(0.36), format_upper_bound(0.0)
     ('37 %', '36 %', '0 %')
     """
     rounding = 1e-9  # 100 * 0.36 may be a little more than 36
     return f"{ceil(100 * part - rounding)} %"
 
 
-def as_share(part: float) -> float:
+def round_share(part: float) -> float:
     """Return a fraction in whole hundredths: all that a public page knows of it.
 
-    >>> as_share(0.1234)
+    >>> round_share(0.1234)
     0.12
     """
     return round_percent(part) / 100
 
 
-def figure(number: float | None, digits: int = 3) -> str:
+def format_figure(number: float | None, digits: int = 3) -> str:
     """Return a number to three significant digits, or as many as are asked for.
 
     Examples
     --------
-    >>> figure(48.518), figure(123456.0), figure(0.00123456), figure(None)
+    >>> format_figure(48.518), format_figure(123456.0), format_figure(0.00123456), format_figure(None)
     ('48.5', '123000', '0.00123', 'none')
     """
     if number is None:
@@ -54,12 +54,12 @@ def figure(number: float | None, digits: int = 3) -> str:
     return (plain or f"{rounded:.{digits - 1}e}").replace("-", MINUS)
 
 
-def whole(number: float) -> str:
+def format_whole(number: float) -> str:
     """Return the nearest whole number.
 
     Examples
     --------
-    >>> whole(2.6), whole(-0.2)
+    >>> format_whole(2.6), format_whole(-0.2)
     ('3', '0')
     """
     return f"{round(number)}".replace("-", MINUS)

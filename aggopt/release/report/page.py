@@ -9,13 +9,17 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from aggopt.release.report.number_format import figure, share, whole
+from aggopt.release.report.number_format import (
+    format_figure,
+    format_share,
+    format_whole,
+)
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def page(template: str, *, script: str = "", **facts: Any) -> str:
+def fill_template(template: str, *, script: str = "", **facts: Any) -> str:
     """Return a page: the template of this name, filled with facts.
 
     It needs no script to be read, asks for no address, and its Content-Security-Policy
@@ -33,7 +37,7 @@ def page(template: str, *, script: str = "", **facts: Any) -> str:
 
     Examples
     --------
-    >>> "<h1><bdi>&lt;b&gt;</bdi></h1>" in page("base.html", title="<b>")
+    >>> "<h1><bdi>&lt;b&gt;</bdi></h1>" in fill_template("base.html", title="<b>")
     True
     """
     style = (TEMPLATES / "style.css").read_text("utf-8")
@@ -59,7 +63,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"share": share, "figure": figure, "whole": whole}
+    made.filters |= {
+        "share": format_share,
+        "figure": format_figure,
+        "whole": format_whole,
+    }
     made.filters["unbroken"] = _unbroken
     return made
 

@@ -39,6 +39,14 @@ class DataTable:
 
 
 @dataclass(frozen=True)
+class FoldedTable:
+    """A table that opens when its summary is chosen."""
+
+    summary: str
+    table: DataTable
+
+
+@dataclass(frozen=True)
 class Figure:
     """A chart, what it shows in words, and the same as a table, folded behind it."""
 

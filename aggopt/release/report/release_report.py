@@ -13,11 +13,11 @@ from aggopt.release.audit.audit import Audit
 from aggopt.release.files.output_paths import require_html
 from aggopt.release.files.staging import Staging, check_places
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.html import report_html
+from aggopt.release.report.html import render_report
 from aggopt.release.report.statement import (
     Statement,
-    facts_of_statement,
-    private_facts,
+    make_facts,
+    make_private_facts,
 )
 from aggopt.solvers import Certificate
 
@@ -40,7 +40,7 @@ class Released(Protocol):
     def manifest(self) -> dict[str, Any]: ...  # noqa: D102
 
 
-def facts_of(
+def collect_facts(
     release: Released,
     title: str,
     *,
@@ -57,8 +57,8 @@ def facts_of(
     seed = release.job.output.seed
     kept = release.kept
     rows = None if kept is None else np.flatnonzero(kept)
-    own = private_facts(stated, rows, "drawn" if seed is None else str(seed))
-    return facts_of_statement(
+    own = make_private_facts(stated, rows, "drawn" if seed is None else str(seed))
+    return make_facts(
         stated,
         title=title,
         released=release.masked,
@@ -83,8 +83,8 @@ def write_report(
 ) -> Path:
     """Write the report of a release; see `Release.report`."""
     require_place(Path(path), overwrite=overwrite)
-    facts = facts_of(release, title or "Release", private=private)
-    return written(facts, Path(path), overwrite=overwrite)
+    facts = collect_facts(release, title or "Release", private=private)
+    return write_page(facts, Path(path), overwrite=overwrite)
 
 
 def require_place(to: Path, *, overwrite: bool) -> None:
@@ -108,13 +108,13 @@ def write_aside(
     sha256: str,
 ) -> None:
     """Write the public report of a release that is being written to a file."""
-    text = report_html(facts_of(release, title, counted=counted, sha256=sha256))
+    text = render_report(collect_facts(release, title, counted=counted, sha256=sha256))
     staging.write(page, lambda aside: aside.write_text(text, encoding="utf-8"))
 
 
-def written(facts: Facts, to: Path, *, overwrite: bool) -> Path:
+def write_page(facts: Facts, to: Path, *, overwrite: bool) -> Path:
     """Write a report: mode 0600 if it has what is private."""
-    text = report_html(facts)
+    text = render_report(facts)
     with Staging() as staging:
         staging.write(to, lambda aside: aside.write_text(text, encoding="utf-8"))
         public = to if facts.private is None else ()

@@ -132,7 +132,7 @@ class Statement:
         return measures
 
 
-def facts_of_statement(
+def make_facts(
     statement: Statement,
     *,
     title: str,
@@ -170,7 +170,7 @@ def facts_of_statement(
     )
 
 
-def private_facts(stated: Statement, rows: Labels | None, seed: str) -> Private:
+def make_private_facts(stated: Statement, rows: Labels | None, seed: str) -> Private:
     """Return what the office alone may see of a release that has these rows.
 
     `seed` is that of the order, in words.

@@ -6,8 +6,8 @@ import pytest
 from reading import Reader, table
 
 import aggopt
-from aggopt.release.report.html import report_html
-from aggopt.release.report.release_report import facts_of
+from aggopt.release.report.html import render_report
+from aggopt.release.report.release_report import collect_facts
 
 CAPTION = "Share of records linked one to one, against information lost"
 
@@ -27,7 +27,7 @@ def masked(frame: pd.DataFrame, **sections) -> aggopt.Release:
 
 
 def page(release: aggopt.Release) -> str:
-    return report_html(facts_of(release, "masked.csv"))
+    return render_report(collect_facts(release, "masked.csv"))
 
 
 def test_the_point_of_this_k_is_what_this_release_is() -> None:

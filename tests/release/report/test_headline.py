@@ -12,11 +12,10 @@ from tables import MDAV
 
 import aggopt
 from aggopt.release.audit.unchanged import Unchanged
-from aggopt.release.report.attack_section import intruder
-from aggopt.release.report.html import report_html
-from aggopt.release.report.number_format import share
-from aggopt.release.report.release_report import facts_of
-from aggopt.release.report.verdict import saving, verdict
+from aggopt.release.report.html import render_report
+from aggopt.release.report.number_format import format_share
+from aggopt.release.report.release_report import collect_facts
+from aggopt.release.report.sections.headline import bound_saving, make_headline
 from aggopt.solvers import Certificate, Status
 
 N = 60
@@ -50,7 +49,7 @@ def masked(**roles: list[str]) -> aggopt.Release:
 
 
 def page_of(release: aggopt.Release, **changed) -> str:
-    return report_html(replace(facts_of(release, "masked.csv"), **changed))
+    return render_report(replace(collect_facts(release, "masked.csv"), **changed))
 
 
 @pytest.mark.parametrize(
@@ -145,8 +144,10 @@ def test_a_guess_that_is_no_better_than_chance_is_in_no_tile():
     roles = {"quasi-identifier": ["income", "wealth"], "confidential": ["illness"]}
     asked = aggopt.Job(roles=roles, privacy={"k": 4}, partition=MDAV)
     illness = ["flu", "none", "none"] * 20
-    facts = facts_of(aggopt.mask(frame.assign(illness=illness), asked), "masked.csv")
-    assert "Guess of illness" not in verdict(facts, intruder(facts)).cards[0][2]
+    facts = collect_facts(
+        aggopt.mask(frame.assign(illness=illness), asked), "masked.csv"
+    )
+    assert "Guess of illness" not in make_headline(facts).cards[0][2]
 
 
 @pytest.mark.parametrize(
@@ -184,19 +185,19 @@ def test_numbers_and_categories_have_losses_and_attacks_of_their_own(tmp_path):
     lost = np.mean([one[name]["il"] for name in ("income", "wealth")])
     page = (tmp_path / "report.html").read_text()
     said = Reader(page).text.replace("\N{NO-BREAK SPACE}", " ")
-    assert share(lost) != share(stated["il"])
+    assert format_share(lost) != format_share(stated["il"])
     assert (
-        f"Information lost {share(lost)} of the sum of squares of numbers; "
-        f"{share(one['sex']['il'])} of that of categories" in said
+        f"Information lost {format_share(lost)} of the sum of squares of numbers; "
+        f"{format_share(one['sex']['il'])} of that of categories" in said
     )
-    assert f"on average by {share(lost)} (the information lost)" in said
+    assert f"on average by {format_share(lost)} (the information lost)" in said
     rows = {row[0]: row[2:4] for row in table(page, "Attacks")[1:]}
     assert rows["Published category"] == [
-        share(one["sex"]["sdid"]),
-        share(one["sex"]["sdid_chance"]),
+        format_share(one["sex"]["sdid"]),
+        format_share(one["sex"]["sdid_chance"]),
     ]
     near = np.mean([one[name]["sdid"] for name in ("income", "wealth")])
-    assert rows["Value interval"][0] == share(near)
+    assert rows["Value interval"][0] == format_share(near)
 
 
 @pytest.mark.parametrize(("margin", "drawn"), [(None, True), (0, False)])
@@ -233,16 +234,16 @@ def test_a_tile_says_how_much_less_other_groups_could_lose():
     proven = Certificate(Status.OPTIMAL, 4.0, 4.0, 0.0, "x", 1.0)
     loose = Certificate(Status.LIMIT, 4.0, 2.58, 0.0, "x", 1.0)
     unknown = Certificate(Status.LOCAL, 4.0, None, 0.0, "x", 1.0)
-    assert saving([proven, loose]) == pytest.approx(1.42 / 8)
-    assert saving([proven, unknown]) is None
-    facts = facts_of(masked(), "masked.csv")
+    assert bound_saving([proven, loose]) == pytest.approx(1.42 / 8)
+    assert bound_saving([proven, unknown]) is None
+    facts = collect_facts(masked(), "masked.csv")
     for found, figure in (
         ({"a": loose}, "at most 36 % less loss"),
         ({"a": proven}, "no"),
         ({"a": loose, "b": unknown}, "unknown"),
     ):
         of_groups = replace(facts, groups=found)
-        card = verdict(of_groups, intruder(of_groups)).cards[-1]
+        card = make_headline(of_groups).cards[-1]
         assert card[:2] == ("Could better groups exist?", figure)
         assert "for these groups the values are proven best" in card[2]
 
@@ -291,8 +292,8 @@ def test_values_that_were_filled_in_are_told_and_their_means_are_not_called_safe
 
 
 def test_where_all_numbers_have_filled_values_no_mean_is_called_safe():
-    facts = replace(facts_of(masked(), "x"), filled={"income": 20, "wealth": 20})
-    assert "Safe:" not in Reader(report_html(facts)).text
+    facts = replace(collect_facts(masked(), "x"), filled={"income": 20, "wealth": 20})
+    assert "Safe:" not in Reader(render_report(facts)).text
 
 
 def test_a_report_of_written_files_knows_what_the_manifest_knows(tmp_path):

@@ -11,10 +11,10 @@ import aggopt
 from aggopt.measure.safe_figures import round_figure
 from aggopt.pipeline.review.report_data import read_report_data
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.html import report_html
-from aggopt.release.report.moments import WeightedMoments, means_within
-from aggopt.release.report.number_format import figure
-from aggopt.release.report.release_report import facts_of
+from aggopt.release.report.html import render_report
+from aggopt.release.report.moments import WeightedMoments, compute_stratum_means
+from aggopt.release.report.number_format import format_figure
+from aggopt.release.report.release_report import collect_facts
 
 BY_WEIGHT = (
     "Means, standard deviations and totals by sampling weight, and how far values "
@@ -75,8 +75,8 @@ def test_moments_of_a_report_equal_a_recount_by_weight(seed, published, unit):
         frame[name] = frame.groupby("region").cumcount() // 2 * 4
         frame[name] += pd.factorize(frame["region"])[0]
     release = aggopt.mask(frame, asked(published, unit))
-    facts = facts_of(release, "masked.csv")
-    rows = {row[0]: row[1:] for row in table(report_html(facts), BY_WEIGHT)}
+    facts = collect_facts(release, "masked.csv")
+    rows = {row[0]: row[1:] for row in table(render_report(facts), BY_WEIGHT)}
     assert rows["attribute"][:6] == [
         *("mean before", "after", "sd before", "after", "total before", "after")
     ]
@@ -88,7 +88,9 @@ def test_moments_of_a_report_equal_a_recount_by_weight(seed, published, unit):
             )
         assert sides[0][0] == pytest.approx(sides[1][0], rel=1e-9)  # kept by weight
         shown = [
-            figure(round_figure(f)) for pair in zip(*sides, strict=True) for f in pair
+            format_figure(round_figure(f))
+            for pair in zip(*sides, strict=True)
+            for f in pair
         ]
         assert rows[name][:6] == shown
     weighted = recount(frame["income"], frame["weight"])[0]
@@ -99,22 +101,24 @@ def test_moments_of_a_report_equal_a_recount_by_weight(seed, published, unit):
 def test_means_by_stratum_equal_a_recount_by_weight(seed):
     frame = survey(seed)
     release = aggopt.mask(frame, asked())
-    facts = facts_of(release, "masked.csv")
+    facts = collect_facts(release, "masked.csv")
     codes, regions = pd.factorize(frame["region"])
-    rows = table(report_html(facts), "Means by sampling weight by stratum (region)")
+    rows = table(render_report(facts), "Means by sampling weight by stratum (region)")
     found = {(row[0], row[1]): row[2:] for row in rows[1:]}
     assert set(found) == {(r, name) for r in regions for name in NUMBERS}
     for name in NUMBERS:
         column = facts.columns[name]
         for side, t in ((0, frame), (1, release.table)):
             values = column.before if side == 0 else column.after
-            means, counts = means_within(values, codes, facts.weights)
+            means, counts = compute_stratum_means(values, codes, facts.weights)
             for j, region in enumerate(regions):
                 own = t[frame["region"] == region]
                 expected = recount(own[name], frame["weight"])[0]
                 assert means[j] == pytest.approx(expected, rel=1e-9)
                 assert counts[j] == len(own)
-                assert found[region, name][side] == figure(round_figure(expected))
+                assert found[region, name][side] == format_figure(
+                    round_figure(expected)
+                )
 
 
 def test_missing_values_have_no_weight():
@@ -153,16 +157,18 @@ def test_a_report_of_the_file_alone_is_by_its_own_weights(tmp_path):
         to = tmp_path / f"{published[:4]}.csv"
         aggopt.mask(frame, asked(published)).write(to)
         masked = pd.read_csv(to)
-        rows = table(report_html(read_report_data(to)), caption)
+        rows = table(render_report(read_report_data(to)), caption)
         ones = pd.Series(1.0, masked.index)
         for row in rows[1:]:
             figures = recount(masked[row[0]], masked.get("weight", ones))
-            assert row[1:] == [figure(round_figure(f)) for f in figures[: len(row) - 1]]
+            assert row[1:] == [
+                format_figure(round_figure(f)) for f in figures[: len(row) - 1]
+            ]
 
 
 def test_without_weights_nothing_is_said_of_totals():
     release = aggopt.mask(residents(), within())
-    page = report_html(facts_of(release, "masked.csv"))
+    page = render_report(collect_facts(release, "masked.csv"))
     plain = "Means and standard deviations, and how far values moved"
     assert "total" not in " ".join(table(page, plain)[0])
     rows = table(page, "Means by stratum (region, sex)")
@@ -177,7 +183,7 @@ def test_of_many_strata_those_are_shown_thatmost():
     frame["region"] = [f"r{j % 30}" for j in range(len(frame))]
     how = {"aggregation": {"method": "p3m"}, "strata": {"keep": "overall"}}
     release = aggopt.mask(frame, asked(**how))
-    page = report_html(facts_of(release, "masked.csv"))
+    page = render_report(collect_facts(release, "masked.csv"))
     caption = (
         "Means by sampling weight by stratum (region): the 20 of 60 that moved most"
     )
@@ -192,8 +198,10 @@ def test_of_many_strata_those_are_shown_thatmost():
 def test_merged_strata_are_compared_with_care():
     small = residents(m_f=2)
     found = Reader(
-        report_html(
-            facts_of(aggopt.mask(small, within(strata={"small": "merge"})), "m.csv")
+        render_report(
+            collect_facts(
+                aggopt.mask(small, within(strata={"small": "merge"})), "m.csv"
+            )
         )
     ).text
     assert "Safe: comparisons between strata" not in found

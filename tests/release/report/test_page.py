@@ -11,8 +11,12 @@ from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
 from aggopt.release.report.charts.scatter import Point, scatter
-from aggopt.release.report.number_format import figure, share, whole
-from aggopt.release.report.page import TEMPLATES, page
+from aggopt.release.report.number_format import (
+    format_figure,
+    format_share,
+    format_whole,
+)
+from aggopt.release.report.page import TEMPLATES, fill_template
 from aggopt.release.report.parts import DataTable, Figure
 
 STYLE = (TEMPLATES / "style.css").read_text("utf-8")
@@ -28,14 +32,14 @@ def points(*series: str) -> list[Point]:
 
 @pytest.mark.smoke
 def test_a_title_is_escaped_and_a_page_without_script_runs_none():
-    made = page("base.html", title=NASTY)
+    made = fill_template("base.html", title=NASTY)
     assert "<script" not in made
     assert made.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 2
     assert "script-src" not in made
 
 
 def test_a_script_and_the_style_are_named_by_their_hashes():
-    made = page("base.html", title="a", script="document.title = 'b < c';")
+    made = fill_template("base.html", title="a", script="document.title = 'b < c';")
     (script,) = re.findall(r"<script>(.*?)</script>", made)
     (style,) = re.findall(r"<style>(.*?)</style>", made, re.DOTALL)
     for what, text in (("script", script), ("style", style)):
@@ -54,7 +58,7 @@ def test_no_page_names_an_address_or_an_inline_style():
 
 def test_what_a_template_is_not_told_raises():
     with pytest.raises(UndefinedError):
-        page("base.html")
+        fill_template("base.html")
 
 
 def colours(text: str) -> dict[str, str]:
@@ -167,9 +171,9 @@ def test_ticks_lie_between_the_ends():
 
 
 def test_numbers_are_no_finer_than_asked():
-    assert figure(-0.0012345) == "\N{MINUS SIGN}0.00123"
-    assert figure(1.23456e-7) == "1.23e\N{MINUS SIGN}07"
-    assert figure(0.0) == "0"
-    assert figure(98765.0, 2) == "99000"
-    assert whole(-0.4) == "0"
-    assert share(-0.126) == "\N{MINUS SIGN}13 %"
+    assert format_figure(-0.0012345) == "\N{MINUS SIGN}0.00123"
+    assert format_figure(1.23456e-7) == "1.23e\N{MINUS SIGN}07"
+    assert format_figure(0.0) == "0"
+    assert format_figure(98765.0, 2) == "99000"
+    assert format_whole(-0.4) == "0"
+    assert format_share(-0.126) == "\N{MINUS SIGN}13 %"

@@ -13,8 +13,8 @@ from aggopt.core.not_pickled import NotPickled
 from aggopt.data.table import Table
 from aggopt.measure import assess
 from aggopt.measure.safe_figures import round_edges
-from aggopt.release.report.html import report_html
-from aggopt.release.report.release_report import facts_of
+from aggopt.release.report.html import render_report
+from aggopt.release.report.release_report import collect_facts
 
 N = 200
 LOW, HIGH = -41237.5, 98765.25  # of income: nobody else has such a number
@@ -59,7 +59,7 @@ def numeric():
 
 
 def html(release, **how) -> str:
-    return report_html(facts_of(release, "masked.csv", **how))
+    return render_report(collect_facts(release, "masked.csv", **how))
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +220,7 @@ def test_every_name_is_escaped():
     job = aggopt.Job(roles=roles, privacy={"k": 5}, partition={"method": "mdav"})
     release = aggopt.mask(frame, job)
     for private in (False, True):
-        page = report_html(facts_of(release, NASTY, private=private))
+        page = render_report(collect_facts(release, NASTY, private=private))
         assert "<script" not in page
         assert "<img" not in page
         assert "<b>a" not in page

@@ -17,8 +17,8 @@ from tables import MDAV, job, people, promising, salaried, wide, wide_job
 
 import aggopt
 from aggopt.errors import TableError
-from aggopt.release.report.html import report_html
-from aggopt.release.report.release_report import facts_of
+from aggopt.release.report.html import render_report
+from aggopt.release.report.release_report import collect_facts
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import Claim
 
@@ -30,7 +30,7 @@ COSTS = {
 
 
 def html(release, **how) -> str:
-    return report_html(facts_of(release, "masked.csv", **how))
+    return render_report(collect_facts(release, "masked.csv", **how))
 
 
 def text(release, **how) -> str:
@@ -134,13 +134,13 @@ def test_proofs_are_told_from_what_is_not_proven(release, page, says):
 
 def test_what_does_not_hold_is_said_first(release):
     broken = replace(release.audit, k=50)
-    page = report_html(facts_of(release, "masked.csv", counted=broken))
+    page = render_report(collect_facts(release, "masked.csv", counted=broken))
     assert "k = 50 does not hold" in Reader(page).text
     assert "Do not publish this file." in Reader(page).text
     assert "may be published" not in Reader(page).text
     assert 'class="verdict red"' in page
     left = replace(release.audit, identifiers=("name",))
-    found = Reader(report_html(facts_of(release, "m", counted=left))).text
+    found = Reader(render_report(collect_facts(release, "m", counted=left))).text
     assert "What was promised does not hold" in found
     assert "Columns that must not be there: name." in found
 

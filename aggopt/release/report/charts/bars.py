@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
-from aggopt.release.report.number_format import share
+from aggopt.release.report.number_format import format_share
 
 WIDE, NARROW = 760, 330
 DIGIT, BETWEEN = 8, 6  # width of one above a column; from one count to the next
@@ -64,7 +64,7 @@ def _attacks(rows: Sequence[AttackBar], at: _Layout) -> Markup:
     for mark in at.marks:
         body.append(svg.line(x(mark), top - 4, x(mark), height - 8, "grid"))
         anchor = "start" if at is SLIM and mark == 0 else "middle"
-        body.append(svg.text(x(mark), 14, share(mark), "tick", anchor=anchor))
+        body.append(svg.text(x(mark), 14, format_share(mark), "tick", anchor=anchor))
     for number, attack in enumerate(rows):
         first = top + number * at.row
         y = first + at.bar
@@ -77,7 +77,7 @@ def _attacks(rows: Sequence[AttackBar], at: _Layout) -> Markup:
         wide = max(x(attack.chance) - x(0), 1.5)
         body.append(svg.rect(x(0), y + 25, wide, 6, "base"))
         beside = x(max(attack.share, attack.limit or 0)) + 7
-        body.append(svg.text(beside, y + 16, share(attack.share), "value"))
+        body.append(svg.text(beside, y + 16, format_share(attack.share), "value"))
     return svg.canvas(at.width, height, label, body, only=at.only)
 
 
@@ -104,7 +104,7 @@ def pairs(
             own = before[number]
             body.append(svg.line(x(own), y + 1, x(own), y + 23, "ori"))
             end = max(end, own)
-        body.append(svg.text(x(end) + 7, y + 17, share(after[number]), "tick"))
+        body.append(svg.text(x(end) + 7, y + 17, format_share(after[number]), "tick"))
     return svg.canvas(NARROW, row * len(names) + 4, label, body)
 
 

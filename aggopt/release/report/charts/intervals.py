@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
-from aggopt.release.report.number_format import figure, share
+from aggopt.release.report.number_format import format_figure, format_share
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _intervals(
         kind = "grid" if mark else "axis"
         body.append(svg.line(x(mark), TOP - 6, x(mark), height - 28, kind))
         body.append(
-            svg.text(x(mark), height - 12, figure(mark), "tick", anchor="middle")
+            svg.text(x(mark), height - 12, format_figure(mark), "tick", anchor="middle")
         )
     for number, row in enumerate(rows):
         first = TOP + number * at.row
@@ -83,6 +83,6 @@ def _intervals(
         body.append(svg.circle(x(old), y, 4, "ori"))
         body.append(svg.line(x(least), y + 14, x(most), y + 14, "rel"))
         body.append(svg.rect(x(new) - 4, y + 10, 8, 8, "rel-dot"))
-        says = share(max(row.overlap, 0.0))
+        says = format_share(max(row.overlap, 0.0))
         body.append(svg.text(beside, y + 12, says, "value"))
     return svg.canvas(at.width, height, label, body, only=at.only)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
-from aggopt.release.report.number_format import whole
+from aggopt.release.report.number_format import format_whole
 
 TOP, BOTTOM = 18, 48
 ROW = 22  # height of a row of the key
@@ -251,7 +251,7 @@ def _limit(axes: _Axes, limit: float | None) -> Iterator[Markup]:
 def _percent(value: float, largest: float) -> str:
     """Return a share of an axis; with decimals where its marks are closer than 1 %."""
     if largest >= 0.05:
-        return f"{whole(100 * value)} %"
+        return f"{format_whole(100 * value)} %"
     return f"{100 * value:.2g} %"
 
 

@@ -13,30 +13,16 @@ from aggopt.measure import linkage
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.report.charts.scatter import Point, scatter
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.number_format import as_share, share
+from aggopt.release.report.number_format import format_share, round_share
 from aggopt.release.report.parts import DataTable, Figure
+from aggopt.release.report.sections.registry import ReportSection
 
 TRIED = (3, 5, 10, 20)
 MOST = 400_000  # records times coordinates: MDAV takes about a second for all k
 LINKED = 1000  # records that are linked one to one in a tenth of a second
 PLAIN = "group means, MDAV"
 OWN = "this release"
-
-
-@dataclass(frozen=True)
-class OtherK:
-    """What the section on the choice shows.
-
-    Attributes
-    ----------
-    map
-        Risk against loss over k; None where no other k was tried.
-    says
-        What another k would cost, in a sentence; or why that is not known.
-    """
-
-    map: Figure | None
-    says: str
+BETTER = "Down and to the left is better."
 
 
 @dataclass(frozen=True)
@@ -51,7 +37,7 @@ class _Tried:
         return self.limit if self.linked is None else self.linked
 
 
-def choice(facts: Facts) -> OtherK:
+def compare_other_k(facts: Facts) -> tuple[str | Figure, ...]:
     """Return where a release stands among others that could have been made.
 
     Others are means of MDAV's groups, within strata if there are any: quick to make,
@@ -61,14 +47,14 @@ def choice(facts: Facts) -> OtherK:
     k, found = facts.audit.k, facts.measures
     why = _why_not(facts)
     if why is not None or found is None:
-        return OtherK(None, f"{why} To see what other k cost, run aggopt choose.")
+        return (f"{why} To see what other k cost, run aggopt choose.",)
     tried = list(_tried(facts))
     if len(tried) < 2:
-        return OtherK(None, "There are too few records for groups of another size.")
-    here = _Tried(k, as_share(found["il"]), as_share(found["linkage"]), 1.0)
+        return ("There are too few records for groups of another size.",)
+    here = _Tried(k, round_share(found["il"]), round_share(found["linkage"]), 1.0)
     if tried[0].linked is None:
         here = _Tried(k, here.loss, None, found["linkage_limit"])
-    return OtherK(_figure(tried, here), _says(tried, k))
+    return _says(tried, k), BETTER, _figure(tried, here)
 
 
 def _why_not(facts: Facts) -> str | None:
@@ -103,10 +89,10 @@ def _tried(facts: Facts) -> Iterator[_Tried]:
             sizes = np.bincount(labels)
             sums = np.array([np.bincount(labels, x) for x in X[rows].T]).T
             Y[rows], groups = (sums / sizes[:, None])[labels], groups + len(sizes)
-        loss = as_share(float(((X - Y) ** 2).sum() / total))
+        loss = round_share(float(((X - Y) ** 2).sum() / total))
         linked = None
         if len(X) <= LINKED:
-            linked = as_share(linkage(X, Y, known=stratum).share)
+            linked = round_share(linkage(X, Y, known=stratum).share)
         yield _Tried(k, loss, linked, groups / len(X))
 
 
@@ -135,9 +121,12 @@ def _figure(tried: list[_Tried], here: _Tried) -> Figure:
     ]
     own = Point(OWN, "", here.loss, here.risk, _said(OWN, here, risk), "#k-own")
     head = ["values", "k", "information lost", risk, "limit"]
-    rows = [[PLAIN, t.k, share(t.loss), share(t.risk), share(t.limit)] for t in tried]
-    limit = "" if here.linked is not None else share(here.limit)
-    rows.append([OWN, here.k, share(here.loss), share(here.risk), limit])
+    rows = [
+        [PLAIN, t.k, format_share(t.loss), format_share(t.risk), format_share(t.limit)]
+        for t in tried
+    ]
+    limit = "" if here.linked is not None else format_share(here.limit)
+    rows.append([OWN, here.k, format_share(here.loss), format_share(here.risk), limit])
     ids = [*(f"k-{t.k}" for t in tried), "k-own"]
     caption = f"Share of records {risk}, against information lost"
     table = DataTable(caption, head, rows, (1, 2, 3, 4), ids)
@@ -152,7 +141,8 @@ def _figure(tried: list[_Tried], here: _Tried) -> Figure:
 
 
 def _said(what: str, of: _Tried, risk: str) -> str:
-    return f"{what}, k = {of.k}: {share(of.loss)} lost, {share(of.risk)} {risk}"
+    loss, linked = format_share(of.loss), format_share(of.risk)
+    return f"{what}, k = {of.k}: {loss} lost, {linked} {risk}"
 
 
 def _says(tried: list[_Tried], k: int) -> str:
@@ -162,12 +152,24 @@ def _says(tried: list[_Tried], k: int) -> str:
         return "The points show what other k would cost."
     own = by_k[k]
     costs = [
-        f"k = {t.k} would lose {share(t.loss)}, with at most {share(t.limit)} linked"
+        f"k = {t.k} would lose {format_share(t.loss)}, "
+        f"with at most {format_share(t.limit)} linked"
         for t in tried
         if t.k != k
     ]
     return (
-        f"With plain group means, k = {k} loses {share(own.loss)} of the information, "
-        f"and no linkage finds more than {share(own.limit)} of the records; "
+        f"With plain group means, k = {k} loses {format_share(own.loss)} of the "
+        "information, "
+        f"and no linkage finds more than {format_share(own.limit)} of the records; "
         f"{'; '.join(costs)}."
     )
+
+
+CHOICE = ReportSection(
+    name="choice",
+    when="the loss and the risk of other k",
+    rank=70,
+    content=compare_other_k,
+    heading="The choice that was made",
+    label="Choice",
+)

@@ -10,15 +10,16 @@ from aggopt.core.standardise import Scale
 from aggopt.release.report.charts import svg
 from aggopt.release.report.column import ReportedColumn
 from aggopt.release.report.facts import Facts, Private
-from aggopt.release.report.number_format import figure
+from aggopt.release.report.number_format import format_figure
 from aggopt.release.report.parts import DataTable, Figure
+from aggopt.release.report.sections.registry import ReportSection
 
 PANELS, POINTS, WORST = 12, 300, 20
 SIDE, EDGE = 330, 34
 
 
 @dataclass(frozen=True)
-class Office:
+class PrivateSection:
     """What the section for the office shows.
 
     Attributes
@@ -37,11 +38,14 @@ class Office:
     made: DataTable
 
 
-def office(facts: Facts, private: Private) -> Office:
-    """Return what the office alone may see."""
+def make_private_section(facts: Facts) -> PrivateSection | None:
+    """Return the private part of a report; None in one for the public."""
+    private = facts.private
+    if private is None:
+        return None
     columns = list(facts.columns.values())
     made = [[name, said] for name, said in private.made.items()]
-    return Office(
+    return PrivateSection(
         points=tuple(_points(columns[:PANELS])),
         worst=_worst(columns, facts, private),
         notes=private.notes,
@@ -60,7 +64,7 @@ def _points(columns: list[ReportedColumn]) -> Iterator[Figure]:
         high = float(max(before.max(), after.max()))
         pairs = list(zip(before.tolist(), after.tolist(), strict=True))
         says = f"{column.name}: released (up) against original (right)"
-        rows = [[figure(a, 6), figure(b, 6)] for a, b in pairs[:WORST]]
+        rows = [[format_figure(a, 6), format_figure(b, 6)] for a, b in pairs[:WORST]]
         table = DataTable(says, ["original", "released"], rows, (1,))
         yield Figure(_panel(says, pairs, low, high), says, table)
 
@@ -96,8 +100,19 @@ def _worst(
     number = rows if private.rows is None else private.rows[rows]
     size = facts.sizes[facts.labels]
     cells = [
-        [f"row {n + 1}", figure(float(away[row])), int(size[row])]
+        [f"row {n + 1}", format_figure(float(away[row])), int(size[row])]
         for n, row in zip(number.tolist(), rows.tolist(), strict=True)
     ]
     head = ["record of the input", "moved by, in sd", "records that share it"]
     return DataTable("Records that moved least", head, cells, (1, 2))
+
+
+OFFICE = ReportSection(
+    name="office",
+    when="points, the records that moved least, notes and the seed",
+    rank=100,
+    content=make_private_section,
+    heading="For the office alone",
+    label="Office",
+    template="office.html",
+)

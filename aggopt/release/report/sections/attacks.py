@@ -13,8 +13,9 @@ from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.report.charts import bars
 from aggopt.release.report.charts.bars import AttackBar
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.number_format import as_share, share
+from aggopt.release.report.number_format import format_share, round_share
 from aggopt.release.report.parts import DataTable, Figure
+from aggopt.release.report.sections.registry import ReportSection
 
 SIZES = 8  # of groups that have a column of their own, at most
 GUESSED = 5  # confidential attributes that are tried
@@ -22,7 +23,7 @@ UNLINKED = "no attack that links records was run"
 
 
 @dataclass(frozen=True)
-class Intruder:
+class Attacks:
     """What the section on intruders shows.
 
     Attributes
@@ -47,13 +48,13 @@ class Intruder:
     limits: tuple[str, ...]
 
 
-def intruder(facts: Facts) -> Intruder:
+def find_attacks(facts: Facts) -> Attacks:
     """Return what an intruder can do who has the release."""
     links, guesses = list(_linking(facts)), list(_guessing(facts))
     masked = list(_disclosing(facts))
     rows = [*links, *masked, *guesses]
     both = [max(bars, key=lambda bar: bar.gain) for bars in (masked, guesses) if bars]
-    return Intruder(
+    return Attacks(
         attacks=_figure(rows) if rows else None,
         best=max(links, key=lambda bar: bar.share, default=None),
         values=tuple(bar for bar in both if bar.gain > 0),
@@ -67,11 +68,14 @@ def _linking(facts: Facts) -> Iterator[AttackBar]:
     found = facts.measures
     if found is None:
         return
-    limit, blind = found["linkage_limit"], as_share(found["linkage_chance"])
+    limit, blind = found["linkage_limit"], round_share(found["linkage_chance"])
     every = "knows all masked attributes of"
-    nearest = as_share(found["dld"])
+    nearest = round_share(found["dld"])
     yield AttackBar("Nearest record", f"{every} one person", nearest, blind, limit)
-    linked, all_of = as_share(found["linkage"]), "knows those of all, matches at best"
+    linked, all_of = (
+        round_share(found["linkage"]),
+        "knows those of all, matches at best",
+    )
     yield AttackBar("One-to-one assignment", all_of, linked, blind, limit)
 
 
@@ -87,7 +91,7 @@ def _disclosing(facts: Facts) -> Iterator[AttackBar]:
     near, chances = (means_by_kind(found, name) for name in ("sdid", "sdid_chance"))
     for attack, success, chance in zip(attacks, near, chances, strict=True):
         if success is not None and chance is not None:
-            yield AttackBar(*attack, as_share(success), as_share(chance))
+            yield AttackBar(*attack, round_share(success), round_share(chance))
 
 
 def _guessing(facts: Facts) -> Iterator[AttackBar]:
@@ -101,7 +105,7 @@ def _guessing(facts: Facts) -> Iterator[AttackBar]:
             values = np.array([str(v) for v in frame[name].to_list()], dtype=object)
         found = attribution(facts.labels, values, known=known)
         if found.share is not None and found.chance is not None:
-            shown = as_share(found.share), as_share(found.chance)
+            shown = round_share(found.share), round_share(found.chance)
             yield AttackBar(f"Guess of {name}", "guesses it from the group", *shown)
 
 
@@ -110,9 +114,9 @@ def _figure(rows: list[AttackBar]) -> Figure:
         [
             row.name,
             row.says,
-            share(row.share),
-            share(row.chance),
-            "" if row.limit is None else share(row.limit),
+            format_share(row.share),
+            format_share(row.chance),
+            "" if row.limit is None else format_share(row.limit),
         ]
         for row in rows
     ]
@@ -149,8 +153,8 @@ def _limits(facts: Facts, guesses: list[AttackBar]) -> Iterator[str]:
     within = " and ".join(facts.job.within)
     all_of = f"records of equal {within}" if within else "the whole table"
     for row in guesses:
-        name, rate = row.name.removeprefix("Guess of "), share(row.share)
-        by_chance = f"{share(row.chance)} from {all_of}"
+        name, rate = row.name.removeprefix("Guess of "), format_share(row.share)
+        by_chance = f"{format_share(row.chance)} from {all_of}"
         if row.gain > 0:
             yield (
                 f"An intruder who finds the right group guesses {name} better: "
@@ -170,3 +174,14 @@ def _limits(facts: Facts, guesses: list[AttackBar]) -> Iterator[str]:
         "Not covered: several releases of the same people, knowledge of attributes "
         "that are not declared as quasi-identifiers, and mistakes in the roles."
     )
+
+
+INTRUDER = ReportSection(
+    name="intruder",
+    when="how often attacks succeed, and the limits of k",
+    rank=40,
+    content=lambda facts: facts.once(find_attacks),
+    heading="What an intruder can do",
+    label="Intruder",
+    template="intruder.html",
+)

@@ -14,10 +14,11 @@ from aggopt.privacy.requirement import Check
 from aggopt.release.audit.bounds import BoundsCheck
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.audit.risk_limits import LINKAGE, RiskLimit
-from aggopt.release.report.attack_section import UNLINKED, Intruder
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.number_format import at_most, share
-from aggopt.release.report.proof_section import worst_gap
+from aggopt.release.report.number_format import format_share, format_upper_bound
+from aggopt.release.report.sections.attacks import UNLINKED, Attacks, find_attacks
+from aggopt.release.report.sections.proofs import find_worst_gap
+from aggopt.release.report.sections.registry import ReportSection
 from aggopt.solvers import Certificate
 from aggopt.solvers.certificate import PROVEN
 
@@ -61,9 +62,9 @@ class Headline:
     sentences: tuple[str, ...]
 
 
-def verdict(facts: Facts, attacks: Intruder) -> Headline:
+def make_headline(facts: Facts) -> Headline:
     """Return the head of a report, with the best of the attacks."""
-    audit, seal = facts.audit, facts.audit.seal
+    audit, seal, attacks = facts.audit, facts.audit.seal, facts.once(find_attacks)
     return Headline(
         state=seal.state,
         sign=SIGNS[seal.state],
@@ -115,7 +116,7 @@ def _says(facts: Facts) -> Iterator[str]:
         yield f"Columns that must not be there: {', '.join(audit.identifiers)}."
 
 
-def _links(facts: Facts, attacks: Intruder) -> Card:
+def _links(facts: Facts, attacks: Attacks) -> Card:
     """Return the tile of the attack that links most records, and of the best guesses.
 
     Values that are guessed better than by chance follow by name: masked ones, and then
@@ -123,16 +124,21 @@ def _links(facts: Facts, attacks: Intruder) -> Card:
     """
     name, best = "Correct matches", attacks.best
     guesses = [
-        f"{bar.name} {share(bar.share)} ({share(bar.chance)} by chance)"
+        f"{bar.name} {format_share(bar.share)} ({format_share(bar.chance)} by chance)"
         for bar in attacks.values
     ]
     values = f" Values: {'; '.join(guesses)}." if guesses else ""
     if best is None:
         why = TOO_FEW if facts.few else UNLINKED
         return name, NO_FIGURE, f"{why}.{values}" if values else why
-    limit = "" if best.limit is None else f"; groups allow {share(best.limit)} at most"
-    says = f"by {best.name}, the best attack; {share(best.chance)} by chance{limit}."
-    return name, share(best.share), says + values
+    limit = (
+        ""
+        if best.limit is None
+        else f"; groups allow {format_share(best.limit)} at most"
+    )
+    chance = format_share(best.chance)
+    says = f"by {best.name}, the best attack; {chance} by chance{limit}."
+    return name, format_share(best.share), says + values
 
 
 def _unchanged(facts: Facts) -> Card:
@@ -141,7 +147,7 @@ def _unchanged(facts: Facts) -> Card:
         why = TOO_FEW if facts.few else "the originals were not compared"
         return name, "not counted", why
     of = "of records have every masked value as in the originals"
-    return name, share(facts.unchanged / facts.audit.records), of
+    return name, format_share(facts.unchanged / facts.audit.records), of
 
 
 def _loss(facts: Facts) -> Card:
@@ -150,9 +156,9 @@ def _loss(facts: Facts) -> Card:
     if loss is None:
         return name, NO_FIGURE, TOO_FEW if facts.few else NOTHING
     if loss.numbers is None or loss.categories is None:
-        return name, share(loss.whole), f"{of}; lower is better"
-    both = f"{of} of numbers; {share(loss.categories)} of that of categories"
-    return name, share(loss.numbers), f"{both}; lower is better"
+        return name, format_share(loss.whole), f"{of}; lower is better"
+    both = f"{of} of numbers; {format_share(loss.categories)} of that of categories"
+    return name, format_share(loss.numbers), f"{both}; lower is better"
 
 
 def _groups(facts: Facts) -> Card:
@@ -161,16 +167,16 @@ def _groups(facts: Facts) -> Card:
     values = _of_values(facts)
     if facts.few:
         return name, "unknown", TOO_FEW
-    less = saving(facts.groups.values())
+    less = bound_saving(facts.groups.values())
     if less is None:
         return name, "unknown", f"no bound on other groups is proven; {values}"
     if less <= PROVEN:
         return name, "no", f"proven: no groups have less squared error; {values}"
-    figure = f"at most {at_most(less)} less loss"
+    figure = f"at most {format_upper_bound(less)} less loss"
     return name, figure, f"proven bound on the squared error of groups; {values}"
 
 
-def saving(groups: Iterable[Certificate]) -> float | None:
+def bound_saving(groups: Iterable[Certificate]) -> float | None:
     """Return the share of the squared error that other groups could save, at most.
 
     None where a partition has no proven bound.
@@ -186,14 +192,13 @@ def saving(groups: Iterable[Certificate]) -> float | None:
 
 def _of_values(facts: Facts) -> str:
     """Say what is proven of the values that these groups publish."""
-    gap = worst_gap(facts.certificates)
+    gap = find_worst_gap(facts.certificates)
     if gap is None:
         return "some published values have no proven bound"
     if gap <= PROVEN:
         return "for these groups the values are proven best"
-    return (
-        f"for these groups the values are within {at_most(min(gap, 1.0))} of the best"
-    )
+    bound = format_upper_bound(min(gap, 1.0))
+    return f"for these groups the values are within {bound} of the best"
 
 
 def _sentences(facts: Facts) -> Iterator[str]:
@@ -219,7 +224,7 @@ def _chosen(facts: Facts) -> Iterator[str]:
     kept = [f"the {statistic}" for statistic in STATISTICS if statistic in how.keeps]
     if kept and facts.columns:
         yield f"Of numbers they keep {' and '.join(kept)}."
-    gap = worst_gap(facts.certificates)
+    gap = find_worst_gap(facts.certificates)
     if gap is not None and gap <= PROVEN:
         yield "For these groups it is proven that no choice does better."
     else:
@@ -238,7 +243,8 @@ def _changed(facts: Facts) -> Iterator[str]:
     of_them = " of them" if facts.what == "record" else ""
     after = f"{plural(now, facts.what)}{of_them} {is_or_are}" if now else "none is"
     yield (
-        f"Before, {share(_unique(before))} of the records were unique with their "
+        f"Before, {format_share(_unique(before))} of the records were unique with "
+        "their "
         f"combination; now {after}."
     )
 
@@ -246,3 +252,21 @@ def _changed(facts: Facts) -> Iterator[str]:
 def _unique(labels: Labels) -> float:
     sizes = np.bincount(labels)
     return float((sizes == 1).sum() / len(labels))
+
+
+PROMISE = ReportSection(
+    name="promise",
+    when="the seal, the risks that remain, the requirements, and four figures",
+    rank=10,
+    content=lambda facts: facts.once(make_headline),
+    label="Promise",
+    template="promise.html",
+)
+SENTENCES = ReportSection(
+    name="sentences",
+    when="the masking, the choice of values and the changes, in three sentences",
+    rank=30,
+    content=lambda facts: facts.once(make_headline).sentences,
+    heading="In three sentences",
+    template="sentences.html",
+)

@@ -10,7 +10,12 @@ from aggopt.measure.safe_figures import FEW, round_figure
 from aggopt.measure.safe_figures import compute_correlations as rounded_correlations
 from aggopt.release.report.charts import intervals, squares
 from aggopt.release.report.charts.intervals import Interval
-from aggopt.release.report.number_format import MINUS, as_share, figure, share
+from aggopt.release.report.number_format import (
+    MINUS,
+    format_figure,
+    format_share,
+    round_share,
+)
 from aggopt.release.report.parts import DataTable, Figure
 
 MOST = 12  # attributes that are related with each other
@@ -52,7 +57,7 @@ def _varies(values: F64) -> bool:
     return len(values) > 0 and bool(values.min() < values.max())
 
 
-def correlations(pair: Related) -> tuple[Figure, Figure] | None:
+def draw_correlations(pair: Related) -> tuple[Figure, Figure] | None:
     """Return the correlations of the originals, and by how much they changed."""
     names = pair.names
     if len(names) < 2 or pair.n < FEW:
@@ -102,7 +107,7 @@ def _square(
     return DataTable(caption, ["attribute", *head], rows, range(1, len(names) + 1))
 
 
-def regression(outcome: str, y: F64, pair: Related) -> Figure | None:
+def draw_regression(outcome: str, y: F64, pair: Related) -> Figure | None:
     """Return the least squares of a published number on masked ones, before and after.
 
     None where they cannot be told apart, or records are few.
@@ -118,9 +123,9 @@ def regression(outcome: str, y: F64, pair: Related) -> Figure | None:
         overlap = common / (2 * NORMAL) / 2 + common / (ends[1] - ends[0]) / 2
         at = tuple(round(v, TENTHS) for v in ((c - b) / s, *ends))
         own = (0.0, -NORMAL, NORMAL)
-        rows.append(Interval(name, own, (at[0], at[1], at[2]), as_share(overlap)))
-        moments = (figure(round_figure(v)) for v in (b, s, c, u))
-        cells.append([name, *moments, share(max(as_share(overlap), 0.0))])
+        rows.append(Interval(name, own, (at[0], at[1], at[2]), round_share(overlap)))
+        moments = (format_figure(round_figure(v)) for v in (b, s, c, u))
+        cells.append([name, *moments, format_share(max(round_share(overlap), 0.0))])
     same = sum((old > 0) == (new > 0))
     said = (
         f"{outcome} on {', '.join(pair.names)}, least squares, 95 % intervals. "
@@ -150,7 +155,7 @@ def _least_squares(y: F64, of: dict[str, F64]) -> tuple[F64, F64] | None:
     return (found / spread)[1:], (np.sqrt(variance) / spread)[1:]
 
 
-def first_related(
+def find_related(
     outcomes: dict[str, F64], names: Sequence[str]
 ) -> tuple[str, F64] | None:
     """Return the first confidential number that varies and is nowhere missing."""

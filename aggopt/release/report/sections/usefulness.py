@@ -8,17 +8,18 @@ from aggopt.core.types import F64
 from aggopt.data.table import Table
 from aggopt.measure.safe_figures import FEW
 from aggopt.release.report.column import ReportedColumn
-from aggopt.release.report.distributions import distributed
+from aggopt.release.report.distributions import draw_distribution
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.moments import SHOWN, means_by_stratum, moments_table
-from aggopt.release.report.number_format import as_share, share
+from aggopt.release.report.moments import SHOWN, make_moments_table, make_stratum_table
+from aggopt.release.report.number_format import format_share, round_share
 from aggopt.release.report.parts import DataTable, Figure
-from aggopt.release.report.relations_section import (
+from aggopt.release.report.relations import (
     Related,
-    correlations,
-    first_related,
-    regression,
+    draw_correlations,
+    draw_regression,
+    find_related,
 )
+from aggopt.release.report.sections.registry import ReportSection
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,13 @@ class Usefulness:
     regression: Figure | None
 
 
-def usefulness(facts: Facts) -> Usefulness:
+def compare_usefulness(facts: Facts) -> Usefulness:
     """Return what is left of the originals in a release."""
-    order = ordered(facts)
+    order = order_by_loss(facts)
     numbers = [facts.columns[name] for name in order if name in facts.columns]
-    moments, more_moments = moments_table(facts, numbers)
+    moments, more_moments = make_moments_table(facts, numbers)
     pair = _pair(facts, numbers)
-    related = first_related(facts.outcomes, pair.names if pair else ())
+    related = find_related(facts.outcomes, pair.names if pair else ())
     y = _complete(related[1], facts, pair) if related and pair else None
     named = list(_distributions(facts, order[:SHOWN]))
     return Usefulness(
@@ -65,23 +66,23 @@ def usefulness(facts: Facts) -> Usefulness:
         more=max(len(order) - SHOWN, 0),
         moments=moments,
         more_moments=more_moments,
-        by_stratum=means_by_stratum(facts, numbers),
+        by_stratum=make_stratum_table(facts, numbers),
         kept=_kept(facts, order),
-        correlations=correlations(_with(pair, related, y)) if pair else None,
-        regression=regression(related[0], y, pair)
+        correlations=draw_correlations(_with(pair, related, y)) if pair else None,
+        regression=draw_regression(related[0], y, pair)
         if related and pair and y is not None
         else None,
     )
 
 
-def ordered(facts: Facts) -> list[str]:
+def order_by_loss(facts: Facts) -> list[str]:
     """Return the masked attributes, those of which most was lost first.
 
     By what is shown of it: a whole percentage, of equal ones as in the table.
     """
     if facts.original is None:
         return list(facts.names)
-    lost = {name: as_share(_lost(facts, name)) for name in facts.names}
+    lost = {name: round_share(_lost(facts, name)) for name in facts.names}
     if len(lost) <= SHOWN:
         return list(facts.names)
     return sorted(facts.names, key=lambda name: -lost[name])
@@ -106,7 +107,7 @@ def _same(facts: Facts, name: str) -> float:
 
 def _distributions(facts: Facts, names: list[str]) -> Iterator[Figure]:
     for name in names:
-        found = distributed(name, facts.original, facts.released)
+        found = draw_distribution(name, facts.original, facts.released)
         if found is not None:
             yield found
 
@@ -118,7 +119,10 @@ def _kept(facts: Facts, order: list[str]) -> DataTable | None:
     there = facts.original.frame.select(*names)
     known = {name: len(there) - there[name].null_count() for name in names}
     rows = [
-        [name, share(as_share(_same(facts, name))) if known[name] >= FEW else ""]
+        [
+            name,
+            format_share(round_share(_same(facts, name))) if known[name] >= FEW else "",
+        ]
         for name in names
     ]
     caption = "Records that keep their category"
@@ -141,3 +145,14 @@ def _with(pair: Related, related: tuple[str, F64] | None, y: F64 | None) -> Rela
         return pair
     beside = {related[0]: y}
     return Related({**pair.before, **beside}, {**pair.after, **beside})
+
+
+USE = ReportSection(
+    name="use",
+    when="distributions, moments, correlations and a regression before and after",
+    rank=50,
+    content=compare_usefulness,
+    heading="How useful it still is",
+    label="Usefulness",
+    template="use.html",
+)

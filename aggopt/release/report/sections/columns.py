@@ -3,8 +3,9 @@
 from aggopt.aggregate import AGGREGATORS
 from aggopt.core.plural import join_names
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.parts import DataTable
-from aggopt.release.report.provenance_section import public_count
+from aggopt.release.report.parts import DataTable, FoldedTable
+from aggopt.release.report.sections.provenance import format_count
+from aggopt.release.report.sections.registry import ReportSection
 
 SHOWN = 20  # rows that are seen at once; the others are folded
 KNOWN = "published unchanged; others may know it of a person"
@@ -12,7 +13,7 @@ SECRET = "published unchanged; assumed unknown to others"
 PSEUDONYM = "a random number for each unit"
 
 
-def file_columns(facts: Facts) -> tuple[DataTable, DataTable | None]:
+def list_columns(facts: Facts) -> tuple[DataTable | FoldedTable, ...]:
     """Return the columns of the file in its order: those shown, and those folded.
 
     Columns that were left out of the file are not named: their names may say what they
@@ -23,7 +24,10 @@ def file_columns(facts: Facts) -> tuple[DataTable, DataTable | None]:
         [name, roles[name], _treatment(facts, name, roles[name])]
         for name in facts.released.frame.columns
     ]
-    return _table(rows[:SHOWN]), _table(rows[SHOWN:]) if rows[SHOWN:] else None
+    if not rows[SHOWN:]:
+        return (_table(rows),)
+    folded = FoldedTable("All other columns", _table(rows[SHOWN:]))
+    return _table(rows[:SHOWN]), folded
 
 
 def _table(rows: list[list[str]]) -> DataTable:
@@ -61,10 +65,10 @@ def _masking(facts: Facts, name: str) -> str:
         ]
         parts += [f"keeps {join_names(kept, len(kept))}"] if kept else []
     if name in facts.filled:
-        parts.append(f"{public_count(facts.filled[name])} missing values filled in")
+        parts.append(f"{format_count(facts.filled[name])} missing values filled in")
     if name in facts.rare:
         few = f"categories of fewer than k = {job.privacy.k} originals"
-        parts.append(f"{public_count(facts.rare[name])} published {few}")
+        parts.append(f"{format_count(facts.rare[name])} published {few}")
     return "; ".join(parts)
 
 
@@ -73,3 +77,13 @@ def _value_of(facts: Facts, name: str) -> str:
         method = facts.job.aggregation.method
         return "value" if method == "mean" else f"value by {method}"
     return "category"
+
+
+COLUMNS = ReportSection(
+    name="columns",
+    when="every column of the file, its role and its treatment",
+    rank=20,
+    content=list_columns,
+    heading="Columns of the file",
+    label="Columns",
+)

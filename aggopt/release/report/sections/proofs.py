@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from aggopt.job import Shifting
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.number_format import MINUS, at_most, figure
+from aggopt.release.report.number_format import MINUS, format_figure, format_upper_bound
 from aggopt.release.report.parts import DataTable
+from aggopt.release.report.sections.registry import ReportSection
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import PROVEN
 
@@ -34,7 +35,7 @@ class Proof:
     more: DataTable | None
 
 
-def proof(facts: Facts) -> Proof:
+def summarise_proofs(facts: Facts) -> Proof:
     """Return what certificates say."""
     several = len(facts.groups) > 1
     groups = [
@@ -56,7 +57,7 @@ def is_proven(found: Certificate) -> bool:
     return found.gap is not None and found.gap <= PROVEN
 
 
-def worst_gap(certificates: Mapping[str, Certificate]) -> float | None:
+def find_worst_gap(certificates: Mapping[str, Certificate]) -> float | None:
     """Return the largest gap; None where something has no bound, or is not solved."""
     gaps = [found.gap for found in certificates.values()]
     if not gaps or None in gaps:
@@ -64,14 +65,14 @@ def worst_gap(certificates: Mapping[str, Certificate]) -> float | None:
     return max(gap for gap in gaps if gap is not None)
 
 
-def tenths(number: float) -> str:
+def format_gap(number: float) -> str:
     """Return a small number as a power of ten, 0 as it is.
 
-    >>> tenths(0.0), tenths(0.05), len(tenths(3.2e-14))
+    >>> format_gap(0.0), format_gap(0.05), len(format_gap(3.2e-14))
     ('0', '0.05', 9)
     """
     if number == 0 or abs(number) >= 1e-3:
-        return figure(number, 2)
+        return format_figure(number, 2)
     mantissa, _, power = f"{number:.0e}".partition("e")
     return f"{mantissa} · 10{str(int(power)).translate(RAISED)}".replace("-", MINUS)
 
@@ -85,7 +86,8 @@ def _of_groups(found: Certificate, *, few: bool) -> str:
         return f"{said}; no bound is known."
     if found.objective > 0 and not few:
         less = max(found.objective - found.bound, 0.0) / found.objective
-        return f"{said}. At most {at_most(less)} of their squared error could be saved."
+        bound = format_upper_bound(less)
+        return f"{said}. At most {bound} of their squared error could be saved."
     return f"{said}."
 
 
@@ -96,13 +98,24 @@ def _row(name: str, found: Certificate, *, few: bool) -> list[str]:
     return [
         name,
         "proven best" if is_proven(found) else f"{ended}, not proven best{claimed}",
-        "" if few else figure(found.objective),
-        "" if few else figure(found.bound),
-        "none" if found.gap is None else tenths(found.gap),
-        tenths(found.violation),
+        "" if few else format_figure(found.objective),
+        "" if few else format_figure(found.bound),
+        "none" if found.gap is None else format_gap(found.gap),
+        format_gap(found.violation),
     ]
 
 
 def _table(rows: list[list[str]]) -> DataTable:
     head = ["attribute", "ended", "objective", "bound", "gap", "constraints missed by"]
     return DataTable("Certificates of published values", head, rows, (2, 3, 4, 5))
+
+
+PROOF = ReportSection(
+    name="proof",
+    when="certificates of published values and of groups",
+    rank=60,
+    content=summarise_proofs,
+    heading="What is proven",
+    label="Proof",
+    template="proof.html",
+)

@@ -7,7 +7,8 @@ from aggopt.core.plural import plural
 from aggopt.job import Job
 from aggopt.measure.safe_figures import FEW
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.number_format import share
+from aggopt.release.report.number_format import format_share
+from aggopt.release.report.sections.registry import ReportSection
 
 PUBLIC = (
     *("roles", "attributes", "missing", "privacy", "strata", "weights"),
@@ -66,7 +67,7 @@ ERRORS = (
 )
 
 
-def job_text(job: Job) -> str:
+def format_job(job: Job) -> str:
     """Return what a job asks for, without seeds, paths and what was dropped."""
     import tomlkit
 
@@ -92,7 +93,7 @@ def _shown(section: Any) -> Any:
     return section
 
 
-def advice(facts: Facts) -> Iterator[tuple[str, str]]:
+def list_advice(facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield what to do with a release: one word, and what it is about."""
     if facts.columns:
         weighted = "weighted " if facts.job.roles.weight else ""
@@ -127,11 +128,11 @@ def _of_missing(facts: Facts) -> Iterator[tuple[str, str]]:
 def _of_filled(facts: Facts, measured: str) -> Iterator[tuple[str, str]]:
     """Yield which columns have values that were filled in, and how many."""
     if facts.filled:
-        counts = ", ".join(f"{n} {public_count(c)}" for n, c in facts.filled.items())
+        counts = ", ".join(f"{n} {format_count(c)}" for n, c in facts.filled.items())
         yield "Filled:", f"values were filled in: {counts}. {FILLED}{measured}"
 
 
-def public_count(filled: int) -> str:
+def format_count(filled: int) -> str:
     """Return a count of originals; of fewer than ten no more than that."""
     return f"{filled:,}" if filled >= FEW else f"fewer than {FEW}"
 
@@ -157,4 +158,26 @@ def _shrinkage(facts: Facts) -> str:
     loss = facts.information_loss
     if loss is None or loss.numbers is None:
         return f"{SMALLER}."
-    return f"{SMALLER}, on average by {share(loss.numbers)} (the information lost)."
+    return (
+        f"{SMALLER}, on average by {format_share(loss.numbers)} (the information lost)."
+    )
+
+
+ADVICE = ReportSection(
+    name="advice",
+    when="safe, biased and unsafe uses of the file",
+    rank=80,
+    content=lambda facts: list(list_advice(facts)),
+    heading="Using the file",
+    label="Using it",
+    template="advice.html",
+)
+MADE = ReportSection(
+    name="made",
+    when="the job, the version, the day, the hash of the file, and a glossary",
+    rank=90,
+    content=lambda facts: format_job(facts.job),
+    heading="How it was made",
+    label="How made",
+    template="made.html",
+)
